@@ -212,12 +212,10 @@ impl Held {
         let bytes = file.seek(SeekFrom::End(0));
         let bytes =
             bytes.map_err(|e| DriveError::io(format!("cannot query the size of {path}"), e))?;
-        // Removed since sysfs was read, a moment ago.
-        if bytes == 0 && self.identity.bytes > 0 {
-            return Err(gone());
-        }
-        if bytes != self.identity.bytes {
-            return Err(changed(format!("it had {} bytes, now {bytes}", self.identity.bytes)));
+        match resized(self.identity.bytes, bytes) {
+            Some(Resized::Gone) => return Err(gone()),
+            Some(Resized::Another(what)) => return Err(changed(what)),
+            None => {}
         }
         let reasons =
             if self.exclusive { usage::uses_of(&self.machine, &node) } else { Vec::new() };
@@ -237,6 +235,23 @@ fn fading(then: &Identity, now: &Identity) -> bool {
     lost(then.serial.is_some(), now.serial.is_some())
         || lost(then.sequence.is_some(), now.sequence.is_some())
         || lost(then.bytes > 0, now.bytes > 0)
+}
+
+/// What another size says of a drive that sysfs still shows.
+#[derive(Debug, PartialEq)]
+enum Resized {
+    /// Removed a moment ago.
+    Gone,
+    /// Exchanged or changed, in words.
+    Another(String),
+}
+
+fn resized(then: u64, now: u64) -> Option<Resized> {
+    match now {
+        _ if now == then => None,
+        0 => Some(Resized::Gone),
+        _ => Some(Resized::Another(format!("it had {then} bytes, now {now}"))),
+    }
 }
 
 fn difference(then: &Identity, now: &Identity) -> String {
@@ -286,6 +301,19 @@ mod tests {
         let bare = Identity { serial: None, sequence: None, bytes: 0, ..drive() };
         assert!(!fading(&bare, &bare));
         assert!(!fading(&bare, &drive()));
+    }
+
+    #[test]
+    fn a_drive_without_bytes_is_gone_and_one_with_others_is_another() {
+        assert_eq!(resized(4096, 4096), None);
+        assert_eq!(resized(0, 0), None, "a reader without a card");
+        assert_eq!(resized(4096, 0), Some(Resized::Gone));
+        let says = |then, now| match resized(then, now) {
+            Some(Resized::Another(what)) => what,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(says(4096, 512), "it had 4096 bytes, now 512");
+        assert_eq!(says(0, 512), "it had 0 bytes, now 512");
     }
 
     #[test]

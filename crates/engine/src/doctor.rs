@@ -2,6 +2,7 @@
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 use rig::{BackendKind, Measurement, TargetInfo};
+use workload::units::span;
 use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
@@ -23,6 +24,9 @@ const PUNTED_SHARE: f64 = 0.1;
 /// Times below which a processor share is meaningless, nanoseconds.
 const TOO_SHORT_NS: u64 = 10_000_000;
 
+/// A stall is at least this many times as long as the slowest hundredth of the operations.
+const STALL_TAILS_LEAST: u64 = 10;
+
 /// The material of an examination.
 pub(crate) struct Case<'a> {
     /// `None` on a virtual drive.
@@ -37,7 +41,7 @@ pub(crate) struct Case<'a> {
 
 /// Everything that casts doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
-    let rules: [fn(&Case<'_>) -> Option<Finding>; 13] = [
+    let rules: [fn(&Case<'_>) -> Option<Finding>; 14] = [
         failed,
         served_from_ram,
         not_direct,
@@ -50,6 +54,7 @@ pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
         too_hot,
         others,
         stood_still,
+        stalled,
         thinned,
     ];
     let findings = rules.into_iter().filter_map(|rule| rule(case));
@@ -203,7 +208,7 @@ fn overloaded(case: &Case<'_>) -> Option<Finding> {
     let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
     Some(
         Finding::new(FindingKind::Overloaded, Level::Bad, text)
-            .advise("lower --rate")
+            .advise("a lower rate, or more operations in flight")
             .with(evidence),
     )
 }
@@ -216,13 +221,10 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
         let text = "ended early: the drive came within 5 K of its own warning temperature";
         return Some(Finding::new(FindingKind::TemperatureLimit, Level::Bad, text).with(evidence));
     }
-    let rates = case.measurement.series.columns.iter().filter(|c| c.name.len() <= 5);
-    let (mut early, mut late) = (0.0, 0.0);
-    for column in rates {
-        let third = column.values.len() / 3;
-        early += column.values[..third].iter().flatten().sum::<f64>();
-        late += column.values[column.values.len() - third..].iter().flatten().sum::<f64>();
-    }
+    let rates = case.measurement.rates();
+    let third = rates.len() / 3;
+    let early: f64 = rates[..third].iter().sum();
+    let late: f64 = rates[rates.len() - third..].iter().sum();
     // A series too short to have thirds shows no change.
     if temperature.max_c < warn || late >= early * 0.9 {
         return None;
@@ -248,6 +250,21 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let evidence = Evidence::new("time that was not the drive's", seconds * 1e9, Unit::Nanoseconds);
     let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text).with(evidence);
     (seconds > 0.0).then(|| finding.advise("run it again without a pause"))
+}
+
+fn stalled(case: &Case<'_>) -> Option<Finding> {
+    let m = case.measurement;
+    let stalled_ns = m.stalled_ns(case.workload);
+    if stalled_ns == 0 || m.service_ns(1.0) < STALL_TAILS_LEAST.saturating_mul(m.service_ns(0.99)) {
+        return None;
+    }
+    let text = format!(
+        "nothing completed for {} of {} although operations were in flight",
+        span(stalled_ns as f64 / 1e9),
+        span(m.seconds())
+    );
+    let evidence = Evidence::new("time without a completion", stalled_ns as f64, Unit::Nanoseconds);
+    Some(Finding::new(FindingKind::Stalled, Level::Note, text).with(evidence))
 }
 
 fn thinned(case: &Case<'_>) -> Option<Finding> {

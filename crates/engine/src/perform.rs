@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use record::Series;
 use rig::{
     BackendKind, IntervalObserver, Issue, Job, JobResult, JobSeen, Measurement, Observer,
     Performance, Stage, TargetInfo,
@@ -232,15 +233,15 @@ pub(crate) struct Results<'a> {
 
 impl Results<'_> {
     pub(crate) fn of(&self, mut seen: Seen) -> Performance {
-        let whole = self.whole(&seen);
         let series = std::mem::take(&mut seen.series);
+        let whole = self.whole(&seen, series);
         let jobs = if seen.by_job.is_empty() { Vec::new() } else { self.jobs(seen) };
-        Performance { jobs, whole: Measurement { series, ..whole } }
+        Performance { jobs, whole }
     }
 
     /// All jobs as one measurement. Its description is that of the job with the greatest depth,
     /// with the number of all workers.
-    fn whole(&self, seen: &Seen) -> Measurement {
+    fn whole(&self, seen: &Seen, series: Series) -> Measurement {
         let all = self.workloads.iter().zip(self.descriptions);
         let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {
             return Measurement::default();
@@ -248,6 +249,7 @@ impl Results<'_> {
         let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
         let workload = Workload { name: self.name.to_string(), jobs, ..(*deepest).clone() };
         let mut whole = summarise(&workload, seen, description.backend_name(), description.direct);
+        whole.series = series;
         let shares = self.descriptions.iter().filter_map(|d| d.written_share);
         whole.findings = doctor::examine(&Case {
             backend: description.backend,

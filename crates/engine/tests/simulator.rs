@@ -85,6 +85,24 @@ fn reads_of_unwritten_blocks_are_reported() {
 }
 
 #[test]
+fn a_drive_that_becomes_slower_above_its_warning_temperature_is_throttled() {
+    let throttled = |above_c: &str| {
+        let limit = [("heat.throttle.0.above_c", above_c), ("heat.throttle.0.below_c", "45")];
+        let heat = [&[("capacity", "8GiB"), ("heat.bare_s", "10")], &limit[..]].concat();
+        let preset = DriveSpec::preset("samsung-970-pro-1t").expect("a preset");
+        let spec = preset.with_overrides(&heat).expect("parameters");
+        let quiet = Arc::new(AtomicBool::new(false));
+        let mut drive = Simulator::new(spec, "sim:test", quiet, Box::new(|_: &Event| {}));
+        let (stop, region) = (Stop::after_ns(30_000_000_000), Region::first(GIB));
+        let writes = Workload::new("write", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
+        let measured = drive.measure(&Workload { stop, depth: 8, ..writes }).expect("measured");
+        measured.findings.iter().any(|f| f.kind == record::FindingKind::Throttled)
+    };
+    assert!(throttled("50"), "reached after a third of the time");
+    assert!(!throttled("80"), "never reached");
+}
+
+#[test]
 fn time_passes_only_on_request() {
     let mut drive = drive(&[("capacity", "8GiB")]);
     assert_eq!(drive.elapsed_ns(), 0);

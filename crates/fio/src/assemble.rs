@@ -9,7 +9,7 @@ use super::section::{Given, Section};
 use super::value::Value;
 use super::{FioError, Job, Note, World};
 
-/// The treatment of options that are not served.
+/// The treatment of options that are not supported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
     /// They are dropped with a warning.
@@ -89,9 +89,9 @@ impl Builder<'_> {
             }
             Standing::Refused { why, .. } => {
                 let advice = "--warn-unsupported drops unsupported options with a warning";
-                Err(wrong(&format!("not served: {why}")).advise(advice))
+                Err(wrong(&format!("not supported: {why}")).advise(advice))
             }
-            Standing::Served { set, .. } => {
+            Standing::Supported { set, .. } => {
                 let notes = RefCell::default();
                 let text = given.value.as_deref();
                 let value = Value { text, world: self.world, kb: draft.kb, notes: &notes };

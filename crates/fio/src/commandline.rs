@@ -194,9 +194,9 @@ impl<'a> Reader<'a> {
                     return Ok(());
                 }
                 let advice = "leave it out, or put --warn-unsupported before it";
-                Err(wrong(format!("{shown}: not served: {why}")).advise(advice))
+                Err(wrong(format!("{shown}: not supported: {why}")).advise(advice))
             }
-            Asked::Served { set, .. } => {
+            Asked::Supported { set, .. } => {
                 let value = value.unwrap_or_default();
                 set(&mut self.settings, &value).map_err(|what| wrong(format!("{shown}: {what}")))
             }

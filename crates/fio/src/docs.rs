@@ -7,7 +7,7 @@ use super::switches::{Asked, SWITCHES};
 const HEAD: &str = "\
 # fio's options in `ssdyno fio`
 
-`ssdyno fio` takes fio's command line and job files. The tables list every option of fio 3.42: *served* options have fio's
+`ssdyno fio` takes fio's command line and job files. The tables list every option of fio 3.42: *supported* options have fio's
 effect; *accepted* options have none, because none is needed; *refused* options are errors with a reason, so that no run
 measures something else than was asked for. `--warn-unsupported` drops refused options with a warning. A refused option is
 accepted with a value that asks for nothing. This page is generated from the parser's tables.
@@ -39,7 +39,7 @@ pub fn markdown() -> String {
     page += "\n## Command line\n\n| option | | |\n|---|---|---|\n";
     for switch in SWITCHES {
         let (standing, text) = match switch.asked {
-            Asked::Served { remark, .. } => ("served", remark),
+            Asked::Supported { remark, .. } => ("supported", remark),
             Asked::Idle(why) => ("accepted", why),
             Asked::Refused(why) => ("refused", why),
         };
@@ -51,7 +51,7 @@ pub fn markdown() -> String {
     entries.into_iter().for_each(|entry| page += &entry_row(entry));
     page += "\n## Engines\n\n| engine | | |\n|---|---|---|\n";
     for engine in ENGINES {
-        let standing = if engine.engine.is_some() { "served" } else { "refused" };
+        let standing = if engine.engine.is_some() { "supported" } else { "refused" };
         page += &row(&quoted(engine.names.iter().copied()), standing, engine.remark);
     }
     page += "\n## Options of engines and profiles\n";
@@ -65,7 +65,7 @@ pub fn markdown() -> String {
 fn entry_row(entry: &Entry) -> String {
     let names = quoted(entry.names());
     match entry.standing {
-        Standing::Served { remark, .. } => row(&names, "served", remark),
+        Standing::Supported { remark, .. } => row(&names, "supported", remark),
         Standing::Idle(why) => row(&names, "accepted", why),
         Standing::Refused { why, fine: [] } => row(&names, "refused", why),
         Standing::Refused { why, fine } => {

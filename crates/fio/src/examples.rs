@@ -1,7 +1,7 @@
 //! fio's own example job files: those that parse, and the reasons why others do not. For `docs/fio.md`;
 //! `tests/examples.rs` compares the lists with the files themselves.
 
-/// Examples of fio 3.42, without `.fio`, that need only local files or devices and served engines,
+/// Examples of fio 3.42, without `.fio`, that need only local files or devices and supported engines,
 /// and parse.
 pub const EXAMPLES: &[&str] = &[
     "1mbs_clients",
@@ -59,8 +59,8 @@ pub(super) fn markdown() -> String {
     format!(
         "\n## fio's own examples\n\n\
          fio 3.42 comes with {ALL} example job files. These {} parse: {}.\n\n\
-         For local files and served engines, and refused for an option: {}.\n\n\
-         The other {} need an engine that is not served (a network, a library, a GPU, commands past \
+         For local files and supported engines, and refused for an option: {}.\n\n\
+         The other {} need an engine that is not supported (a network, a library, a GPU, commands past \
          the block layer) or a zoned device; the tables above say why.\n",
         EXAMPLES.len(),
         names(EXAMPLES),

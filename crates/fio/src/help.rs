@@ -13,9 +13,9 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
 
   ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
   ssdyno fio --output-format=json jobs.fio
-  ssdyno fio --warn-unsupported jobs.fio   what is not served is left out, with a warning
+  ssdyno fio --warn-unsupported jobs.fio   what is not supported is left out, with a warning
   ssdyno fio --parse-only jobs.fio         only says whether it could run
-  ssdyno fio --cmdhelp=all                 every option of fio: served, accepted, refused and why
+  ssdyno fio --cmdhelp=all                 every option of fio: supported, accepted, refused and why
   ssdyno fio --cmdhelp=bs                  one option
   ssdyno fio --enghelp                     the engines
 ";
@@ -44,8 +44,8 @@ fn all_options() -> String {
 
 fn standing(entry: &Entry) -> String {
     match entry.standing {
-        Standing::Served { remark: "", .. } => "served".into(),
-        Standing::Served { remark, .. } => format!("served: {remark}"),
+        Standing::Supported { remark: "", .. } => "supported".into(),
+        Standing::Supported { remark, .. } => format!("supported: {remark}"),
         Standing::Idle(why) => format!("accepted without effect: {why}"),
         Standing::Refused { why, fine: [] } => format!("refused: {why}"),
         Standing::Refused { why, fine } => format!("refused, except {}: {why}", fine.join(", ")),
@@ -69,8 +69,8 @@ fn engines(name: &str) -> String {
     let mut text = String::new();
     for entry in ENGINES.iter().filter(|entry| name.is_empty() || entry.names.contains(&name)) {
         let standing = match (entry.engine, entry.remark) {
-            (Some(_), "") => "served".to_string(),
-            (Some(_), remark) => format!("served: {remark}"),
+            (Some(_), "") => "supported".to_string(),
+            (Some(_), remark) => format!("supported: {remark}"),
             (None, why) => format!("refused: {why}"),
         };
         text += &format!("{}: {standing}\n", entry.names.join(", "));

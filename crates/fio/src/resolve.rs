@@ -79,7 +79,7 @@ fn by_order(access: &mut Access) -> Parsed<()> {
     let random = access.rw.random();
     let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
     if random && both {
-        return Err("bs_is_seq_rand=1 is not served where one job has both orders".into());
+        return Err("bs_is_seq_rand=1 is not supported where one job has both orders".into());
     }
     let blocks = if random { &access.blocks.write } else { &access.blocks.read };
     access.blocks = PerKind::all(blocks.clone());
@@ -122,7 +122,7 @@ fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
     // With it fio's threads give a deep queue to an engine that has none.
     if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
-        return Err(format!("io_submit_mode=offload is not served with ioengine={engine}"));
+        return Err(format!("io_submit_mode=offload is not supported with ioengine={engine}"));
     }
     let queue = &mut job.queue;
     let under = |given: u32| if given == 0 { queue.depth } else { given.min(queue.depth) };

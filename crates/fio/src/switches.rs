@@ -31,7 +31,7 @@ pub(crate) enum Takes {
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
     /// It has fio's effect.
-    Served {
+    Supported {
         /// Takes the value.
         set: fn(&mut Settings, &str) -> Parsed<()>,
         /// For the documentation.
@@ -75,12 +75,12 @@ const SERVER: &str = "jobs run here; there is no server of fio";
 const TRIGGERS: &str = "programs named on the command line are not run";
 const OWN_TESTS: &str = "it tests fio itself";
 
-const fn served(
+const fn supported(
     name: &'static str,
     takes: Takes,
     set: fn(&mut Settings, &str) -> Parsed<()>,
 ) -> Switch {
-    Switch { name, takes, asked: Asked::Served { set, remark: "" } }
+    Switch { name, takes, asked: Asked::Supported { set, remark: "" } }
 }
 
 const fn refused(name: &'static str, takes: Takes, why: &'static str) -> Switch {
@@ -94,7 +94,9 @@ const fn idle(name: &'static str, takes: Takes, why: &'static str) -> Switch {
 impl Switch {
     const fn says(self, remark: &'static str) -> Switch {
         match self.asked {
-            Asked::Served { set, .. } => Switch { asked: Asked::Served { set, remark }, ..self },
+            Asked::Supported { set, .. } => {
+                Switch { asked: Asked::Supported { set, remark }, ..self }
+            }
             _ => self,
         }
     }
@@ -102,18 +104,18 @@ impl Switch {
 
 /// All of them.
 pub(crate) const SWITCHES: &[Switch] = &[
-    served("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
+    supported("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
         .says("not fio's: unsupported options are dropped with a warning"),
-    served("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
-    served("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
+    supported("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
+    supported("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
         .says("`normal`, `json`, `json+`, `terse`, several with commas"),
-    served("minimal", Takes::Nothing, |s, _| put(&mut s.globals.formats, vec![Format::Terse])),
-    served("append-terse", Takes::Perhaps, |s, _| {
+    supported("minimal", Takes::Nothing, |s, _| put(&mut s.globals.formats, vec![Format::Terse])),
+    supported("append-terse", Takes::Perhaps, |s, _| {
         let formats = &mut s.globals.formats;
         formats.extend((!formats.contains(&Format::Terse)).then_some(Format::Terse));
         Ok(())
     }),
-    served("terse-version", Takes::Value, |s, v| {
+    supported("terse-version", Takes::Value, |s, v| {
         s.globals.terse_version = match v {
             "3" => 3,
             "4" => 4,
@@ -122,7 +124,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
         };
         Ok(())
     }),
-    served("eta", Takes::Value, |s, v| {
+    supported("eta", Takes::Value, |s, v| {
         s.globals.eta = match v {
             "auto" => Eta::Auto,
             "always" => Eta::Always,
@@ -131,25 +133,29 @@ pub(crate) const SWITCHES: &[Switch] = &[
         };
         Ok(())
     }),
-    served("eta-newline", Takes::Value, |s, v| {
+    supported("eta-newline", Takes::Value, |s, v| {
         put(&mut s.globals.eta_newline, Some(some_time(v)?))
     }),
-    served("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
-    served("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
-    served("section", Takes::Value, |s, v| match v {
+    supported("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
+    supported("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
+    supported("section", Takes::Value, |s, v| match v {
         "global" => Err("[global] alone is no job".into()),
         _ => {
             s.sections.push(v.into());
             Ok(())
         }
     }),
-    served("parse-only", Takes::Nothing, |s, _| put(&mut s.parse_only, true)),
-    served("showcmd", Takes::Nothing, |s, _| put(&mut s.showcmd, true)),
-    served("warnings-fatal", Takes::Nothing, |s, _| put(&mut s.warnings_fatal, true)),
-    served("help", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Help))),
-    served("version", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Version))),
-    served("cmdhelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Options(v.into())))),
-    served("enghelp", Takes::Perhaps, |s, v| put(&mut s.answer, Some(Answer::Engines(v.into())))),
+    supported("parse-only", Takes::Nothing, |s, _| put(&mut s.parse_only, true)),
+    supported("showcmd", Takes::Nothing, |s, _| put(&mut s.showcmd, true)),
+    supported("warnings-fatal", Takes::Nothing, |s, _| put(&mut s.warnings_fatal, true)),
+    supported("help", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Help))),
+    supported("version", Takes::Nothing, |s, _| put(&mut s.answer, Some(Answer::Version))),
+    supported("cmdhelp", Takes::Perhaps, |s, v| {
+        put(&mut s.answer, Some(Answer::Options(v.into())))
+    }),
+    supported("enghelp", Takes::Perhaps, |s, v| {
+        put(&mut s.answer, Some(Answer::Engines(v.into())))
+    }),
     idle("eta-interval", Takes::Value, "the line is drawn when there is something new to show"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is taken as it is needed"),

@@ -1,5 +1,5 @@
 //! fio's own example job files, where they are installed: those that need files or devices of this
-//! machine and a served engine parse, the others are refused with a reason, and none is misread.
+//! machine and a supported engine parse, the others are refused with a reason, and none is misread.
 //! docs/fio.md lists both.
 //!
 //! `SSDYNO_FIO_EXAMPLES` names their directory, if it is not where packages put them;
@@ -39,7 +39,7 @@ fn parsed(path: &Path, extra: &[&str]) -> Result<Request, FioError> {
     parse(&words, &Set)
 }
 
-/// Whether an example needs a file, device or engine that is not served here.
+/// Whether an example needs a file, device or engine that is not supported here.
 fn is_elsewhere(what: &str) -> bool {
     let engines = ["ioengine=", "zonemode=zbd", "md_per_io_size", "fdp="];
     engines.iter().any(|needs| what.contains(needs))

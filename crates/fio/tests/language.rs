@@ -119,7 +119,7 @@ fn the_third_documents_command() {
 fn what_fio_knows_and_is_not_served_names_itself() {
     let words = ["--name=x", "--size=1m", "--atomic=1"];
     let error = refusal(&words);
-    assert!(error.what.starts_with("atomic=1: not served: "), "{error}");
+    assert!(error.what.starts_with("atomic=1: not supported: "), "{error}");
     assert!(error.advice.is_some_and(|advice| advice.contains("--warn-unsupported")));
     let plan = plan(&["--warn-unsupported", "--name=x", "--size=1m", "--atomic=1"]);
     assert_eq!(plan.notes.len(), 1);
@@ -351,7 +351,7 @@ fn questions_are_answered() {
     assert!(answer(&["--version"]).starts_with("fio-3."));
     assert!(answer(&["--cmdhelp=bs"]).contains("blocksize"));
     assert!(answer(&["--cmdhelp=all"]).lines().count() > 250);
-    assert!(answer(&["--enghelp"]).contains("io_uring: served"));
+    assert!(answer(&["--enghelp"]).contains("io_uring: supported"));
     assert_eq!(answer(&["--showcmd", "a.fio"]), "fio --bs=8k --name='a b' --thread\n");
     assert_eq!(answer(&["--parse-only", "a.fio", "--name=b", "--size=1m"]), "");
 }

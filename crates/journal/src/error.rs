@@ -22,7 +22,7 @@ pub enum JournalError {
         drive: String,
     },
     /// The directory lies in memory.
-    #[error("the journal in {} would lie in memory, and not outlast a loss of power", dir.display())]
+    #[error("the journal in {} would be in memory, and lost with the power", dir.display())]
     Memory {
         /// The directory.
         dir: PathBuf,

@@ -4,13 +4,6 @@ use record::{Finding, FindingKind, MetricKey};
 use rig::{BackendKind, DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
-/// A stall is at least so long, nanoseconds: ten times as long as a person notices, and longer than
-/// the pauses of a busy machine ...
-const STALL_NS_LEAST: u64 = 100_000_000;
-
-/// ... and this many times as long as half of the operations: a slow card is slow, not stalled.
-const STALL_MEDIANS_LEAST: u64 = 20;
-
 /// One execution of one workload, as used by the rules of [`crate::verdict`].
 #[derive(Clone, Debug)]
 pub struct Digest {
@@ -84,9 +77,9 @@ impl Digest {
             findings: m.findings.clone(),
             block_bytes: workload.blocks.max(),
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),
-            stalled_s: stalled_ns(workload, m) as f64 / 1e9,
+            stalled_s: m.stalled_ns(workload) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
-            rates: rates(m),
+            rates: m.rates(),
             flush_s: flush_ns as f64 / 1e9,
             read_ns: kinds[0].map_or([0.0; 2], |k| {
                 let median = k.service.quantile(0.5).unwrap_or(0);
@@ -128,47 +121,9 @@ fn metrics_of(workload: &Workload) -> Vec<String> {
     metrics
 }
 
-/// Bytes per second of both directions in each whole interval. Neither the final flush nor the interval
-/// in which it began is part of it: that would look like a rate that falls.
-fn rates(m: &Measurement) -> Vec<f64> {
-    let rates = m.series.columns.iter().filter(|c| ["read", "write"].contains(&c.name.as_str()));
-    let mut sums = vec![0.0; m.series.t_ns.len()];
-    for column in rates {
-        for (sum, value) in sums.iter_mut().zip(&column.values) {
-            *sum += value.unwrap_or(0.0);
-        }
-    }
-    let last = sums.iter().rposition(|rate| *rate > 0.0).unwrap_or(0);
-    sums.truncate(last.max(1));
-    sums
-}
-
-/// Time of stalls. Silent intervals show them at any depth; where intervals are long, and at depth
-/// 1, the longest operation does.
-fn stalled_ns(workload: &Workload, m: &Measurement) -> u64 {
-    let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
-    let (mut longest, mut median) = (0, 0);
-    for kind in kinds {
-        longest = longest.max(kind.service.max().unwrap_or(0));
-        median = median.max(kind.service.quantile(0.5).unwrap_or(0));
-    }
-    if longest < STALL_NS_LEAST || longest < STALL_MEDIANS_LEAST.saturating_mul(median) {
-        return 0;
-    }
-    let ends = m.series.t_ns.iter().copied();
-    let begins = std::iter::once(0).chain(ends.clone());
-    let spans: Vec<u64> = ends.zip(begins).map(|(end, begin)| end.saturating_sub(begin)).collect();
-    let silent = spans.iter().zip(rates(m)).filter(|(_, rate)| *rate == 0.0);
-    let silent: u64 = silent.map(|(span, _)| span).sum();
-    let coarse = spans.iter().any(|span| *span > longest / 2);
-    let alone = workload.depth * workload.jobs == 1;
-    if alone || coarse { silent.max(longest).min(m.elapsed_ns) } else { silent }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Unit;
     use rig::KindStats;
     use workload::{Pattern, Region};
 
@@ -190,32 +145,5 @@ mod tests {
         let digest = Digest::of(&w, &m);
         assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
         assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
-    }
-
-    /// Writes at depth 8 for 10 s, without any in the intervals `silent`, then a flush.
-    fn interrupted(silent: std::ops::Range<usize>, longest_ns: u64) -> Digest {
-        let region = Region::first(1 << 30);
-        let mut w = Workload::new("a", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
-        w.depth = 8;
-        let mut stats = KindStats { ops: 1000, bytes: 1000 << 20, ..KindStats::default() };
-        (0..1000).for_each(|_| stats.service.record(2_000_000));
-        stats.service.record(longest_ns);
-        let mut m = Measurement { elapsed_ns: 10_000_000_000, ..Measurement::default() };
-        m.kinds[OpKind::Write as usize] = Some(stats);
-        let mut series = record::Series::new("a", 0, 0);
-        for i in 0..100usize {
-            let busy = !silent.contains(&i) && i < 95;
-            let rate = Some(if busy { 100e6 } else { 0.0 });
-            series.push((i as u64 + 1) * 100_000_000, &[("write", Unit::BytesPerSecond, rate)]);
-        }
-        Digest::of(&w, &Measurement { series, ..m })
-    }
-
-    #[test]
-    fn silent_intervals_are_a_stall_and_a_final_flush_is_none() {
-        assert!((interrupted(40..50, 1_000_000_000).stalled_s - 1.0).abs() < 1e-9);
-        assert_eq!(interrupted(40..40, 500_000_000).stalled_s, 0.0, "others went on meanwhile");
-        assert_eq!(interrupted(40..50, 99_000_000).stalled_s, 0.0, "too short");
-        assert_eq!(interrupted(40..40, 1_000_000_000).rates.len(), 94, "the last one is not whole");
     }
 }

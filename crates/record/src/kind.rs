@@ -114,6 +114,8 @@ kinds! {
         Throttled = "throttled",
         /// The process was stopped, or the machine suspended, during a workload.
         StoodStill = "stood-still",
+        /// The drive completed nothing for a while, although operations were in flight.
+        Stalled = "stalled",
         /// Something else used the drive during the measurement.
         SharedDrive = "shared-drive",
         /// io_uring is not available; another backend was used.

@@ -16,6 +16,7 @@ mod job;
 mod limits;
 mod measurement;
 mod result;
+mod stall;
 
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
@@ -320,7 +321,7 @@ pub trait Rig {
     /// virtual drive has no machine around it to run one.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         let program = words.first().map_or("", String::as_str);
-        Err(RigError::Unsupported(format!("running '{program}': no machine is around the drive")))
+        Err(RigError::Unsupported(format!("running '{program}': this drive has no host to run it")))
     }
 
     /// Wear, errors and temperature as the drive reports them now; `None` where nothing reports.

@@ -21,11 +21,23 @@ use crate::screen::{self, say};
 /// The line of progress.
 const BAR: &str = "{bar:16.cyan/dim} {wide_msg}";
 
-/// The same below the grid as far as it is measured.
+/// Bytes done of all bytes.
+const BYTES: &str = "{bar:16.cyan/dim} {eta} left  {decimal_bytes} of {decimal_total_bytes}";
+
+/// The line of progress below the grid as far as it is measured.
 const GRID_AND_BAR: &str = "{prefix}\n\n{bar:16.cyan/dim} {wide_msg}";
 
 fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
     Ok(ProgressStyle::with_template(template)?.progress_chars("━━─"))
+}
+
+/// A bar for work that reads a source from end to end.
+pub fn bytes_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+    if let Ok(style) = bar_style(BYTES) {
+        bar.set_style(style);
+    }
+    bar
 }
 
 /// Shows the progress of a run.

@@ -196,14 +196,7 @@ fn life(plan: &Plan, health: Option<&Health>) -> String {
 }
 
 /// The plan in full, for `--dry-run`.
-pub fn plan(
-    method: &str,
-    target: &str,
-    plan: &Plan,
-    health: Option<&Health>,
-    here: Option<f64>,
-    style: &Style,
-) -> String {
+pub fn plan(announcement: &str, plan: &Plan, health: Option<&Health>, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.heading(["step", "times", "time", "writes at most"]);
     for step in &plan.steps {
@@ -229,8 +222,7 @@ pub fn plan(
     };
     let region = units::binary(plan.region_bytes);
     format!(
-        "{}\nsafety    {safety}\nregion    {region}\n{}\n{}",
-        announce(method, target, plan, health, here),
+        "{announcement}\nsafety    {safety}\nregion    {region}\n{}\n{}",
         life(plan, health),
         table.render(style)
     )

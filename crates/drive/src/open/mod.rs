@@ -221,10 +221,8 @@ impl Facts<'_> {
     fn info(self, machine: &Machine, stack: &Stack) -> TargetInfo {
         let identify = |node| query::identify(machine, node, stack.ram);
         let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
-        // A format affects the whole drive, so a file or partition must not request it.
-        let whole = self.kind == TargetKind::Device && stack.layers.is_empty();
-        let formats = drive.as_ref().filter(|_| whole).map(|drive| drive.formats.clone());
-        let formats = formats.unwrap_or_default();
+        let formats =
+            drive.as_ref().map_or_else(Vec::new, |d| formats(self.kind, &stack.layers, d));
         let bus = if stack.ram { Bus::Ram } else { Bus::of(drive.as_ref().map_or("", |d| &d.bus)) };
         let group = host::group_limits(machine, stack);
         let limits = Limits { group, ..Limits::of_drive(drive.as_ref()) };
@@ -252,6 +250,13 @@ impl Facts<'_> {
             guest: host::hypervisor(machine),
         }
     }
+}
+
+/// The formats that a target may ask for. A format loses the whole drive, so a file, a partition or
+/// anything else that lies on it has none.
+fn formats(kind: TargetKind, layers: &[String], drive: &DriveIdentity) -> Vec<u32> {
+    let whole = kind == TargetKind::Device && layers.is_empty();
+    if whole { drive.formats.clone() } else { Vec::new() }
 }
 
 /// The first `requested` bytes of a target of `there` bytes, in whole blocks.
@@ -282,6 +287,19 @@ pub(crate) fn first_bytes(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_whole_drive_may_ask_for_another_format() {
+        let drive = DriveIdentity { formats: vec![512, 4096], ..DriveIdentity::default() };
+        let of = |kind, layers: &[&str]| {
+            let layers: Vec<String> = layers.iter().map(|layer| layer.to_string()).collect();
+            formats(kind, &layers, &drive)
+        };
+        assert_eq!(of(TargetKind::Device, &[]), [512, 4096]);
+        assert!(of(TargetKind::Device, &["/dev/nvme0n1p1"]).is_empty(), "a partition");
+        assert!(of(TargetKind::File, &[]).is_empty(), "a file");
+        assert!(of(TargetKind::Directory, &[]).is_empty(), "a directory");
+    }
 
     #[test]
     fn the_first_bytes_are_whole_blocks_that_are_there() {

@@ -255,6 +255,15 @@ mod tests {
     }
 
     #[test]
+    fn only_a_file_that_opens_again_may_lose_its_name() {
+        let unnamed = tempfile::tempfile().expect("a file");
+        assert!(reopens(&unnamed));
+        // No path leads to a socket, as none does to a deleted file on some file systems.
+        let (end, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        assert!(!reopens(&File::from(std::os::fd::OwnedFd::from(end))));
+    }
+
+    #[test]
     fn ten_percent_stay_free() {
         let size = |total, free, requested| {
             size("d", &filesystem("ext4", total * GIB, free * GIB), &asked(requested))

@@ -276,7 +276,7 @@ pub struct Zone {
     pub skip: u64,
 }
 
-/// `zonemode=`. Zoned block devices are not served.
+/// `zonemode=`. Zoned block devices are not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneMode {
     /// Zones of the workload, not of the device.

@@ -1,6 +1,6 @@
 //! Options of the access pattern: direction, sizes, order of offsets, zones.
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spread};
 use crate::{Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode, ZonePercent};
@@ -9,34 +9,34 @@ use crate::{Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode,
 const MOST_IN_SEQUENCE: usize = 64;
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("rw", &["readwrite"], direction),
-    served("rw_sequencer", &[], |d, v| {
+    supported("rw", &["readwrite"], direction),
+    supported("rw_sequencer", &[], |d, v| {
         let words = [("sequential", Sequencer::Sequential), ("identical", Sequencer::Identical)];
         put(&mut d.job.access.sequencer, v.word(&words)?)
     }),
-    served("rwmixread", &[], |d, v| put(&mut d.job.access.mix_read_percent, v.count32(0, 100)?)),
-    served("rwmixwrite", &[], |d, v| {
+    supported("rwmixread", &[], |d, v| put(&mut d.job.access.mix_read_percent, v.count32(0, 100)?)),
+    supported("rwmixwrite", &[], |d, v| {
         put(&mut d.job.access.mix_read_percent, 100 - v.count32(0, 100)?)
     }),
-    served("bs", &["blocksize"], block_sizes),
-    served("bsrange", &["blocksize_range"], |d, v| {
+    supported("bs", &["blocksize"], block_sizes),
+    supported("bsrange", &["blocksize_range"], |d, v| {
         v.per_kind_commas(&mut d.range, |text| range(v, text).map(Some))
     }),
-    served("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
-    served("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
+    supported("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
+    supported("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
         .says("not where one job has both orders: percentage_random=, rw=randread:8"),
-    served("bs_unaligned", &["blocksize_unaligned"], |d, v| {
+    supported("bs_unaligned", &["blocksize_unaligned"], |d, v| {
         put(&mut d.job.access.bs_unaligned, v.set()?)
     })
     .bare(),
-    served("ba", &["blockalign"], |d, v| {
+    supported("ba", &["blockalign"], |d, v| {
         v.per_kind(&mut d.align, |text| block(v.size(text)?.bytes()?))
     }),
-    served("percentage_random", &[], |d, v| {
+    supported("percentage_random", &[], |d, v| {
         v.per_kind(&mut d.job.access.percentage_random, |text| percent(v, text))
     }),
-    served("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
-    served("random_generator", &[], |d, v| {
+    supported("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
+    supported("random_generator", &[], |d, v| {
         let words = [
             ("tausworthe", Generator::Tausworthe),
             ("lfsr", Generator::Lfsr),
@@ -45,14 +45,16 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.access.generator, v.word(&words)?)
     })
     .says("offsets have the same distribution as fio's, not the same order"),
-    served("random_distribution", &[], distribution),
-    served("randrepeat", &["allrandrepeat"], |d, v| put(&mut d.job.access.randrepeat, v.flag()?)),
-    served("randseed", &[], |d, v| {
+    supported("random_distribution", &[], distribution),
+    supported("randrepeat", &["allrandrepeat"], |d, v| {
+        put(&mut d.job.access.randrepeat, v.flag()?)
+    }),
+    supported("randseed", &[], |d, v| {
         d.randseed_given = true;
         put(&mut d.job.access.randseed, v.bytes()?)
     }),
-    served("zonemode", &[], |d, v| {
-        let zbd = "zbd: zoned block devices are not served";
+    supported("zonemode", &[], |d, v| {
+        let zbd = "zbd: zoned block devices are not supported";
         d.zone.mode = match v.text()? {
             "none" => None,
             "strided" => Some(ZoneMode::Strided),
@@ -62,10 +64,12 @@ pub(super) const OPTIONS: &[Entry] = &[
         Ok(())
     })
     .says("`none` and `strided`"),
-    served("random_sequence_stride", &[], |d, v| put(&mut d.job.access.sequence_stride, v.flag()?)),
-    served("zonesize", &[], |d, v| put(&mut d.zone.size, v.bytes()?)),
-    served("zonerange", &[], |d, v| put(&mut d.zone.range, v.bytes()?)),
-    served("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
+    supported("random_sequence_stride", &[], |d, v| {
+        put(&mut d.job.access.sequence_stride, v.flag()?)
+    }),
+    supported("zonesize", &[], |d, v| put(&mut d.zone.size, v.bytes()?)),
+    supported("zonerange", &[], |d, v| put(&mut d.zone.range, v.bytes()?)),
+    supported("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
 ];
 
 /// `rw=randrw`, perhaps followed by `:8` or `:4k`.

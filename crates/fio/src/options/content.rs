@@ -1,14 +1,14 @@
 //! Options of content and verification.
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::value::{pattern, put};
 use crate::{PatternFormat, VerifyKind};
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
-    served("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
-    served("scramble_buffers", &[], |d, v| put(&mut d.job.content.scramble, v.flag()?)),
-    served("buffer_pattern", &[], |d, v| {
+    supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
+    supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
+    supported("scramble_buffers", &[], |d, v| put(&mut d.job.content.scramble, v.flag()?)),
+    supported("buffer_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         if !filled.offsets_at.is_empty() {
             return Err("%o is for verify_pattern alone".into());
@@ -17,31 +17,31 @@ pub(super) const OPTIONS: &[Entry] = &[
         (d.job.content.scramble, d.job.content.zero) = (false, false);
         Ok(())
     }),
-    served("buffer_compress_percentage", &[], |d, v| {
+    supported("buffer_compress_percentage", &[], |d, v| {
         put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
     }),
-    served("buffer_compress_chunk", &[], |d, v| {
+    supported("buffer_compress_chunk", &[], |d, v| {
         put(&mut d.job.content.compress_chunk, v.count32(1, 1 << 30)?)
     }),
-    served("dedupe_percentage", &[], |d, v| {
+    supported("dedupe_percentage", &[], |d, v| {
         put(&mut d.job.content.dedupe_percent, v.count32(0, 100)?)
     }),
-    served("dedupe_mode", &[], |d, v| {
+    supported("dedupe_mode", &[], |d, v| {
         let words = [("repeat", false), ("working_set", true)];
         put(&mut d.job.content.dedupe_set, v.word(&words)?)
     }),
-    served("dedupe_working_set_percentage", &[], |d, v| {
+    supported("dedupe_working_set_percentage", &[], |d, v| {
         put(&mut d.job.content.dedupe_set_percent, v.count32(0, 100)?)
     }),
-    served("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
-    served("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
+    supported("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
+    supported("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
         .says("ssdyno's own header takes the place of fio's; neither tool can check the other's files"),
-    served("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
-    served("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
-    served("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
+    supported("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
+    supported("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
+    supported("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
         .says("as in fio; without it and verify_offset each 512 bytes carry a header"),
-    served("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
-    served("verify_pattern", &[], |d, v| {
+    supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
+    supported("verify_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         d.job.verify.pattern = filled.bytes;
         d.job.verify.formats =
@@ -50,16 +50,16 @@ pub(super) const OPTIONS: &[Entry] = &[
         Ok(())
     })
     .says("with verify=pattern each tool can check the other's files; otherwise the pattern surrounds ssdyno's headers"),
-    served("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
-    served("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
+    supported("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
+    supported("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
         .says("of the first 16 blocks of a clone"),
-    served("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
+    supported("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
         .says("the job's own thread checks"),
-    served("verify_backlog", &[], |d, v| {
+    supported("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     })
     .says("the queue is emptied before written blocks are read back"),
-    served("verify_backlog_batch", &[], |d, v| {
+    supported("verify_backlog_batch", &[], |d, v| {
         put(&mut d.job.verify.backlog_batch, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     }),
 ];

@@ -14,7 +14,7 @@ pub(crate) struct EngineEntry {
     pub remark: &'static str,
 }
 
-const fn served(
+const fn supported(
     name: &'static [&'static str],
     engine: Engine,
     remark: &'static str,
@@ -26,26 +26,26 @@ const fn not(names: &'static [&'static str], remark: &'static str) -> EngineEntr
     EngineEntry { names, engine: None, remark }
 }
 
-/// All of them, served ones first.
+/// All of them, supported ones first.
 pub(crate) const ENGINES: &[EngineEntry] = &[
-    served(&["psync"], Engine::Psync, "the default, as in fio"),
-    served(&["sync"], Engine::Sync, "done as psync, and the result says so"),
-    served(&["vsync"], Engine::Vsync, "done as psync, and the result says so"),
-    served(&["pvsync"], Engine::Pvsync, "done as psync, and the result says so"),
-    served(&["pvsync2"], Engine::Pvsync2, "done as psync, and the result says so"),
-    served(&["libaio"], Engine::Libaio, ""),
-    served(&["io_uring"], Engine::IoUring, ""),
-    served(&["posixaio"], Engine::Posixaio, "done by io_uring, and the result says so"),
-    served(
+    supported(&["psync"], Engine::Psync, "the default, as in fio"),
+    supported(&["sync"], Engine::Sync, "done as psync, and the result says so"),
+    supported(&["vsync"], Engine::Vsync, "done as psync, and the result says so"),
+    supported(&["pvsync"], Engine::Pvsync, "done as psync, and the result says so"),
+    supported(&["pvsync2"], Engine::Pvsync2, "done as psync, and the result says so"),
+    supported(&["libaio"], Engine::Libaio, ""),
+    supported(&["io_uring"], Engine::IoUring, ""),
+    supported(&["posixaio"], Engine::Posixaio, "done by io_uring, and the result says so"),
+    supported(
         &["mmap"],
         Engine::Mmap,
         "if another program shortens the file, the operation beyond its new end fails",
     ),
-    served(&["null"], Engine::Null, ""),
+    supported(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),
     not(&["sg", "mtd", "io_uring_cmd", "nvme"], "commands are not sent past the block layer"),
-    not(&["libzbc"], "zoned block devices are not served"),
+    not(&["libzbc"], "zoned block devices are not supported"),
     not(&["net", "netsplice", "rdma", "rdmaio"], "it measures a network, not a drive"),
     not(
         &[
@@ -89,8 +89,8 @@ pub(crate) struct EngineOption {
     pub entries: &'static [Entry],
 }
 
-const NOT_SERVED: &str = "its engines are not served";
-const PROFILES: &str = "fio's built-in benchmarks are not served; see ssdyno methods";
+const NOT_SERVED: &str = "its engines are not supported";
+const PROFILES: &str = "fio's built-in benchmarks are not supported; see ssdyno methods";
 
 /// Options of engines.
 pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[

@@ -1,13 +1,13 @@
 //! Options of files: names, number, creation, removal; durability and the page cache.
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::job::is_drive;
 use crate::value::{Parsed, Value, put};
 use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMode};
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("directory", &[], |d, v| {
+    supported("directory", &[], |d, v| {
         if !d.job.files.names.is_empty() {
             let note = "comes after filename=, which fio has put into the current directory by \
                         then, and so does ssdyno; give directory= first";
@@ -15,15 +15,17 @@ pub(super) const OPTIONS: &[Entry] = &[
         }
         put(&mut d.job.files.directories, list(v.text()?)?)
     }),
-    served("filename", &[], file_names).says(
+    supported("filename", &[], file_names).says(
         "names of `[global]` and of the job add up, as in fio; `sim:NAME` is a virtual drive",
     ),
-    served("filename_format", &[], |d, v| put(&mut d.job.files.filename_format, v.text()?.into())),
-    served("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
-    served("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
+    supported("filename_format", &[], |d, v| {
+        put(&mut d.job.files.filename_format, v.text()?.into())
+    }),
+    supported("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
+    supported("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
         .says("all files of a job are open at once"),
-    served("file_service_type", &[], |d, v| put(&mut d.job.files.service, service(v)?)),
-    served("fallocate", &[], |d, v| {
+    supported("file_service_type", &[], |d, v| put(&mut d.job.files.service, service(v)?)),
+    supported("fallocate", &[], |d, v| {
         let words = [
             ("none", Fallocate::None),
             ("0", Fallocate::None),
@@ -35,7 +37,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         ];
         put(&mut d.job.files.fallocate, v.word(&words)?)
     }),
-    served("fadvise_hint", &[], |d, v| {
+    supported("fadvise_hint", &[], |d, v| {
         let words = [
             ("0", FadviseHint::None),
             ("1", FadviseHint::ByWorkload),
@@ -45,19 +47,19 @@ pub(super) const OPTIONS: &[Entry] = &[
         ];
         put(&mut d.job.files.fadvise, v.word(&words)?)
     }),
-    served("overwrite", &[], |d, v| put(&mut d.job.files.overwrite, v.flag()?)),
-    served("create_on_open", &[], |d, v| put(&mut d.job.files.create_on_open, v.flag()?)),
-    served("create_only", &[], |d, v| put(&mut d.job.files.create_only, v.flag()?)),
-    served("create_fsync", &[], |d, v| put(&mut d.job.files.create_fsync, v.flag()?)),
-    served("allow_file_create", &[], |d, v| put(&mut d.job.files.allow_file_create, v.flag()?)),
-    served("pre_read", &[], |d, v| put(&mut d.job.files.pre_read, v.flag()?)),
-    served("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
-    served("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
-    served("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
+    supported("overwrite", &[], |d, v| put(&mut d.job.files.overwrite, v.flag()?)),
+    supported("create_on_open", &[], |d, v| put(&mut d.job.files.create_on_open, v.flag()?)),
+    supported("create_only", &[], |d, v| put(&mut d.job.files.create_only, v.flag()?)),
+    supported("create_fsync", &[], |d, v| put(&mut d.job.files.create_fsync, v.flag()?)),
+    supported("allow_file_create", &[], |d, v| put(&mut d.job.files.allow_file_create, v.flag()?)),
+    supported("pre_read", &[], |d, v| put(&mut d.job.files.pre_read, v.flag()?)),
+    supported("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
+    supported("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
+    supported("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
         .says("their files are emptied, which frees the same blocks, and keep their names"),
-    served("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
-    served("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
-    served("sync", &[], |d, v| {
+    supported("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
+    supported("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
+    supported("sync", &[], |d, v| {
         let words = [
             ("none", SyncMode::None),
             ("0", SyncMode::None),
@@ -67,10 +69,10 @@ pub(super) const OPTIONS: &[Entry] = &[
         ];
         put(&mut d.job.syncing.sync, v.word(&words)?)
     }),
-    served("fsync", &[], |d, v| put(&mut d.job.syncing.fsync, v.count32(0, u32::MAX)?)),
-    served("fdatasync", &[], |d, v| put(&mut d.job.syncing.fdatasync, v.count32(0, u32::MAX)?)),
-    served("end_fsync", &[], |d, v| put(&mut d.job.syncing.end_fsync, v.flag()?)),
-    served("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
+    supported("fsync", &[], |d, v| put(&mut d.job.syncing.fsync, v.count32(0, u32::MAX)?)),
+    supported("fdatasync", &[], |d, v| put(&mut d.job.syncing.fdatasync, v.count32(0, u32::MAX)?)),
+    supported("end_fsync", &[], |d, v| put(&mut d.job.syncing.end_fsync, v.flag()?)),
+    supported("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
 ];
 
 /// Appends names; the number of files becomes that of all names.
@@ -119,7 +121,7 @@ fn service(v: &Value) -> Parsed<FileService> {
         "roundrobin" => ServiceOrder::RoundRobin,
         "sequential" => ServiceOrder::Sequential,
         other @ ("zipf" | "pareto" | "normal" | "gauss") => {
-            return Err(format!("{other}: uneven use of files is not served"));
+            return Err(format!("{other}: uneven use of files is not supported"));
         }
         other => return Err(format!("'{other}' is none of random, roundrobin, sequential")),
     };

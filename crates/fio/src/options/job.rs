@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::value::{Parsed, Value, put};
 use crate::{Amount, CpuPolicy, ExitWhat};
 
@@ -11,28 +11,28 @@ const MOST_JOBS: u32 = 4096;
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
-    served("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
-    served("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, MOST_JOBS)?)),
-    served("thread", &[], |d, v| put(&mut d.job.schedule.thread, v.set()?))
+    supported("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
+    supported("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
+    supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, MOST_JOBS)?)),
+    supported("thread", &[], |d, v| put(&mut d.job.schedule.thread, v.set()?))
         .bare()
         .says("clones are threads either way; the results say what was asked for"),
-    served("stonewall", &["wait_for_previous"], |d, v| put(&mut d.stonewall, v.set()?)).bare(),
-    served("wait_for", &[], |d, v| put(&mut d.wait_for, Some(v.text()?.into()))),
-    served("new_group", &[], |d, v| put(&mut d.new_group, v.set()?)).bare(),
-    served("group_reporting", &[], |d, v| put(&mut d.job.reporting.group, v.set()?)).bare(),
-    served("startdelay", &[], |d, v| put(&mut d.job.schedule.startdelay, v.times(SECOND)?)),
-    served("runtime", &["timeout"], |d, v| {
+    supported("stonewall", &["wait_for_previous"], |d, v| put(&mut d.stonewall, v.set()?)).bare(),
+    supported("wait_for", &[], |d, v| put(&mut d.wait_for, Some(v.text()?.into()))),
+    supported("new_group", &[], |d, v| put(&mut d.new_group, v.set()?)).bare(),
+    supported("group_reporting", &[], |d, v| put(&mut d.job.reporting.group, v.set()?)).bare(),
+    supported("startdelay", &[], |d, v| put(&mut d.job.schedule.startdelay, v.times(SECOND)?)),
+    supported("runtime", &["timeout"], |d, v| {
         let time = v.time(SECOND)?;
         d.job.schedule.runtime = Some(time).filter(|time| !time.is_zero());
         Ok(())
     }),
-    served("time_based", &[], |d, v| put(&mut d.job.schedule.time_based, v.set()?)).bare(),
-    served("ramp_time", &[], |d, v| put(&mut d.job.schedule.ramp_time, v.time(SECOND)?)),
-    served("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?)),
-    served("loops", &[], |d, v| put(&mut d.job.schedule.loops, v.count32(0, u32::MAX)?.max(1))),
-    served("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?)).bare(),
-    served("exit_what", &[], |d, v| {
+    supported("time_based", &[], |d, v| put(&mut d.job.schedule.time_based, v.set()?)).bare(),
+    supported("ramp_time", &[], |d, v| put(&mut d.job.schedule.ramp_time, v.time(SECOND)?)),
+    supported("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?)),
+    supported("loops", &[], |d, v| put(&mut d.job.schedule.loops, v.count32(0, u32::MAX)?.max(1))),
+    supported("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?)).bare(),
+    supported("exit_what", &[], |d, v| {
         let words = [
             ("group", ExitWhat::Group),
             ("stonewall", ExitWhat::Stonewall),
@@ -41,38 +41,38 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.schedule.exit_what, v.word(&words)?)
     })
     .says("`group` ends the jobs that run at the same time, as `stonewall` does"),
-    served("exitall_on_error", &[], |d, v| put(&mut d.job.schedule.exitall_on_error, v.set()?))
+    supported("exitall_on_error", &[], |d, v| put(&mut d.job.schedule.exitall_on_error, v.set()?))
         .bare()
         .says("jobs that run at the same time end"),
-    served("size", &[], |d, v| put(&mut d.job.space.size, nothing_is_none(v.amount()?))),
-    served("io_size", &["io_limit"], |d, v| {
+    supported("size", &[], |d, v| put(&mut d.job.space.size, nothing_is_none(v.amount()?))),
+    supported("io_size", &["io_limit"], |d, v| {
         put(&mut d.job.space.io_size, nothing_is_none(v.amount()?))
     }),
-    served("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
-    served("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
+    supported("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
+    supported("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
         .says("a tenth of the file system stays free (at least 1 GiB of a large one), which the result mentions; several files share the room"),
-    served("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
+    supported("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
         .says("appending to another program's file needs --destroy"),
-    served("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
-    served("offset_increment", &[], |d, v| put(&mut d.job.space.offset_increment, v.amount()?)),
-    served("offset_align", &[], |d, v| {
+    supported("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
+    supported("offset_increment", &[], |d, v| put(&mut d.job.space.offset_increment, v.amount()?)),
+    supported("offset_align", &[], |d, v| {
         put(&mut d.job.space.offset_align, v.count(0, u64::from(u32::MAX))?)
     }),
-    served("number_ios", &[], |d, v| {
+    supported("number_ios", &[], |d, v| {
         put(&mut d.job.space.number_ios, Some(v.bytes()?).filter(|ops| *ops > 0))
     }),
-    served("cpus_allowed", &[], |d, v| put(&mut d.job.machine.cpus, cpu_list(v.text()?)?)),
-    served("cpumask", &[], |d, v| {
+    supported("cpus_allowed", &[], |d, v| put(&mut d.job.machine.cpus, cpu_list(v.text()?)?)),
+    supported("cpumask", &[], |d, v| {
         let mask = v.count(0, u64::from(u32::MAX))?;
         put(&mut d.job.machine.cpus, (0..32).filter(|cpu| mask >> cpu & 1 == 1).collect())
     }),
-    served("cpus_allowed_policy", &[], |d, v| {
+    supported("cpus_allowed_policy", &[], |d, v| {
         let words = [("shared", CpuPolicy::Shared), ("split", CpuPolicy::Split)];
         put(&mut d.job.machine.cpu_policy, v.word(&words)?)
     }),
-    served("nice", &[], |d, v| put(&mut d.job.machine.nice, v.signed(-20, 19)? as i32)),
-    served("prio", &[], |d, v| put(&mut d.job.machine.prio, Some(v.count(0, 7)? as u8))),
-    served("prioclass", &[], |d, v| put(&mut d.job.machine.prioclass, Some(v.count(0, 3)? as u8))),
+    supported("nice", &[], |d, v| put(&mut d.job.machine.nice, v.signed(-20, 19)? as i32)),
+    supported("prio", &[], |d, v| put(&mut d.job.machine.prio, Some(v.count(0, 7)? as u8))),
+    supported("prioclass", &[], |d, v| put(&mut d.job.machine.prioclass, Some(v.count(0, 3)? as u8))),
 ];
 
 /// `size=0` and `size=0%` are as good as no size.

@@ -1,6 +1,6 @@
-//! Every option of fio, as data: its names, and whether it is served, accepted or refused.
+//! Every option of fio, as data: its names, and whether it is supported, accepted or refused.
 //!
-//! A served option carries the function that takes its value, so that the table cannot differ from the
+//! A supported option carries the function that takes its value, so that the table cannot differ from the
 //! behaviour. The others carry the reason that users read. `docs/fio.md` is generated from the table.
 
 mod access;
@@ -41,7 +41,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy)]
 pub(crate) enum Standing {
     /// It has fio's effect; a remark states differences.
-    Served {
+    Supported {
         /// Takes the value.
         set: Setter,
         /// For the documentation.
@@ -58,9 +58,9 @@ pub(crate) enum Standing {
     },
 }
 
-/// A served option.
-const fn served(name: &'static str, aliases: &'static [&'static str], set: Setter) -> Entry {
-    Entry { name, aliases, bare: false, standing: Standing::Served { set, remark: "" } }
+/// A supported option.
+const fn supported(name: &'static str, aliases: &'static [&'static str], set: Setter) -> Entry {
+    Entry { name, aliases, bare: false, standing: Standing::Supported { set, remark: "" } }
 }
 
 /// An option accepted without effect.
@@ -87,8 +87,8 @@ impl Entry {
     /// The same with a remark.
     const fn says(self, remark: &'static str) -> Entry {
         match self.standing {
-            Standing::Served { set, .. } => {
-                Entry { standing: Standing::Served { set, remark }, ..self }
+            Standing::Supported { set, .. } => {
+                Entry { standing: Standing::Supported { set, remark }, ..self }
             }
             _ => self,
         }

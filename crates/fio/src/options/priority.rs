@@ -3,32 +3,32 @@
 
 use std::time::Duration;
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Parsed, Value, put};
 use crate::{MemoryPolicy, PriorityShare};
 
 /// Options of the engines that pass priorities to the kernel.
 pub(super) const ENGINES: &[Entry] = &[
-    served("cmdprio_percentage", &[], |d, v| {
+    supported("cmdprio_percentage", &[], |d, v| {
         v.per_kind(&mut d.priority.percent, |text| number(text, 100))
     }),
-    served("cmdprio_class", &[], |d, v| v.per_kind(&mut d.priority.class, |t| number(t, 3))),
-    served("cmdprio", &[], |d, v| v.per_kind(&mut d.priority.level, |text| number(text, 7))),
-    served("cmdprio_hint", &[], |d, v| v.per_kind(&mut d.priority.hint, |t| number(t, 1023))),
-    served("cmdprio_bssplit", &[], by_size),
+    supported("cmdprio_class", &[], |d, v| v.per_kind(&mut d.priority.class, |t| number(t, 3))),
+    supported("cmdprio", &[], |d, v| v.per_kind(&mut d.priority.level, |text| number(text, 7))),
+    supported("cmdprio_hint", &[], |d, v| v.per_kind(&mut d.priority.hint, |t| number(t, 1023))),
+    supported("cmdprio_bssplit", &[], by_size),
 ];
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("flow", &[], |d, v| put(&mut d.job.pace.flow.weight, v.count32(0, 1000)?))
+    supported("flow", &[], |d, v| put(&mut d.job.pace.flow.weight, v.count32(0, 1000)?))
         .says("the jobs of a flow that run at the same time"),
-    served("flow_id", &[], |d, v| put(&mut d.job.pace.flow.id, v.count32(0, u32::MAX)?)),
-    served("flow_sleep", &[], |d, v| {
+    supported("flow_id", &[], |d, v| put(&mut d.job.pace.flow.id, v.count32(0, u32::MAX)?)),
+    supported("flow_sleep", &[], |d, v| {
         put(&mut d.job.pace.flow.sleep, v.time(Duration::from_micros(1))?)
     })
     .says("0.1 ms at least"),
-    served("numa_cpu_nodes", &[], |d, v| put(&mut d.job.machine.numa_nodes, nodes(v.text()?)?)),
-    served("numa_mem_policy", &[], |d, v| {
+    supported("numa_cpu_nodes", &[], |d, v| put(&mut d.job.machine.numa_nodes, nodes(v.text()?)?)),
+    supported("numa_mem_policy", &[], |d, v| {
         put(&mut d.job.machine.memory, memory_policy(v.text()?)?)
     }),
 ];

@@ -1,10 +1,10 @@
-//! Options of fio that are not served, with the reason; values that ask for nothing are accepted.
+//! Options of fio that are not supported, with the reason; values that ask for nothing are accepted.
 
 use super::{Entry, refused};
 
-const TRIMS: &str = "trims between writes and verification are not served";
+const TRIMS: &str = "trims between writes and verification are not supported";
 const TRACE: &str = "fio's I/O logs are not read or written; a trace has a format of its own here";
-const PLACE: &str = "data placement (FDP, streams) is not served";
+const PLACE: &str = "data placement (FDP, streams) is not supported";
 const PROGRAMS: &str = "programs named in a job file are not run";
 const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
 const RIGHTS: &str = "ssdyno keeps the user and group it was started with";
@@ -17,11 +17,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("rwmixcycle", &[], "removed from fio; leave it out"),
     refused("sprandom", &["0"], "ssdyno prepares used drives itself: prepare --to used"),
     refused("num_range", &["1"], "a trim has one range"),
-    refused("sync_file_range", &[], "sync_file_range is not called; fdatasync= is served"),
+    refused("sync_file_range", &[], "sync_file_range is not called; fdatasync= is supported"),
     refused("write_barrier", &["0"], "Linux has no barrier writes any more; take fdatasync="),
     refused("write_hint", &["none"], "write life time hints are not given"),
-    refused("atomic", &["0"], "atomic writes are not served"),
-    refused("end_syncfs", &["0"], "syncfs is not called; end_fsync= is served"),
+    refused("atomic", &["0"], "atomic writes are not supported"),
+    refused("end_syncfs", &["0"], "syncfs is not called; end_fsync= is supported"),
     refused("mem", &["malloc", "shm", "mmap"], "buffers are plain memory").also(&["iomem"]),
     refused("lockmem", &["0"], "memory is not taken away from the machine"),
     refused("verify_policy", &["completed"], "what completed is checked, and not what was fsynced"),
@@ -51,9 +51,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("write_hist_log", &[], HISTOGRAM).bare(),
     refused("log_issue_time", &["0"], "times of submission are not logged"),
     refused("log_store_compressed", &["0"], "logs are text"),
-    refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is served"),
+    refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is supported"),
     refused("block_error_percentiles", &["0"], "trim errors are counted and have no histogram"),
-    refused("profile", &[], "fio's built-in benchmarks are not served; see ssdyno methods"),
+    refused("profile", &[], "fio's built-in benchmarks are not supported; see ssdyno methods"),
     refused("cgroup", &[], "jobs stay in the cgroup ssdyno was started in"),
     refused("uid", &[], RIGHTS),
     refused("gid", &[], RIGHTS),

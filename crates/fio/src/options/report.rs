@@ -1,6 +1,6 @@
 //! Options of measurement, results and logs, and of errors.
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Parsed, Value, errno, put};
 use crate::{ErrorSet, UnifiedRw};
@@ -9,32 +9,32 @@ use crate::{ErrorSet, UnifiedRw};
 const MOST_PERCENTILES: usize = 20;
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("kb_base", &[], |d, v| {
+    supported("kb_base", &[], |d, v| {
         d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
         put(&mut d.job.reporting.kb_base, d.kb as u32)
     })
     .says("for values that are read; results are shown both ways"),
-    served("unit_base", &[], |d, v| {
+    supported("unit_base", &[], |d, v| {
         put(&mut d.job.reporting.bits, v.word(&[("0", false), ("8", false), ("1", true)])?)
     }),
-    served("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
-    served("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
-    served("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
+    supported("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
+    supported("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
+    supported("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
         .says("latency includes the submitting call, which is not shown separately"),
-    served("percentile_list", &[], percentiles),
-    served("significant_figures", &[], |d, v| {
+    supported("percentile_list", &[], percentiles),
+    supported("significant_figures", &[], |d, v| {
         put(&mut d.job.reporting.significant_figures, v.count32(1, 10)?)
     })
     .says("always four"),
-    served("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
-    served("gtod_reduce", &[], gtod_reduce),
-    served("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
-    served("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
-    served("disable_slat", &[], |d, v| put(&mut d.job.reporting.disable_slat, v.flag()?)),
-    served("disable_bw_measurement", &["disable_bw"], |d, v| {
+    supported("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
+    supported("gtod_reduce", &[], gtod_reduce),
+    supported("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
+    supported("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
+    supported("disable_slat", &[], |d, v| put(&mut d.job.reporting.disable_slat, v.flag()?)),
+    supported("disable_bw_measurement", &["disable_bw"], |d, v| {
         put(&mut d.job.reporting.disable_bw, v.flag()?)
     }),
-    served("unified_rw_reporting", &[], |d, v| {
+    supported("unified_rw_reporting", &[], |d, v| {
         let words = [
             ("none", UnifiedRw::None),
             ("0", UnifiedRw::None),
@@ -45,17 +45,17 @@ pub(super) const OPTIONS: &[Entry] = &[
         ];
         put(&mut d.job.reporting.unified, v.word(&words)?)
     }),
-    served("stats", &[], |d, v| put(&mut d.job.reporting.stats, v.flag()?)),
-    served("bwavgtime", &[], |d, v| put(&mut d.job.reporting.bw_avg_time, v.millis()?)),
-    served("iopsavgtime", &[], |d, v| put(&mut d.job.reporting.iops_avg_time, v.millis()?)),
-    served("write_bw_log", &[], |d, v| put(&mut d.job.logs.bw, prefix(v))).bare(),
-    served("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
-    served("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
+    supported("stats", &[], |d, v| put(&mut d.job.reporting.stats, v.flag()?)),
+    supported("bwavgtime", &[], |d, v| put(&mut d.job.reporting.bw_avg_time, v.millis()?)),
+    supported("iopsavgtime", &[], |d, v| put(&mut d.job.reporting.iops_avg_time, v.millis()?)),
+    supported("write_bw_log", &[], |d, v| put(&mut d.job.logs.bw, prefix(v))).bare(),
+    supported("write_iops_log", &[], |d, v| put(&mut d.job.logs.iops, prefix(v))).bare(),
+    supported("write_lat_log", &[], |d, v| put(&mut d.job.logs.lat, prefix(v)))
         .bare()
         .says("there is no slat log: latency includes the submitting call"),
-    served("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
-    served("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
-    served("log_window_value", &["log_max_value"], |d, v| {
+    supported("per_job_logs", &[], |d, v| put(&mut d.job.logs.shared_file, !v.flag()?)),
+    supported("log_avg_msec", &[], |d, v| put(&mut d.job.logs.average, v.millis()?)),
+    supported("log_window_value", &["log_max_value"], |d, v| {
         let words = [
             ("avg", (false, false)),
             ("0", (false, false)),
@@ -66,12 +66,12 @@ pub(super) const OPTIONS: &[Entry] = &[
         let logs = &mut d.job.logs;
         Ok((logs.max_value, logs.both_values) = v.word(&words)?)
     }),
-    served("log_prio", &[], |d, v| put(&mut d.job.logs.priority, v.flag()?)),
-    served("log_offset", &[], |d, v| put(&mut d.job.logs.offset, v.flag()?)),
-    served("log_alternate_epoch", &["log_unix_epoch"], |d, v| {
+    supported("log_prio", &[], |d, v| put(&mut d.job.logs.priority, v.flag()?)),
+    supported("log_offset", &[], |d, v| put(&mut d.job.logs.offset, v.flag()?)),
+    supported("log_alternate_epoch", &["log_unix_epoch"], |d, v| {
         put(&mut d.job.logs.unix_epoch, v.flag()?)
     }),
-    served("continue_on_error", &[], |d, v| {
+    supported("continue_on_error", &[], |d, v| {
         let only = |read, write, verify| ErrorSet { read, write, verify };
         let words = [
             ("none", ErrorSet::default()),
@@ -88,8 +88,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     .says(
         "jobs continue after EIO and EILSEQ, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
     ),
-    served("ignore_error", &[], ignored),
-    served("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
+    supported("ignore_error", &[], ignored),
+    supported("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
         .says("errors are always reported"),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ENGINES, Entry, served};
+use super::{ENGINES, Entry, supported};
 use crate::RateProcess;
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, put, time};
@@ -13,61 +13,61 @@ const MICRO: Duration = Duration::from_micros(1);
 const DEEPEST: u32 = 65_536;
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("ioengine", &[], engine).says("see the table of engines"),
-    served("iodepth", &[], |d, v| put(&mut d.job.queue.depth, v.count32(1, DEEPEST)?)),
-    served("iodepth_batch", &["iodepth_batch_submit"], |d, v| {
+    supported("ioengine", &[], engine).says("see the table of engines"),
+    supported("iodepth", &[], |d, v| put(&mut d.job.queue.depth, v.count32(1, DEEPEST)?)),
+    supported("iodepth_batch", &["iodepth_batch_submit"], |d, v| {
         put(&mut d.batch, v.count32(0, DEEPEST)?)
     }),
-    served("iodepth_batch_complete_min", &["iodepth_batch_complete"], |d, v| {
+    supported("iodepth_batch_complete_min", &["iodepth_batch_complete"], |d, v| {
         put(&mut d.job.queue.complete_min, v.count32(0, DEEPEST)?)
     }),
-    served("iodepth_batch_complete_max", &[], |d, v| {
+    supported("iodepth_batch_complete_max", &[], |d, v| {
         put(&mut d.complete_max, v.count32(0, DEEPEST)?)
     }),
-    served("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
-    served("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
-    served("io_submit_mode", &[], |d, v| {
+    supported("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
+    supported("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
+    supported("io_submit_mode", &[], |d, v| {
         put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
     .says("`offload` only with an asynchronous engine, which submits operations when they are due anyway"),
-    served("rate", &[], |d, v| {
+    supported("rate", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate, |text| Ok(none(v.size(text)?.bytes()?)))
     }),
-    served("rate_min", &["ratemin"], |d, v| {
+    supported("rate_min", &["ratemin"], |d, v| {
         v.per_kind(&mut d.job.pace.rate_min, |text| Ok(none(v.size(text)?.bytes()?)))
     }),
-    served("rate_iops", &[], |d, v| v.per_kind(&mut d.job.pace.rate_iops, |text| iops(v, text))),
-    served("rate_iops_min", &[], |d, v| {
+    supported("rate_iops", &[], |d, v| v.per_kind(&mut d.job.pace.rate_iops, |text| iops(v, text))),
+    supported("rate_iops_min", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate_iops_min, |text| iops(v, text))
     }),
-    served("rate_process", &[], |d, v| {
+    supported("rate_process", &[], |d, v| {
         let words = [("linear", RateProcess::Linear), ("poisson", RateProcess::Poisson)];
         put(&mut d.job.pace.process, v.word(&words)?)
     }),
-    served("rate_cycle", &["ratecycle"], |d, v| put(&mut d.job.pace.cycle, v.millis()?)),
-    served("rate_ignore_thinktime", &[], |d, v| put(&mut d.job.pace.ignore_thinktime, v.flag()?)),
-    served("thinktime", &[], |d, v| put(&mut d.job.pace.think.time, v.time(MICRO)?)),
-    served("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)),
-    served("thinktime_blocks", &[], |d, v| {
+    supported("rate_cycle", &["ratecycle"], |d, v| put(&mut d.job.pace.cycle, v.millis()?)),
+    supported("rate_ignore_thinktime", &[], |d, v| put(&mut d.job.pace.ignore_thinktime, v.flag()?)),
+    supported("thinktime", &[], |d, v| put(&mut d.job.pace.think.time, v.time(MICRO)?)),
+    supported("thinktime_spin", &[], |d, v| put(&mut d.job.pace.think.spin, v.time(MICRO)?)),
+    supported("thinktime_blocks", &[], |d, v| {
         put(&mut d.job.pace.think.blocks, Some(v.count32(0, u32::MAX)?.max(1)))
     }),
-    served("thinktime_blocks_type", &[], |d, v| {
+    supported("thinktime_blocks_type", &[], |d, v| {
         put(&mut d.job.pace.think.at_issue, v.word(&[("complete", false), ("issue", true)])?)
     }),
-    served("thinktime_iotime", &[], |d, v| {
+    supported("thinktime_iotime", &[], |d, v| {
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
     }),
-    served("max_latency", &[], |d, v| {
+    supported("max_latency", &[], |d, v| {
         let time = |text: &str| Ok(Some(time(text, MICRO)?).filter(|time| !time.is_zero()));
         v.per_kind(&mut d.job.pace.max_latency, time)
     }),
-    served("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)),
-    served("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)),
-    served("latency_percentile", &[], |d, v| match v.text()?.parse() {
+    supported("latency_target", &[], |d, v| put(&mut d.latency.target, v.time(MICRO)?)),
+    supported("latency_window", &[], |d, v| put(&mut d.latency.window, v.time(MICRO)?)),
+    supported("latency_percentile", &[], |d, v| match v.text()?.parse() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => put(&mut d.latency.percentile, percent),
         _ => Err(format!("'{}' is not within 0 to 100", v.text()?)),
     }),
-    served("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)),
+    supported("latency_run", &[], |d, v| put(&mut d.latency.run, v.flag()?)),
 ];
 
 fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
@@ -77,7 +77,7 @@ fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
     };
     match entry.engine {
         Some(engine) => put(&mut d.job.engine, engine),
-        None => Err(format!("{word} is not served: {}", entry.remark)),
+        None => Err(format!("{word} is not supported: {}", entry.remark)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Entry, served};
+use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Parsed, Value, put, time};
 use crate::{Criterion, Threshold};
@@ -10,12 +10,14 @@ use crate::{Criterion, Threshold};
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) const OPTIONS: &[Entry] = &[
-    served("steadystate", &["ss"], criterion),
-    served("steadystate_duration", &["ss_dur"], |d, v| {
+    supported("steadystate", &["ss"], criterion),
+    supported("steadystate_duration", &["ss_dur"], |d, v| {
         put(&mut d.steady.duration, v.time(SECOND)?)
     }),
-    served("steadystate_ramp_time", &["ss_ramp"], |d, v| put(&mut d.steady.ramp, v.time(SECOND)?)),
-    served("steadystate_check_interval", &["ss_interval"], |d, v| {
+    supported("steadystate_ramp_time", &["ss_ramp"], |d, v| {
+        put(&mut d.steady.ramp, v.time(SECOND)?)
+    }),
+    supported("steadystate_check_interval", &["ss_interval"], |d, v| {
         put(&mut d.steady.interval, v.time(SECOND)?)
     }),
 ];

@@ -114,6 +114,8 @@ pub struct Ran<'p> {
     pub disks: Vec<DiskUse>,
     /// Files that stay, and their bytes.
     pub left: Vec<(PathBuf, u64)>,
+    /// Those of them that `unlink=1` failed to remove.
+    pub unremoved: Vec<PathBuf>,
     /// When it ended, milliseconds since 1970.
     pub ended_unix_ms: u64,
     /// The user ended it.
@@ -242,8 +244,33 @@ impl<'p> Prepared<'p> {
         self.destroys.as_deref()
     }
 
-    /// Lays the files out, runs the jobs and removes the files that shall not stay.
+    /// Lays the files out, runs the jobs and removes the files that shall not stay, also after an error.
     pub fn run(self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
+        let mut ran = self.perform(rig, setting);
+        let files = rig.files()?;
+        if let Ok(ran) = &mut ran {
+            ran.disks = files.disks();
+        }
+        let unlinking = self.clones.iter().filter(|clone| clone.job.files.unlink);
+        let unlinked = unlinking.flat_map(|clone| &clone.files).map(|used| used.path.as_path());
+        for path in unlinked.clone() {
+            // The file may be gone already: clones share files.
+            drop(files.remove(path));
+        }
+        let mut ran = ran?;
+        // A virtual drive ends with the run, and its files with it.
+        if self.real {
+            ran.left = files.left();
+        }
+        let unremoved = ran.left.iter().map(|(path, _)| path);
+        ran.unremoved =
+            unremoved.filter(|path| unlinked.clone().any(|gone| gone == *path)).cloned().collect();
+        ran.ended_unix_ms = stage::unix_ns() / 1_000_000;
+        Ok(ran)
+    }
+
+    /// Lays the files out and runs the jobs.
+    fn perform(&self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
         let interrupted = || setting.interrupt.load(Ordering::Relaxed);
         rig.files()?.lay_out(stage::unix_ns() | 1, &mut |path, bytes| {
             (setting.laying_out)(path, bytes);
@@ -255,6 +282,7 @@ impl<'p> Prepared<'p> {
             stages: Vec::new(),
             disks: Vec::new(),
             left: Vec::new(),
+            unremoved: Vec::new(),
             ended_unix_ms: 0,
             interrupted: false,
             real: self.real,
@@ -277,17 +305,6 @@ impl<'p> Prepared<'p> {
         }
         ran.interrupted |=
             ran.stages.iter().any(|m| m.stop == StopReason::Interrupted) && interrupted();
-        let files = rig.files()?;
-        ran.disks = files.disks();
-        for clone in self.clones.iter().filter(|c| c.job.files.unlink) {
-            // The file may be gone already: clones share files.
-            clone.files.iter().for_each(|used| drop(files.remove(&used.path)));
-        }
-        // A virtual drive ends with the run, and its files with it.
-        if self.real {
-            ran.left = files.left();
-        }
-        ran.ended_unix_ms = stage::unix_ns() / 1_000_000;
         Ok(ran)
     }
 }

@@ -8,7 +8,7 @@ use crate::Job;
 pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
     let found = RULES.iter().find(|rule| (rule.asked)(job));
     let Some(rule) = found else { return Ok(()) };
-    let text = format!("{}: {} is not served: {}", job.origin, rule.option, rule.why);
+    let text = format!("{}: {} is not supported: {}", job.origin, rule.option, rule.why);
     Err(RunError::usage(text, "leave it out, or run this job with fio"))
 }
 

@@ -71,7 +71,7 @@ pub(super) struct Stream {
     outline: Arc<Outline>,
     files: Vec<Walk>,
     current: usize,
-    served: u32,
+    supported: u32,
     bytes_left: u64,
     passes_left: Option<u32>,
     ops_left: u64,
@@ -111,7 +111,7 @@ impl Stream {
         Stream {
             files: outline.files.iter().enumerate().map(walk).collect(),
             current: 0,
-            served: 0,
+            supported: 0,
             bytes_left: outline.pass_bytes,
             passes_left: outline.passes,
             ops_left: outline.ops_max,
@@ -207,7 +207,7 @@ impl Stream {
                     let offset = (file as u64) << outline.shift | offset;
                     return Some(Op { kind: KINDS[kind], offset, bytes: bytes as u32 });
                 }
-                self.served = u32::MAX;
+                self.supported = u32::MAX;
             }
             // All files are at their end; the stream ends if none can hold another operation.
             let again = self.outline.by_bytes || self.outline.passes.is_none();
@@ -231,18 +231,18 @@ impl Stream {
         if count == 1 {
             return 0;
         }
-        let turn_over =
-            self.served == u32::MAX || (order != ServiceOrder::Sequential && self.served >= every);
+        let turn_over = self.supported == u32::MAX
+            || (order != ServiceOrder::Sequential && self.supported >= every);
         if turn_over {
             self.current = match order {
-                ServiceOrder::Random if self.served != u32::MAX => {
+                ServiceOrder::Random if self.supported != u32::MAX => {
                     below(&mut self.rng, count as u64) as usize
                 }
                 _ => (self.current + 1) % count,
             };
-            self.served = 0;
+            self.supported = 0;
         }
-        self.served += 1;
+        self.supported += 1;
         self.current
     }
 

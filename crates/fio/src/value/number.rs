@@ -43,7 +43,7 @@ pub(crate) fn size(text: &str, kb: u64) -> Parsed<Number> {
     match suffix.as_str() {
         "%" if number <= 100 => return Ok(Number::Percent(number as u32)),
         "%" => return Err(format!("'{text}' is more than 100%")),
-        "z" => return Err(format!("'{text}': zones of zoned devices are not served")),
+        "z" => return Err(format!("'{text}': zones of zoned devices are not supported")),
         _ => {}
     }
     let other = if kb == 1000 { 1024 } else { 1000 };

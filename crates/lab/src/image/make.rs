@@ -27,7 +27,13 @@ pub struct Made {
 }
 
 /// Makes an image of a file or a block device, which is only read. It appears when it is complete.
-pub fn make(source: &Path, image: &Path) -> Result<Made> {
+/// `goes_on` is asked before every block, with the bytes read so far and all of them; if it refuses,
+/// nothing is left.
+pub fn make(
+    source: &Path,
+    image: &Path,
+    goes_on: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Made> {
     let shown = source.display();
     let failed = |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
     let mut file = File::open(source).map_err(failed)?;
@@ -49,7 +55,12 @@ pub fn make(source: &Path, image: &Path) -> Result<Made> {
     out.write_all(&head.to_bytes()).map_err(unwritten)?;
     let mut image_bytes = head.to_bytes().len() as u64;
     for block in 0..head.blocks() {
-        let mut content = vec![0; head.place(block).1];
+        let (at, length) = head.place(block);
+        if !goes_on(at, bytes) {
+            let text = format!("interrupted: no image of {shown} was made");
+            return Err(LabError::new(ErrorKind::Interrupted, text));
+        }
+        let mut content = vec![0; length];
         file.read_exact(&mut content).map_err(failed)?;
         let record = stored(block, &content);
         out.write_all(&record).map_err(unwritten)?;

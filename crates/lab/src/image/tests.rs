@@ -44,7 +44,7 @@ fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block(
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));
     let bytes = source();
     fs::write(&from, &bytes).expect("written");
-    let made = make(&from, &to).expect("made");
+    let made = make(&from, &to, &mut |_, _| true).expect("made");
     assert_eq!((made.bytes, made.blocks), (bytes.len() as u64, 4));
     assert!(made.image_bytes < 2 * MIB as u64, "zeros and patterns take no room: {made:?}");
     let image = ImageOnDisk::open(&to).expect("an image");
@@ -75,12 +75,29 @@ fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block(
 }
 
 #[test]
+fn an_interrupted_image_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (from, to) = (dir.path().join("source"), dir.path().join("image"));
+    fs::write(&from, source()).expect("written");
+    let mut asked = Vec::new();
+    let error = make(&from, &to, &mut |done, bytes| {
+        asked.push((done, bytes));
+        asked.len() < 3
+    });
+    assert_eq!(error.expect_err("interrupted").kind(), crate::ErrorKind::Interrupted);
+    let (mib, bytes) = (MIB as u64, source().len() as u64);
+    assert_eq!(asked, [(0, bytes), (mib, bytes), (2 * mib, bytes)]);
+    let names = fs::read_dir(dir.path()).expect("listed").flatten().map(|entry| entry.file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["source"], "neither an image nor a draft");
+}
+
+#[test]
 fn a_restored_drive_holds_the_source_and_the_slowest_part_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));
     let bytes = source();
     fs::write(&from, &bytes).expect("written");
-    make(&from, &to).expect("made");
+    make(&from, &to, &mut |_, _| true).expect("made");
     let restore = |spec: &str| {
         let typed = [("image".to_string(), vec![to.display().to_string()])];
         let usual = Options::default();

@@ -59,7 +59,7 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
 
 /// The answer of `iozone`: the figures of the first row, and which came from memory.
 pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "What does iozone say, and which of it can be believed?");
+    let draft = Draft::new(out, "What does iozone report, and which figures can be believed?");
     let row = out.metrics.iter().find_map(|m| {
         let (row, _) = m.name.split_once('.')?;
         row.starts_with("iozone-").then_some(row)

@@ -291,7 +291,7 @@ impl Rig for Planner {
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         if self.info.target.kind == TargetKind::Virtual {
             let program = words.first().map_or("", String::as_str);
-            let text = format!("running '{program}': no machine is around a virtual drive");
+            let text = format!("running '{program}': a virtual drive has no host to run it");
             return Err(RigError::Unsupported(text));
         }
         self.touched.command();

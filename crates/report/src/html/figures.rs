@@ -27,7 +27,7 @@ pub(super) fn over_time(run: &Run) -> Markup {
                 "greatest."
             }
             div data-chart="timeline" {}
-            h3 data-for="repeats" { "Replicates, one over the other" }
+            h3 data-for="repeats" { "Replicates overlaid" }
             div.multiples data-chart="repeats" {}
             noscript { p { "The charts need JavaScript; the tables do not." } }
             details { summary { "As a table" } (time_series(run)) }
@@ -106,7 +106,7 @@ fn distributions(run: &Run) -> Markup {
     markup! {
         h3 { "How many operations took at least this long" }
         div.pair data-chart="tails" {}
-        h3 { "Where most of them lie" }
+        h3 { "Distribution of latencies" }
         div.multiples data-chart="histograms" {}
         details { summary { "As a table" } (profiles(run)) }
     }

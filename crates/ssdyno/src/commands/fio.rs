@@ -106,6 +106,9 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     let how = How { seen: &seen(plan), lines: plan.globals.eta_newline, speaks: speaks(plan) };
     let (ran, recorded) = record(planned, &how, &interrupt)?;
     if let Ok(ran) = &ran {
+        for path in &ran.unremoved {
+            screen::say(&format!("ssdyno: {} could not be removed", path.display()));
+        }
         write_results(own, plan, ran, recorded.run.number)?;
     }
     recorded.kept?;
@@ -115,7 +118,9 @@ fn execute(own: &Own, plan: &Plan) -> Result {
 /// Prints the jobs of a plan and their cost.
 pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
     let (target, style) = (planned.target(), screen::style());
-    present::print(&present::plan("fio", target, &planned.plan, planned.health(), None, &style))
+    let (plan, health) = (&planned.plan, planned.health());
+    let announcement = present::announce("fio", target, plan, health, None);
+    present::print(&present::plan(&announcement, plan, health, &style))
 }
 
 /// The progress of a run, as far as it is shown.

@@ -1,18 +1,26 @@
 //! `ssdyno image`: makes images for `run -m restore`.
 
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use lab::image::make;
 use workload::units::decimal;
 
 use crate::cli::{ImageArgs, ImageCommand};
 use crate::failure::Result;
-use crate::present;
+use crate::{interrupt, live, present};
 
 /// Makes an image.
 pub fn run(args: &ImageArgs) -> Result {
     let ImageCommand::Make(args) = &args.command;
-    let made = make(&args.source, &args.image)?;
+    let (interrupt, bar) = (interrupt::flag()?, live::bytes_bar());
+    let made = make(&args.source, &args.image, &mut |done, bytes| {
+        bar.set_length(bytes);
+        bar.set_position(done);
+        !interrupt.load(Ordering::Relaxed)
+    });
+    bar.finish_and_clear();
+    let made = made?;
     present::print(&match args.json {
         true => present::json(&made)?,
         false => format!(

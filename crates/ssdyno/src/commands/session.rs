@@ -31,17 +31,12 @@ pub fn run(
 /// Shows the plan and cost of a run.
 pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<()> {
     let planned = request.plan(work)?;
-    let (target, style) = (&request.target.spec, screen::style());
     present::print(&match output.is_json() {
         true => present::json(&planned.plan)?,
-        false => present::plan(
-            planned.name(),
-            target,
-            &planned.plan,
-            planned.health(),
-            planned.seconds_here(),
-            &style,
-        ),
+        false => {
+            let announcement = announcement(request, &planned);
+            present::plan(&announcement, &planned.plan, planned.health(), &screen::style())
+        }
     })
 }
 

@@ -185,7 +185,7 @@ fn a_journal_that_would_not_outlast_the_drive() {
     // Tests have no home.
     run(&[]).refuses(3, "there is no place for the journal");
     let memory = or_skip!(Mounted::new(&["-t", "tmpfs", "tmpfs"]));
-    run(&["--journal", memory.text()]).refuses(3, "would lie in memory");
+    run(&["--journal", memory.text()]).refuses(3, "would be in memory");
     assert_eq!(device.hash(), before);
     assert!(place.is_untouched());
 }

@@ -1,0 +1,111 @@
+//! Stalls of a measurement: time in which the drive completed nothing although operations were in
+//! flight.
+//!
+//! A closed loop hides a stall in one slow operation per slot, which no percentile shows. The series
+//! shows it as silent intervals. Never counted: the final flush, and standstills of the process, whose
+//! operations have no latency.
+
+use workload::{OpKind, Workload};
+
+use crate::Measurement;
+
+/// Shortest stall, nanoseconds: ten times as long as a person notices, and longer than the pauses of
+/// a busy machine ...
+const LEAST_NS: u64 = 100_000_000;
+
+/// ... and this many times as long as the median operation: a slow card is slow, not stalled.
+const MEDIANS_LEAST: u64 = 20;
+
+impl Measurement {
+    /// Bytes per second of both directions in each whole interval. Neither the final flush nor the
+    /// interval in which it began is part of it: that would look like a rate that falls.
+    pub fn rates(&self) -> Vec<f64> {
+        let columns = self.series.columns.iter();
+        let mut sums = vec![0.0; self.series.t_ns.len()];
+        for column in columns.filter(|c| ["read", "write"].contains(&c.name.as_str())) {
+            for (sum, value) in sums.iter_mut().zip(&column.values) {
+                *sum += value.unwrap_or(0.0);
+            }
+        }
+        let last = sums.iter().rposition(|rate| *rate > 0.0).unwrap_or(0);
+        sums.truncate(last.max(1));
+        sums
+    }
+
+    /// Time of all stalls, nanoseconds; 0 without any. Silent intervals show them at any depth; where
+    /// intervals are long, and at depth 1, the longest operation does.
+    pub fn stalled_ns(&self, workload: &Workload) -> u64 {
+        let (longest, median) = (self.service_ns(1.0), self.service_ns(0.5));
+        if longest < LEAST_NS.max(MEDIANS_LEAST.saturating_mul(median)) {
+            return 0;
+        }
+        let ends = self.series.t_ns.iter().copied();
+        let begins = std::iter::once(0).chain(ends.clone());
+        let spans: Vec<u64> =
+            ends.zip(begins).map(|(end, begin)| end.saturating_sub(begin)).collect();
+        let silent = spans.iter().zip(self.rates()).filter(|(_, rate)| *rate == 0.0);
+        let silent: u64 = silent.map(|(span, _)| span).sum();
+        let coarse = spans.iter().any(|span| *span > longest / 2);
+        let alone = workload.depth * workload.jobs == 1;
+        if alone || coarse { silent.max(longest).min(self.elapsed_ns) } else { silent }
+    }
+
+    /// Service time of reads or writes at this quantile, the greater of both, nanoseconds; 0 without
+    /// either.
+    pub fn service_ns(&self, quantile: f64) -> u64 {
+        let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| self.kind(kind));
+        kinds.filter_map(|kind| kind.service.quantile(quantile)).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Series, Unit};
+    use workload::{Mix, Pattern, Region};
+
+    use super::*;
+    use crate::KindStats;
+
+    /// Writes at this depth for 10 s, without any in the intervals `silent`, then a flush.
+    fn interrupted(
+        depth: u32,
+        silent: std::ops::Range<u64>,
+        longest_ns: u64,
+    ) -> (Measurement, Workload) {
+        let region = Region::first(1 << 30);
+        let mut w = Workload::new("a", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
+        w.depth = depth;
+        let mut stats = KindStats { ops: 1000, bytes: 1000 << 20, ..KindStats::default() };
+        (0..1000).for_each(|_| stats.service.record(2_000_000));
+        stats.service.record(longest_ns);
+        let mut m = Measurement { elapsed_ns: 10_000_000_000, ..Measurement::default() };
+        m.kinds[OpKind::Write as usize] = Some(stats);
+        m.series = Series::new("a", 0, 0);
+        for i in 0..100 {
+            let busy = !silent.contains(&i) && i < 95;
+            let rate = Some(if busy { 100e6 } else { 0.0 });
+            m.series.push((i + 1) * 100_000_000, &[("write", Unit::BytesPerSecond, rate)]);
+        }
+        (m, w)
+    }
+
+    fn stalled(depth: u32, silent: std::ops::Range<u64>, longest_ns: u64) -> u64 {
+        let (m, w) = interrupted(depth, silent, longest_ns);
+        m.stalled_ns(&w)
+    }
+
+    #[test]
+    fn silent_intervals_are_a_stall_and_a_final_flush_is_none() {
+        assert_eq!(stalled(8, 40..50, 1_000_000_000), 1_000_000_000);
+        assert_eq!(stalled(8, 40..40, 500_000_000), 0, "others went on meanwhile");
+        assert_eq!(stalled(8, 40..50, 99_000_000), 0, "too short");
+        let (m, _) = interrupted(8, 40..40, 1_000_000_000);
+        assert_eq!(m.rates().len(), 94, "the last one is not whole");
+    }
+
+    #[test]
+    fn at_depth_1_the_longest_operation_is_the_stall() {
+        assert!(stalled(1, 40..40, 500_000_000) >= 500_000_000);
+        assert_eq!(stalled(1, 40..40, 39_000_000), 0, "20 medians, but no tenth of a second");
+    }
+}
