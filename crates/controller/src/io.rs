@@ -29,17 +29,11 @@ impl State {
         match command.opcode {
             opcode::FLUSH => media.flush(),
             opcode::READ | opcode::WRITE => return self.transfer(command, index, command.blocks()),
-            opcode::WRITE_ZEROES => self.zero(index, command.lba(), command.blocks()),
+            opcode::WRITE_ZEROES => media.zero(command.lba(), command.blocks()),
             opcode::DATASET => return self.dataset(command, index),
             _ => return NO_COMMAND,
         }
         OK
-    }
-
-    fn zero(&mut self, index: usize, lba: u64, blocks: u64) {
-        let media = &mut self.media[index];
-        let zeros = vec![0; media.block_bytes as usize];
-        (lba..lba + blocks).for_each(|lba| media.write(lba, &zeros, false));
     }
 
     /// Some of the blocks of a write, as a command that was interrupted leaves them.
@@ -97,7 +91,7 @@ impl State {
                 return OUT_OF_RANGE;
             }
             if command.cdw[1] & 4 != 0 {
-                self.zero(index, lba, u64::from(blocks));
+                self.media[index].zero(lba, u64::from(blocks));
             }
         }
         OK

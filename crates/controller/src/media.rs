@@ -47,12 +47,20 @@ pub struct Media {
     pieces: HashMap<u64, Box<[u8]>>,
     /// Durable content of the blocks in the write cache.
     unflushed: BTreeMap<u64, Vec<u8>>,
+    /// It has a write cache, which a power cut can empty.
+    cached: bool,
 }
 
 impl Media {
     /// An empty namespace.
     pub fn new(block_bytes: u32, blocks: u64, timing: Timing) -> Media {
-        Media { block_bytes, blocks, timing, pieces: HashMap::new(), unflushed: BTreeMap::new() }
+        let (pieces, unflushed) = (HashMap::new(), BTreeMap::new());
+        Media { block_bytes, blocks, timing, pieces, unflushed, cached: true }
+    }
+
+    /// The same without a write cache: every write is durable.
+    pub fn without_cache(self) -> Media {
+        Media { cached: false, ..self }
     }
 
     /// A namespace as large and as fast as a virtual drive.
@@ -87,7 +95,7 @@ impl Media {
 
     /// Writes a block into the cache, or into flash.
     pub fn write(&mut self, lba: u64, data: &[u8], durable: bool) {
-        if durable {
+        if durable || !self.cached {
             self.unflushed.remove(&lba);
         } else if !self.unflushed.contains_key(&lba) {
             let mut old = vec![0; data.len()];
@@ -95,6 +103,22 @@ impl Media {
             self.unflushed.insert(lba, old);
         }
         self.put(lba, data);
+    }
+
+    /// Zeroes blocks. Without a cache, zeros that fill a piece take no memory.
+    pub(crate) fn zero(&mut self, mut lba: u64, blocks: u64) {
+        let (end, zeros) = (lba + blocks, vec![0; self.block_bytes as usize]);
+        let in_piece = PIECE_BYTES as u64 / u64::from(self.block_bytes);
+        while lba < end {
+            let (piece, at) = self.place(lba);
+            if at == 0 && end - lba >= in_piece && !self.cached {
+                self.pieces.remove(&piece);
+                lba += in_piece;
+            } else {
+                self.write(lba, &zeros, false);
+                lba += 1;
+            }
+        }
     }
 
     pub(crate) fn flush(&mut self) {
@@ -143,6 +167,15 @@ mod tests {
         assert!((1..56).contains(&ones), "{ones} of the 56 unflushed blocks are old");
         assert!((0..8).all(|lba| first(&media, lba) == 2), "written past the cache");
         assert!((0..64).all(|lba| [1, 2].contains(&first(&media, lba))));
+    }
+
+    #[test]
+    fn zeros_replace_content_and_free_its_memory() {
+        let mut media = media().without_cache();
+        (0..100).for_each(|lba| media.write(lba, &[1; 512], false));
+        media.zero(3, (1 << 30) - 3);
+        let ones = (0..100).filter(|lba| first(&media, *lba) == 1).count();
+        assert_eq!((ones, media.pieces.len()), (3, 1));
     }
 
     #[test]

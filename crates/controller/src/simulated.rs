@@ -141,9 +141,11 @@ impl Simulated {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lends it memory.
+    /// Lends it memory. What nobody else holds any more is taken back.
     pub fn map(&self, memory: &Arc<Memory>) {
-        self.state().memories.push(memory.clone());
+        let mut state = self.state();
+        state.memories.retain(|memory| Arc::strong_count(memory) > 1);
+        state.memories.push(memory.clone());
     }
 
     /// A host for a driver, with memory for its admin queue.
@@ -156,6 +158,11 @@ impl Simulated {
     /// Fetches commands, then lets time pass until the next one is due and completes it.
     pub fn step(&self) {
         self.state().step();
+    }
+
+    /// Fetches commands and completes what is due by `now`, a time of the caller's.
+    pub fn step_to(&self, now: u64) {
+        self.state().step_to(now);
     }
 
     /// Counts.
@@ -315,16 +322,30 @@ impl State {
     }
 
     fn step(&mut self) {
+        self.take_commands();
+        let next = self.due.first_key_value().map(|((at, _), _)| *at);
+        let change = self.changes.map(|(at, _)| at);
+        let step = self.now + STEP_NS;
+        self.now = self.now.max(next.into_iter().chain(change).min().unwrap_or(step).min(step));
+        self.complete_due();
+    }
+
+    fn step_to(&mut self, now: u64) {
+        self.now = self.now.max(now);
+        self.take_commands();
+        self.complete_due();
+    }
+
+    fn take_commands(&mut self) {
         if let Some((_, status)) = self.changes.filter(|(at, _)| *at <= self.now) {
             (self.status, self.changes) = (status, None);
         }
         self.poll_shadow();
         let queues: Vec<u16> = self.sqs.keys().copied().collect();
         queues.into_iter().for_each(|queue| self.fetch(queue));
-        let next = self.due.first_key_value().map(|((at, _), _)| *at);
-        let change = self.changes.map(|(at, _)| at);
-        let step = self.now + STEP_NS;
-        self.now = self.now.max(next.into_iter().chain(change).min().unwrap_or(step).min(step));
+    }
+
+    fn complete_due(&mut self) {
         while let Some(first) = self.due.first_entry() {
             if first.key().0 > self.now {
                 break;

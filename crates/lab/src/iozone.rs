@@ -11,7 +11,7 @@ use methods::{IOZONE, Options};
 
 use crate::error::Result;
 use crate::request::Target;
-use crate::target::NULL;
+use crate::target::{NULL, NULL_NVME};
 use crate::virtual_drive;
 use crate::work::Work;
 
@@ -38,7 +38,8 @@ pub fn target(command: &Command, destroy: Option<String>) -> Target {
 fn place(file: Option<&str>) -> String {
     let Some(file) = file else { return ".".into() };
     let path = Path::new(file);
-    let itself = file.starts_with(virtual_drive::PREFIX) || file == NULL || path.is_dir();
+    let null = [NULL, NULL_NVME].contains(&file);
+    let itself = file.starts_with(virtual_drive::PREFIX) || null || path.is_dir();
     if itself || path.exists() && !path.is_file() {
         return file.to_string();
     }

@@ -49,6 +49,7 @@ pub struct Begun<'a> {
 impl Request {
     /// Checks everything that can be checked without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
+        self.target.admit_backend(self.instrument.backend)?;
         let planned = self.target.plan(work.fills())?;
         let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);

@@ -8,7 +8,7 @@ use drive::{FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
 use journal::Place;
 use record::{Health, Safety, State};
-use rig::{Event, Observer, Rig, TargetInfo};
+use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
 use crate::error::{LabError, Result};
 use crate::request::{Instrument, Request, Target};
@@ -17,7 +17,10 @@ use crate::virtual_drive;
 /// The target that completes everything at once: a run on it measures the instrument.
 pub const NULL: &str = "null:";
 
-/// Default size of the null target, bytes.
+/// The same through the driver of NVMe drives, with a simulated controller at the other end.
+pub const NULL_NVME: &str = "null:nvme";
+
+/// Default size of the null targets, bytes.
 const NULL_BYTES: u64 = 1 << 30;
 
 /// Directories that usually lie on a file system in memory.
@@ -29,12 +32,24 @@ const RAM_DISC_BYTES: [u64; 2] = [64 << 20, 16 << 20];
 impl Target {
     /// Whether it is a virtual drive or the null target, and no drive of this machine.
     pub fn is_simulated(&self) -> bool {
-        self.spec == NULL || self.spec.starts_with(virtual_drive::PREFIX)
+        self.is_null() || self.spec.starts_with(virtual_drive::PREFIX)
+    }
+
+    fn is_null(&self) -> bool {
+        self.spec == NULL || self.spec == NULL_NVME
+    }
+
+    /// Refuses a backend where the driver of NVMe drives is the only one.
+    pub(crate) fn admit_backend(&self, backend: Option<BackendKind>) -> Result<()> {
+        let own = self.spec == NULL_NVME || self.spec.starts_with(drive::pci::PREFIX);
+        let Some(backend) = backend.filter(|_| own) else { return Ok(()) };
+        let text = format!("{} has no backend {}", self.spec, backend.name());
+        Err(LabError::usage(text).advise("this without --backend"))
     }
 
     /// Makes every check that opening makes, and touches nothing.
     pub(crate) fn plan(&self, fills: bool) -> Result<Planned> {
-        if self.spec == NULL {
+        if self.is_null() {
             return Ok(Planned { info: self.null(), destroys: None, file: None });
         }
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
@@ -57,7 +72,13 @@ impl Target {
     }
 
     fn null(&self) -> TargetInfo {
-        TargetInfo::null(self.size.unwrap_or(NULL_BYTES))
+        let mut null = TargetInfo::null(self.size.unwrap_or(NULL_BYTES));
+        null.target.spec.clone_from(&self.spec);
+        if self.spec == NULL_NVME {
+            null.bytes -= null.bytes % u64::from(null.logical_block_bytes);
+            null.target.bytes = Some(null.bytes);
+        }
+        null
     }
 
     fn open_request(&self, fills: bool) -> OpenRequest {
@@ -105,11 +126,10 @@ impl Stand {
         let options = options(request)?;
         let machine = match target.spec == NULL {
             true => Machine::null(target.null(), options, interrupt, observer),
+            false if target.spec == NULL_NVME => {
+                Machine::null_nvme(target.null(), options, interrupt, observer)?
+            }
             false if target.spec.starts_with(drive::pci::PREFIX) => {
-                if let Some(backend) = options.backend {
-                    let text = format!("{} has no backend {}", target.spec, backend.name());
-                    return Err(LabError::usage(text).advise("this without --backend"));
-                }
                 let opened = drive::open_pci(&target.spec, &target.open_request(fills))?;
                 Machine::pci(opened, options, interrupt, observer)?
             }

@@ -171,6 +171,9 @@ pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
         TargetKind::File => "file".to_string(),
         TargetKind::Device => "device".to_string(),
         TargetKind::Virtual => "virtual drive".to_string(),
+        TargetKind::Null if target.spec == "null:nvme" => {
+            "nothing (NVMe driver on a simulated controller)".to_string()
+        }
         TargetKind::Null => "nothing (null backend)".to_string(),
         TargetKind::Other(kind) => format!("{kind} target"),
         TargetKind::Unknown if place.is_empty() => return vec![UNKNOWN.to_string()],

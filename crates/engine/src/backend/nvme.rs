@@ -203,6 +203,8 @@ impl<B: Bus> Backend for QueueBackend<B> {
         }
         let in_flight = self.in_flight;
         for turn in 1u64.. {
+            // Before every look, also the only one: a simulated controller works in here.
+            nvme::Clock::pause(&*self.pair.owner.host);
             found += self.collect(done);
             if !self.held.is_empty() {
                 self.submit_held();
@@ -219,7 +221,6 @@ impl<B: Bus> Backend for QueueBackend<B> {
             if enough {
                 break;
             }
-            nvme::Clock::pause(&*self.pair.owner.host);
         }
         self.account();
         self.in_flight -= found;

@@ -21,6 +21,7 @@ use handles::Handles;
 #[cfg(test)]
 pub(crate) use memory::Memory;
 pub(crate) use null::NullDevice;
+use pci::simulated::Wire;
 use pci::{PciDevice, Wired};
 
 use std::io;
@@ -130,6 +131,11 @@ pub(crate) trait Device: Send + Sync {
         None
     }
 
+    /// Whether the kernel carries out its reads, and so counts them for this process.
+    fn is_read_by_kernel(&self) -> bool {
+        true
+    }
+
     /// Wear, errors and temperature as the drive reports them now, where the device asks it by itself.
     fn health(&self) -> Option<Health> {
         None
@@ -206,8 +212,7 @@ pub(crate) enum AnyDevice {
     /// An NVMe drive driven from user space.
     Pci(Box<PciDevice<Wired>>),
     /// The same driver on a simulated controller.
-    #[cfg(test)]
-    SimulatedPci(Box<PciDevice<pci::simulated::Wire>>),
+    SimulatedPci(Box<PciDevice<Wire>>),
     /// Nothing: measures the instrument.
     Null(NullDevice),
     /// Memory with its own backend: shows in tests that a new one fits.
@@ -224,6 +229,12 @@ impl AnyDevice {
     /// A drive that was taken from the kernel. A silent drive fails before `patience` ends.
     pub(crate) fn pci(opened: PciOpened, patience: Duration) -> Able<AnyDevice> {
         PciDevice::of(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
+    }
+
+    /// A simulated drive of so many bytes under the same driver.
+    pub(crate) fn null_nvme(spec: String, bytes: u64, patience: Duration) -> Able<AnyDevice> {
+        let device = PciDevice::at_once(spec, bytes, patience)?;
+        Ok(AnyDevice::SimulatedPci(Box::new(device)))
     }
 
     /// Files, or the drive under them.
@@ -247,7 +258,6 @@ impl AnyDevice {
         match self {
             AnyDevice::Fd(fd) => fd.io(ask, placed, user),
             AnyDevice::Pci(pci) => pci.io(ask, placed, user),
-            #[cfg(test)]
             AnyDevice::SimulatedPci(pci) => pci.io(ask, placed, user),
             AnyDevice::Null(null) => null.io(ask, placed, user),
             #[cfg(test)]
@@ -263,7 +273,6 @@ impl Deref for AnyDevice {
         match self {
             AnyDevice::Fd(fd) => &**fd,
             AnyDevice::Pci(pci) => &**pci,
-            #[cfg(test)]
             AnyDevice::SimulatedPci(pci) => &**pci,
             AnyDevice::Null(null) => null,
             #[cfg(test)]
@@ -277,7 +286,6 @@ impl DerefMut for AnyDevice {
         match self {
             AnyDevice::Fd(fd) => &mut **fd,
             AnyDevice::Pci(pci) => &mut **pci,
-            #[cfg(test)]
             AnyDevice::SimulatedPci(pci) => &mut **pci,
             AnyDevice::Null(null) => null,
             #[cfg(test)]

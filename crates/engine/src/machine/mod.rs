@@ -128,6 +128,19 @@ impl Machine {
         Machine::on(AnyDevice::null(), info, options, interrupt, observer)
     }
 
+    /// A simulated NVMe controller that completes everything at once, under the driver of real ones: a
+    /// run on it measures that driver and the controller beside the instrument.
+    pub fn null_nvme(
+        info: TargetInfo,
+        options: Options,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Result<Machine> {
+        let device = AnyDevice::null_nvme(info.target.spec.clone(), info.bytes, options.patience);
+        let device = device.map_err(|e| device_error(&info, "bringing the controller up", e))?;
+        Ok(Machine::on(device, info, options, interrupt, observer))
+    }
+
     /// The rig of any device.
     pub(crate) fn on(
         device: AnyDevice,

@@ -9,7 +9,7 @@ use record::{Safety, State, TargetKind};
 use rig::{
     BlockRequest, BlockWay, Erase, Event, Issue, Job, Preparation, Rig, RigError, Stage, TargetInfo,
 };
-use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
+use workload::{Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
 
 use super::{Machine, Options};
 use crate::device::pci::simulated::{SERIAL, Wire};
@@ -63,6 +63,8 @@ fn a_mixed_workload_is_verified_and_its_traffic_counted() {
     assert!(measured.verified_sectors > 0 && measured.errors.is_empty(), "{:?}", measured.errors);
     let device = measured.device.expect("it counts its traffic");
     assert_eq!(device.written_bytes, ops(OpKind::Write) * 4096);
+    // The kernel, which counts the reads of a process, has seen none of them.
+    assert_eq!(device.fetched_bytes(), ops(OpKind::Read) * 4096);
     assert!(device.depth > 1.0, "several are in flight: {}", device.depth);
     assert_eq!(measured.temperature.map(|t| t.max_c), Some(40.0));
     assert_eq!((measured.backend, measured.direct), ("nvme", true));
@@ -151,6 +153,28 @@ fn a_drive_that_is_gone_ends_the_run_with_one_error() {
     }
     drop(machine);
     assert!(wire.cut.load(Ordering::Relaxed), "it is kept from memory");
+}
+
+/// Every way in which a worker waits: for a completion, until a time, not at all.
+#[test]
+fn a_controller_in_our_time_serves_closed_open_and_verified_loops() {
+    let null = TargetInfo::null(BYTES);
+    let info = TargetInfo { allowed: Safety::Destroys, ..null };
+    let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
+    let mut machine = Machine::null_nvme(info, Options::default(), never, quiet).expect("comes up");
+    let closed = Workload { verify: true, jobs: 2, ..workload(Mix::read_percent(50)) };
+    let open =
+        Workload { pacing: Pacing::Poisson { rate: 20_000.0 }, depth: 16, ..workload(Mix::READ) };
+    let batched = Workload { depth: 16, ..workload(Mix::WRITE) };
+    for (name, w) in [("closed", closed), ("open", open), ("batched", batched)] {
+        let measured = machine.measure(&w).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let ops: u64 = measured.kinds.iter().flatten().map(|kind| kind.ops).sum();
+        assert!(ops == 2000 && measured.errors.is_empty(), "{name}: {:?}", measured.errors);
+    }
+    let region = Region::first(BYTES);
+    let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+    assert_eq!(machine.prepare(fill).expect("filled").bytes, BYTES);
+    machine.prepare(Preparation::Discard { region }).expect("discarded");
 }
 
 #[test]

@@ -157,7 +157,9 @@ impl<'a> Sampler<'a> {
             patience,
             moved: 0,
             first,
-            own_first: own_read_bytes(),
+            own_first: watch
+                .filter(|device| device.is_read_by_kernel())
+                .and_then(|_| own_read_bytes()),
             quota,
             samples,
             seen,

@@ -21,6 +21,7 @@ mod io_words;
 mod kill;
 mod live;
 mod no_answer;
+mod null_nvme;
 mod outputs;
 mod own_drive;
 mod partition;

@@ -1,6 +1,6 @@
 //! Access to a controller: its registers, a clock, and memory shared with it.
 //!
-//! [`Wired`] gives access to a real drive; tests use the simulated controller.
+//! [`Wired`] gives access to a real drive; [`super::simulated::Wire`] to a simulated one.
 
 use std::fs::File;
 use std::io;

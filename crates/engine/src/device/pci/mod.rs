@@ -1,14 +1,13 @@
 //! An NVMe drive driven from user space: no kernel between a job and its queue pair.
 //!
-//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO, sysfs or, in tests,
-//! in memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
+//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO, sysfs or to a
+//! simulated one in memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
 //! serves the rare operations of [`Device`]. Nothing here decides whether the drive may be driven or
 //! written to: that was checked when it was taken from the kernel (`drive::PciOpened`), and it goes
 //! back when this is dropped.
 
 mod bus;
 mod owner;
-#[cfg(test)]
 pub(crate) mod simulated;
 mod traffic;
 
@@ -29,6 +28,7 @@ use crate::clock::Clock;
 pub(crate) use bus::{Bus, Wired};
 use owner::Owner;
 pub(crate) use owner::QueuePair;
+use simulated::Wire;
 pub(crate) use traffic::Turn;
 
 /// A queue looks after overdue commands once in so many polls without a completion.
@@ -91,6 +91,15 @@ impl PciDevice<Wired> {
         let mut device = PciDevice::start(bus, expected, patience)?;
         (device.key, device.claim) = (key, Some(claim));
         Ok(device)
+    }
+}
+
+impl PciDevice<Wire> {
+    /// A simulated drive of so many bytes in memory, which completes everything at once.
+    pub(crate) fn at_once(spec: String, bytes: u64, patience: Duration) -> Able<PciDevice<Wire>> {
+        let serial = simulated::SERIAL.to_string();
+        let expected = Expected { spec, serial, nsid: 1, bytes, block_bytes: 512 };
+        PciDevice::start(Wire::at_once(bytes / 512), expected, patience)
     }
 }
 
@@ -245,6 +254,10 @@ impl<B: Bus> Device for PciDevice<B> {
 
     fn watch(&self) -> Option<Sample> {
         Some(self.owner.traffic.sample(self.temperature()))
+    }
+
+    fn is_read_by_kernel(&self) -> bool {
+        false
     }
 
     fn health(&self) -> Option<Health> {

@@ -1,4 +1,8 @@
-//! The simulated controller as a [`Bus`], for tests: the same driver, backend and device as on VFIO.
+//! The simulated controller as a [`Bus`]: the same driver, backend and device as on VFIO.
+//!
+//! Tests let it run in its own time, in which a step leaps to the next event. The target `null:nvme` runs
+//! in ours and completes commands at once. In both the controller has no thread of its own: it works
+//! whenever a driver waits for it ([`nvme::Clock::pause`]).
 //!
 //! The controller's memory is words, and a transfer's bytes are copied to and from it. Its pages lie on
 //! the bus in reverse order, so that a wrong PRP list is seen.
@@ -6,15 +10,20 @@
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
-use nvme::PAGE_BYTES;
+use nvme::{DmaMap, Mmio, PAGE_BYTES};
 
 use super::bus::{Bus, Transfers};
+use crate::clock::Clock;
 
 /// The serial number that the simulated controller reports.
 pub(crate) const SERIAL: &str = "SSDYNO-SIM-1";
+
+/// Bytes of a block, and queue pairs of a controller that is to serve many jobs.
+const BLOCK_BYTES: u32 = 512;
+const QUEUES: u16 = 128;
 
 /// The wire to a simulated controller.
 #[derive(Clone)]
@@ -24,24 +33,40 @@ pub(crate) struct Wire {
     next: Arc<AtomicU64>,
     /// The controller was kept from memory.
     pub cut: Arc<AtomicBool>,
+    /// Our time; `None`: its own.
+    clock: Option<Clock>,
 }
 
 impl Wire {
-    /// A controller with a namespace of `blocks` blocks of 512 bytes.
+    /// A controller with a namespace of `blocks` blocks of 512 bytes, in a time of its own.
+    #[cfg(test)]
     pub(crate) fn new(setup: Setup, blocks: u64) -> Wire {
-        let media = Media::new(512, blocks, Timing::Fixed { ns: 20_000, spread_ns: 40_000 });
+        let timing = Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
+        Wire::to(setup, Media::new(BLOCK_BYTES, blocks, timing), None)
+    }
+
+    /// A controller with a namespace of `blocks` blocks of 512 bytes, which completes everything as
+    /// soon as it is looked at.
+    pub(crate) fn at_once(blocks: u64) -> Wire {
+        let setup = Setup { queues: QUEUES, ..Setup::default() };
+        let timing = Timing::Fixed { ns: 0, spread_ns: 0 };
+        let media = Media::new(BLOCK_BYTES, blocks, timing).without_cache();
+        Wire::to(setup, media, Some(Clock::new()))
+    }
+
+    fn to(setup: Setup, media: Media, clock: Option<Clock>) -> Wire {
         let controller = Simulated::new(setup, vec![media]);
-        Wire { controller, next: Arc::new(AtomicU64::new(1 << 32)), cut: Arc::default() }
+        Wire { controller, next: Arc::new(AtomicU64::new(1 << 32)), cut: Arc::default(), clock }
     }
 }
 
 impl Bus for Wire {
-    type Host = Host;
+    type Host = WireHost;
     type Head = Memory;
     type Data = Copied;
 
-    fn host(&self) -> io::Result<Arc<Host>> {
-        Ok(self.controller.host())
+    fn host(&self) -> io::Result<Arc<WireHost>> {
+        Ok(Arc::new(WireHost { host: self.controller.host(), clock: self.clock }))
     }
 
     fn memory(&self, head_bytes: usize, data_bytes: usize) -> io::Result<(Arc<Memory>, Copied)> {
@@ -55,6 +80,45 @@ impl Bus for Wire {
 
     fn cut(&self) {
         self.cut.store(true, Relaxed);
+    }
+}
+
+/// The host of the simulated controller, which works while the host waits.
+pub(crate) struct WireHost {
+    host: Arc<Host>,
+    clock: Option<Clock>,
+}
+
+impl Mmio for WireHost {
+    fn read32(&self, offset: usize) -> u32 {
+        self.host.read32(offset)
+    }
+
+    fn write32(&self, offset: usize, value: u32) {
+        self.host.write32(offset, value);
+    }
+}
+
+impl DmaMap for WireHost {
+    fn words(&self) -> &[AtomicU32] {
+        self.host.words()
+    }
+
+    fn bus(&self, offset: usize) -> u64 {
+        self.host.bus(offset)
+    }
+}
+
+impl nvme::Clock for WireHost {
+    fn now_ns(&self) -> u64 {
+        self.clock.map_or_else(|| self.host.now_ns(), |clock| clock.now())
+    }
+
+    fn pause(&self) {
+        match self.clock {
+            None => self.host.pause(),
+            Some(clock) => self.host.controller.step_to(clock.now()),
+        }
     }
 }
 
