@@ -1,5 +1,6 @@
-//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000`. Prints
-//! one line of JSON, which `cargo xtask bench nvme` reads.
+//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000 [SEED]`, with
+//! `dozing` behind it for shadow doorbells and a controller that dozes. Prints one line of JSON, which
+//! `cargo xtask bench nvme` reads.
 
 #[path = "../tests/torture/mod.rs"]
 mod torture;
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
     let words: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let commands = words.first().copied().unwrap_or(1_000_000);
     let seed = words.get(1).copied().unwrap_or(1);
+    let dozes = std::env::args().any(|word| word == "dozing");
     let timeout_ns = 2_000_000;
     let begin = Instant::now();
     let outcome = torture::run(Plan {
@@ -21,13 +23,14 @@ fn main() -> ExitCode {
             seed,
             faults: Faults::all(3 * timeout_ns),
             transfer_max: 5,
+            dozes,
             ..Setup::default()
         },
         commands,
         queues: 2,
         slots: 16,
         request_bytes: 512 << 10,
-        shadow: false,
+        shadow: dozes,
         timeout_ns,
     });
     let lost = outcome.pushed - outcome.ended;

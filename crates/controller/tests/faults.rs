@@ -1,6 +1,7 @@
 //! The driver against a controller with every fault: nothing lost, nothing corrupt, nothing hung.
 //!
-//! `cargo xtask bench nvme` runs a million commands of the same; here are enough to see every fault.
+//! `cargo xtask bench nvme` runs a million commands of the same, with doorbells and with a controller
+//! that dozes; here are enough to see every fault.
 //!
 //! Two mutants fail these tests, checked by hand. One takes PRP pages in turn, as if commands
 //! completed in the order of their submission: `Queue::enter` describes every transfer anew, on the
@@ -35,13 +36,24 @@ fn check(name: &str, outcome: &Outcome) {
     assert_eq!(outcome.violations, 0, "{name}: {outcome:?}");
 }
 
-#[test]
-fn every_fault() {
-    let outcome = torture::run(plan(1, 60_000));
-    check("every fault", &outcome);
+fn every_fault(name: &str, plan: Plan) {
+    let outcome = torture::run(plan);
+    check(name, &outcome);
     assert!(outcome.faults.iter().all(|seen| *seen > 0), "each was seen: {outcome:?}");
     assert!(outcome.overdue > 0 && outcome.resets > 2 && outcome.strays > 0, "{outcome:?}");
     assert!(outcome.turns > 10, "{outcome:?}");
+}
+
+#[test]
+fn every_fault_of_a_controller_with_doorbells() {
+    every_fault("doorbells", plan(1, 60_000));
+}
+
+#[test]
+fn every_fault_of_a_controller_that_dozes() {
+    let mut plan = Plan { shadow: true, ..plan(1, 60_000) };
+    plan.setup.dozes = true;
+    every_fault("shadow doorbells of an emulator", plan);
 }
 
 #[test]
