@@ -204,15 +204,12 @@ pub fn recover() -> Vec<Returned> {
 }
 
 /// Drives that killed runs had taken.
-fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
-    let one = |address: Address| {
-        let function = Function::at(machine, address)?;
-        match holder(machine, notes, &function) {
-            Holder::Left(note) => Some((function, *note)),
-            _ => None,
-        }
+pub(super) fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
+    let one = |function: Function| match holder(machine, notes, &function) {
+        Holder::Left(note) => Some((function, *note)),
+        _ => None,
     };
-    notes.all().into_iter().filter_map(one).collect()
+    Function::all(machine).into_iter().filter_map(one).collect()
 }
 
 /// Removes the note of a run that was killed before the kernel let go, or before the machine started

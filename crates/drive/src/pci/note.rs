@@ -3,10 +3,13 @@
 //! While a run has the drive it holds a lock on the note. A note without a lock is that of a drive
 //! bound on purpose (`prepare --bind`), or of a run that was killed: those go back by `recover`. A
 //! note of another boot is void, because the binding ended with it.
+//!
+//! Earlier versions kept the notes in the home directory of whoever ran them. Those are still found,
+//! under another HOME as well, and believed if only root or this user can have written them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use record::DriveIdentity;
@@ -46,39 +49,54 @@ pub(crate) struct Note {
     pub namespaces: Vec<Namespace>,
 }
 
-/// The directory of notes.
+/// The directories of notes.
 #[derive(Clone, Debug)]
-pub(crate) struct Notes(PathBuf);
+pub(crate) struct Notes {
+    dir: PathBuf,
+    /// Those of earlier versions.
+    earlier: Vec<PathBuf>,
+    boot: String,
+}
 
 impl Notes {
     /// Those of the machine, which only root changes drivers of. They end with its boot.
     pub fn of(machine: &Machine) -> Notes {
-        Notes(machine.path("/run/ssdyno/bound"))
+        let dir = machine.path("/run/ssdyno/bound");
+        Notes { dir, earlier: earlier(machine), boot: boot(machine) }
     }
 
     fn path(&self, address: Address) -> PathBuf {
-        self.0.join(format!("{address}.{EXTENSION}"))
+        self.dir.join(name(address))
+    }
+
+    /// The file of the note of a function.
+    fn place(&self, address: Address) -> PathBuf {
+        let path = self.path(address);
+        let ours =
+            |path: &PathBuf| is_trusted(path) && read(path).is_ok_and(|n| n.boot == self.boot);
+        let earlier = || self.earlier.iter().map(|dir| dir.join(name(address))).find(ours);
+        if path.exists() { path } else { earlier().unwrap_or(path) }
     }
 
     /// The note of a function, if there is one that can be read.
     pub fn about(&self, address: Address) -> Option<Note> {
-        read(&self.path(address)).ok()
+        read(&self.place(address)).ok()
     }
 
-    /// Addresses of all notes, ascending.
+    /// Addresses of the notes of this version, ascending.
     pub fn all(&self) -> Vec<Address> {
-        let stems = crate::machine::names(&self.0).into_iter();
+        let stems = crate::machine::names(&self.dir).into_iter();
         let stems = stems.filter_map(|name| name.strip_suffix(".json").map(str::to_string));
         stems.filter_map(|stem| stem.parse().ok()).collect()
     }
 
     /// Locks the note of a function; `None` if another process has it, or there is none.
     pub fn lock(&self, address: Address) -> Option<File> {
-        let file = File::open(self.path(address)).ok()?;
+        let path = self.place(address);
+        let file = File::open(&path).ok()?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         // It may have been removed, and written anew, between the two steps.
-        use std::os::unix::fs::MetadataExt;
-        let now = fs::metadata(self.path(address)).ok()?;
+        let now = fs::metadata(&path).ok()?;
         (file.metadata().ok()?.ino() == now.ino()).then_some(file)
     }
 
@@ -86,7 +104,7 @@ impl Notes {
     pub fn keep(&self, address: Address, note: &Note) -> Result<File, DriveError> {
         let path = self.path(address);
         let failed = |e: io::Error| DriveError::io(format!("cannot write {}", path.display()), e);
-        fs::create_dir_all(&self.0).map_err(failed)?;
+        fs::create_dir_all(&self.dir).map_err(failed)?;
         let text = serde_json::to_string_pretty(note).map_err(|e| failed(e.into()))?;
         let part = path.with_extension("part");
         let _ = fs::remove_file(&part);
@@ -98,13 +116,13 @@ impl Notes {
         locked.map_err(|e| failed(e.into()))?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         fs::rename(&part, &path).map_err(failed)?;
-        File::open(&self.0).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        File::open(&self.dir).and_then(|dir| dir.sync_all()).map_err(failed)?;
         Ok(file)
     }
 
     /// Removes the note of a function that is with the kernel again.
     pub fn forget(&self, address: Address) -> Result<(), DriveError> {
-        let path = self.path(address);
+        let path = self.place(address);
         match fs::remove_file(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 Err(DriveError::io(format!("cannot remove {}", path.display()), e))
@@ -112,6 +130,34 @@ impl Notes {
             _ => Ok(()),
         }
     }
+}
+
+fn name(address: Address) -> String {
+    format!("{address}.{EXTENSION}")
+}
+
+/// The directories in which earlier versions, run by any user of this machine, kept their notes.
+fn earlier(machine: &Machine) -> Vec<PathBuf> {
+    let users = machine.text("/etc/passwd").unwrap_or_default();
+    let homes = users.lines().filter_map(|user| user.split(':').nth(5)).map(PathBuf::from);
+    let variable = |name| std::env::var_os(name).filter(|_| machine.is_here()).map(PathBuf::from);
+    let states = homes.chain(variable("HOME")).map(|home| home.join(".local/state"));
+    let states = variable("XDG_STATE_HOME").into_iter().chain(states);
+    let mut dirs: Vec<PathBuf> = states
+        .filter(|state| state.is_absolute())
+        .map(|state| machine.path(state.join("ssdyno/bound")))
+        .collect();
+    dirs.sort_unstable();
+    dirs.dedup();
+    dirs
+}
+
+/// Whether nobody but root and this user can have written a file: others must not make root give a
+/// drive back that somebody else is using.
+fn is_trusted(path: &Path) -> bool {
+    let Ok(meta) = fs::symlink_metadata(path) else { return false };
+    let owners = [0, rustix::process::geteuid().as_raw()];
+    meta.is_file() && owners.contains(&meta.uid()) && meta.mode() & 0o022 == 0
 }
 
 fn read(path: &Path) -> io::Result<Note> {

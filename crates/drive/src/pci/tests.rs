@@ -1,13 +1,13 @@
 //! Refusals on a simulated machine. Taking a drive and giving it back are tested in the guest.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use record::Safety;
 use tempfile::TempDir;
 
-use super::bound::{Holder, holder, listed};
+use super::bound::{Holder, holder, left, listed};
 use super::function::Function;
 use super::note::{Note, Notes};
 use super::{Spec, plan};
@@ -198,6 +198,39 @@ fn a_drive_that_others_have_is_left_to_them() {
     assert!(bench.refusal().contains("has the driver other"));
     bench.driver(None);
     assert!(bench.refusal().contains("has no driver"));
+}
+
+/// They lay in the home of whoever had run ssdyno.
+#[test]
+fn a_note_of_an_earlier_version_is_found_in_any_home_unless_others_can_have_written_it() {
+    let bench = Bench::new();
+    let note = serde_json::to_string(&bench.note(false)).expect("plain data");
+    bench.driver(Some("vfio-pci"));
+    bench.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh");
+    let notes = Notes::of(&bench.machine);
+    let found = || left(&bench.machine, &notes).len();
+    let path = "home/ann/.local/state/ssdyno/bound/0000:00:05.0.json";
+    assert_eq!(found(), 0);
+    bench.write(path, &note);
+    assert_eq!(found(), 1);
+    assert_eq!(listed(&bench.machine, &notes)[0].give_back.as_deref(), Some("ssdyno recover"));
+    // It is locked by a run of the earlier version.
+    let lock = notes.lock(bench.function().address).expect("free");
+    assert_eq!(listed(&bench.machine, &notes)[0].holder, "used by a run of ssdyno");
+    drop(lock);
+    let file = bench.path(path);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("changed");
+    assert_eq!(found(), 0, "anybody can have written it");
+    fs::remove_file(&file).expect("removed");
+    bench.write("tmp/note", &note);
+    symlink(bench.path("tmp/note"), &file).expect("linked");
+    assert_eq!(found(), 0, "it is a link");
+    fs::remove_file(&file).expect("removed");
+    bench.write(path, &note.replace("boot-1", "boot-0"));
+    assert_eq!(found(), 0, "it is of another boot");
+    bench.write(path, &note);
+    notes.forget(bench.function().address).expect("removed");
+    assert!(!file.exists());
 }
 
 #[test]
