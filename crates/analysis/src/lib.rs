@@ -11,9 +11,11 @@
 mod changepoint;
 mod compare;
 mod cost;
+mod counts;
 mod estimate;
 mod latency;
 mod live;
+mod period;
 mod sessions;
 #[cfg(test)]
 mod simulate;
@@ -23,8 +25,10 @@ mod student;
 pub use changepoint::{Change, Piece, Steps, medians, steps};
 pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among};
 pub use cost::Cost;
+pub use counts::binomial_tail;
 pub use estimate::{Amount, Estimate, estimate, metric, pooled};
 pub use latency::LatencyReplicates;
 pub use live::{LOOKS, Look, look, pairs_for};
+pub use period::{Period, Stream, period};
 pub use sessions::{Claim, Outlook, Session, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW};

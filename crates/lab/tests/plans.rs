@@ -55,7 +55,7 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 38] = [
+const ELSEWHERE: [(&str, &str); 43] = [
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -73,6 +73,11 @@ const ELSEWHERE: [(&str, &str); 38] = [
         "this drive declares nothing",
     ),
     ("geometry-erase-block", "no boundary of its erase blocks shows"),
+    ("geometry-fat-zone", "no boundary of its erase blocks shows"),
+    ("geometry-small-write", "no boundary of its erase blocks shows"),
+    ("geometry-small-write-in-zone", "no boundary of its erase blocks shows"),
+    ("geometry-write-extra", "its slow writes have no period"),
+    ("geometry-write-period", "its slow writes have no period"),
     ("geometry-open-{linear,random}", "no boundary of its erase blocks shows"),
     ("geometry-page", "no boundary of its erase blocks shows"),
     ("power-sleep", "it does not sleep"),

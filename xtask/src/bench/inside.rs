@@ -23,6 +23,8 @@ const NOTES: &str = "Each run is another specimen in another session, with the v
     right, any page false; erase block and open blocks must be found. Until 2026-11-22 this was the case \
     \"4 MiB, 6 open\", undetermined in 20 of 20; that case is now a variation of `sd-class2`, as it was \
     meant.\n\n\
+    `period and zone` is right if the period of slow writes is the erase block and the FAT zone has its size; where any \
+    order is good anywhere, a zone would be made up.\n\n\
     Before 2026-11-23 the drives of this table did not vary. With variation `power` was undetermined in 11 \
     of 60 at first: one delayed read among three. It repeats short rests that disagree now.\n";
 

@@ -295,6 +295,32 @@ fn geometry_finds_erase_blocks_of_both_forms_and_how_many_are_open() {
     }
 }
 
+/// Period of slow writes and size of the FAT zone, bytes.
+fn in_writes(out: &Outcome) -> [Option<f64>; 2] {
+    ["geometry-write-period", "geometry-fat-zone"].map(|name| find(out, name))
+}
+
+#[test]
+fn geometry_finds_the_period_of_slow_writes_and_the_fat_zone() {
+    const MIB: f64 = 1048576.0;
+    // Only a card that copies its erase block for small writes elsewhere shows a zone that does not.
+    for (name, overrides, period, zone) in [
+        ("sd-class2", &[][..], Some(4.0), None),
+        ("sd-class2", &[("map.fat", "8MiB")], Some(4.0), Some(8.0)),
+        ("sd-class2", &[("map.fat", "1MiB"), ("map.au", "2MiB")], Some(2.0), Some(2.0)),
+        ("sd-class2", &[("map.au", "1572864"), ("map.fat", "9MiB")], Some(1.5), Some(9.0)),
+        ("sd-150x", &[("map.fat", "8MiB")], Some(4.0), None),
+        ("sd-150x", &[("map.au", "12582912")], Some(12.0), None),
+        ("usb-16k", &[("map.fat", "4MiB")], Some(4.0), Some(4.0)),
+    ] {
+        let (_, out) = geometry(name, overrides, 1);
+        println!("{name} {overrides:?}: {:?} {}", in_writes(&out), out.verdicts[0].text);
+        println!("{:?}", out.answer.as_ref().map(|answer| &answer.headline));
+        let mib = |size: Option<f64>| size.map(|size| size * MIB);
+        assert_eq!(in_writes(&out), [mib(period), mib(zone)], "{name} {overrides:?}");
+    }
+}
+
 #[test]
 fn geometry_puts_the_declared_sizes_beside_those_found() {
     let declared = |out: &Outcome| -> Vec<(String, f64)> {

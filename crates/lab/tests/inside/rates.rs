@@ -84,6 +84,21 @@ fn geometry(name: &str, au: &str, open: &str, pages: Pages, seed: u64) -> Judged
     judged_all(figures)
 }
 
+/// `geometry`: the period of slow writes is the erase block, and the FAT zone is found if there is one
+/// that differs from the rest of the card.
+fn in_writes(name: &str, au: &str, zone: &str, seed: u64) -> Judged {
+    let overrides = [("capacity", "512MiB"), ("map.au", au), ("map.fat", zone)];
+    let spec = specimen(name, &overrides, seed);
+    let [period, found] = super::in_writes(&outcome("geometry", &spec, seed));
+    let (au, zone) = (spec.map.au.0 as f64, spec.map.fat.0 as f64);
+    let seen = zone > 0.0 && !*spec.map.random_in_au;
+    let zone = match found {
+        Some(found) => Some(seen && found == zone),
+        None => (!seen).then_some(true),
+    };
+    judged_all([period.map(|period| period == au), zone])
+}
+
 /// False if any figure is; undetermined if any is missing.
 fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
     match () {
@@ -95,9 +110,11 @@ fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
 
 /// `geometry` on a drive that shows no boundary: there any figure is false.
 fn hidden(name: &str, seed: u64) -> Judged {
-    let out = outcome("geometry", &specimen(name, &[("capacity", "512MiB")], seed), seed);
-    let names = ["geometry-page", "geometry-erase-block", "geometry-open-linear"];
-    Judged::answered(names.iter().all(|name| find(&out, name).is_none()))
+    let spec = specimen(name, &[("capacity", "512MiB")], seed);
+    let out = outcome("geometry", &spec, seed);
+    let names = ["page", "erase-block", "open-linear", "write-period", "fat-zone"];
+    let silent = |name: &&str| find(&out, &format!("geometry-{name}")).is_none();
+    Judged::answered(names.iter().all(silent))
 }
 
 /// `power`: the rest after which the drive sleeps, and the time to wake within 20%.
@@ -267,6 +284,16 @@ fn cases() -> Vec<Case> {
     ] {
         let judge = move |seed| geometry(name, au, open, pages, seed);
         cases.push(case(format!("geometry, {what}"), judge));
+    }
+    for (what, name, au, zone) in [
+        ("4 MiB, no FAT zone", "sd-class2", "4MiB", "0"),
+        ("4 MiB, FAT zone of 8 MiB", "sd-class2", "4MiB", "8MiB"),
+        ("1.5 MiB, FAT zone of 9 MiB", "sd-class2", "1572864", "9MiB"),
+        ("12 MiB, all of it like a FAT zone", "sd-150x", "12582912", "24MiB"),
+        ("USB, FAT zone of 4 MiB", "usb-16k", "4MiB", "4MiB"),
+    ] {
+        let judge = move |seed| in_writes(name, au, zone, seed);
+        cases.push(case(format!("period and zone, {what}"), judge));
     }
     cases.extend([
         case("geometry, an NVMe drive", |seed| hidden("samsung-970-evo-plus-250", seed)),

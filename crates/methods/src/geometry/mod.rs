@@ -4,29 +4,34 @@
 //! Boundaries: two small reads that meet at a boundary cost more than two beside it where the boundary
 //! is one of the flash. Boundaries are odd multiples of 2^k that are no multiples of 3, and odd
 //! multiples of 3 * 2^k, so that erase blocks of both forms show. Which classes lie on a higher level
-//! is decided in `levels.rs`. Open erase blocks: writing to one more of them than the drive keeps open
-//! costs the copy of a whole one, which `open.rs` searches. `declared.rs` puts the device's own claims
+//! is decided in `levels.rs`. Slow writes in a stream have a period (`period.rs`), and erase blocks made
+//! for FAT tables take small writes at random (`fat.rs`). Open erase blocks: writing to one more of them
+//! than the drive keeps open costs the copy of a whole one, which `open.rs` searches. `declared.rs` puts the device's own claims
 //! beside what is found. Where nothing is significant nothing is said.
 
 mod declared;
+mod fat;
 mod levels;
 mod open;
+mod period;
 mod summary;
 
 use record::{MetricKey, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::units::binary_tight;
-use workload::{Permutation, Region};
+use workload::{Filler, Permutation, Region};
 
 use crate::session::Session;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
+use fat::Small;
 use levels::{Level, steps};
 pub(crate) use open::Open;
+use period::Writes;
 
 /// Default duration in seconds, on a card of Class 4.
-const SECONDS: f64 = 600.0;
+const SECONDS: f64 = 700.0;
 
 /// Largest region: 21 boundaries of 16 MiB.
 const REGION_MOST: u64 = 1 << 30;
@@ -54,20 +59,22 @@ static INFO: MethodInfo = MethodInfo {
     about: "Writes the first GiB, so that no empty flash is read, and times two small reads on either side \
             of up to 32 boundaries of 2^k and of 3*2^k bytes, from 8 KiB to 16 MiB, beside reads before and \
             after them, in shuffled order. Where the cost of crossing rises with the size of the boundary \
-            and stays, a page or an erase block ends. Then 64 KiB are written in turn to one erase block \
-            more and more, in order and at random, until a write takes more than twice as long as with \
-            one: so many stay open at once. The sizes that the device declares are printed beside those found. What is not significant is undetermined. A device that was not \
-            given away is only read.",
+            and stays, a page or an erase block ends. Small writes at random in single erase blocks show \
+            whether the first ones are a zone for FAT tables. 64 KiB are written in turn to one erase \
+            block more and more, in order and at random, until a write takes more than twice as long as \
+            with one: so many stay open at once. Two streams of 64 KiB writes show whether every so many \
+            bytes a write is slow. The sizes that the device declares are printed beside those found. \
+            What is not significant is undetermined. A device that was not given away is only read.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the first GiB, and up to 192 MiB in the search for open blocks",
+    writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB in the search for open blocks",
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
     metrics: &[&METRICS],
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 7] = [
+const METRICS: [MetricInfo; 13] = [
     MetricInfo::new("geometry-read", Unit::Nanoseconds, "two small reads that cross no boundary"),
     MetricInfo::new(
         "geometry-boundary-{size}",
@@ -85,6 +92,28 @@ const METRICS: [MetricInfo; 7] = [
         Unit::Number,
         "erase blocks that take writes in turn, in order or at random within each, without a copy",
     ),
+    MetricInfo::new("geometry-write", Unit::Nanoseconds, "median of sequential writes of 64 KiB"),
+    MetricInfo::new(
+        "geometry-write-period",
+        Unit::Bytes,
+        "bytes from one slow write to the next in a stream; absent where undetermined",
+    ),
+    MetricInfo::new(
+        "geometry-write-extra",
+        Unit::Nanoseconds,
+        "three in four of these take at least so much longer than those around them",
+    ),
+    MetricInfo::new(
+        "geometry-small-write",
+        Unit::Nanoseconds,
+        "small writes at random within an erase block, mean, outside of a FAT zone",
+    ),
+    MetricInfo::new(
+        "geometry-fat-zone",
+        Unit::Bytes,
+        "size of the FAT zone at the start, in whole erase blocks; absent where undetermined",
+    ),
+    MetricInfo::new("geometry-small-write-in-zone", Unit::Nanoseconds, "small writes in it, mean"),
     MetricInfo::new(
         "geometry-declared-{allocation-unit,preferred-erase}",
         Unit::Bytes,
@@ -118,7 +147,10 @@ impl Method for Geometry {
         let writes = whole.test_region.writes;
         let erase = found.erase_block();
         if writes {
+            found.small = fat::search(session, &whole, erase)?;
             open::search(session, &whole, erase, &mut found)?;
+            // Last: as long as the drive has blocks that were never written, it need not erase any.
+            found.writes = period::measure(session, &whole)?;
         }
         found.publish(session, writes);
         Ok(())
@@ -140,6 +172,8 @@ pub(super) struct Found {
     plain: Vec<f64>,
     /// Bytes of one of the two reads.
     block: u64,
+    writes: Option<Writes>,
+    small: Option<Small>,
     pub open: [Option<Open>; 2],
 }
 
@@ -155,7 +189,7 @@ impl Found {
             enough.then(|| Class { bytes: size, triple, boundaries, differences: Vec::new() })
         };
         let classes = powers.chain(triples).filter_map(class).collect();
-        Found { classes, plain: Vec::new(), block, open: [None, None] }
+        Found { classes, plain: Vec::new(), block, writes: None, small: None, open: [None, None] }
     }
 
     /// Reads before, across and after every boundary, all of them in one shuffled order.
@@ -233,10 +267,33 @@ impl Found {
                 session.put(MetricKey::parse(name), Unit::Number, Some(f64::from(count)));
             }
         }
+        self.publish_writes(session);
         declared::publish(session);
         let declared = declared::of(session);
-        session.conclude(vec![summary::verdict(page, erase, self.open, writes, &declared)]);
+        session.conclude(vec![summary::verdict(self, [page, erase], writes, &declared)]);
         session.checkpoint();
+    }
+}
+
+/// What the streams and the small writes showed.
+impl Found {
+    fn publish_writes(&self, session: &mut Session<'_>) {
+        let mut put = |name: &str, unit: Unit, value: Option<f64>| {
+            if value.is_some() {
+                session.put(MetricKey::parse(name), unit, value);
+            }
+        };
+        if let Some(writes) = self.writes {
+            put("geometry-write", Unit::Nanoseconds, Some(writes.usual_ns));
+            put("geometry-write-period", Unit::Bytes, writes.period.map(|bytes| bytes as f64));
+            put("geometry-write-extra", Unit::Nanoseconds, writes.extra_ns);
+        }
+        if let Some(small) = self.small {
+            put("geometry-small-write", Unit::Nanoseconds, Some(small.usual_ns));
+            put("geometry-fat-zone", Unit::Bytes, small.zone.map(|zone| zone.bytes as f64));
+            let each_ns = small.zone.map(|zone| zone.each_ns);
+            put("geometry-small-write-in-zone", Unit::Nanoseconds, each_ns);
+        }
     }
 }
 
@@ -259,14 +316,38 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
 
 /// Reads through the block door; returns the time in nanoseconds.
 fn timed_read(session: &mut Session<'_>, offset: u64, bytes: u64) -> Result<f64, MethodError> {
-    let request =
-        BlockRequest { tag: offset, way: BlockWay::Read, offset, bytes: vec![0; bytes as usize] };
+    timed(session, BlockWay::Read, offset, vec![0; bytes as usize])
+}
+
+/// Writes content that is never read back; returns the time in nanoseconds.
+fn timed_write(
+    session: &mut Session<'_>,
+    filler: &Filler,
+    offset: u64,
+    bytes: u64,
+) -> Result<f64, MethodError> {
+    let mut content = vec![0; bytes as usize];
+    filler.fill(&mut content, offset);
+    timed(session, BlockWay::Write, offset, content)
+}
+
+fn timed(
+    session: &mut Session<'_>,
+    way: BlockWay,
+    offset: u64,
+    bytes: Vec<u8>,
+) -> Result<f64, MethodError> {
+    let request = BlockRequest { tag: offset, way, offset, bytes };
     let mut done = Vec::new();
     let blocks = session.rig().blocks()?;
-    blocks.submit(request)?;
+    match way {
+        BlockWay::Read => blocks.submit(request)?,
+        BlockWay::Write => blocks.submit_unkept(request)?,
+    }
     blocks.poll(true, &mut done)?;
-    let one = done.pop().ok_or(MethodError::Unfinished { part: "geometry-read".into() })?;
-    one.result.map_err(|source| RigError::Io { context: format!("read at {offset}"), source })?;
+    let one = done.pop().ok_or(MethodError::Unfinished { part: "geometry".into() })?;
+    one.result
+        .map_err(|source| RigError::Io { context: format!("{way:?} at {offset}"), source })?;
     Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
 }
 

@@ -1,9 +1,9 @@
 //! Open erase blocks: the number of blocks that take writes in turn without a copy.
 
-use rig::{BlockRequest, BlockWay, Preparation, RigError};
+use rig::Preparation;
 use workload::{Content, Filler, Permutation, Region};
 
-use super::Found;
+use super::{Found, timed_write};
 use crate::MethodError;
 use crate::session::Session;
 use crate::whole::Whole;
@@ -67,10 +67,12 @@ pub(super) fn search(
 /// Writes to erase blocks in turn.
 struct Writer {
     erase: u64,
-    /// Erase blocks of the region.
+    /// First erase block used, and the number of them: the second half of the region, where no FAT
+    /// zone is.
+    begin: u64,
     blocks: u64,
     random: bool,
-    /// The block after the last one used.
+    /// The block after the last one used, from the first.
     next: u64,
     written: u64,
     most: u64,
@@ -82,9 +84,11 @@ struct Writer {
 impl Writer {
     fn new(session: &mut Session<'_>, whole: &Whole, erase: u64, random: bool) -> Writer {
         let seed = whole.test_region.seed_of(20 + u32::from(random));
+        let all = whole.bytes() / erase;
         Writer {
             erase,
-            blocks: whole.bytes() / erase,
+            begin: all / 2,
+            blocks: all - all / 2,
             random,
             next: 0,
             written: 0,
@@ -130,18 +134,19 @@ impl Writer {
     ) -> Result<Option<f64>, MethodError> {
         let bytes = u64::from(count) * (TURNS + 1) * CHUNK;
         let elapsed = (session.rig().elapsed_ns() - self.began_ns) as f64 / 1e9;
-        let room = u64::from(count) <= self.blocks / 2 && (TURNS + 1) * CHUNK <= self.erase;
+        let room = u64::from(count) <= self.blocks && (TURNS + 1) * CHUNK <= self.erase;
         if !room || self.written + bytes > self.most || elapsed > SECONDS_MOST {
             return Ok(None);
         }
-        let first = self.next;
+        let first = self.begin + self.next;
         self.next = (self.next + u64::from(count)) % (self.blocks - u64::from(count) + 1);
         let slots = Permutation::new(self.erase / CHUNK, self.seed ^ first);
         let mut began = 0;
         for turn in 0..=TURNS {
             for block in 0..u64::from(count) {
                 let slot = if self.random { slots.get(turn) } else { turn };
-                self.write(session, (first + block) * self.erase + slot * CHUNK)?;
+                let offset = (first + block) * self.erase + slot * CHUNK;
+                timed_write(session, &self.filler, offset, CHUNK)?;
             }
             if turn == 0 {
                 session.rig().blocks()?.flush()?;
@@ -152,18 +157,5 @@ impl Writer {
         self.written += bytes;
         let ns = session.rig().elapsed_ns().saturating_sub(began) as f64;
         Ok(Some(ns / (u64::from(count) * TURNS) as f64))
-    }
-
-    fn write(&mut self, session: &mut Session<'_>, offset: u64) -> Result<(), MethodError> {
-        let mut bytes = vec![0; CHUNK as usize];
-        self.filler.fill(&mut bytes, offset);
-        let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
-        let mut done = Vec::new();
-        let blocks = session.rig().blocks()?;
-        blocks.submit_unkept(request)?;
-        blocks.poll(true, &mut done)?;
-        let Some(one) = done.pop() else { return Ok(()) };
-        let failed = |source| RigError::Io { context: format!("write at {offset}"), source };
-        Ok(one.result.map_err(failed)?)
     }
 }

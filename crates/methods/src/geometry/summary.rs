@@ -5,15 +5,14 @@ use record::{
 };
 use workload::units::{binary, latency, parse_bytes};
 
-use super::{Open, declared};
+use super::{Found, Open, declared};
 use crate::Outcome;
 use crate::answer::Draft;
 
 /// GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(
-    page: Option<u64>,
-    erase: Option<u64>,
-    open: [Option<Open>; 2],
+    found: &Found,
+    [page, erase]: [Option<u64>; 2],
     writes: bool,
     declared: &DeclaredSizes,
 ) -> Verdict {
@@ -21,7 +20,8 @@ pub(super) fn verdict(
     let Some(erase) = erase else {
         let text = format!(
             "No boundary costs significantly more than the smaller ones: erase blocks do not show in \
-             reads of this drive.{declared}"
+             reads of this drive.{}{declared}",
+            in_a_stream(found, erase)
         );
         let next = "a device that does not stripe its data over many chips, or more rounds (--replicates 6)";
         let mut verdict = Verdict::new(VerdictKind::Undetermined, text);
@@ -37,15 +37,18 @@ pub(super) fn verdict(
     let open_words = match writes {
         true => format!(
             " Writes in turn stay fast to {} blocks in order and to {} at random.",
-            words(open[0]),
-            words(open[1])
+            words(found.open[0]),
+            words(found.open[1])
         ),
         false => " How many are open at once was not measured: that takes writes.".to_string(),
     };
     let text = format!(
-        "Erase blocks of {}{}.{declared}{open_words}",
+        "Erase blocks of {}{}.{declared}{open_words}{}{}{}",
         binary(erase),
-        pages.unwrap_or_default()
+        pages.unwrap_or_default(),
+        in_a_stream(found, Some(erase)),
+        zone(found),
+        if writes { undetermined(found) } else { String::new() }
     );
     let mut verdict = Verdict::new(VerdictKind::Geometry, text);
     verdict.evidence.push(Evidence::new("erase block", erase as f64, Unit::Bytes));
@@ -53,6 +56,43 @@ pub(super) fn verdict(
     verdict.evidence.extend(evidence);
     verdict.explains.push(Explained { metric: "geometry-erase-block".into(), share: None });
     verdict
+}
+
+/// A sentence about the slow writes of a stream, which begins with a space; empty without a period.
+fn in_a_stream(found: &Found, erase: Option<u64>) -> String {
+    let Some((period, extra)) = found.writes.and_then(|w| w.period.zip(w.extra_ns)) else {
+        return String::new();
+    };
+    let (size, longer) = (binary(period), latency(extra));
+    match erase == Some(period) {
+        true => format!(" In a stream, the write that begins a block takes {longer} longer."),
+        false => format!(" In a stream, a write every {size} takes {longer} longer."),
+    }
+}
+
+/// The same about the FAT zone.
+fn zone(found: &Found) -> String {
+    let small = found.small.and_then(|small| Some((small, small.zone?)));
+    small.map_or(String::new(), |(small, zone)| {
+        format!(
+            " The first {} are a zone for FAT tables: small writes at random take {} there, {} elsewhere.",
+            binary(zone.bytes),
+            latency(zone.each_ns),
+            latency(small.usual_ns)
+        )
+    })
+}
+
+/// The parts that showed nothing significant.
+fn undetermined(found: &Found) -> String {
+    let period = found.writes.and_then(|writes| writes.period).is_none();
+    let zone = found.small.and_then(|small| small.zone).is_none();
+    let parts = [(period, "a period of slow writes"), (zone, "a zone for FAT tables")];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| part.0).map(|part| part.1).collect();
+    match parts.as_slice() {
+        [] => String::new(),
+        parts => format!(" Undetermined: {}.", parts.join(", ")),
+    }
 }
 
 /// The answer: erase block and open blocks.
@@ -66,8 +106,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(erase), None) => format!("{erase} erase blocks."),
         (None, _) => format!("Undetermined: no boundary stands out in reads of {}.", latency(read)),
     };
-    let other: Vec<String> =
-        declared::disagreement(&draft, draft.value("geometry-erase-block")).into_iter().collect();
+    let other = declared::disagreement(&draft, draft.value("geometry-erase-block"));
+    let zone = draft.value("geometry-fat-zone");
+    let zone = zone.map(|bytes| format!(" FAT zone: {}.", binary(bytes as u64)));
+    let more: Vec<String> = match other.clone().zip(zone.clone()) {
+        Some((other, zone)) => vec![format!("{other}{zone}"), other],
+        None => other.into_iter().chain(zone).collect(),
+    };
     let title = "Time that crossing a boundary adds to a read";
     let chart = out.metrics.iter().fold(
         Chart::points(title, Axis::Offset, Unit::Nanoseconds),
@@ -84,9 +129,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Page", "geometry-page", Better::Neither)
         .tile("Open, in order", "geometry-open-linear", Better::Higher)
         .tile("Open, at random", "geometry-open-random", Better::Higher)
+        .tile("FAT zone", "geometry-fat-zone", Better::Neither)
+        .tile("A slow write every", "geometry-write-period", Better::Neither)
         .tile("Read that crosses nothing", "geometry-read", Better::Lower)
         .tile("A boundary of 16 KiB adds", "geometry-boundary-16KiB", Better::Lower)
         .tile("A boundary of 4 MiB adds", "geometry-boundary-4MiB", Better::Lower)
         .chart(chart)
-        .say(sentence, &other)
+        .say(sentence, &more)
 }

@@ -7,6 +7,7 @@
 
 mod summary;
 
+use analysis::binomial_tail;
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::Permutation;
@@ -42,6 +43,10 @@ const FILL_SECONDS: f64 = 20.0;
 /// reads without a rest, and so many nanoseconds longer: less is the scatter of a read.
 const SLEEP_FACTOR: f64 = 1.5;
 const SLEEP_NS: f64 = 30_000.0;
+
+/// Chance of as many slow first reads, if they are as rare as among reads without a rest, from which on
+/// they count as such.
+const CHANCE: f64 = 0.01;
 
 /// A rest of at most so many seconds is repeated so many times where its first reads disagree.
 const AGAIN_MOST: f64 = 1.0;
@@ -177,11 +182,10 @@ impl Rests {
     /// Repeats short rests whose first reads disagree: more reads tell a sleep from a delay by other
     /// work.
     fn repeat_unclear(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let high = quantile(&self.awake, 0.9);
         for index in 0..self.after.len() {
             let (seconds, samples) = &self.after[index];
             let seconds = *seconds;
-            if seconds > AGAIN_MOST || Slow::of(high, samples) != Slow::Some {
+            if seconds > AGAIN_MOST || Slow::of(&self.awake, samples) != Slow::Some {
                 continue;
             }
             for _ in 0..AGAIN {
@@ -208,8 +212,8 @@ impl Rests {
 
     /// Whether the drive sleeps, from all rounds: one slow read is none.
     fn conclude(&self, session: &mut Session<'_>) {
-        let (median, high) = (quantile(&self.awake, 0.5), quantile(&self.awake, 0.9));
-        let sleep = sleep(high, &self.after);
+        let median = quantile(&self.awake, 0.5);
+        let sleep = sleep(&self.awake, &self.after);
         if let Sleep::After(low, high) = sleep {
             let [low, high] = [low, high].map(|seconds| seconds * 1e9);
             let metric = Metric::single("power-sleep", Unit::Nanoseconds, (low + high) / 2.0);
@@ -234,29 +238,35 @@ enum Sleep {
     Unclear,
 }
 
-/// How many of the first reads after a rest were slow: of three, or of nine, of which two may differ.
+/// How many of the first reads after a rest were slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slow {
+    /// No more than among reads without a rest, and too few for a drive that sleeps.
     None,
     Some,
+    /// Three in four or more.
     All,
 }
 
 impl Slow {
-    fn of(awake_ns: f64, times: &[f64]) -> Slow {
-        let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * awake_ns && **ns >= awake_ns + SLEEP_NS;
-        let (slow, of) = (times.iter().filter(slow).count(), times.len());
+    fn of(awake: &[f64], times: &[f64]) -> Slow {
+        let high = quantile(awake, 0.9);
+        let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS;
+        let (count, of) = (times.iter().filter(slow).count(), times.len());
+        // Other work delays a read without a rest as often as one after it.
+        let delayed = awake.iter().filter(slow).count();
+        let share = (delayed + 1) as f64 / (awake.len() + 2) as f64;
         match () {
-            () if 4 * slow <= of => Slow::None,
-            () if 4 * slow >= 3 * of => Slow::All,
+            () if 4 * count >= 3 * of && count > 0 => Slow::All,
+            () if 4 * count <= of && binomial_tail(count, of, share) >= CHANCE => Slow::None,
             () => Slow::Some,
         }
     }
 }
 
 /// The shortest rest after which, and after all longer ones, first reads were slow.
-fn sleep(awake_ns: f64, after: &[(f64, Vec<f64>)]) -> Sleep {
-    let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::of(awake_ns, ns)).collect();
+fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
+    let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::of(awake, ns)).collect();
     if counts.iter().all(|slow| *slow == Slow::None) {
         return Sleep::Never;
     }
@@ -289,7 +299,8 @@ mod tests {
             rests.zip(times).map(|(rest, us)| (rest, us.map(|us| us * 1e3).to_vec())).collect()
         };
         let (fast, slow) = ([80.0, 90.0], [900.0, 1000.0]);
-        let found = |times| sleep(85e3, &after(times));
+        let awake = [85e3; 192];
+        let found = |times| sleep(&awake, &after(times));
         assert_eq!(found([fast, fast, fast, fast]), Sleep::Never);
         assert_eq!(found([fast, slow, slow, slow]), Sleep::After(0.1, 1.0));
         assert_eq!(found([slow, slow, slow, slow]), Sleep::After(0.0, 0.1));
@@ -297,12 +308,22 @@ mod tests {
         assert_eq!(found([fast, [80.0, 900.0], fast, fast]), Sleep::Unclear);
         assert_eq!(found([fast, slow, fast, fast]), Sleep::Unclear);
         assert_eq!(found([fast, [80.0, 900.0], slow, slow]), Sleep::Unclear);
-        // Of nine two may differ.
-        let (few, most) = ([900.0, 900.0, 80.0], [900.0, 900.0, 900.0]);
-        let nine = |three: [f64; 3]| [three, [three[2]; 3], [three[2]; 3]].concat();
-        let us = |times: Vec<f64>| times.iter().map(|us| us * 1e3).collect::<Vec<f64>>();
-        assert_eq!(Slow::of(85e3, &us(nine(few))), Slow::None);
-        assert_eq!(Slow::of(85e3, &us(nine(most))), Slow::All);
-        assert_eq!(Slow::of(85e3, &us(few.to_vec())), Slow::Some);
+    }
+
+    #[test]
+    fn a_few_slow_first_reads_are_chance_only_if_others_are_slow_as_often() {
+        let times = |slow: usize, of: usize| -> Vec<f64> {
+            (0..of).map(|i| if i < slow { 900e3 } else { 80e3 }).collect()
+        };
+        let slow = |count: usize, of: usize, others: usize| {
+            Slow::of(&times(others, 192), &times(count, of))
+        };
+        assert_eq!(slow(0, 3, 0), Slow::None);
+        assert_eq!(slow(1, 3, 0), Slow::Some);
+        assert_eq!(slow(3, 3, 0), Slow::All);
+        assert_eq!([slow(6, 9, 0), slow(7, 9, 0)], [Slow::Some, Slow::All]);
+        // One of nine may be a delay by other work, two are more than one in 192 lets expect.
+        assert_eq!([slow(1, 9, 0), slow(2, 9, 0)], [Slow::None, Slow::Some]);
+        assert_eq!([slow(2, 9, 10), slow(3, 9, 10)], [Slow::None, Slow::Some]);
     }
 }

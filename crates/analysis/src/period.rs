@@ -1,0 +1,220 @@
+//! The period of a series, such as the erase blocks of a card in the times of sequential writes.
+//!
+//! Autocorrelation offers a period. It is believed if the high values of all streams are at the same
+//! place within it, if most of its cycles have one there, and if chance does not put so many of them
+//! there. Streams that were measured at different times and places tell a period in the address from
+//! one in time: a clock has no place.
+
+use crate::counts::binomial_tail;
+
+/// A stream holds at least so many periods.
+const CYCLES_LEAST: usize = 5;
+
+/// What is slow for longer than so many values is a level, not a high value: every value counts by its
+/// distance from the median of so many around it.
+const LEVEL: usize = 9;
+
+/// A value that is further from its level than so many median distances counts as if it were at that
+/// distance: one stall must not outweigh all the rest.
+const CLIPPED: f64 = 20.0;
+
+/// Probability that a series without a period shows one, all lags and places together.
+const CHANCE: f64 = 1e-4;
+
+/// A correlation stands out from the others by so many standard errors of white noise.
+const ERRORS: f64 = 5.0;
+
+/// Multiples of a period correlate as well as the period itself. So the shortest lag counts whose
+/// correlation is at least this share of the highest one.
+const FUNDAMENTAL: f64 = 0.8;
+
+/// At least this share of the cycles of a period has a high value. Of the cycles of its half, half have
+/// one, and a few more by chance; in between it is open which of the two is the period.
+const CYCLES_HIGH: f64 = 0.75;
+const CYCLES_OPEN: f64 = 0.62;
+
+/// Values in the order of their places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Place of the first value.
+    pub first: usize,
+    /// Values.
+    pub values: Vec<f64>,
+}
+
+/// A significant period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// Places from one high value to the next, 3 or more: of values that alternate, neither is the usual
+    /// one.
+    pub lag: usize,
+    /// Three in four of the high values are at least so far above their surroundings.
+    pub height: f64,
+}
+
+/// The period of the streams, if it is significant and its high values stand out by at least `least`.
+pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
+    let level = |s: &Stream| Stream { first: s.first, values: above_level(&s.values) };
+    let streams: Vec<Stream> = streams.iter().map(level).collect();
+    let longest = streams.iter().map(|s| s.values.len()).min()? / CYCLES_LEAST;
+    let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
+    let distances: Vec<f64> = all.iter().map(|value| value.abs()).collect();
+    let clip = (CLIPPED * quantile(&distances, 0.5)).max(least);
+    let clipped = |s: &Stream| s.values.iter().map(|value| value.clamp(-clip, clip)).collect();
+    let lag = lag(&streams.iter().map(clipped).collect::<Vec<_>>(), longest)?;
+    let folds = (3..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
+    for lag in folds {
+        let Some(high) = high_values(&streams, lag, clip) else { continue };
+        // A tenth of all values is above the bound, or of short periods a few more than are high.
+        let above = (1.2 / lag as f64).max(0.1);
+        let bound = quantile(&all, 1.0 - above).max(least / 2.0);
+        let hits = high.iter().filter(|value| **value > bound).count();
+        let share = hits as f64 / high.len() as f64;
+        if share < CYCLES_OPEN {
+            continue;
+        }
+        let height = quantile(&high, 1.0 - CYCLES_HIGH);
+        let chance = binomial_tail(hits, high.len(), above) * (longest * lag) as f64;
+        let significant = chance < CHANCE && share >= CYCLES_HIGH && height >= least;
+        return significant.then_some(Period { lag, height });
+    }
+    None
+}
+
+/// Distances of values from the median of those around them.
+fn above_level(values: &[f64]) -> Vec<f64> {
+    let around = |i: usize| {
+        let from = i.saturating_sub(LEVEL / 2).min(values.len().saturating_sub(LEVEL));
+        &values[from..values.len().min(from + LEVEL)]
+    };
+    values.iter().enumerate().map(|(i, value)| value - quantile(around(i), 0.5)).collect()
+}
+
+/// The values at the highest place within a period; `None` if it is not the same in all streams.
+fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
+    let highest = |s: &Stream| {
+        let mut sums = vec![0.0; lag];
+        s.values.iter().zip(s.first..).for_each(|(v, at)| sums[at % lag] += v.min(clip));
+        (0..lag).max_by(|a, b| sums[*a].total_cmp(&sums[*b]))
+    };
+    let place = highest(streams.first()?)?;
+    if streams.iter().any(|stream| highest(stream) != Some(place)) {
+        return None;
+    }
+    let at = streams.iter().flat_map(|s| s.values.iter().zip(s.first..));
+    Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
+}
+
+/// The shortest lag, from 3 to `longest`, at which the streams correlate as well as at any.
+fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
+    let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
+    let mean = streams.iter().flatten().sum::<f64>() / count;
+    let variance = streams.iter().flatten().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
+    let correlation = |lag: usize| {
+        let pairs = streams.iter().flat_map(|s| s.iter().zip(&s[lag..]));
+        let add =
+            |(sum, n): (f64, f64), (a, b): (&f64, &f64)| (sum + (a - mean) * (b - mean), n + 1.0);
+        let (sum, n) = pairs.fold((0.0, 0.0), add);
+        sum / n / variance
+    };
+    let all: Vec<f64> = (3..=longest).map(correlation).collect();
+    let common = quantile(&all, 0.5);
+    let highest = all.iter().copied().max_by(f64::total_cmp)? - common;
+    let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);
+    all.iter().position(|r| r - common >= bound).map(|index| index + 3)
+}
+
+/// The value below which this share of the values lies; 0 of none.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
+    sorted.get(at).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Dice;
+
+    /// Two streams of times of about 10 ms with 5% of scatter. `more` is added to a value, by its place
+    /// and by the time at which it begins; a pause is between the streams.
+    fn streams(seed: u64, more: impl Fn(usize, f64) -> f64) -> Vec<Stream> {
+        let mut dice = Dice::new(seed);
+        let mut now = 0.0;
+        let mut stream = |first: usize| {
+            now += 1.37e9;
+            let mut time = |place: usize| {
+                let ns = 10e6 * (1.0 + 0.05 * dice.normal().abs()) + more(place, now);
+                now += ns;
+                ns
+            };
+            Stream { first, values: (first..first + 1024).map(&mut time).collect() }
+        };
+        vec![stream(0), stream(4136)]
+    }
+
+    fn found(seed: u64, more: impl Fn(usize, f64) -> f64) -> Option<Period> {
+        period(&streams(seed, more), 0.5e6)
+    }
+
+    #[test]
+    fn a_period_is_found_in_scatter() {
+        for lag in [3, 8, 24, 64, 96, 192] {
+            for seed in 1..=5 {
+                let slow = |place: usize, _| if place % lag == 1 { 2e6 } else { 0.0 };
+                let found = found(seed, slow).expect("a period");
+                assert_eq!(found.lag, lag);
+                assert!((found.height / 2e6 - 1.0).abs() < 0.3, "{}", found.height);
+            }
+        }
+    }
+
+    #[test]
+    fn scatter_stalls_drift_and_a_clock_have_none() {
+        for seed in 1..=40 {
+            assert_eq!(found(seed, |_, _| 0.0), None);
+            assert_eq!(found(seed, |place, _| if place % 509 == 77 { 1e9 } else { 0.0 }), None);
+            assert_eq!(found(seed, |place, _| 2e3 * place as f64), None);
+            // Something happens every 0.7 s, whatever is written at that time.
+            assert_eq!(found(seed, |_, now| if now % 0.7e9 < 10.5e6 { 4e6 } else { 0.0 }), None);
+            // As many high values as a period of 64 has, anywhere.
+            let anywhere = |place: usize, _| {
+                let hash = (place as u64 ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                if hash >> 58 == 0 { 5e6 } else { 0.0 }
+            };
+            assert_eq!(found(seed, anywhere), None);
+        }
+    }
+
+    /// A block that was never written is not erased, and every block of flash has a speed of its own.
+    #[test]
+    fn missing_high_values_and_blocks_of_other_speeds_do_not_double_a_period() {
+        for seed in 1..=40 {
+            let hash = |block: usize, times: u64| {
+                ((block as u64 + 1) ^ seed << 32).wrapping_mul(times) >> 40 & 0xff
+            };
+            let of = |missing: u64| {
+                move |place: usize, _: f64| {
+                    let block = place / 64;
+                    let speed = hash(block, 0x9e37_79b9_7f4a_7c15) as f64 * 4e3;
+                    let erased = hash(block, 0xd6e8_feb8_6659_fd93) >= missing;
+                    speed + if place.is_multiple_of(64) && erased { 3e6 } else { 0.0 }
+                }
+            };
+            assert_eq!(found(seed, of(0)).map(|found| found.lag), Some(64));
+            // One in ten; then one in three, which may hide the period but make up no other.
+            assert_eq!(found(seed, of(25)).map(|found| found.lag), Some(64));
+            assert!(found(seed, of(85)).is_none_or(|found| found.lag == 64));
+        }
+    }
+
+    #[test]
+    fn equal_values_and_no_values_have_none() {
+        let stream = |values: Vec<f64>| Stream { first: 0, values };
+        assert_eq!(period(&[stream(vec![1e6; 500]), stream(vec![1e6; 500])], 1e3), None);
+        assert_eq!(period(&[stream(Vec::new())], 1e3), None);
+        assert_eq!(period(&[], 1e3), None);
+        assert_eq!(period(&[stream(vec![1.0; 9])], 1e3), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! The FAT zone: erase blocks at the start that take small writes at random without a copy of
+//! themselves, made for the tables of a FAT file system.
+//!
+//! Small writes at random are timed in each of the first erase blocks and in some far behind them, the
+//! same places within every block. The zone ends where the time changes along the address, if it
+//! changes by more than all blocks on either side differ.
+
+use rig::Preparation;
+use workload::{Content, Filler, Permutation, Region};
+
+use super::timed_write;
+use crate::MethodError;
+use crate::session::Session;
+use crate::whole::Whole;
+
+/// Erase blocks at the start: the zones of Linaro's survey of flash cards end after one to four.
+const FIRST: u64 = 10;
+
+/// Erase blocks spread over the second half of the region, to compare with.
+const OTHERS: u64 = 8;
+const OTHERS_LEAST: u64 = 4;
+
+/// Bytes of a write: a sector of a table, as file systems write it.
+const SMALL: u64 = 4096;
+
+/// Timed writes to a block in each round, after one that opens it.
+const WRITES: u64 = 8;
+
+/// Rounds over all blocks, and the time after which no other round begins, seconds.
+const ROUNDS: u32 = 2;
+const SECONDS_MOST: f64 = 60.0;
+
+/// Time after which the search ends without a result, seconds.
+const SECONDS_END: f64 = 240.0;
+
+/// A write in the zone takes at most this share of the time of the fastest block behind it.
+const ZONE_SHARE: f64 = 0.5;
+
+/// The means of zone and others differ by so many standard errors.
+const ERRORS: f64 = 5.0;
+
+/// What small writes show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Small {
+    /// A small write outside of any zone, nanoseconds.
+    pub usual_ns: f64,
+    pub zone: Option<Zone>,
+}
+
+/// A FAT zone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Zone {
+    /// Its size, from the start.
+    pub bytes: u64,
+    /// A small write in it, nanoseconds.
+    pub each_ns: f64,
+}
+
+/// Looks for a zone among erase blocks of this size; `None` if the region has too few of them.
+pub(super) fn search(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    erase: Option<u64>,
+) -> Result<Option<Small>, MethodError> {
+    session.step("geometry-fat-zone", 0);
+    let small = SMALL.max(u64::from(whole.block));
+    if session.plans() {
+        let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
+        let region = Region::first(bytes.min(whole.bytes()));
+        let (content, seed) = (Content::Random, whole.test_region.seed_of(40));
+        session.rig().prepare(Preparation::Fill { region, content, seed })?;
+        return Ok(None);
+    }
+    let Some(erase) = erase else { return Ok(None) };
+    let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); blocks.len()];
+    let began_ns = session.rig().elapsed_ns();
+    let elapsed = |session: &mut Session<'_>| {
+        session.rig().elapsed_ns().saturating_sub(began_ns) as f64 / 1e9
+    };
+    for round in 0..ROUNDS {
+        if round > 0 && 2.0 * elapsed(session) > SECONDS_MOST {
+            break;
+        }
+        let seed = whole.test_region.seed_of(40 + round);
+        let slots = Permutation::new(erase / small, seed);
+        let filler = Filler::new(Content::Random, seed);
+        for (block, times) in blocks.iter().zip(&mut times) {
+            let place = |turn: u64| block * erase + slots.get(turn) * small;
+            // Opening a block may close another one; that is the time of neither.
+            timed_write(session, &filler, place(0), small)?;
+            session.rig().blocks()?.flush()?;
+            let from_ns = session.rig().elapsed_ns();
+            for turn in 1..=WRITES {
+                timed_write(session, &filler, place(turn), small)?;
+            }
+            session.rig().blocks()?.flush()?;
+            let ns = session.rig().elapsed_ns().saturating_sub(from_ns) as f64;
+            times.push(ns / WRITES as f64);
+            if elapsed(session) > SECONDS_END {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(judge(&times, first, erase)))
+}
+
+/// The erase blocks to write to, of so many, and how many of them are at the start. `None` if there are
+/// too few to compare.
+fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
+    let half = blocks / 2;
+    let (first, others) = (FIRST.min(half), OTHERS.min(blocks - half));
+    let spread = (0..others).map(|i| half + i * (blocks - half) / others);
+    let all = (0..first).chain(spread).collect();
+    (first >= 2 && others >= OTHERS_LEAST).then_some((all, first as usize))
+}
+
+/// The zone, by the times in each block and round, of which the `first` ones are at the start. A zone
+/// that none of these ends has no known size.
+fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
+    let logs = |blocks: &[Vec<f64>]| -> Vec<f64> {
+        blocks.iter().flatten().map(|ns| ns.max(1.0).ln()).collect()
+    };
+    let ends = (1..first).filter_map(|end| {
+        let (zone, others) = (logs(&times[..end]), logs(&times[end..]));
+        Some((end, separation(&zone, &others)?))
+    });
+    let end = ends.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(end, _)| end);
+    let typical = |blocks: &[Vec<f64>]| mean(&logs(blocks)).exp();
+    Small {
+        usual_ns: typical(&times[end.unwrap_or(first)..]),
+        zone: end.map(|end| Zone { bytes: end as u64 * erase, each_ns: typical(&times[..end]) }),
+    }
+}
+
+/// Distance between the means of two groups of logarithms, if the slowest of the zone is well below the
+/// fastest of the others and the distance is significant.
+fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
+    let slowest = zone.iter().copied().max_by(f64::total_cmp)?;
+    let fastest = others.iter().copied().min_by(f64::total_cmp)?;
+    let distance = mean(others) - mean(zone);
+    let squares = |values: &[f64]| values.iter().map(|v| (v - mean(values)).powi(2)).sum::<f64>();
+    let freedom = (zone.len() + others.len()).saturating_sub(2).max(1) as f64;
+    let variance = (squares(zone) + squares(others)) / freedom;
+    let error = (variance * (1.0 / zone.len() as f64 + 1.0 / others.len() as f64)).sqrt();
+    let apart = slowest <= fastest + ZONE_SHARE.ln() && distance >= ERRORS * error;
+    apart.then_some(distance)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Times of 18 blocks, ms, in two rounds; `each` says the time of a block.
+    fn zone(each: impl Fn(usize) -> f64) -> Option<u64> {
+        let times: Vec<Vec<f64>> = (0..18).map(|i| vec![each(i) * 1e6, each(i) * 1.07e6]).collect();
+        judge(&times, 10, 4 * MIB).zone.map(|zone| zone.bytes)
+    }
+
+    #[test]
+    fn a_zone_ends_where_all_blocks_behind_it_are_slower() {
+        let scatter = |i: usize| 1.0 + 0.1 * (i * 7 % 5) as f64;
+        for end in 1..10 {
+            let each = |i: usize| if i < end { 8.0 * scatter(i) } else { 300.0 * scatter(i) };
+            assert_eq!(zone(each), Some(end as u64 * 4 * MIB));
+        }
+        // One block behind it is as fast: no zone has an end there.
+        assert_eq!(zone(|i| if i < 2 || i == 14 { 8.0 } else { 300.0 }), None);
+        assert_eq!(zone(|i| if i < 2 { 200.0 } else { 300.0 * scatter(i) }), None);
+        assert_eq!(zone(|i| 300.0 * scatter(i)), None);
+        // All of the first blocks: the end is not seen.
+        assert_eq!(zone(|i| if i < 10 { 8.0 } else { 300.0 }), None);
+        // As much scatter as distance.
+        assert_eq!(zone(|i| if i == 0 { 8.0 } else { 17.0 * (1 << (i % 8)) as f64 }), None);
+    }
+
+    #[test]
+    fn few_blocks_are_not_compared() {
+        assert_eq!(places(6), None);
+        let (blocks, first) = places(1000).expect("enough");
+        assert_eq!((blocks.len(), first, blocks[9], blocks[10]), (18, 10, 9, 500));
+        assert!(blocks.iter().all(|block| *block < 1000));
+        assert_eq!(places(8), Some(((0..8).collect(), 4)));
+    }
+}

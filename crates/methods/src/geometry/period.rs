@@ -1,0 +1,91 @@
+//! The period of slow writes in a stream of sequential ones.
+//!
+//! A card that goes on to its next erase block erases it, or copies the rest of an older one, and the
+//! write that waits for this takes longer. Two streams of 64 KiB writes run at different places of the
+//! region, with a rest between them, so that a period in time, such as the host's own work, is told from
+//! one in addresses. Which period is significant is decided in [`analysis::period`].
+
+use std::time::Duration;
+
+use analysis::Stream;
+use rig::Preparation;
+use workload::{Content, Filler, Region};
+
+use super::timed_write;
+use crate::MethodError;
+use crate::session::Session;
+use crate::whole::Whole;
+
+/// Bytes per write.
+const CHUNK: u64 = 64 << 10;
+
+/// Maximum bytes of each stream: five allocation units of 12 MiB.
+const BYTES_MOST: u64 = 64 << 20;
+
+/// Maximum duration of each stream, seconds.
+const SECONDS_MOST: f64 = 60.0;
+
+/// Rest between the streams, seconds; arbitrary, but no round number, so that a clock does not tick at
+/// the same place again.
+const REST: f64 = 1.37;
+
+/// A slow write takes longer by at least this share of a usual one, and by so many nanoseconds: less is
+/// no erase and no copy.
+const LEAST_SHARE: f64 = 0.05;
+const LEAST_NS: f64 = 20_000.0;
+
+/// What the streams show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Writes {
+    /// Median time of a write, nanoseconds.
+    pub usual_ns: f64,
+    /// Bytes from one slow write to the next.
+    pub period: Option<u64>,
+    /// Time that three in four slow writes take longer, or more, nanoseconds.
+    pub extra_ns: Option<f64>,
+}
+
+/// Writes both streams; `None` in a plan.
+pub(super) fn measure(
+    session: &mut Session<'_>,
+    whole: &Whole,
+) -> Result<Option<Writes>, MethodError> {
+    session.step("geometry-period", 0);
+    let half = whole.bytes() / 2 / CHUNK * CHUNK;
+    let bytes = half.min(BYTES_MOST);
+    let (content, seed) = (Content::Random, whole.test_region.seed_of(30));
+    if session.plans() {
+        let region = Region::first(2 * bytes);
+        session.rig().prepare(Preparation::Fill { region, content, seed })?;
+        return Ok(None);
+    }
+    let filler = Filler::new(content, seed);
+    let mut streams = Vec::new();
+    for begin in [0, half] {
+        let began_ns = session.rig().elapsed_ns();
+        let mut values = Vec::new();
+        for offset in (begin..begin + bytes).step_by(CHUNK as usize) {
+            values.push(timed_write(session, &filler, offset, CHUNK)?);
+            let elapsed_ns = session.rig().elapsed_ns().saturating_sub(began_ns);
+            if elapsed_ns as f64 > SECONDS_MOST * 1e9 {
+                break;
+            }
+        }
+        session.rig().blocks()?.flush()?;
+        session.rig().idle(Duration::from_secs_f64(REST))?;
+        streams.push(Stream { first: (begin / CHUNK) as usize, values });
+    }
+    Ok(Some(judge(&streams)))
+}
+
+fn judge(streams: &[Stream]) -> Writes {
+    let mut all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
+    all.sort_by(f64::total_cmp);
+    let usual_ns = all.get(all.len() / 2).copied().unwrap_or(0.0);
+    let found = analysis::period(streams, LEAST_NS.max(LEAST_SHARE * usual_ns));
+    Writes {
+        usual_ns,
+        period: found.map(|period| period.lag as u64 * CHUNK),
+        extra_ns: found.map(|period| period.height),
+    }
+}
