@@ -206,10 +206,10 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_unless_others_can_have_writ
     let bench = Bench::new();
     let note = serde_json::to_string(&bench.note(false)).expect("plain data");
     bench.driver(Some("vfio-pci"));
-    bench.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh");
+    bench.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/users/ann:/bin/sh");
     let notes = Notes::of(&bench.machine);
     let found = || left(&bench.machine, &notes).len();
-    let path = "home/ann/.local/state/ssdyno/bound/0000:00:05.0.json";
+    let path = "users/ann/.local/state/ssdyno/bound/0000:00:05.0.json";
     assert_eq!(found(), 0);
     bench.write(path, &note);
     assert_eq!(found(), 1);
