@@ -55,13 +55,17 @@ pub(super) fn failed(error: Error) -> io::Error {
 }
 
 impl<B: Bus> Owner<B> {
-    /// Brings the controller up and identifies a namespace. Shadow doorbells stay off: only emulated
-    /// controllers have them, and with them a run under QEMU 7.2 stood still. Whether that drive or
-    /// this driver lost a doorbell is not known.
+    /// Brings the controller up and identifies a namespace. Shadow doorbells are used where it has them,
+    /// as emulated controllers do: a doorbell register costs those an exit from the guest.
     pub(crate) fn start(bus: B, nsid: u32, timeout_ns: u64) -> io::Result<Owner<B>> {
         let host = bus.host()?;
         let mut controller = Controller::start(host.clone()).map_err(failed)?;
         let granted = controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
+        match controller.use_shadow_doorbells() {
+            // Without them everything works, too.
+            Ok(_) | Err(Error::Refused { .. }) => {}
+            Err(error) => return Err(failed(error)),
+        }
         let namespace = controller.namespace(nsid).map_err(failed)?;
         let format = namespace.format().ok_or_else(|| failed(Error::Nonsense("its formats")))?;
         if format.metadata_bytes != 0 {
