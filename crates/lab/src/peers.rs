@@ -11,11 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use methods::{Outcome, Session};
-use record::{Answer, HistoryKey, OriginKind, Peer, Run, Statistic, Target as Place, TargetKind};
+use record::{Answer, HistoryKey, OriginKind, Peer, Run, Target as Place, TargetKind};
 use rig::Event;
 use store::Store;
 
-use crate::compare::differences;
+use crate::compare::{Quantity, differences, quantities};
 use crate::drives::{self, PREFIX};
 use crate::published;
 use crate::request::{Request, Target};
@@ -79,6 +79,7 @@ fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str
             whose: whose.to_string(),
             unit: tile.unit,
             value: metric.value?,
+            highest: None,
             differs: differs.clone(),
         })
     };
@@ -95,30 +96,47 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     };
     let mut peers: Vec<Peer> = Vec::new();
     // The figures are part of the program, and a test reads all of them.
-    for other in published::all().unwrap_or_default().iter().filter(|other| about(other)) {
-        let origin = other.origin.as_ref().filter(|o| o.kind == OriginKind::Published);
-        let source = origin.map(|origin| origin.source.clone()).unwrap_or_default();
+    let published = published::all().unwrap_or_default();
+    let samples: Vec<&Run> = published.iter().filter(|other| about(other)).collect();
+    for other in &samples {
+        let whose = sample_of(other, &samples);
         let differs = differing(run, other, &DECISIVE);
         for tile in &answer.tiles {
-            let known = peers.iter().any(|p| p.metric == tile.metric && p.whose == source);
-            let metric = other.metrics.iter().find(|metric| {
-                let ends = [Statistic::Lowest, Statistic::Highest];
-                metric.unit == tile.unit
-                    && !ends.iter().any(|end| metric.key().statistic.as_ref() == Some(end))
-                    && published::names(other, &metric.name).contains(&tile.metric)
-            });
-            if let (false, Some(value)) = (known, metric.and_then(|metric| metric.value)) {
-                peers.push(Peer {
-                    metric: tile.metric.clone(),
-                    whose: source.clone(),
-                    unit: tile.unit,
-                    value,
-                    differs: differs.clone(),
-                });
-            }
+            let same = |quantity: &Quantity| {
+                quantity.unit == tile.unit
+                    && published::names(other, &quantity.name).contains(&tile.metric)
+            };
+            let known = peers.iter().any(|p| p.metric == tile.metric && p.whose == whose);
+            let Some(theirs) = quantities(other).into_iter().find(same).filter(|_| !known) else {
+                continue;
+            };
+            let [lowest, highest] = theirs.range.map_or([theirs.value, None], |r| r.map(Some));
+            peers.extend(lowest.map(|value| Peer {
+                metric: tile.metric.clone(),
+                whose: whose.clone(),
+                unit: tile.unit,
+                value,
+                highest,
+                differs: differs.clone(),
+            }));
         }
     }
     peers
+}
+
+/// The source of a published record; with the firmware where the source has several samples of the
+/// model.
+fn sample_of(run: &Run, samples: &[&Run]) -> String {
+    let source = |run: &Run| {
+        let origin = run.origin.as_ref().filter(|o| o.kind == OriginKind::Published);
+        origin.map(|origin| origin.source.clone()).unwrap_or_default()
+    };
+    let firmware = |run: &Run| run.target.drive.as_ref().and_then(|d| d.firmware.clone());
+    let another = |other: &&&Run| source(other) == source(run) && firmware(other) != firmware(run);
+    match (firmware(run), samples.iter().any(|other| another(&other))) {
+        (Some(firmware), true) => format!("{}, firmware {firmware}", source(run)),
+        _ => source(run),
+    }
 }
 
 /// Conditions of this list that are known for both and differ.
@@ -232,7 +250,7 @@ fn capacity(word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use methods::Options;
-    use record::DriveIdentity;
+    use record::{Better, DriveIdentity, Metric, Stamp, Tile, Unit};
     use rig::TargetInfo;
 
     use super::*;
@@ -259,6 +277,36 @@ mod tests {
         for (a, b) in other {
             assert!(!is_model(a, b), "{a} | {b}");
         }
+    }
+
+    /// Two samples of one name are in document 004; a range belongs to the sample that has it.
+    #[test]
+    fn samples_of_one_model_are_told_apart_by_their_firmware() {
+        let model = Some("MicroSD SanDisk 4G class 2".to_string());
+        let mut run = Run::new("speed", TargetInfo::null(1 << 30).target);
+        run.target.drive = Some(DriveIdentity { model, ..DriveIdentity::default() });
+        let names = ["speed-read", "speed-write"].map(record::MetricKey::parse);
+        let metrics = names.map(|name| Metric::single(name, Unit::BytesPerSecond, 1e6));
+        let tiles = metrics.iter().map(|metric| Tile::of("tile", metric, Better::Higher)).collect();
+        let answer = Answer {
+            question: String::new(),
+            headline: String::new(),
+            stamp: Stamp::Believable,
+            tiles,
+            charts: Vec::new(),
+            limits: Vec::new(),
+            peers: Vec::new(),
+        };
+        let found = publications(&answer, &run);
+        let of = |firmware: &str| {
+            let mine = found.iter().filter(|peer| peer.whose.ends_with(firmware));
+            mine.map(|p| (&*p.metric, p.value / 1e6, p.highest)).collect::<Vec<_>>()
+        };
+        let range = ("speed-write", 6.0, Some(7e6));
+        assert_eq!(of("firmware 8.0"), [("speed-read", 20.0, None), range]);
+        let late = [("speed-read", 7.2, None), ("speed-write", 3.8, None)];
+        assert_eq!(of("firmware 1.0"), late);
+        assert_eq!(found.len(), 4);
     }
 
     #[test]

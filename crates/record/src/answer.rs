@@ -199,9 +199,12 @@ pub struct Peer {
     pub whose: String,
     /// Unit of the value.
     pub unit: Unit,
-    /// Its value.
+    /// Its value; the lowest where it was printed as a range.
     #[serde(deserialize_with = "crate::null::number")]
     pub value: f64,
+    /// The highest of a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest: Option<f64>,
     /// Conditions that differ: `link: PCIe 3.0 x4 here, PCIe 4.0 x4 there`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,

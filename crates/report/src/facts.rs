@@ -5,7 +5,7 @@
 
 use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey,
-    OriginKind, Run, Stamp, State, Target, TargetKind, Verdict,
+    OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
 };
 use workload::units::{binary, decimal, duration, latency, span};
 
@@ -262,10 +262,13 @@ pub(crate) fn caching(direct: Option<bool>) -> &'static str {
     }
 }
 
-/// Warnings, worst first; a finding of several workloads is listed once.
+/// Warnings, worst first; a finding of several workloads is listed once, and stalls not beside the
+/// verdict that says the same.
 pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
-    for finding in &run.warnings {
+    let stall = run.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Stall);
+    let said = |finding: &&Finding| stall && finding.kind == FindingKind::Stalled;
+    for finding in run.warnings.iter().filter(|finding| !said(finding)) {
         let workload = finding.workload.as_deref().map(|name| MetricKey::parse(name).in_words());
         let same =
             |d: &&mut Doubt<'_>| d.finding.kind == finding.kind && d.finding.level == finding.level;

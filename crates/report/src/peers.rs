@@ -32,22 +32,22 @@ pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
     whose.into_iter().filter_map(|whose| of(answer, whose)).collect()
 }
 
-fn of(answer: &Answer, whose: &str) -> Option<Normal> {
-    let peers: Vec<&Peer> = answer.peers.iter().filter(|peer| peer.whose == whose).collect();
-    let pair = |peer: &&Peer| {
+fn of<'a>(answer: &'a Answer, whose: &str) -> Option<Normal> {
+    let peers: Vec<&'a Peer> = answer.peers.iter().filter(|peer| peer.whose == whose).collect();
+    let pair = |peer: &'a Peer| {
         let tile = answer.tiles.iter().find(|tile| tile.metric == peer.metric)?;
-        let ratio = tile.value? / peer.value;
-        (ratio.is_finite() && ratio > 0.0).then_some((tile, peer.value, ratio))
+        let ratio = ratio(tile.value?, peer);
+        (ratio.is_finite() && ratio > 0.0).then_some((tile, peer, ratio))
     };
     let far = |ratio: f64| ratio.ln().abs();
-    type Pairs<'a> = Vec<(&'a Tile, f64, f64)>;
+    type Pairs<'a> = Vec<(&'a Tile, &'a Peer, f64)>;
     let (mut apart, equal): (Pairs<'_>, Pairs<'_>) =
-        peers.iter().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);
+        peers.iter().copied().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);
     apart.sort_by(|a, b| far(b.2).total_cmp(&far(a.2)));
     let rest = apart.len().saturating_sub(NAMED_MOST);
     apart.truncate(NAMED_MOST);
     let mut parts: Vec<String> =
-        apart.iter().map(|(tile, theirs, _)| of_theirs(tile, *theirs)).collect();
+        apart.iter().map(|(tile, theirs, _)| of_theirs(tile, theirs)).collect();
     if rest > 0 {
         parts.push(format!("{rest} more {}", if rest == 1 { "differs" } else { "differ" }));
     }
@@ -63,16 +63,34 @@ fn of(answer: &Answer, whose: &str) -> Option<Normal> {
     Some(Normal { whose: whose.to_string(), text: parts.join("; "), differs })
 }
 
+/// Our figure over theirs; 1 inside a range.
+fn ratio(ours: f64, peer: &Peer) -> f64 {
+    match peer.highest {
+        Some(highest) if ours > highest => ours / highest,
+        Some(_) if ours >= peer.value => 1.0,
+        _ => ours / peer.value,
+    }
+}
+
 /// `writes 1.90 against 5.00 GB/s`: the unit once where both have the same.
-fn of_theirs(tile: &Tile, theirs: f64) -> String {
+fn of_theirs(tile: &Tile, theirs: &Peer) -> String {
     let ours = quantity::show_known(tile.unit, tile.value);
-    let theirs = quantity::show(tile.unit, theirs);
-    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_string());
-    let ours = match ours.split_once(' ') {
-        Some((number, _)) if unit(&ours) == unit(&theirs) => number.to_string(),
-        _ => ours,
+    let theirs = match theirs.highest {
+        None => quantity::show(tile.unit, theirs.value),
+        Some(highest) => {
+            let [low, high] = [theirs.value, highest].map(|end| quantity::show(tile.unit, end));
+            format!("{} to {high}", without_unit_of(&high, &low))
+        }
     };
-    format!("{} {ours} against {theirs}", tile.label)
+    format!("{} {} against {theirs}", tile.label, without_unit_of(&theirs, &ours))
+}
+
+/// The second figure, without its unit where the first ends with the same.
+fn without_unit_of<'a>(first: &str, second: &'a str) -> &'a str {
+    match (first.rsplit_once(' '), second.rsplit_once(' ')) {
+        (Some((_, unit)), Some((number, same))) if unit == same => number,
+        _ => second,
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +110,7 @@ mod tests {
             whose: whose.to_string(),
             unit: Unit::BytesPerSecond,
             value: *value,
+            highest: None,
             differs: vec!["link: slow here, fast there".into()],
         };
         Answer {
@@ -103,6 +122,18 @@ mod tests {
             limits: Vec::new(),
             peers: peers.iter().map(peer).collect(),
         }
+    }
+
+    #[test]
+    fn a_figure_inside_a_printed_range_is_equal_to_it() {
+        let text = |low, high| {
+            let mut answer = answer(&[("reads", "a page", low)]);
+            answer.peers[0].highest = Some(high);
+            normal(&answer).remove(0).text
+        };
+        assert_eq!(text(2.9e9, 3.5e9), "reads equal within 3%");
+        assert_eq!(text(3.6e9, 4.0e9), "reads 3000 against 3600 to 4000 MB/s");
+        assert_eq!(text(0.9e9, 1.2e9), "reads 3000 against 900 to 1200 MB/s");
     }
 
     fn sentences(peers: &[(&str, &str, f64)]) -> Vec<(String, String)> {

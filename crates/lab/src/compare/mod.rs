@@ -21,7 +21,7 @@ use workload::OpKind;
 
 pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
-use self::quantity::{Quantity, quantities};
+pub(crate) use self::quantity::{Quantity, quantities};
 pub use self::sentence::{interval, percent};
 use crate::error::{LabError, Result};
 use crate::spread;

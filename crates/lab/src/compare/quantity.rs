@@ -8,7 +8,7 @@ use crate::published;
 
 /// A quantity of one run.
 #[derive(Clone, Debug)]
-pub(super) struct Quantity {
+pub(crate) struct Quantity {
     pub name: String,
     pub unit: Unit,
     /// The value, or the middle of a range.
@@ -29,7 +29,7 @@ impl Quantity {
 }
 
 /// All quantities of a run. A published range, kept as its two ends, is one quantity.
-pub(super) fn quantities(run: &Run) -> Vec<Quantity> {
+pub(crate) fn quantities(run: &Run) -> Vec<Quantity> {
     let ends = published::is_published(run);
     let mut found = Vec::new();
     for metric in &run.metrics {

@@ -437,7 +437,7 @@ pub fn answered() -> Run {
 }
 
 fn maker(metric: String, unit: Unit, value: f64) -> Peer {
-    Peer { metric, whose: "its maker".into(), unit, value, differs: Vec::new() }
+    Peer { metric, whose: "its maker".into(), unit, value, highest: None, differs: Vec::new() }
 }
 
 /// A run that was killed before it measured anything.

@@ -142,6 +142,7 @@ fn answer(headline: &str, warnings: &[Finding]) -> Answer {
         whose: headline.into(),
         unit: Unit::Iops,
         value: 0.5,
+        highest: Some(0.75),
         differs: vec![headline.into()],
     };
     Answer {
