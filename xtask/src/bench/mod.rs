@@ -19,6 +19,7 @@ mod pci;
 mod places;
 mod plan;
 mod promises;
+mod recorder;
 mod results;
 mod rigs;
 mod stall;
@@ -55,7 +56,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         // So short that it only tests the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
-            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|amplification|endurance|\
+            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|recorder|amplification|endurance|\
              page|store|verdicts|inside|beside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
         ),
     };
@@ -67,13 +68,14 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "pci" => pci::run(effort),
         "page" => page::run(effort),
         "plan" => plan::run(effort),
+        "recorder" => recorder::run(effort),
         "coverage" => coverage::run(effort),
         "verdicts" => verdicts::run(effort),
         "inside" => inside::run(effort),
         "beside" => beside::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, pci, plan, \
+            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, pci, plan, recorder, \
              amplification, endurance, store, verdicts, inside, beside, cuts, flips, kills"
         ),
     }
