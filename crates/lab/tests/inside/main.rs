@@ -256,6 +256,29 @@ fn a_configuration_of_iometer_runs_with_its_workers_and_shares() {
     assert_eq!(notes, ["laid-out", "alignment-forced"]);
 }
 
+#[test]
+fn authentic_says_how_much_of_compressible_data_a_drive_saves() {
+    for (compression, expected) in [("0", None), ("0.6", Some(0.6)), ("0.3", Some(0.3))] {
+        let drive = [("capacity", "1GiB"), ("vary", "1"), ("compression", compression)];
+        let out = run("authentic", &preset("crucial-bx100-120", &drive), 0, &[]);
+        let found = find(&out, "check-compression");
+        let rates: Vec<_> =
+            out.metrics.iter().filter(|m| m.name.contains("compressible")).collect();
+        println!(
+            "{compression}: {found:?}, {:?}",
+            rates.iter().map(|m| m.value).collect::<Vec<_>>()
+        );
+        match expected {
+            Some(truth) => {
+                let found = found.expect("it saves");
+                assert!((found - truth).abs() < 0.05, "{found} of {truth}");
+                assert_eq!(rates.len(), 5);
+            }
+            None => assert!(found.is_none() && rates.is_empty(), "{found:?}"),
+        }
+    }
+}
+
 /// What `geometry` finds: page, erase block, open blocks in order and at random.
 fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 4], Outcome) {
     let spec = preset(name, &[&[("capacity", "512MiB")], overrides].concat());

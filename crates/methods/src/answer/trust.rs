@@ -46,6 +46,11 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     ];
     let checked: Vec<&str> = checked.into_iter().filter(|c| c.0).map(|c| c.1).collect();
     let checked = (!checked.is_empty()).then(|| format!(" Checked: {}.", checked.join(", ")));
+    let saved = draft.find("check-compression").and_then(|m| Some((m.value?, m.covers.is_some())));
+    let saved = saved.map(|(share, at_least)| {
+        let bound = if at_least { "At least " } else { "" };
+        format!(" {bound}{:.0}% of compressible data are saved.", 100.0 * share)
+    });
     let contents = Chart::bars("Writes of different content", Unit::BytesPerSecond)
         .source("check-write-random", "random")
         .source("check-write-half", "half compressible")
@@ -79,5 +84,9 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     {
         draft = draft.tile("Random reads", &metric.name, Better::Higher);
     }
-    draft.chart(contents).chart(memory).chart(sets).say(sentence, &[checked.unwrap_or_default()])
+    draft
+        .chart(contents)
+        .chart(memory)
+        .chart(sets)
+        .say(sentence, &[saved.or(checked).unwrap_or_default()])
 }

@@ -5,6 +5,7 @@
 //! the same checks in less time. Content comes last, because it leaves zeros on the drive, and a
 //! read of zeros proves nothing.
 
+mod compression;
 mod content;
 mod flush;
 mod page_cache;
@@ -18,6 +19,7 @@ use crate::cell::Cell;
 use crate::phase::{self, Rounds};
 use crate::session::Session;
 use crate::test_region::TestRegion;
+use crate::verdict;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration of everything, in seconds.
@@ -37,14 +39,15 @@ static INFO: MethodInfo = MethodInfo {
             counters. Single reads within ever larger working sets show a cache in the drive. \
             Small writes, each with a flush, show whether a flush takes as long as flash needs. \
             Zeros, half-compressible, repeated and random data, written in turns, show whether \
-            content decides. Each check is repeated in alternating order and ends in a verdict \
+            content decides; if so, content of which 0 to 100% are zeros shows how much of it the drive \
+            saves. Each check is repeated in alternating order and ends in a verdict \
             with its numbers, which may be that the data do not tell. A device that was not given \
             away with --destroy is only read.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 9 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 11 times over on a drive fast enough for that",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
-    metrics: &[&CELLS, &CHECKS],
+    metrics: &[&CELLS, &CHECKS, &COMPRESSION],
     answer: crate::answer::authentic,
     ..MethodInfo::EMPTY
 };
@@ -97,6 +100,20 @@ pub(crate) const CHECKS: [MetricInfo; 4] = [
     ),
 ];
 
+/// Of a drive whose speed depends on the content.
+const COMPRESSION: [MetricInfo; 2] = [
+    MetricInfo::new(
+        "check-write-compressible-{0,25,50,75,100}",
+        Unit::BytesPerSecond,
+        "the same writes, of which so many percent are zeros",
+    ),
+    MetricInfo::new(
+        "check-compression",
+        Unit::Share,
+        "compressible content that the drive does not store, or more of it",
+    ),
+];
+
 impl Method for Authentic {
     fn info(&self) -> &'static MethodInfo {
         &INFO
@@ -113,7 +130,11 @@ fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(),
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
     let done = phase::run(session, rounds, &mut cells(&test_region))?;
     phase::note_cut(session, rounds.most, &[("reads", done)]);
-    run(session, &test_region, checks_seconds(&test_region))
+    run(session, &test_region, checks_seconds(&test_region))?;
+    let contents = session.checks.contents.as_ref();
+    let decides = contents.is_some_and(|contents| verdict::content(contents).applies());
+    let writes = test_region.writes;
+    if writes { compression::run(session, &test_region, decides) } else { Ok(()) }
 }
 
 /// Cells for the rules on memory, link, processor and depth.
