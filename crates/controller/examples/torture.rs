@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let lost = outcome.pushed - outcome.ended;
     println!(
         "{{\"commands\":{},\"requests\":{},\"failed\":{},\"lost\":{lost},\"corrupt\":{},\"hung\":{},\
-         \"violations\":{},\"strays\":{},\"overdue\":{},\"resets\":{},\"faults\":{:?},\"seconds\":{:.1}}}",
+         \"violations\":{},\"strays\":{},\"overdue\":{},\"resets\":{},\"doorbells\":{},\"faults\":{:?},\"seconds\":{:.1}}}",
         outcome.commands,
         outcome.pushed,
         outcome.failed,
@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         outcome.strays,
         outcome.overdue,
         outcome.resets,
+        outcome.doorbells,
         outcome.faults,
         begin.elapsed().as_secs_f64(),
     );

@@ -63,7 +63,7 @@ fn torture(words: &[&str], what: &str, table: &mut String) -> Result<bool> {
     let line = said.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
     let seen: Value =
         serde_json::from_str(line).with_context(|| format!("torture said: {said}"))?;
-    let figures = ["lost", "corrupt", "hung", "failed", "strays", "overdue", "resets"];
+    let figures = ["lost", "corrupt", "hung", "failed", "strays", "overdue", "resets", "doorbells"];
     let listed: Vec<String> = figures.iter().map(|name| format!("{name} {}", seen[name])).collect();
     writeln!(
         table,

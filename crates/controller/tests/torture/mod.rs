@@ -42,6 +42,8 @@ pub struct Outcome {
     pub overdue: u64,
     pub resets: u64,
     pub commands: u64,
+    /// Doorbell registers written.
+    pub doorbells: u64,
     pub faults: [u64; 9],
     pub violations: u64,
     /// Full turns of completion rings, each a change of phase.
@@ -434,6 +436,7 @@ impl Torture {
         Outcome {
             resets: seen.resets,
             commands: seen.commands,
+            doorbells: seen.doorbells,
             faults: seen.faults,
             violations: seen.violations,
             ..self.outcome
