@@ -43,13 +43,7 @@ fn conclusion(pairs: &[Pair]) -> String {
         return "No claim about a drive can be made.".into();
     }
     let mut parts: Vec<String> = Vec::new();
-    if !differing.is_empty() {
-        let mut said: Vec<String> = differing.iter().take(LISTED).map(|p| effect(p)).collect();
-        if differing.len() > LISTED {
-            said.push(format!("{} more differ", differing.len() - LISTED));
-        }
-        parts.push(format!("{}.", said.join("; ")));
-    }
+    parts.extend(effects(&differing, tested));
     if !same.is_empty() {
         let what = match (same.len() == tested, same.len()) {
             (true, 1) => same[0].label.clone(),
@@ -65,33 +59,74 @@ fn conclusion(pairs: &[Pair]) -> String {
     parts.join(" ")
 }
 
-/// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38)`; below a half the
-/// other way round: `A is 4.20 times as fast as B at ...`.
-fn effect(pair: &Pair) -> String {
+/// The differences: rates by the side that is faster, then the other figures by the side in which they
+/// are larger.
+fn effects(differing: &[&Pair], tested: usize) -> Vec<String> {
+    let rate = |pair: &Pair| matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
+    let larger_in_b = |pair: &Pair| pair.ratio.is_some_and(|ratio| ratio > 1.0);
+    let kinds = [(true, true), (true, false), (false, true), (false, false)];
+    let said = kinds.into_iter().filter_map(|(rates, in_b)| {
+        let mine = |pair: &&Pair| rate(pair) == rates && larger_in_b(pair) == in_b;
+        let mut pairs: Vec<&Pair> = differing.iter().copied().filter(mine).collect();
+        // The largest difference first.
+        pairs.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        let side = if in_b { "B" } else { "A" };
+        match (&pairs[..], rates) {
+            ([], _) => None,
+            ([one], true) => Some(faster(one, side)),
+            (_, true) => {
+                let of = format!("{} of {tested} figures", pairs.len());
+                Some(format!("{side} is faster at {of}: {}.", listed(&pairs, " at ")))
+            }
+            (_, false) => Some(format!("Larger in {side}: {}.", listed(&pairs, ", "))),
+        }
+    });
+    said.collect()
+}
+
+/// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38).`
+fn faster(pair: &Pair, side: &str) -> String {
+    let whose = if side == "A" { " as B" } else { "" };
+    let (times, interval) = factor(pair);
+    match MetricKey::parse(&pair.name).as_cell().is_some() {
+        true => format!("{side} is {times} times as fast{whose} at {}{interval}.", pair.label),
+        false => format!("{}: {side} is {times} times as fast{whose}{interval}.", pair.label),
+    }
+}
+
+/// `2.60 times (2.53 to 2.67) at sequential 1 MiB writes, 1.15 times at ... and 2 more`.
+fn listed(pairs: &[&Pair], between: &str) -> String {
+    let one = |pair: &&Pair| {
+        let (times, interval) = factor(pair);
+        format!("{times} times{interval}{between}{}", pair.label)
+    };
+    let mut all: Vec<String> = pairs.iter().take(LISTED).map(one).collect();
+    if pairs.len() > LISTED {
+        all.push(format!("{} more", pairs.len() - LISTED));
+    }
+    match all.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join("; ")),
+        None => String::new(),
+    }
+}
+
+/// The larger figure over the smaller one, and the interval of that: ` (1.24 to 1.38)`.
+fn factor(pair: &Pair) -> (String, String) {
     let known = |value: Option<f64>| value.filter(|v| *v > 0.0).unwrap_or(1.0);
     let mut figures = [known(pair.ratio), known(pair.low), known(pair.high)];
-    let turned = figures[0] < 0.5;
-    if turned {
+    if figures[0] < 1.0 {
         figures = [1.0 / figures[0], 1.0 / figures[2], 1.0 / figures[1]];
     }
     let [ratio, low, high] = figures.map(times);
     // Virtual drives without variation have no interval.
     let interval = if low == high { String::new() } else { format!(" ({low} to {high})") };
-    let rate = matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
-    let (who, whose) = if turned { ("A", " as B") } else { ("B", "") };
-    let cell = MetricKey::parse(&pair.name).as_cell().is_some();
-    match (rate, cell) {
-        (true, true) => {
-            format!("{who} is {ratio} times as fast{whose} at {}{interval}", pair.label)
-        }
-        (true, false) => {
-            format!("{}: {who} is {ratio} times as fast{whose}{interval}", pair.label)
-        }
-        (false, _) => {
-            let side = if turned { "A" } else { "B" };
-            format!("{} is {ratio} times as large in {side}{interval}", pair.label)
-        }
-    }
+    (ratio, interval)
+}
+
+/// Size of a difference, whichever side is larger.
+fn size(pair: &Pair) -> f64 {
+    pair.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
 }
 
 fn undecided(open: &[&Pair], all: bool) -> String {

@@ -49,6 +49,38 @@ fn one_run_against_one_says_what_a_claim_would_need() {
 }
 
 #[test]
+fn the_faster_side_is_named_with_its_largest_differences_first() {
+    let runs = |factors: [f64; 5]| {
+        let names = ["seq-read", "seq-write", "rand-read", "rand-write", "mixed-read"];
+        let ends = ["1MiB-q8", "1MiB-q8", "4KiB-q32", "4KiB-q32", "4KiB-q32"];
+        let pair = |i: usize| {
+            let (low, high) = (factors[i] * 0.99, factors[i] * 1.01);
+            Pair {
+                name: format!("{}-{}", names[i], ends[i]),
+                label: format!("{} figures", names[i]),
+                unit: record::Unit::BytesPerSecond,
+                ratio: Some(factors[i]),
+                low: Some(low),
+                high: Some(high),
+                outcome: Some(if factors[i] > 1.0 { Outcome::Faster } else { Outcome::Slower }),
+                ..one(side([quick("a", &[1.0])]), side([quick("b", &[1.0])])).pairs.remove(0)
+            }
+        };
+        super::sentence::of(&(0..5).map(pair).collect::<Vec<_>>(), &[], None)
+    };
+    assert_eq!(
+        runs([0.5, 0.8, 0.25, 0.1, 2.0]),
+        "B is 2.00 times as fast at mixed-read figures (1.98 to 2.02). A is faster at 4 of 5 \
+         figures: 10.0 times (9.90 to 10.1) at rand-write figures; 4.00 times (3.96 to 4.04) at \
+         rand-read figures; 2.00 times (1.98 to 2.02) at seq-read figures and 1 more."
+    );
+    assert!(
+        runs([2.0, 2.0, 0.5, 2.0, 3.0])
+            .ends_with("A is 2.00 times as fast as B at rand-read figures (1.98 to 2.02).")
+    );
+}
+
+#[test]
 fn only_primary_metrics_are_tested_and_a_chosen_one_needs_less() {
     let (a, b) = ([100.0, 100.0, 100.0], [150.0, 100.0, 400.0]);
     let sides = [side([quick("a", &a)]), side([quick("b", &b)])];

@@ -8,6 +8,9 @@ const POINTS: usize = 600;
 /// Intervals below which a curve shows nothing that a number does not.
 const INTERVALS_MIN: usize = 20;
 
+/// Share of the drive that a workload writes at least: less does not fill it.
+const SHARE_LEAST: f64 = 0.1;
+
 /// A rate over the bytes written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
@@ -19,8 +22,8 @@ pub struct Curve {
     pub points: Vec<[f64; 2]>,
 }
 
-/// The writes that all of these runs have, over the bytes written; the longest where there are
-/// several, none where the runs have none in common.
+/// The writes that fill the drive in all of these runs, over the bytes written; the longest where there
+/// are several, none where the runs have none in common.
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let common = first.1.series.iter().filter_map(|series| {
@@ -34,6 +37,8 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     });
     let written = |all: &[(char, Vec<[f64; 2]>)]| all[0].1.last().map_or(0.0, |point| point[0]);
     let longest = common.max_by(|a, b| written(&a.1).total_cmp(&written(&b.1)));
+    let least = SHARE_LEAST * first.1.target.bytes.unwrap_or(0) as f64;
+    let longest = longest.filter(|(_, all)| written(all) >= least);
     let Some((workload, all)) = longest else { return Vec::new() };
     let curve = |(letter, points)| Curve { letter, workload: workload.clone(), points };
     all.into_iter().map(curve).collect()
