@@ -157,6 +157,13 @@ pub struct DeclaredSizes {
     pub discard_alignment: Option<u64>,
 }
 
+impl DeclaredSizes {
+    /// Whether the drive declares none of them.
+    fn is_empty(&self) -> bool {
+        *self == DeclaredSizes::default()
+    }
+}
+
 /// Identity of a drive. Missing information stays unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriveIdentity {
@@ -206,8 +213,8 @@ pub struct DriveIdentity {
     /// Logical block sizes it can be formatted to, bytes, without metadata.
     #[serde(default)]
     pub formats: Vec<u32>,
-    /// Sizes of its inside, as declared.
-    #[serde(default)]
+    /// Sizes of its inside, as declared; records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "DeclaredSizes::is_empty")]
     pub declared: DeclaredSizes,
     /// Further properties reported by the drive.
     #[serde(default)]
