@@ -244,6 +244,7 @@ pub(crate) fn who_may(path: &Path, access: Access) -> String {
     let group_may = device && meta.mode() & 0o060 == 0o060 && meta.gid() != 0;
     match () {
         () if may && device => CONFINED.into(),
+        () if may && access == Access::READ_OK => "a security policy that allows it".into(),
         () if may => "a file without the attribute immutable".into(),
         () if group_may => format!("group {}, or root", group_name(meta.gid())),
         () if device => "root".into(),
@@ -259,4 +260,17 @@ fn group_name(gid: u32) -> String {
         (fields.nth(1)?.parse() == Ok(gid)).then(|| name.to_string())
     });
     named.unwrap_or_else(|| gid.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_read_and_cannot_is_not_told_of_an_attribute_against_writes() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let missing = |access| who_may(file.path(), access);
+        assert_eq!(missing(Access::READ_OK), "a security policy that allows it");
+        assert_eq!(missing(Access::WRITE_OK), "a file without the attribute immutable");
+    }
 }
