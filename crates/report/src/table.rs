@@ -6,6 +6,12 @@
 
 use crate::style::{Ink, Style};
 
+/// Characters that stay of the elastic column.
+const ELASTIC_LEAST: usize = 4;
+
+/// Characters that stay of any other column where the elastic one keeps more.
+const COLUMN_LEAST: usize = 16;
+
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
@@ -79,13 +85,15 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     gap: usize,
     elastic: usize,
+    /// Characters that the elastic column keeps at the cost of the others.
+    kept: usize,
 }
 
 impl Table {
     /// A table with these columns, separated by two blanks.
     pub fn new(columns: &[Align]) -> Table {
         let elastic = columns.len().saturating_sub(1);
-        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic }
+        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic, kept: 0 }
     }
 
     /// The same table with another column gap.
@@ -99,6 +107,13 @@ impl Table {
     #[must_use]
     pub fn elastic(mut self, column: usize) -> Table {
         self.elastic = column;
+        self
+    }
+
+    /// The same table, whose elastic column keeps so many characters while another one can be truncated.
+    #[must_use]
+    pub fn keeping(mut self, characters: usize) -> Table {
+        self.kept = characters;
         self
     }
 
@@ -142,11 +157,37 @@ impl Table {
     /// The rows, each ended by a line break.
     pub fn render(&self, style: &Style) -> String {
         let mut widths = self.widths();
-        let over = self.width().saturating_sub(style.columns());
-        if let Some(elastic) = widths.get_mut(self.elastic) {
-            *elastic -= over.min(elastic.saturating_sub(4));
-        }
+        self.narrow(&mut widths, style.columns());
         self.rows.iter().map(|row| self.render_row(row, &widths, style)).collect()
+    }
+
+    /// Narrows the elastic column to the characters it keeps, the widest of the others if it keeps any,
+    /// and then the elastic column further.
+    fn narrow(&self, widths: &mut [usize], screen: usize) {
+        let mut over = self.width().saturating_sub(screen);
+        let mut take = |width: &mut usize, least: usize| {
+            let taken = over.min(width.saturating_sub(least));
+            *width -= taken;
+            over -= taken;
+            taken
+        };
+        if let Some(elastic) = widths.get_mut(self.elastic) {
+            take(elastic, self.kept.max(ELASTIC_LEAST));
+        }
+        let others = |widths: &[usize]| {
+            let all = (0..widths.len()).filter(|column| *column != self.elastic);
+            all.max_by_key(|column| widths[*column])
+        };
+        while let Some(widest) = others(widths).filter(|_| self.kept > 0) {
+            // One by one, so that two wide columns end alike.
+            let least = COLUMN_LEAST.max(widths[widest].saturating_sub(1));
+            if take(&mut widths[widest], least) == 0 {
+                break;
+            }
+        }
+        if let Some(elastic) = widths.get_mut(self.elastic) {
+            take(elastic, ELASTIC_LEAST);
+        }
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -219,6 +260,14 @@ nvme0n1           x
         let text = sample().render(&narrow);
         assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
         assert!(text.contains("a disk with a long de…"), "{text}");
+    }
+
+    #[test]
+    fn the_elastic_column_keeps_characters_at_the_cost_of_others() {
+        let mut table = Table::new(&[Align::Left, Align::Left]).keeping(14);
+        table.row(["sim:samsung-980-pro-2t?capacity=128GiB", "Records 1.35 GB/s on average"]);
+        let narrow = Style { width: 42, unicode: true, ..Style::PLAIN };
+        assert_eq!(table.render(&narrow), "sim:samsung-980-pro-2t?ca…  Records 1.35 …\n");
     }
 
     #[test]

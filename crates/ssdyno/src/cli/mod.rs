@@ -41,14 +41,13 @@ const STYLES: Styles = Styles::styled()
 
 const EXAMPLES: &str = "\
 Examples:
-  ssdyno run .                          the drive under this directory, about a minute
-  ssdyno list                           the drives of this machine, and permitted operations
+  ssdyno run .                          the drive under this directory
   ssdyno run /dev/nvme0n1               a whole drive, reads only
   ssdyno io . --rw randread --bs 4k --depth 32 --time 10s
   ssdyno show last --html               the last run as a page with charts
 
-In a directory, ssdyno works on a scratch file and removes it. A device is only read, unless you
-permit overwriting it with --destroy=SERIAL.";
+In a directory, ssdyno works on a scratch file and removes it. A device is only
+read, unless you permit overwriting it with --destroy=SERIAL.";
 
 /// How fast a drive really is, why, and whether the number can be believed.
 #[derive(Debug, Parser)]
@@ -64,11 +63,11 @@ pub struct Cli {
 pub enum Command {
     /// Measure a drive
     Run(RunArgs),
-    /// List the drives: identity, link, file systems, temperature, permitted operations
+    /// List the drives of this machine, and what a run may do to them
     List(ListArgs),
     /// Run one workload by hand
     Io(Box<IoArgs>),
-    /// Run fio's command lines and job files, with fio's output and the effects it hides
+    /// Run fio's command lines and job files, with fio's output
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
     /// Run iozone's command lines, with iozone's table
@@ -88,15 +87,15 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show one record: as text, or --html, --json, --markdown, --csv
     Show(ShowArgs),
-    /// Compare runs or groups of runs; with -m, two targets measured in turns
+    /// Compare runs; with -m, two targets measured in turns
     Compare(CompareArgs),
     /// Print records as JSON lines or CSV, for other programs
     Export(ExportArgs),
-    /// Import results of fio, iozone, dd, hdparm, f3, CrystalDiskMark, ...
+    /// Import results of fio, iozone, dd, f3, CrystalDiskMark and others
     Import(ImportArgs),
     /// Remove records
     Rm(RmArgs),
-    /// After a kill or a power loss: check borrowed blocks, and put them back
+    /// Put borrowed blocks back after a kill or a power loss
     Recover(RecoverArgs),
     /// Make images for `run -m restore`
     Image(ImageArgs),

@@ -49,10 +49,10 @@ fn line(finding: &Finding, style: &Style) -> String {
         Level::Warn => (Ink::Warn, "!"),
         Level::Bad | Level::Other(_) => (Ink::Bad, "x"),
     };
-    let mut text =
-        format!("{}  {}\n", style.paint(ink, mark), style.paint(Ink::Plain, &finding.text));
+    let lines = |text: &str| screen::wrap(text, style.width.saturating_sub(3));
+    let mut text = style.paint_lines(Ink::Plain, &lines(&finding.text));
     if let Some(advice) = &finding.advice {
-        text += &format!("   {}\n", style.paint(Ink::Dim, &format!("try: {advice}")));
+        text += &format!("\n{}", style.paint_lines(Ink::Dim, &lines(&format!("try: {advice}"))));
     }
-    text
+    format!("{}  {}\n", style.paint(ink, mark), text.replace('\n', "\n   "))
 }

@@ -22,6 +22,9 @@ const LIMIT: u32 = 50;
 /// Columns for the drive in the list of published results; the rest is for the result.
 const DRIVE_COLUMNS: usize = 26;
 
+/// Columns for the result at the cost of long targets.
+const RESULT_COLUMNS: usize = 30;
+
 /// Lists the records, the latest first.
 pub fn list(args: &RunsArgs) -> Result {
     if args.published {
@@ -191,7 +194,8 @@ fn find_all(store: &Store, selectors: &[String]) -> Result<Vec<i64>> {
 
 fn runs_table(runs: &[RunSummary]) -> String {
     let left = Align::Left;
-    let mut table = Table::new(&[Align::Right, left, left, left, left, left]);
+    let mut table =
+        Table::new(&[Align::Right, left, left, left, left, left]).keeping(RESULT_COLUMNS);
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
         let answer = run.answer.clone().or_else(|| lab::headline_of(&run.method, &run.headline));

@@ -144,3 +144,23 @@ fn the_shell_completes_methods_virtual_drives_and_records() {
     place.io("sim:sd-150x --size 1MiB --ops 1");
     assert_eq!(complete(&["show", ""])[..2], ["1", "last"]);
 }
+
+#[test]
+fn first_screens_fit_80_columns_and_40_lines() {
+    let place = Place::new();
+    let target = "sim:sd-150x?capacity=128MiB&vary=0&wear=0.25&host=open-firmware-usb";
+    place.ssdyno(&["io", target, "--ops", "9", "--quiet"]).good();
+    for words in ["--help", "methods", "drives", "list .", "doctor", "runs"] {
+        let mut command = place.command(&words.split(' ').collect::<Vec<_>>());
+        let output = command.env("COLUMNS", "80").output().expect("starts");
+        let screen = Said::of(output).out;
+        let widest = screen.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+        assert!(widest.chars().count() <= 80, "{words}: {widest}");
+        // The list of virtual drives is longer; each line of it stands for itself.
+        assert!(screen.lines().count() < 40 || words == "drives", "{words}: {screen}");
+    }
+    let mut command = place.command(&["runs"]);
+    let runs = Said::of(command.env("COLUMNS", "80").output().expect("starts")).out;
+    let row = runs.lines().nth(1).expect("a run");
+    assert!(row.contains("sim:sd-150x") && row.contains("IOPS"), "{row}");
+}
