@@ -49,7 +49,8 @@ impl Backend for Null {
         self.handed += 1;
     }
 
-    #[inline]
+    // Inlined by force: the call costs as much as a tenth of an operation.
+    #[inline(always)]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         let handed = std::mem::take(&mut self.handed);
         let count = match wait {
