@@ -123,6 +123,12 @@ pub enum DriveError {
         /// The change.
         what: String,
     },
+    /// The drive that was opened is no longer there.
+    #[error("{path} is gone: it was unplugged, or the kernel gave it up")]
+    Gone {
+        /// The target.
+        path: String,
+    },
     /// The drive does not support the operation.
     #[error("{text}")]
     Incapable {
@@ -147,7 +153,7 @@ impl DriveError {
             NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => {
                 ErrorKind::Usage
             }
-            Io { .. } => ErrorKind::Io,
+            Gone { .. } | Io { .. } => ErrorKind::Io,
             _ => ErrorKind::Refused,
         }
     }
@@ -173,7 +179,7 @@ impl DriveError {
                 Some(format!("--destroy={word}, if its data may be lost"))
             }
             Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
-            Changed { .. } | Incapable { .. } | Io { .. } => None,
+            Changed { .. } | Gone { .. } | Incapable { .. } | Io { .. } => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //! begun to use it.
 
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -201,7 +201,7 @@ impl Held {
         let meta =
             self.file.metadata().map_err(|e| DriveError::io(format!("cannot query {path}"), e))?;
         let node = Node::numbered(&self.machine, DevNumber::of(meta.rdev()));
-        let gone = || DriveError::io(format!("{path} is gone"), ErrorKind::NotFound);
+        let gone = || DriveError::Gone { path: path.clone() };
         let node = node.ok_or_else(gone)?;
         let now = Identity::of(&self.machine, &node);
         let now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;

@@ -209,8 +209,7 @@ fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveEr
 }
 
 fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, DriveError> {
-    let missing =
-        || DriveError::io(format!("{} is gone", node.path()), std::io::ErrorKind::NotFound);
+    let missing = || DriveError::Gone { path: node.path() };
     let block_bytes = node.value("queue/logical_block_size").ok_or_else(missing)?;
     // Exclusive: a holder that sysfs does not show, such as ZFS, is refused here.
     let contents = match machine.is_here() {

@@ -131,6 +131,7 @@ impl Device for Memory {
     fn check(&self) -> Result<(), DriveError> {
         match self.drive().serial.as_str() {
             "MEM-1" => Ok(()),
+            "" => Err(DriveError::Gone { path: "mem:0".into() }),
             other => Err(DriveError::Changed {
                 path: "mem:0".into(),
                 what: format!("its serial number was MEM-1, now {other}"),

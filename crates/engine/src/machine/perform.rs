@@ -1,6 +1,6 @@
 //! Admits jobs on a real target and runs them there.
 
-use rig::{Job, Performance, Result, RigError, Stage, StopReason};
+use rig::{Fault, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
 
 use super::{Machine, hot_limit};
@@ -42,7 +42,7 @@ impl Machine {
     pub fn check_again(&self) -> Result<()> {
         self.device.check().map_err(|e| match e.kind() {
             drive::ErrorKind::Io => {
-                io_error(&self.info, "look at the drive", std::io::Error::other(e))
+                RigError::Target { fault: Fault::Io, text: e.to_string(), advice: None }
             }
             _ => RigError::Refused(e.to_string()),
         })

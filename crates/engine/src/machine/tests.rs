@@ -224,6 +224,15 @@ fn another_drive_in_its_place_is_not_written_to() {
 }
 
 #[test]
+fn a_drive_that_was_unplugged_is_said_to_be_gone_once() {
+    let mut machine = machine(Safety::Destroys, None);
+    memory(&machine).drive().serial.clear();
+    let error = machine.measure(&workload(Mix::WRITE)).expect_err("it is gone");
+    assert_eq!(error.fault(), Some(rig::Fault::Io));
+    assert_eq!(error.to_string(), "mem:0 is gone: it was unplugged, or the kernel gave it up");
+}
+
+#[test]
 fn failing_operations_are_the_requests_results_at_the_block_door() {
     let mut machine = machine(Safety::Destroys, None);
     memory(&machine).drive().fails_after = Some(4);
