@@ -6,16 +6,74 @@
 use workload::{OpKind, units};
 
 use crate::key::{CellKey, Clock, MetricKey, Order, Subject};
+use crate::run::Run;
 use crate::statistic::Statistic;
+
+/// Who named the workloads of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// ssdyno, by the rules of keys: a name can be said in words.
+    Ours,
+    /// The user, as with the jobs of fio: a name is kept as it was given.
+    Users,
+}
+
+impl Naming {
+    /// The naming in records of a method. An importer names workloads by the rules of keys.
+    pub fn of(method: &str, imported: bool) -> Naming {
+        if method == "fio" && !imported { Naming::Users } else { Naming::Ours }
+    }
+
+    /// A metric, for the middle of a sentence.
+    pub fn metric(self, key: &MetricKey) -> String {
+        match self {
+            Naming::Ours => key.in_words(),
+            Naming::Users => key.figure(of_op(key.owner(), key.op)),
+        }
+    }
+
+    /// A metric, for the beginning of a sentence: a user's name has no other first letter there.
+    pub fn metric_first(self, key: &MetricKey) -> String {
+        let words = self.metric(key);
+        if self == Naming::Users && !key.owner().is_empty() { words } else { capitalised(&words) }
+    }
+
+    /// A workload, or its part of one op.
+    pub fn workload(self, name: &str, op: Option<OpKind>) -> String {
+        let key = MetricKey::parse(name);
+        match (self, op.filter(|op| key.direction() != Some(*op))) {
+            (Naming::Users, _) => of_op(name.to_string(), op),
+            (Naming::Ours, Some(op)) => key.of_op(op).in_words(),
+            (Naming::Ours, None) => key.in_words(),
+        }
+    }
+}
+
+impl Run {
+    /// Who named its workloads.
+    pub fn naming(&self) -> Naming {
+        Naming::of(&self.method, self.origin.is_some())
+    }
+}
+
+/// `my-job reads`.
+fn of_op(name: String, op: Option<OpKind>) -> String {
+    let words = [Some(name.as_str()).filter(|name| !name.is_empty()), op.map(ops)];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
 
 impl MetricKey {
     /// The key in words: the subject, the op, then the statistic. It contains no comma unless it has
     /// a statistic or a clock, so that the names of workloads can stand in a list.
     pub fn in_words(&self) -> String {
-        let subject = match &self.subject {
+        self.figure(match &self.subject {
             Subject::Cell(cell) => cell_in_words(cell, self.direction()),
             Subject::Named(name) => named_in_words(name, self.op),
-        };
+        })
+    }
+
+    /// `random 4 KiB reads, service time p99`: the figure after its subject in words.
+    fn figure(&self, subject: String) -> String {
         let clock = self.clock.map(|clock| match clock {
             Clock::Service => "service time",
             Clock::Response => "response time",
@@ -169,6 +227,28 @@ mod tests {
         ];
         for (key, words) in cases {
             assert_eq!(MetricKey::parse(key).in_words(), words, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_a_user_gave_is_kept() {
+        let cases = [
+            ("my-read-job.read.service.p99", "my-read-job reads, service time p99"),
+            ("rand-read-4k-q32.write.iops", "rand-read-4k-q32 writes, IOPS"),
+            ("a.read.read.throughput", "a.read reads, throughput"),
+            ("write_log.effective_depth", "write_log, effective depth"),
+        ];
+        let users = Naming::of("fio", false);
+        for (key, words) in cases {
+            let key = MetricKey::parse(key);
+            assert_eq!([users.metric(&key), users.metric_first(&key)], [words; 2]);
+        }
+        assert_eq!(users.workload("my-read-job", None), "my-read-job");
+        assert_eq!(users.workload("a.read", Some(OpKind::Write)), "a.read writes");
+        let cell = MetricKey::parse("rand-read-4KiB-q32");
+        for ours in [Naming::of("fio", true), Naming::of("quick", false)] {
+            assert_eq!(ours.metric_first(&cell), "Random 4 KiB reads at depth 32");
+            assert_eq!(ours.workload("states-write-used", None), "writes (states used)");
         }
     }
 

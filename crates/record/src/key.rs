@@ -216,6 +216,14 @@ impl MetricKey {
         MetricKey::parse(rest.map_or(text.as_str(), |rest| rest.strip_suffix('.').unwrap_or(rest)))
     }
 
+    /// The name of its subject, as it is spelled.
+    pub(crate) fn owner(&self) -> String {
+        let text = self.to_string();
+        let (rest, _) = last_of(&text, Statistic::ALL, |s| s.name());
+        let (rest, _) = last_of(rest, &Clock::ALL, |c| c.name());
+        last_of(rest, &OpKind::ALL, |k| k.name()).0.to_string()
+    }
+
     /// The same key as one part of an owner: `owner.key`.
     #[must_use]
     pub fn within(&self, owner: &str) -> MetricKey {

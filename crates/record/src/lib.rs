@@ -36,7 +36,7 @@ pub use environment::{Cpu, Environment};
 pub use finding::{Evidence, Explained, Finding, IoErrors, Level, Verdict};
 pub use histogram::Histogram;
 pub use history::HistoryKey;
-pub use in_words::capitalised;
+pub use in_words::{Naming, capitalised};
 pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Covers, Metric, Unit};

@@ -4,7 +4,7 @@
 //! facts are named, not left out.
 
 use record::{
-    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey,
+    DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey, Naming,
     OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
 };
 use workload::units::{binary, decimal, duration, latency, span};
@@ -269,7 +269,7 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let stall = run.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Stall);
     let said = |finding: &&Finding| stall && finding.kind == FindingKind::Stalled;
     for finding in run.warnings.iter().filter(|finding| !said(finding)) {
-        let workload = finding.workload.as_deref().map(|name| MetricKey::parse(name).in_words());
+        let workload = finding.workload.as_deref().map(|name| run.naming().workload(name, None));
         let same =
             |d: &&mut Doubt<'_>| d.finding.kind == finding.kind && d.finding.level == finding.level;
         match doubts.iter_mut().find(same) {
@@ -342,7 +342,7 @@ fn shell_word(word: &str) -> String {
 }
 
 /// `3 EIO on read in rand-read-4KiB-q32, first at 4096, 8192`.
-pub(crate) fn errors(errors: &IoErrors) -> String {
+pub(crate) fn errors(errors: &IoErrors, naming: Naming) -> String {
     let IoErrors { op, kind, workload, count, first_offsets } = errors;
     let shown: Vec<String> = first_offsets.iter().take(3).map(u64::to_string).collect();
     let place = if shown.is_empty() {
@@ -351,11 +351,9 @@ pub(crate) fn errors(errors: &IoErrors) -> String {
         format!(", first at byte {}", shown.join(", "))
     };
     let key = MetricKey::parse(workload);
-    let on = match key.direction().is_some_and(|direction| direction.name() == op) {
-        true => String::new(),
-        false => format!(" on {op}"),
-    };
-    let words = key.in_words();
+    let said = naming == Naming::Ours && key.direction().is_some_and(|said| said.name() == op);
+    let on = if said { String::new() } else { format!(" on {op}") };
+    let words = naming.workload(workload, None);
     let inside = if words.is_empty() { String::new() } else { format!(" in {words}") };
     format!("{count} {kind}{on}{inside}{place}")
 }
@@ -363,6 +361,35 @@ pub(crate) fn errors(errors: &IoErrors) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn doubts_and_errors_keep_the_names_of_jobs() {
+        let target = Target {
+            spec: String::new(),
+            kind: TargetKind::Unknown,
+            path: None,
+            bytes: None,
+            drive: None,
+            layers: Vec::new(),
+            filesystem: None,
+            direct: None,
+        };
+        let mut run = Run::new("fio", target);
+        let finding = Finding::new(FindingKind::Punted, Level::Warn, "was punted");
+        run.warnings = vec![Finding { workload: Some("my-read-job".into()), ..finding }];
+        let errors = IoErrors {
+            op: "read".into(),
+            kind: "EIO".into(),
+            workload: "my-read-job".into(),
+            count: 1,
+            first_offsets: Vec::new(),
+        };
+        let said = |run: &Run| [doubts(run)[0].text(), super::errors(&errors, run.naming())];
+        let kept = ["my-read-job: was punted", "1 EIO on read in my-read-job"];
+        assert_eq!(said(&run), kept);
+        run.method = "quick".into();
+        assert_eq!(said(&run)[0], "reads (my job): was punted");
+    }
 
     #[test]
     fn a_command_can_be_typed_again() {

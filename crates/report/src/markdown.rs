@@ -128,7 +128,10 @@ fn conclusions(text: &mut String, run: &Run) {
     let doubts = facts::doubts(run);
     let doubt = |d: &facts::Doubt<'_>| format!("{}: {}", escape(d.level()), escape(&d.text()));
     section("What to distrust", doubts.iter().map(doubt).collect());
-    section("I/O errors", run.errors.iter().map(|e| escape(&facts::errors(e))).collect());
+    section(
+        "I/O errors",
+        run.errors.iter().map(|e| escape(&facts::errors(e, run.naming()))).collect(),
+    );
 }
 
 /// The head of a table: the first column is words, the others are numbers.

@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use analysis::{Claim, Look, Outcome, Session, Sides, claims};
-use record::{FindingKind, HistoryKey, Level, MetricKey, Order, Run, Unit};
+use record::{FindingKind, HistoryKey, Level, MetricKey, Naming, Order, Run, Unit};
 use serde::Serialize;
 use store::Store;
 use workload::OpKind;
@@ -244,7 +244,8 @@ fn label(side: &Side, name: &str) -> String {
     let answers = side.runs.iter().filter_map(|run| run.answer.as_ref());
     let mut tiles = answers.flat_map(|answer| &answer.tiles);
     let tile = tiles.find(|tile| tile.metric == name).filter(|_| key.as_cell().is_none());
-    tile.map_or_else(|| key.in_words(), |tile| tile.label.clone())
+    let naming = side.runs.first().map_or(Naming::Ours, Run::naming);
+    tile.map_or_else(|| naming.metric(&key), |tile| tile.label.clone())
 }
 
 fn is_published(side: &Side) -> bool {

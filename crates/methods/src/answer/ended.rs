@@ -1,7 +1,7 @@
 //! The answer of a record as it is shown: stored, or computed where the record has none; of a run
 //! that ended early, with the amount that it did.
 
-use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
+use record::{Answer, Ending, HEADLINE_MAX, Naming, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
 use super::{by_hand, general, prepare};
@@ -43,7 +43,7 @@ fn computed(run: &Run) -> Option<Answer> {
         "prepare" => prepare(&out),
         name => find(name).ok().and_then(|method| (method.info().answer)(&out)),
     };
-    declared.or_else(|| general(&out))
+    declared.or_else(|| general(&out, run.naming()))
 }
 
 /// The answer of a run without a measurement.
@@ -101,12 +101,13 @@ fn written(series: &Series) -> f64 {
     moved.sum()
 }
 
-/// The headline of figures alone, for a list that holds no whole records.
-pub fn headline_of(method: &str, metrics: &[record::Metric]) -> Option<String> {
+/// The headline of figures alone, for a list that holds no whole records; `imported` if another tool
+/// measured them.
+pub fn headline_of(method: &str, imported: bool, metrics: &[record::Metric]) -> Option<String> {
     let mut out = Outcome::default();
     out.metrics = metrics.to_vec();
     let declared = find(method).ok().and_then(|method| (method.info().answer)(&out));
-    Some(declared.or_else(|| general(&out))?.headline)
+    Some(declared.or_else(|| general(&out, Naming::of(method, imported)))?.headline)
 }
 
 #[cfg(test)]

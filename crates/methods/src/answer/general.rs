@@ -1,7 +1,7 @@
 //! Answers where no method declares one: a workload by hand, jobs of fio, results of other tools,
 //! records of a later or earlier version.
 
-use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Statistic, Unit, capitalised};
+use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Statistic, Unit};
 use workload::units::{amount, decimal, latency};
 
 use super::{Draft, count, rate};
@@ -78,23 +78,23 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
 }
 
 /// The answer of any record: its main figures.
-pub(crate) fn general(out: &Outcome) -> Option<Answer> {
+pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let draft = Draft::new(out, "What was measured?");
     let known = |m: &&Metric| m.value.is_some();
     let main: Vec<&Metric> =
         out.metrics.iter().filter(known).filter(|m| m.key().is_main()).collect();
     let metrics = if main.is_empty() { out.metrics.iter().filter(known).collect() } else { main };
     let [first, ..] = metrics[..] else { return None };
-    let said = |m: &Metric| format!("{}: {}", m.key().in_words(), shown(m));
-    let sentence = capitalised(&said(first));
-    let other = metrics.iter().skip(1).find(|m| m.unit == first.unit).map(|m| said(m));
-    let more: Vec<String> = other.map(|other| format!(", {other}.")).into_iter().collect();
+    let sentence = format!("{}: {}", naming.metric_first(&first.key()), shown(first));
+    let other = metrics.iter().skip(1).find(|m| m.unit == first.unit);
+    let said = |m: &&Metric| format!(", {}: {}.", naming.metric(&m.key()), shown(m));
+    let more: Vec<String> = other.map(said).into_iter().collect();
     let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
     let chart = bars.fold(Chart::bars(title(first.unit), first.unit), |chart, m| {
-        chart.source(&m.name, m.key().in_words())
+        chart.source(&m.name, naming.metric(&m.key()))
     });
     let draft = metrics.iter().fold(draft, |draft, metric| {
-        draft.tile(&capitalised(&metric.key().in_words()), &metric.name, Better::Neither)
+        draft.tile(&naming.metric_first(&metric.key()), &metric.name, Better::Neither)
     });
     draft.chart(chart).say(short(&sentence), &[more, vec![".".into()]].concat())
 }

@@ -83,7 +83,7 @@ pub(super) fn distrust(run: &Run) -> Markup {
             }
             @for doubt in &doubts { (doubt_article(doubt)) }
             @for errors in &run.errors {
-                article.finding.is-bad { p { b { "I/O errors" } " " (facts::errors(errors)) } }
+                article.finding.is-bad { p { b { "I/O errors" } " " (facts::errors(errors, run.naming())) } }
             }
         }
     }

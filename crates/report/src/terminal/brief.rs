@@ -381,7 +381,7 @@ fn doubts(page: &mut Page, run: &Run) {
         page.labelled("note", Ink::Dim, &format!("and {} more", notes.len() - most));
     }
     for errors in &run.errors {
-        page.labelled("errors", Ink::Bad, &facts::errors(errors));
+        page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));
     }
 }
 

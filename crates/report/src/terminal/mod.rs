@@ -9,7 +9,7 @@ mod io;
 mod page;
 mod tables;
 
-use record::{Column, Level, MetricKey, Run, Series, Stamp, Unit, VerdictKind};
+use record::{Column, Level, Run, Series, Stamp, Unit, VerdictKind};
 use workload::units::span;
 
 use crate::facts::{self, Doubt};
@@ -121,12 +121,8 @@ fn time_series(page: &mut Page, run: &Run) {
         let max = column.values.iter().flatten().copied().fold(0.0, f64::max);
         let max = quantity::show(column.unit, max);
         let time = span(series.t_ns.last().map_or(0.0, |t| *t as f64 / 1e9));
-        let workload = MetricKey::parse(&series.name);
         let op = DIRECTIONS.into_iter().find(|op| op.name() == column.name);
-        let of = match op.filter(|op| workload.direction() != Some(*op)) {
-            Some(op) => workload.of_op(op).in_words(),
-            None => workload.in_words(),
-        };
+        let of = run.naming().workload(&series.name, op);
         let text = format!("{of} over {time}, up to {max}");
         page.blank();
         page.labelled("rate", Ink::Dim, &text);
@@ -163,7 +159,7 @@ fn conclusions(page: &mut Page, run: &Run) {
         page.labelled("distrust", Ink::Dim, &format!("- and {} more notes", doubts.len() - shown));
     }
     for errors in &run.errors {
-        page.labelled("errors", Ink::Bad, &facts::errors(errors));
+        page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));
     }
 }
 

@@ -10,7 +10,7 @@ use record::{Document, Run};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
-use store::{Filter, RunSummary, Store};
+use store::{Filter, Kind, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
@@ -198,7 +198,9 @@ fn runs_table(runs: &[RunSummary]) -> String {
         Table::new(&[Align::Right, left, left, left, left, left]).keeping(RESULT_COLUMNS);
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
-        let answer = run.answer.clone().or_else(|| lab::headline_of(&run.method, &run.headline));
+        let imported = run.kind == Kind::Imported;
+        let computed = || lab::headline_of(&run.method, imported, &run.headline);
+        let answer = run.answer.clone().or_else(computed);
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
             (true, ..) => (Ink::Plain, answer.unwrap_or_else(|| "nothing was measured".into())),
             (_, true, _) => (Ink::Good, "running".to_string()),

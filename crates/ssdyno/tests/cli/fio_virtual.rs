@@ -170,6 +170,27 @@ fn results_are_the_same_in_every_run() {
 }
 
 #[test]
+fn the_name_of_a_job_is_kept_wherever_its_record_is_shown() {
+    let place = Place::new();
+    let job = ["--filename=sim:sd-150x", "--rw=randread", "--size=1m", "--bs=4k"];
+    for _ in 0..2 {
+        place.ssdyno(&[&["fio", "--name=my-read-job"], &job[..]].concat()).good();
+    }
+    let forms: [&[&str]; 5] = [
+        &["show", "1"],
+        &["show", "1", "--verbose"],
+        &["show", "1", "--markdown"],
+        &["runs"],
+        &["compare", "1", "2", "--json"],
+    ];
+    for words in forms {
+        let said = place.ssdyno(words).good().out;
+        assert!(said.contains("my-read-job"), "{words:?}: {said}");
+        assert!(!said.to_lowercase().contains("my read job"), "{words:?}: {said}");
+    }
+}
+
+#[test]
 fn fios_outputs_are_there() {
     let place = Place::new();
     let words = [
