@@ -55,7 +55,9 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 45] = [
+const ELSEWHERE: [(&str, &str); 47] = [
+    ("check-map-held", "it holds its whole map"),
+    ("check-map-miss", "it holds its whole map"),
     ("check-compression", "content does not decide its speed"),
     ("check-write-compressible-{0,25,50,75,100}", "content does not decide its speed"),
     ("cluster-slack-{size}", "no files were named"),

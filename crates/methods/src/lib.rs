@@ -51,6 +51,7 @@ mod sustain;
 mod test_region;
 #[cfg(test)]
 mod tests;
+mod timed;
 mod trim;
 pub mod verdict;
 mod wear;

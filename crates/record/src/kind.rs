@@ -271,6 +271,10 @@ kinds! {
         DeviceCache = "DEVICE CACHE",
         /// No read cache is visible.
         NoDeviceCache = "NO DEVICE CACHE",
+        /// The drive holds a part of its map only, and random reads beyond it take longer.
+        MapCache = "MAP CACHE",
+        /// No read waits for a part of the map.
+        NoMapCache = "NO MAP CACHE",
         /// The link is the limit.
         Link = "LINK",
         /// The link is not the limit.

@@ -279,6 +279,37 @@ fn authentic_says_how_much_of_compressible_data_a_drive_saves() {
     }
 }
 
+#[test]
+fn authentic_says_of_how_many_bytes_a_drive_holds_the_map() {
+    const MIB: f64 = 1048576.0;
+    // A cache of so much map places 1024 times as much; the whole map of 1 GiB takes 1 MiB.
+    let cases = [("0", None), ("64KiB", Some(64.0)), ("192KiB", Some(192.0)), ("8MiB", None)];
+    let drives = ["samsung-970-evo-plus-250", "crucial-bx100-120"];
+    for (name, seed) in drives.into_iter().flat_map(|name| (1..=3).map(move |seed| (name, seed))) {
+        for (cache, expected) in cases {
+            let spec = preset(name, &[("capacity", "1GiB"), ("vary", "1"), ("map_cache", cache)]);
+            let options = Options { seed, ..Options::default() };
+            let out = run_with(methods::find("authentic").expect("a method"), &spec, &options);
+            let found = out.metrics.iter().find(|m| m.name == "check-map-held");
+            let kinds: Vec<_> = out.verdicts.iter().map(|v| v.kind.name()).collect();
+            let range = found.and_then(|m| Some([m.low? / MIB, m.value? / MIB, m.high? / MIB]));
+            println!("{name} {seed} {cache}: {range:?} {:?}", find(&out, "check-map-miss"));
+            assert!(kinds.contains(if expected.is_some() {
+                &"MAP CACHE"
+            } else {
+                &"NO MAP CACHE"
+            }));
+            assert_eq!(range.is_some(), expected.is_some(), "{name} {cache}");
+            if let Some((truth, [low, value, high])) = expected.zip(range) {
+                assert!(low <= truth && truth <= high, "{name} {cache}: {low} to {high} MiB");
+                assert!((value / truth - 1.0).abs() < 0.15, "{name} {cache}: {value} MiB");
+                let miss = find(&out, "check-map-miss").expect("a miss");
+                assert!((miss / 60e3 - 1.0).abs() < 0.15, "{name} {cache}: {miss} ns");
+            }
+        }
+    }
+}
+
 /// What `geometry` finds: page, erase block, open blocks in order and at random.
 fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 4], Outcome) {
     let spec = preset(name, &[&[("capacity", "512MiB")], overrides].concat());

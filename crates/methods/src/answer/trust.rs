@@ -2,7 +2,7 @@
 //! between the numbers and the drive.
 
 use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
-use workload::units::{latency, parse_bytes};
+use workload::units::{binary, latency, parse_bytes};
 
 use super::{Draft, rate, times};
 use crate::Outcome;
@@ -29,6 +29,12 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
             Some((_, ns)) => format!("A flush takes {}: too fast to be one.", latency(*ns)),
             None => "A flush is too fast to be one.".into(),
         },
+        () if draft.concluded(&VerdictKind::MapCache) => {
+            let held = draft.value("check-map-held").unwrap_or_default() as u64;
+            let miss = draft.value("check-map-miss").unwrap_or_default();
+            let (held, miss) = (binary(held), latency(miss));
+            format!("The map of {held} is held: random reads over more may take {miss} longer.")
+        }
         () if draft.concluded(&VerdictKind::DeviceCache) => {
             "The drive answers small working sets from a cache of its own.".into()
         }
@@ -43,6 +49,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         (random.is_some(), "compression"),
         (flush.is_some(), "flush"),
         (out.metrics.iter().any(|m| m.name.starts_with("check-read-within-")), "read cache"),
+        (out.metrics.iter().any(|m| m.name.starts_with("check-map-within-")), "map"),
     ];
     let checked: Vec<&str> = checked.into_iter().filter(|c| c.0).map(|c| c.1).collect();
     let checked = (!checked.is_empty()).then(|| format!(" Checked: {}.", checked.join(", ")));
@@ -60,17 +67,11 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .source("check-read-direct", "past memory")
         .source("check-read-cached", "from memory");
     let title = "Time of a single read within working sets that grow";
-    let sets = out.metrics.iter().fold(
-        Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds),
-        |chart, metric| {
-            let set = metric.name.strip_prefix("check-read-within-");
-            let set = set.and_then(|set| set.strip_suffix(".p50"));
-            match set.and_then(|set| parse_bytes(set).ok()) {
-                Some(bytes) => chart.point("", &metric.name, bytes as f64),
-                None => chart,
-            }
-        },
-    );
+    let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds);
+    let sets = sized(sets, out, "check-read-within-", ".p50");
+    let title = "Random reads that wait for a part of the map";
+    let map =
+        sized(Chart::points(title, Axis::WorkingSet, Unit::Share), out, "check-map-within-", "");
     let mut draft = draft
         .tile("Writes, random content", "check-write-random", Better::Higher)
         .tile("Writes of zeros", "check-write-zeros", Better::Neither)
@@ -88,5 +89,17 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .chart(contents)
         .chart(memory)
         .chart(sets)
+        .chart(map)
         .say(sentence, &[saved.or(checked).unwrap_or_default()])
+}
+
+/// The points of metrics whose name holds a size between these.
+fn sized(chart: Chart, out: &Outcome, before: &str, after: &str) -> Chart {
+    out.metrics.iter().fold(chart, |chart, metric| {
+        let size = metric.name.strip_prefix(before).and_then(|size| size.strip_suffix(after));
+        match size.and_then(|size| parse_bytes(size).ok()) {
+            Some(bytes) => chart.point("", &metric.name, bytes as f64),
+            None => chart,
+        }
+    })
 }

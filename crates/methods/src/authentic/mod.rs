@@ -1,13 +1,14 @@
 //! `authentic`: can the numbers of this drive be trusted? The checks that destroy nothing.
 //!
-//! Four checks, each in its own file and with a rule in [`crate::verdict`]: reads that bypass the
-//! page cache against reads from it, growing working sets, flushes, and contents. `quick` ends with
-//! the same checks in less time. Content comes last, because it leaves zeros on the drive, and a
+//! Five checks, each in its own file and with a rule in [`crate::verdict`]: reads that bypass the
+//! page cache against reads from it, growing working sets, the map, flushes, and contents. `quick` ends
+//! with the same checks but that of the map in less time. Content comes last, because it leaves zeros on the drive, and a
 //! read of zeros proves nothing.
 
 mod compression;
 mod content;
 mod flush;
+mod map_cache;
 mod page_cache;
 mod working_sets;
 
@@ -37,6 +38,8 @@ static INFO: MethodInfo = MethodInfo {
     summary: "does it flatter: caches, compression",
     about: "Reads past the page cache are held against reads from it and against the drive's own \
             counters. Single reads within ever larger working sets show a cache in the drive. \
+            Pairs of reads in spans that double, the first at random and the second beside it, show how \
+            much of its map a drive holds: beyond that, the first one waits for a part of the map. \
             Small writes, each with a flush, show whether a flush takes as long as flash needs. \
             Zeros, half-compressible, repeated and random data, written in turns, show whether \
             content decides; if so, content of which 0 to 100% are zeros shows how much of it the drive \
@@ -47,7 +50,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the scratch file once, then at most 11 times over on a drive fast enough for that",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
-    metrics: &[&CELLS, &CHECKS, &COMPRESSION],
+    metrics: &[&CELLS, &MAP, &CHECKS, &COMPRESSION],
     answer: crate::answer::authentic,
     ..MethodInfo::EMPTY
 };
@@ -100,6 +103,21 @@ pub(crate) const CHECKS: [MetricInfo; 4] = [
     ),
 ];
 
+/// Of drives other than disks.
+const MAP: [MetricInfo; 3] = [
+    MetricInfo::new(
+        "check-map-within-{size}",
+        Unit::Share,
+        "single reads at random within such a span that wait for a part of the map",
+    ),
+    MetricInfo::new(
+        "check-map-held",
+        Unit::Bytes,
+        "bytes whose places are in the part of the map that the drive holds; absent if no read waits",
+    ),
+    MetricInfo::new("check-map-miss", Unit::Nanoseconds, "time that such a wait adds to a read"),
+];
+
 /// Of a drive whose speed depends on the content.
 const COMPRESSION: [MetricInfo; 2] = [
     MetricInfo::new(
@@ -130,6 +148,7 @@ fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(),
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
     let done = phase::run(session, rounds, &mut cells(&test_region))?;
     phase::note_cut(session, rounds.most, &[("reads", done)]);
+    map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
     run(session, &test_region, checks_seconds(&test_region))?;
     let contents = session.checks.contents.as_ref();
     let decides = contents.is_some_and(|contents| verdict::content(contents).applies());
@@ -159,6 +178,27 @@ struct Check {
     run: fn(&mut Session<'_>, &TestRegion, f64) -> Result<(), MethodError>,
 }
 
+impl Check {
+    /// Runs it within its share of `seconds`. A check that the target does not support is skipped with
+    /// a note.
+    fn run(
+        &self,
+        session: &mut Session<'_>,
+        test_region: &TestRegion,
+        seconds: f64,
+    ) -> Result<(), MethodError> {
+        match (self.run)(session, test_region, self.share * seconds) {
+            Err(MethodError::Rig(RigError::Unsupported(why))) => {
+                let text = format!("a check was left out, the target does not support it: {why}");
+                session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
+            }
+            result => result?,
+        }
+        session.checkpoint();
+        Ok(())
+    }
+}
+
 /// The checks that the target allows, in order.
 fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static Check> {
     static ALL: [&Check; 4] =
@@ -167,22 +207,11 @@ fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static Check> {
     ALL.into_iter().filter(move |check| writes || !check.writes)
 }
 
-/// Runs the checks within `seconds`. A check that the target does not support is skipped with a
-/// note.
+/// Runs the checks within `seconds`.
 pub(crate) fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<(), MethodError> {
-    for check in checks(test_region) {
-        match (check.run)(session, test_region, check.share * seconds) {
-            Err(MethodError::Rig(RigError::Unsupported(why))) => {
-                let text = format!("a check was left out, the target does not support it: {why}");
-                session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
-            }
-            result => result?,
-        }
-        session.checkpoint();
-    }
-    Ok(())
+    checks(test_region).try_for_each(|check| check.run(session, test_region, seconds))
 }

@@ -8,9 +8,9 @@
 use rig::Preparation;
 use workload::{Content, Filler, Permutation, Region};
 
-use super::timed_write;
 use crate::MethodError;
 use crate::session::Session;
+use crate::timed::timed_write;
 use crate::whole::Whole;
 
 /// Erase blocks at the start: the zones of Linaro's survey of flash cards end after one to four.

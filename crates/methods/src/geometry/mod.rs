@@ -17,11 +17,11 @@ mod period;
 mod summary;
 
 use record::{MetricKey, Unit};
-use rig::{BlockRequest, BlockWay, RigError};
 use workload::units::binary_tight;
-use workload::{Filler, Permutation, Region};
+use workload::{Permutation, Region};
 
 use crate::session::Session;
+use crate::timed::timed_read;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
@@ -312,43 +312,6 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
     let all = (0..order.len()).map(|i| order.get(i) + 1);
     let fits = |m: &u64| m % 2 == 1 && (triple || !m.is_multiple_of(3)) && m * size >= margin;
     all.filter(fits).take(BOUNDARIES).map(|m| m * size).collect()
-}
-
-/// Reads through the block door; returns the time in nanoseconds.
-fn timed_read(session: &mut Session<'_>, offset: u64, bytes: u64) -> Result<f64, MethodError> {
-    timed(session, BlockWay::Read, offset, vec![0; bytes as usize])
-}
-
-/// Writes content that is never read back; returns the time in nanoseconds.
-fn timed_write(
-    session: &mut Session<'_>,
-    filler: &Filler,
-    offset: u64,
-    bytes: u64,
-) -> Result<f64, MethodError> {
-    let mut content = vec![0; bytes as usize];
-    filler.fill(&mut content, offset);
-    timed(session, BlockWay::Write, offset, content)
-}
-
-fn timed(
-    session: &mut Session<'_>,
-    way: BlockWay,
-    offset: u64,
-    bytes: Vec<u8>,
-) -> Result<f64, MethodError> {
-    let request = BlockRequest { tag: offset, way, offset, bytes };
-    let mut done = Vec::new();
-    let blocks = session.rig().blocks()?;
-    match way {
-        BlockWay::Read => blocks.submit(request)?,
-        BlockWay::Write => blocks.submit_unkept(request)?,
-    }
-    blocks.poll(true, &mut done)?;
-    let one = done.pop().ok_or(MethodError::Unfinished { part: "geometry".into() })?;
-    one.result
-        .map_err(|source| RigError::Io { context: format!("{way:?} at {offset}"), source })?;
-    Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use rig::Preparation;
 use workload::{Content, Filler, Permutation, Region};
 
-use super::{Found, timed_write};
+use super::Found;
 use crate::MethodError;
 use crate::session::Session;
+use crate::timed::timed_write;
 use crate::whole::Whole;
 
 /// Bytes per write.

@@ -11,9 +11,9 @@ use analysis::Stream;
 use rig::Preparation;
 use workload::{Content, Filler, Region};
 
-use super::timed_write;
 use crate::MethodError;
 use crate::session::Session;
+use crate::timed::timed_write;
 use crate::whole::Whole;
 
 /// Bytes per write.

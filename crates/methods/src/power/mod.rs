@@ -9,12 +9,12 @@ mod summary;
 
 use analysis::binomial_tail;
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
-use rig::{BlockRequest, BlockWay, RigError};
 use workload::Permutation;
 
 use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
+use crate::timed::timed_read;
 use crate::whole::time_tight;
 use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
@@ -167,16 +167,7 @@ impl Rests {
     fn read(&mut self, session: &mut Session<'_>) -> Result<f64, MethodError> {
         let offset = self.order.get(self.count % self.order.len()) * self.block;
         self.count += 1;
-        let bytes = vec![0; self.block as usize];
-        let request = BlockRequest { tag: self.count, way: BlockWay::Read, offset, bytes };
-        let mut done = Vec::new();
-        let blocks = session.rig().blocks()?;
-        blocks.submit(request)?;
-        blocks.poll(true, &mut done)?;
-        let one = done.pop().ok_or(MethodError::Unfinished { part: "power".into() })?;
-        one.result
-            .map_err(|source| RigError::Io { context: format!("read at {offset}"), source })?;
-        Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
+        timed_read(session, offset, self.block)
     }
 
     /// Repeats short rests whose first reads disagree: more reads tell a sleep from a delay by other

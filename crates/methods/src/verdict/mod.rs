@@ -24,6 +24,7 @@ mod group;
 mod heat;
 mod host;
 mod link;
+mod map_cache;
 mod media;
 mod misaligned;
 mod mix;
@@ -56,6 +57,7 @@ pub(crate) use content::{CONTENTS, Contents, content};
 pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
 pub use host::Neighbour;
+pub(crate) use map_cache::{MapSpan, held as map_held, misses as map_misses};
 pub(crate) use misaligned::Shift;
 pub(crate) use ram::PageCache;
 pub(crate) use rule::{Answer, Ruling};
@@ -73,6 +75,7 @@ pub struct Checks {
     pub(crate) flush: Option<FlushTimes>,
     pub(crate) contents: Option<Contents>,
     pub(crate) working_sets: Option<Vec<WorkingSet>>,
+    pub(crate) map: Option<Vec<MapSpan>>,
     pub(crate) sustained: Option<Sustained>,
     pub(crate) states: Option<States>,
     pub(crate) trim: Option<Trim>,
@@ -97,7 +100,7 @@ impl Checks {
 }
 
 /// The rules, in the order of their conclusions.
-static RULES: [&Rule; 34] = [
+static RULES: [&Rule; 35] = [
     &ram::RULE,
     &cache_end::RULE,
     &untrimmed::UNTRIMMED,
@@ -112,6 +115,7 @@ static RULES: [&Rule; 34] = [
     &flush::RULE,
     &content::RULE,
     &device_cache::RULE,
+    &map_cache::RULE,
     &fallen::RULE,
     &group::QUOTA,
     &group::IO,

@@ -254,6 +254,7 @@ fn check(kind: &VerdictKind) -> Option<&'static str> {
         VerdictKind::FlushPlausible => "flush plausible",
         VerdictKind::Incompressible => "compression ok",
         VerdictKind::NoDeviceCache => "no read cache",
+        VerdictKind::NoMapCache => "whole map held",
         VerdictKind::LinkFree | VerdictKind::LinkFull => "link ok",
         VerdictKind::DepthKept => "queue full",
         VerdictKind::CpuFree => "processor ok",

@@ -1,0 +1,48 @@
+//! Single transfers through the block door, one at a time, with their time in nanoseconds.
+
+use rig::{BlockRequest, BlockWay, RigError};
+use workload::Filler;
+
+use crate::MethodError;
+use crate::session::Session;
+
+/// Reads; returns the time in nanoseconds.
+pub(crate) fn timed_read(
+    session: &mut Session<'_>,
+    offset: u64,
+    bytes: u64,
+) -> Result<f64, MethodError> {
+    timed(session, BlockWay::Read, offset, vec![0; bytes as usize])
+}
+
+/// Writes content that is never read back; returns the time in nanoseconds.
+pub(crate) fn timed_write(
+    session: &mut Session<'_>,
+    filler: &Filler,
+    offset: u64,
+    bytes: u64,
+) -> Result<f64, MethodError> {
+    let mut content = vec![0; bytes as usize];
+    filler.fill(&mut content, offset);
+    timed(session, BlockWay::Write, offset, content)
+}
+
+fn timed(
+    session: &mut Session<'_>,
+    way: BlockWay,
+    offset: u64,
+    bytes: Vec<u8>,
+) -> Result<f64, MethodError> {
+    let request = BlockRequest { tag: offset, way, offset, bytes };
+    let mut done = Vec::new();
+    let blocks = session.rig().blocks()?;
+    match way {
+        BlockWay::Read => blocks.submit(request)?,
+        BlockWay::Write => blocks.submit_unkept(request)?,
+    }
+    blocks.poll(true, &mut done)?;
+    let part = || format!("{way:?} at {offset}");
+    let one = done.pop().ok_or_else(|| MethodError::Unfinished { part: part() })?;
+    one.result.map_err(|source| RigError::Io { context: part(), source })?;
+    Ok(one.done_ns.saturating_sub(one.submitted_ns) as f64)
+}
