@@ -2,13 +2,14 @@
 //!
 //! A simulation costs what its operations cost, so the plan alone cannot tell. A moment of each kind
 //! of workload is simulated on a fresh drive, and its cost per simulated second taken for that of the
-//! steps. A used drive answers more slowly and costs less per second, so long tests on full drives end
-//! earlier than this says.
+//! steps: a long moment, because starting the threads of a workload takes longer than a hundred of its
+//! operations. A used drive answers more slowly and costs less per second, so long tests on full drives
+//! end earlier than this says.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::Simulator;
 use model::DriveSpec;
@@ -19,9 +20,17 @@ use workload::{Stop, Workload};
 /// Shorter plans take no time worth announcing, simulated seconds.
 const WORTH_SECONDS: f64 = 120.0;
 
-/// A sample of a workload ends after these operations, bytes or simulated nanoseconds.
-const SAMPLE: Stop =
-    Stop { ops: Some(2000), bytes: Some(64 << 20), time_ns: Some(10_000_000_000), coverage: None };
+/// Operations, bytes and simulated nanoseconds of the first sample of a workload, whichever end first.
+const SAMPLE: (u64, u64, u64) = (2000, 64 << 20, 10_000_000_000);
+
+/// Each sample is this many times the one before, until one takes long enough.
+const GROWTH: u64 = 4;
+
+/// A sample that takes less time than this tells more about its threads than about its operations.
+const SAMPLE_TIME: Duration = Duration::from_millis(20);
+
+/// Samples of a workload at most.
+const SAMPLES_MOST: u32 = 6;
 
 /// Kinds of workloads sampled at most; the first ones of the plan.
 const KINDS_MOST: usize = 16;
@@ -66,11 +75,20 @@ fn kind(w: &Workload) -> String {
 
 /// Wall-clock seconds for each simulated second.
 fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
-    let sample = Workload { stop: SAMPLE, ..workload.clone() };
-    let (from, began) = (simulator.elapsed_ns(), Instant::now());
-    simulator.measure(&sample).ok()?;
-    let simulated = simulator.elapsed_ns().saturating_sub(from);
-    (simulated > 0).then(|| began.elapsed().as_secs_f64() / (simulated as f64 * 1e-9))
+    let mut cost = None;
+    for power in 0..SAMPLES_MOST {
+        let [ops, bytes, time] = <[u64; 3]>::from(SAMPLE).map(|n| Some(n * GROWTH.pow(power)));
+        let stop = Stop { ops, bytes, time_ns: time, coverage: None };
+        let (from, began) = (simulator.elapsed_ns(), Instant::now());
+        simulator.measure(&Workload { stop, ..workload.clone() }).ok()?;
+        let (simulated, took) = (simulator.elapsed_ns().saturating_sub(from), began.elapsed());
+        cost = (simulated > 0).then(|| took.as_secs_f64() / (simulated as f64 * 1e-9));
+        // The first builds the drive's tables.
+        if power > 0 && took >= SAMPLE_TIME {
+            break;
+        }
+    }
+    cost
 }
 
 #[cfg(test)]
