@@ -1,15 +1,15 @@
 //! The workloads of document 001, as rows of the table that `ssdyno import` reads.
 //!
-//! The document writes sequentially in blocks of 64 KiB and more; random blocks of 4 KiB at depth 1
-//! show the driver's cost of a command. Each workload has a fixed time, after the region was written
-//! once: a drive reads unwritten blocks faster.
+//! The document writes sequentially in blocks of 64 KiB and more. Each workload has a fixed time, after
+//! the region was written once: a drive reads unwritten blocks faster. The driver's own cost of a
+//! command is measured apart, in batches.
 
 use nvme::{Kind, Request};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
 
 /// Time of each workload, nanoseconds.
-const TIME_NS: u64 = 150_000_000;
+const TIME_NS: u64 = 50_000_000;
 /// Share of the drive that is used: emulated drives are in memory.
 const REGION_BYTES: u64 = 32 << 20;
 
@@ -34,6 +34,15 @@ const WORKLOADS: [Workload; 9] = [
     of("rand-write-4KiB-q16", WRITE, true, 4096, 16),
 ];
 
+/// Requests of a batch whose cost is measured, and batches.
+const BATCH: usize = 16;
+const BATCHES: u64 = 64;
+/// First wait for a batch to end, nanoseconds; twice as long after one that had not ended.
+const PATIENCE_NS: u64 = 500_000;
+/// Sizes of the commands whose cost is measured.
+const COSTS: [(&str, usize); 3] =
+    [("command-4KiB", 4096), ("command-64KiB", 64 << 10), ("command-512KiB", 512 << 10)];
+
 const fn of(name: &'static str, kind: Kind, random: bool, bytes: usize, depth: usize) -> Workload {
     Workload { name, kind, random, bytes, depth }
 }
@@ -56,7 +65,55 @@ pub fn measure(drive: &mut Drive) -> Result<(), Failure> {
         row(drive, workload.name, "", unit, value);
         row(drive, workload.name, ".mean", "ns", ns * workload.depth as u64 / ended.max(1));
     }
+    for (name, bytes) in COSTS {
+        let spent = cost(drive, bytes, region)?;
+        row(drive, name, "", "ns", spent);
+    }
     Ok(())
+}
+
+/// Time that the driver itself takes for a write, nanoseconds, without the drive: batches are
+/// submitted, left until all of them must have ended, and then collected; the wait does not count.
+/// Where an emulator counts a nanosecond for every instruction, it is the number of instructions.
+fn cost(drive: &mut Drive, bytes: usize, region: u64) -> Result<u64, Failure> {
+    let blocks = (bytes >> drive.place.block_bits) as u32;
+    let places = region / bytes as u64;
+    let (mut spent, mut whole, mut begun, mut patience_ns) = (0, 0, 0, PATIENCE_NS);
+    while whole < BATCHES {
+        let from = sys::now_ns();
+        for slot in 0..BATCH {
+            let lba = (begun * BATCH as u64 + slot as u64) % places * u64::from(blocks);
+            let at = drive.data_at + slot * REQUEST_BYTES;
+            let request = Request { kind: WRITE, place: drive.place, lba, blocks, at };
+            if drive.queue.push(slot, &request).is_err() {
+                return Err(Failure::Drive("the queue is full"));
+            }
+        }
+        drive.queue.ring();
+        let rung = sys::now_ns();
+        while sys::now_ns() - rung < patience_ns {}
+        let (mut ended, mut right) = (0, true);
+        let mut collect = |drive: &mut Drive| {
+            drive.queue.poll(|completed| {
+                ended += 1;
+                right &= completed.status.is_ok();
+            });
+            ended
+        };
+        let waited = sys::now_ns();
+        let together = collect(drive) == BATCH;
+        let took = (rung - from) + (sys::now_ns() - waited);
+        while collect(drive) < BATCH {}
+        if !right {
+            return Err(Failure::Drive("a request failed"));
+        }
+        begun += 1;
+        match together {
+            true => (spent, whole) = (spent + took, whole + 1),
+            false => patience_ns *= 2,
+        }
+    }
+    Ok(spent / (BATCHES * BATCH as u64))
 }
 
 fn row(drive: &Drive, name: &str, statistic: &str, unit: &str, value: u64) {
