@@ -76,7 +76,7 @@ impl Figure {
 }
 
 /// The figures of the steps that were run, in the record's units.
-pub fn figures<'d>(figures: &'d [Figure], done: &[Done]) -> Vec<(&'d Figure, f64)> {
+pub(super) fn figures<'d>(figures: &'d [Figure], done: &[Done]) -> Vec<(&'d Figure, f64)> {
     let found = |figure: &'d Figure| Some((figure, figure.measured(done)?));
     figures.iter().filter_map(found).collect()
 }

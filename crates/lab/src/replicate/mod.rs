@@ -11,15 +11,17 @@ pub mod document;
 mod experiment;
 pub mod headline;
 pub mod here;
+mod own_drive;
 pub mod question;
 mod reading;
+mod repeated;
 mod time_series;
 mod unit;
+mod view;
 
-pub use self::document::{Basis, Document, Experiment, parse};
-pub use self::reading::{Compared, compare, difference};
-pub use self::time_series::{Reading, Take, TimeSeries};
-pub use self::unit::Unit;
+pub use self::document::{Document, Experiment, parse};
+pub use self::own_drive::Beside;
+pub use self::repeated::{Done, Repeated};
 use crate::error::{LabError, Result};
 use crate::request::Target;
 

@@ -11,11 +11,10 @@ use std::sync::atomic::AtomicBool;
 use drive::NamedScratch;
 use fio::{Plan, Request as FioRequest};
 use lab::fio::Permissions;
-use lab::replicate::Document;
 use lab::replicate::here::{self, Done, Step};
+use lab::replicate::{Beside, Document};
 use lab::{LabError, Options, Recorded, Request, Target, Work};
 
-use super::beside;
 use crate::cli::{HereArgs, ReplicateArgs};
 use crate::commands::{fio as fio_command, session};
 use crate::failure::{Failure, Result, USAGE};
@@ -58,9 +57,10 @@ type Results = (Vec<Done>, Vec<String>, lab::Result<()>);
 fn conclude(name: &str, document: &Document, runner: &Runner<'_>, results: Results) -> Result {
     let (done, left_out, ended) = results;
     let target = &runner.request.target.spec;
+    let beside = Beside { name, document, target, done: &done, left_out: &left_out };
     let text = match runner.args.json {
-        true => present::json(&beside::json(name, document, target, &done, &left_out))?,
-        false => beside::text(document, target, &done, &left_out, &screen::style()),
+        true => present::json(&beside.json())?,
+        false => report::replication::beside(&beside.view(), &screen::style()),
     };
     present::print(&text)?;
     ended?;

@@ -3,21 +3,17 @@
 //! On virtual drives the exit code is 1 when a figure is outside its tolerance, even where the
 //! reason is known.
 
-mod beside;
 mod here;
-mod page;
-mod sheet;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::replicate::{self, Compared, Document, document};
+use lab::replicate::{Document, Done, Repeated, document};
 use lab::{Recorded, Request, Work};
 use report::table::{Align, Cell, Table};
 use report::{Ink, replication};
 use serde_json::json;
 
-use self::page::Done;
 use super::{io, session};
 use crate::cli::{self, OutputArgs, ReplicateArgs};
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
@@ -31,25 +27,22 @@ pub fn run(args: &ReplicateArgs) -> Result {
         return here::run(name, &document, target, args);
     }
     let done = experiments(&document, args)?;
-    let run_of = |name: &str| done.iter().find(|d| d.experiment == name).map(|d| &d.run);
-    let compared = |figure| replicate::compare(figure, run_of);
-    let figures: Vec<Compared> = document.figures.iter().filter_map(compared).collect();
+    let repeated = Repeated::new(name, &document, &done);
+    let view = repeated.view()?;
     let text = match args.json {
-        true => present::json(&page::json(name, &document, &figures, &done)?)?,
-        false => page::text(&document, &figures, &done, &screen::uncut())?,
+        true => present::json(&repeated.json()?)?,
+        false => replication::text(&view, &screen::uncut()),
     };
     present::print(&text)?;
     if let Some(path) = &args.html {
         let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
         let path = path.clone().map_or_else(|| beside_store(&store, name), Ok)?;
-        let page =
-            replication::html(&sheet::view(&document, &figures, &done)?, env!("CARGO_PKG_VERSION"));
+        let page = replication::html(&view, env!("CARGO_PKG_VERSION"));
         let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
         emit::replace(&path, page).map_err(failed)?;
         screen::say(&format!("page     {}", path.display()));
     }
-    let met = figures.iter().all(|figure| figure.met);
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
+    Ok(if repeated.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
 /// The page of a document in the directory of reports, which is made.

@@ -1,0 +1,126 @@
+//! The outcome of a document's own steps on a drive of the user's: its figures beside the published
+//! ones, as a report shows them and as JSON. Pure.
+
+use report::replication::{self as shown, BesideFigure};
+use serde_json::{Value, json};
+
+use super::beside::{Figure, Published, figures};
+use super::document::Document;
+use super::here::Done;
+use super::reading::difference;
+use super::view::number;
+
+/// A document's own steps that were run on a target.
+pub struct Beside<'a> {
+    /// Name of the document.
+    pub name: &'a str,
+    /// The document.
+    pub document: &'a Document,
+    /// The target as its user named it.
+    pub target: &'a str,
+    /// The steps that were run.
+    pub done: &'a [Done],
+    /// Steps that were left out, with the reason.
+    pub left_out: &'a [String],
+}
+
+impl<'a> Beside<'a> {
+    fn figures(&self) -> impl Iterator<Item = (&'a Figure, f64)> {
+        figures(&self.document.beside, self.done).into_iter()
+    }
+
+    /// Everything that a report shows.
+    pub fn view(&self) -> shown::Beside<'a> {
+        shown::Beside {
+            title: &self.document.title,
+            target: self.target,
+            figures: self.figures().map(|(figure, here)| shown_figure(figure, here)).collect(),
+            left_out: self.left_out,
+            runs: self.done.iter().map(|d| (d.step.as_str(), &d.recorded.run)).collect(),
+        }
+    }
+
+    /// Everything as JSON.
+    pub fn json(&self) -> Value {
+        let run = |done: &Done| {
+            let run = &done.recorded.run;
+            json!({ "step": done.step, "run": run.number, "method": run.method })
+        };
+        json!({
+            "document": self.name,
+            "title": self.document.title,
+            "target": self.target,
+            "figures": self.figures().map(|(f, here)| json_figure(f, here)).collect::<Vec<_>>(),
+            "left_out": self.left_out,
+            "runs": self.done.iter().map(run).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A figure as a report shows it; `here` is in the record's unit.
+fn shown_figure(figure: &Figure, here: f64) -> BesideFigure {
+    let (unit, scale) = figure.unit.name_and_scale();
+    let said = |value: f64| number(value / scale);
+    let published = |published: Published| shown::Published {
+        value: match published.low < published.high {
+            true => format!("{}-{}", said(published.low), said(published.high)),
+            false => said(published.low),
+        },
+        off: off(here, &published),
+        source: published.source,
+    };
+    BesideFigure {
+        what: figure.title.clone(),
+        here: said(here),
+        unit,
+        published: figure.published().into_iter().map(published).collect(),
+    }
+}
+
+/// A figure as JSON.
+fn json_figure(figure: &Figure, here: f64) -> Value {
+    let scale = figure.unit.name_and_scale().1;
+    let beside = |published: Published| {
+        json!({
+            "published": published.low / scale,
+            "published_to": (published.low < published.high).then_some(published.high / scale),
+            "difference": difference(here, published.low, Some(published.high)),
+            "of": published.source,
+        })
+    };
+    json!({
+        "what": figure.title,
+        "step": figure.step,
+        "here": here / scale,
+        "unit": figure.unit,
+        "beside": figure.published().into_iter().map(beside).collect::<Vec<_>>(),
+    })
+}
+
+/// How far the figure is from the published one, or the nearer end of a range: `+12%`, `3.4x`.
+fn off(here: f64, published: &Published) -> String {
+    let share = difference(here, published.low, Some(published.high));
+    match 1.0 + share {
+        _ if share == 0.0 => "within".to_string(),
+        times if times >= 10.0 => format!("{times:.0}x"),
+        times if times >= 2.0 => format!("{times:.1}x"),
+        times if times < 0.5 => format!("{times:.2}x"),
+        _ => format!("{:+.0}%", share * 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_percentages_or_factors() {
+        let one = |value: f64| Published { low: value, high: value, source: String::new() };
+        let said =
+            [(120.0, one(100.0)), (50.0, one(100.0)), (340.0, one(100.0)), (20.0, one(100.0))];
+        let said = said.map(|(here, published)| off(here, &published));
+        assert_eq!(said, ["+20%", "-50%", "3.4x", "0.20x"]);
+        let range = Published { low: 10.0, high: 20.0, source: String::new() };
+        assert_eq!([off(15.0, &range), off(30.0, &range)], ["within", "+50%"]);
+    }
+}

@@ -1,0 +1,96 @@
+//! The outcome of a document's experiments on virtual drives: its figures beside ours, the answers to
+//! its questions, as JSON. Pure.
+
+use record::Run;
+use serde_json::{Map, Value, json};
+
+use super::document::{Basis, Document};
+use super::question::Answered;
+use super::reading::{Compared, compare};
+use crate::error::Result;
+
+/// An experiment that was run.
+pub struct Done {
+    /// Its name.
+    pub experiment: String,
+    /// Its record.
+    pub run: Run,
+    /// The file of its page, if one was written.
+    pub page: Option<String>,
+}
+
+/// A document and its experiments that were run.
+pub struct Repeated<'a> {
+    name: &'a str,
+    pub(super) document: &'a Document,
+    pub(super) done: &'a [Done],
+    pub(super) figures: Vec<Compared>,
+}
+
+impl<'a> Repeated<'a> {
+    /// Compares the document's figures with those of its experiments. `name` is that of the document.
+    pub fn new(name: &'a str, document: &'a Document, done: &'a [Done]) -> Repeated<'a> {
+        let run_of = |name: &str| Some(&done.iter().find(|d| d.experiment == name)?.run);
+        let figures = document.figures.iter().filter_map(|figure| compare(figure, run_of));
+        Repeated { name, document, done, figures: figures.collect() }
+    }
+
+    /// Whether every figure is within its tolerance, also where the reason of a miss is known.
+    pub fn met(&self) -> bool {
+        self.figures.iter().all(|figure| figure.met)
+    }
+
+    /// `27 of 28 figures are within their tolerance: 9 of 9 fitted, 18 of 19 predicted`
+    pub(super) fn sentence(&self) -> String {
+        let met = self.figures.iter().filter(|f| f.met).count();
+        let by_basis = self.by_basis().map(|(b, met, of)| format!("{met} of {of} {}", b.name()));
+        let by_basis = by_basis.collect::<Vec<_>>().join(", ");
+        format!("{met} of {} figures are within their tolerance: {by_basis}", self.figures.len())
+    }
+
+    /// The document's open questions that the experiments answer.
+    pub(super) fn answers(&self) -> Vec<Answered<'a>> {
+        let done = self.done;
+        let run_of = |name: &str| Some(&done.iter().find(|d| d.experiment == name)?.run);
+        self.document.questions.iter().filter_map(|question| question.answer(run_of)).collect()
+    }
+
+    /// The figures met, and all, of each basis that occurs.
+    fn by_basis(&self) -> impl Iterator<Item = (Basis, usize, usize)> + '_ {
+        let count = |basis| {
+            let own = self.figures.iter().filter(move |f| f.basis == basis);
+            (basis, own.clone().filter(|f| f.met).count(), own.count())
+        };
+        Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
+    }
+
+    /// Everything as JSON.
+    pub fn json(&self) -> Result<Value> {
+        let run = |d: &Done| {
+            json!({
+                "experiment": d.experiment,
+                "run": d.run.number,
+                "target": d.run.target.spec,
+                "page": d.page,
+            })
+        };
+        let headline = match &self.document.headline {
+            Some(headline) => json!({ "rows": headline.table()?, "hidden": headline.hidden()? }),
+            None => Value::Null,
+        };
+        Ok(json!({
+            "document": self.name,
+            "title": self.document.title,
+            "met": self.figures.iter().filter(|f| f.met).count(),
+            "of": self.figures.len(),
+            "by_basis": self
+                .by_basis()
+                .map(|(basis, met, of)| (basis.name().to_string(), json!({ "met": met, "of": of })))
+                .collect::<Map<_, _>>(),
+            "headline": headline,
+            "figures": self.figures,
+            "answers": self.answers(),
+            "runs": self.done.iter().map(run).collect::<Vec<_>>(),
+        }))
+    }
+}

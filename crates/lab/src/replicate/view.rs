@@ -1,0 +1,297 @@
+//! A repeated document as a report shows it: figures in words, and its charts with the published
+//! values beside ours. Pure.
+
+use record::{Axis, Chart, Metric, Origin, OriginKind, Run, Series, Unit};
+use report::replication::{
+    Drawing, Figure, Headline, Replication, RunLine, SKETCH_COLUMNS, Sketch,
+};
+
+use super::document::{Bound, Chart as Shape, Figure as Published};
+use super::headline;
+use super::question::Answered;
+use super::reading::Compared;
+use super::repeated::{Done, Repeated};
+use super::time_series::{Reading, Take, TimeSeries};
+use super::unit::Unit as PublishedUnit;
+use crate::error::Result;
+
+/// Points of a line: a percent of the bytes each.
+const PARTS: usize = 100;
+
+/// A line of a chart has at most so many levels of published values, else they hide it.
+const LEVELS_MAX: usize = 4;
+
+/// The reason of a missed figure without a known one.
+const UNEXPLAINED: &str = "the reason is unknown";
+
+impl Repeated<'_> {
+    /// Everything that a report shows.
+    pub fn view(&self) -> Result<Replication> {
+        let Repeated { document, done, figures, .. } = self;
+        let mut sources = nothing();
+        let charts = document.charts.iter().map(|shape| match shape {
+            Shape::Lines { title, series } => self.lines(title, series, &mut sources),
+            Shape::Bars { title, bars, of } => bars_of(title, (bars, of), figures, &mut sources),
+        });
+        let charts = charts.collect();
+        let sketches = document.charts.iter().map(|shape| match shape {
+            Shape::Lines { title, series } => {
+                let lines = series.iter().filter_map(|name| self.sketched(name));
+                Sketch { title: title.clone(), lines: lines.collect() }
+            }
+            Shape::Bars { title, bars, of } => {
+                Sketch { title: title.clone(), lines: sketched_bars((bars, of), figures) }
+            }
+        });
+        let answer = |answered: Answered<'_>| [answered.ask.to_string(), in_words(&answered)];
+        Ok(Replication {
+            title: document.title.clone(),
+            about: document.about.clone(),
+            sentence: self.sentence(),
+            met: self.met(),
+            headline: document.headline.as_ref().map(headline).transpose()?,
+            charts,
+            sources,
+            sketches: sketches.collect(),
+            figures: figures.iter().map(figure).collect(),
+            missed: missed(figures),
+            answers: self.answers().into_iter().map(answer).collect(),
+            runs: done.iter().map(run_line).collect(),
+        })
+    }
+
+    /// The record of an experiment.
+    fn run(&self, experiment: &str) -> Option<&Run> {
+        Some(&self.done.iter().find(|done| done.experiment == experiment)?.run)
+    }
+
+    /// A workload's rate by share of its bytes, and the bounds of the rate.
+    fn sketched(&self, name: &str) -> Option<(String, Drawing, String)> {
+        let (experiment, workload) = name.split_once('/')?;
+        let rates = TimeSeries::of(self.run(experiment)?, workload)?;
+        let rates = rates.parts(SKETCH_COLUMNS, 0.0, 1.0);
+        let low = rates.iter().copied().fold(f64::MAX, f64::min);
+        let high = rates.iter().copied().fold(0.0, f64::max);
+        let mb = |rate: f64| number(rate / 1e6);
+        let values = format!("{} to {} MB/s", mb(low), mb(high));
+        Some((name.to_string(), Drawing::Values(rates), values))
+    }
+
+    /// The rate over the share of the bytes, a line for each workload, with the published rates as levels.
+    fn lines(&self, title: &str, names: &[String], sources: &mut Run) -> Chart {
+        let mut chart = Chart::lines(title, Axis::ShareOfBytes, Unit::BytesPerSecond);
+        for name in names {
+            let Some((experiment, workload)) = name.split_once('/') else { continue };
+            let rates = self.run(experiment).and_then(|run| TimeSeries::of(run, workload));
+            let Some(rates) = rates else { continue };
+            let mut series = Series::new(name.as_str(), 0, 0);
+            for (percent, rate) in (1u64..).zip(rates.parts(PARTS, 0.0, 1.0)) {
+                // The axis is read from the times: a percent takes a second.
+                series.push(percent * 1_000_000_000, &[("rate", Unit::BytesPerSecond, Some(rate))]);
+            }
+            sources.series.push(series);
+            chart = chart.source(name.as_str(), label(name, names));
+        }
+        let of_line = |figure: &&Published| match &figure.read {
+            Reading::TimeSeries { series, take: Take::Rate | Take::MeanOfParts, .. } => {
+                names.iter().any(|name| *name == format!("{}/{series}", figure.experiment))
+            }
+            _ => false,
+        };
+        let levels: Vec<&Published> = self.document.figures.iter().filter(of_line).collect();
+        let rates =
+            levels.into_iter().filter(|figure| unit_of(figure.unit) == Unit::BytesPerSecond);
+        for figure in rates.take(LEVELS_MAX) {
+            let Reading::TimeSeries { from, to, .. } = figure.read else { continue };
+            let (name, scale) = figure.unit.name_and_scale();
+            let label = format!("published {} {name}", number(figure.published));
+            chart = chart.level(label, figure.published * scale, Some([from * 100.0, to * 100.0]));
+        }
+        chart
+    }
+}
+
+fn run_line(done: &Done) -> RunLine {
+    RunLine {
+        number: done.run.number.map_or_else(|| done.run.id.clone(), |n| n.to_string()),
+        experiment: done.experiment.clone(),
+        target: done.run.target.spec.clone(),
+        page: done.page.clone(),
+    }
+}
+
+/// A record for the sources of the charts alone.
+fn nothing() -> Run {
+    let origin = Origin {
+        kind: OriginKind::Published,
+        tool: None,
+        version: None,
+        source: String::new(),
+        place: None,
+        title: None,
+        command: None,
+        start_known: false,
+    };
+    Run::elsewhere(env!("CARGO_PKG_VERSION"), "replicate", origin)
+}
+
+fn headline(headline: &headline::Headline) -> Result<Headline> {
+    let row = |row: headline::Row| {
+        [row.machine.to_string(), row.tool.to_string(), format!("{:.2}", row.value)]
+    };
+    Ok(Headline {
+        title: headline.title.clone(),
+        rows: headline.table()?.into_iter().map(row).collect(),
+        hidden: headline.hidden()?,
+    })
+}
+
+fn figure(compared: &Compared) -> Figure {
+    Figure {
+        what: compared.what.clone(),
+        published: published(compared),
+        here: compared.here.map(number),
+        unit: compared.unit.name_and_scale().0.to_string(),
+        off: [off(compared), allowed(compared.tolerance)],
+        met: compared.met,
+        basis: compared.basis.name().to_string(),
+        source: compared.source.clone(),
+    }
+}
+
+/// The difference from the published figure; beyond ten times as much, the factor.
+fn off(figure: &Compared) -> String {
+    match figure.difference {
+        None => "unknown".to_string(),
+        Some(share) if share > 9.0 => format!("{} x", number(share + 1.0)),
+        Some(share) => format!("{:+.1}%", share * 100.0),
+    }
+}
+
+/// The value as published, with its range or the side on which it is a limit.
+fn published(figure: &Compared) -> String {
+    let low = number(figure.published);
+    match (figure.bound, figure.published_to) {
+        (Some(Bound::AtLeast), _) => format!(">= {low}"),
+        (Some(Bound::AtMost), _) => format!("<= {low}"),
+        (None, Some(high)) => format!("{low}-{}", number(high)),
+        (None, None) => low,
+    }
+}
+
+/// The tolerance of a figure; a limit has none.
+fn allowed(tolerance: f64) -> String {
+    if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
+}
+
+/// Names of missed figures, and the reason they share.
+fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
+    let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
+    let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
+        let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
+        [names.join("; "), reason(group[0])]
+    });
+    groups.collect()
+}
+
+/// The answer with its values and its limits.
+fn in_words(answered: &Answered<'_>) -> String {
+    let unit = answered.unit.name_and_scale().0;
+    let values = answered.values.iter().map(|(name, value)| format!("{name} {}", number(*value)));
+    let values = values.collect::<Vec<_>>().join(", ");
+    format!("{} {values} {unit}. {}", answered.answer, answered.limits)
+}
+
+/// The name of a line: its workload, after its experiment where the chart shows several.
+fn label(name: &str, all: &[String]) -> String {
+    let parts = |name: &'_ str| name.split_once('/').map(|(a, b)| (a.to_string(), b.to_string()));
+    let Some((experiment, workload)) = parts(name) else { return name.to_string() };
+    let alone = all.iter().filter_map(|other| parts(other)).all(|other| other.0 == experiment);
+    let workload = workload.replace('-', " ");
+    if alone { workload } else { format!("{experiment}, {workload}") }
+}
+
+/// A published bar beside each of ours.
+fn bars_of(
+    title: &str,
+    (begin, end): (&str, &str),
+    figures: &[Compared],
+    sources: &mut Run,
+) -> Chart {
+    let shown = || figures.iter().filter_map(|figure| Some((bar(figure, begin, end)?, figure)));
+    let unit = shown().next().map_or(Unit::Number, |(_, figure)| unit_of(figure.unit));
+    let mut chart = Chart::bars(title, unit);
+    for (name, figure) in shown() {
+        let scale = figure.unit.name_and_scale().1;
+        let mut add = |who: &str, value: f64, high: Option<f64>| {
+            let key = format!("{} {who}", figure.what);
+            let metric = Metric::single(&key, unit, value * scale);
+            let (low, high) = (high.map(|_| value * scale), high.map(|high| high * scale));
+            sources.metrics.push(Metric { low, high, ..metric });
+            key
+        };
+        let published = add("published", figure.published, figure.published_to);
+        chart = chart.grouped(&name, published, "published");
+        if let Some(here) = figure.here {
+            let here = add("here", here, None);
+            chart = chart.grouped(&name, here, "here");
+        }
+    }
+    chart
+}
+
+/// The name of a figure's bar in a chart of the figures between these words.
+fn bar(figure: &Compared, begin: &str, end: &str) -> Option<String> {
+    let name = figure.what.strip_prefix(begin)?.strip_suffix(end)?;
+    Some(name.trim_matches([',', ' ']).to_string())
+}
+
+/// A bar for each of our figures, as a share of the longest.
+fn sketched_bars(
+    (begin, end): (&str, &str),
+    figures: &[Compared],
+) -> Vec<(String, Drawing, String)> {
+    let shown = figures.iter().filter_map(|f| Some((bar(f, begin, end)?, f.here?, f.unit)));
+    let shown: Vec<_> = shown.collect();
+    let most = shown.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |(name, value, unit): (String, f64, PublishedUnit)| {
+        let said = format!("{} {}", number(value), unit.name_and_scale().0);
+        (name, Drawing::Bar(value / most), said)
+    };
+    shown.into_iter().map(bar).collect()
+}
+
+/// The unit of records that a published one is converted to.
+fn unit_of(unit: PublishedUnit) -> Unit {
+    use PublishedUnit::*;
+    match unit {
+        GbPerSecond | MbPerSecond | KibPerSecond | KbPerSecond => Unit::BytesPerSecond,
+        Iops => Unit::Iops,
+        Gigabytes => Unit::Bytes,
+        Seconds => Unit::Nanoseconds,
+        Times => Unit::Number,
+    }
+}
+
+/// At most four significant digits, without trailing zeros.
+pub(super) fn number(value: f64) -> String {
+    let whole = value.abs().max(1.0).log10() as usize + 1;
+    let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_and_no_trailing_zeros() {
+        let said: Vec<_> =
+            [159.94, 11.8, 2.5, 0.8312, 34133.0, 406.0, 1.0].into_iter().map(number).collect();
+        assert_eq!(said, ["159.9", "11.8", "2.5", "0.831", "34133", "406", "1"]);
+    }
+}

@@ -1,0 +1,95 @@
+//! A repeated publication as text: its own result, the figures as a table, the charts, the records.
+
+use super::{Drawing, Figure, Headline, Replication, SKETCH_COLUMNS, Sketch};
+use crate::quantity::UNKNOWN;
+use crate::table::{Align, Cell, Table};
+use crate::{Ink, Style, sparkline, wrap};
+
+/// Columns of sentences.
+pub(super) const SENTENCE_COLUMNS: usize = 90;
+
+/// Everything as text.
+pub fn text(view: &Replication, style: &Style) -> String {
+    let mut text = style.paint(Ink::Strong, &view.title) + "\n";
+    text += &lines(&view.about, style.width.min(SENTENCE_COLUMNS));
+    text += "\n";
+    text += &view.headline.as_ref().map_or(String::new(), |h| headline(h, style));
+    text += &table(&view.figures, style);
+    for [names, reason] in &view.missed {
+        let reason = lines(&format!("{names}: {reason}"), SENTENCE_COLUMNS);
+        text += &format!("\n{}\n{reason}", style.paint(Ink::Bad, "MISSED"));
+    }
+    for [ask, answer] in &view.answers {
+        let answer = lines(answer, SENTENCE_COLUMNS);
+        text += &format!("\n{}\n{answer}", style.paint(Ink::Strong, ask));
+    }
+    text += &view.sketches.iter().map(|chart| sketch(chart, style)).collect::<String>();
+    text += "\n";
+    for run in &view.runs {
+        let page = run.page.as_deref().unwrap_or("no page could be written");
+        text += &format!("run {}   {}   {}   {page}\n", run.number, run.experiment, run.target);
+    }
+    text + &format!("\n{}\n", view.sentence)
+}
+
+/// A paragraph in lines, the last one ended.
+pub(super) fn lines(text: &str, width: usize) -> String {
+    wrap(text, width).join("\n") + "\n"
+}
+
+/// The document's own result as it printed it, and what it hides.
+fn headline(headline: &Headline, style: &Style) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
+    for [machine, tool, value] in &headline.rows {
+        let value = Cell::new(Ink::Strong, value.as_str());
+        table.row([Cell::from(machine.as_str()), Cell::from(tool.as_str()), value]);
+    }
+    let title = style.paint(Ink::Strong, &headline.title);
+    let hidden = headline.hidden.as_ref().map_or(String::new(), |h| lines(h, SENTENCE_COLUMNS));
+    format!("{title}\n{}{hidden}\n", table.render(style))
+}
+
+/// The figures; their places in the document only if there is room for them.
+fn table(figures: &[Figure], style: &Style) -> String {
+    let (left, right) = (Align::Left, Align::Right);
+    let columns = [left, right, right, left, right, right, left, left];
+    let mut table = Table::new(&columns).elastic(0);
+    table.heading(["figure", "published", "here", "", "off", "allowed", "", "from"]);
+    for figure in figures {
+        let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
+        let [off, allowed] = &figure.off;
+        table.row([
+            Cell::from(figure.what.as_str()),
+            Cell::from(figure.published.as_str()),
+            Cell::new(Ink::Strong, figure.here.as_deref().unwrap_or(UNKNOWN)),
+            Cell::dim(figure.unit.as_str()),
+            Cell::from(off.as_str()),
+            Cell::dim(allowed.as_str()),
+            Cell::new(ink, word),
+            Cell::dim(figure.source.as_str()),
+        ]);
+    }
+    table.or_without(&["from"], style).render(style)
+}
+
+/// A chart, unless none of its lines is known.
+fn sketch(chart: &Sketch, style: &Style) -> String {
+    let Some(width) = chart.lines.iter().map(|(name, ..)| name.chars().count()).max() else {
+        return String::new();
+    };
+    let mut text = format!("\n{}\n", style.paint(Ink::Strong, &chart.title));
+    for (name, drawing, values) in &chart.lines {
+        let (drawn, gap) = match drawing {
+            Drawing::Values(values) => {
+                let values: Vec<_> = values.iter().copied().map(Some).collect();
+                (sparkline(&values, SKETCH_COLUMNS, style), "  ")
+            }
+            Drawing::Bar(share) => {
+                let columns = ((share * 40.0).round() as usize).max(1);
+                (style.either("█", "#").repeat(columns), " ")
+            }
+        };
+        text += &format!("{name:width$}  {drawn}{gap}{values}\n");
+    }
+    text
+}
