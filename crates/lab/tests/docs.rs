@@ -1,16 +1,12 @@
-//! The tables of docs/methods.md come from the declarations of the methods and commands.
-//! `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test docs` writes them again.
+//! The tables of docs/methods.md and docs/verdicts.md come from the source: declarations of methods and
+//! commands, kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test docs` writes them again.
 
 use std::path::Path;
 
 use lab::{MethodInfo, work};
+use record::{FindingKind, VerdictKind};
 
-/// Line before the table of a method; the lines of the table follow.
-fn mark(info: &MethodInfo) -> String {
-    format!("<!-- metrics of {} -->\n", info.name)
-}
-
-fn table(info: &MethodInfo) -> String {
+fn metrics(info: &MethodInfo) -> String {
     let mut text = "| name | unit | meaning |\n|---|---|---|\n".to_string();
     for metric in info.metrics() {
         let (name, unit, meaning) = (metric.name, metric.unit.name(), metric.meaning);
@@ -19,32 +15,51 @@ fn table(info: &MethodInfo) -> String {
     text
 }
 
-/// The page with the table of this method; `None` if it has no place for it, or several.
-fn with_table(page: &str, info: &MethodInfo) -> Option<String> {
-    let mark = mark(info);
-    let (before, after) = page.split_once(&mark)?;
+fn kinds<'k>(kinds: impl Iterator<Item = (&'k str, &'k str)>) -> String {
+    let head = "| name | meaning |\n|---|---|\n".to_string();
+    head + &kinds.map(|(name, meaning)| format!("| `{name}` | {meaning} |\n")).collect::<String>()
+}
+
+/// The page with this table after the line `<!-- NAME -->`, which stands there once.
+fn with_table(page: &str, name: &str, table: &str) -> String {
+    let mark = format!("<!-- {name} -->\n");
+    let place = page.split_once(&mark).filter(|(_, after)| !after.contains(&mark));
+    let (before, after) = place.unwrap_or_else(|| panic!("one line {mark}"));
     let old: usize =
         after.split_inclusive('\n').take_while(|l| l.starts_with('|')).map(str::len).sum();
-    let rest = &after[old..];
-    (!rest.contains(&mark)).then(|| format!("{before}{mark}{}{rest}", table(info)))
+    format!("{before}{mark}{table}{}", &after[old..])
+}
+
+/// The page has these tables, or is written with them.
+fn has_tables(page: &str, tables: &[(String, String)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let there = std::fs::read_to_string(&path).expect(page);
+    let mut made = there.clone();
+    for (name, table) in tables {
+        made = with_table(&made, name, table);
+    }
+    if std::env::var_os("SSDYNO_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &made).expect("written");
+        return;
+    }
+    let advice = "run SSDYNO_WRITE_DOCS=1 cargo test -p lab --test docs";
+    assert!(there == made, "docs/{page} differs from the source; {advice}");
 }
 
 #[test]
 fn the_page_about_methods_has_the_tables_of_their_declarations() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/methods.md");
-    let there = std::fs::read_to_string(&path).expect("docs/methods.md");
-    let mut made = there.clone();
-    for info in work::described() {
+    let table = |info: &MethodInfo| {
         assert!(info.metrics().count() > 0, "{} declares its metrics", info.name);
-        let place = format!("one place for the table of {}", info.name);
-        made = with_table(&made, info).expect(&place);
-    }
-    if std::env::var_os("SSDYNO_WRITE_DOCS").is_some() {
-        std::fs::write(&path, &made).expect("docs/methods.md written");
-        return;
-    }
-    let advice = "run SSDYNO_WRITE_DOCS=1 cargo test -p lab --test docs";
-    assert!(there == made, "docs/methods.md differs from the declarations; {advice}");
+        (format!("metrics of {}", info.name), metrics(info))
+    };
+    has_tables("methods.md", &work::described().map(table).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_page_about_verdicts_has_every_kind_and_its_meaning() {
+    let verdicts = kinds(VerdictKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
+    let findings = kinds(FindingKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
+    has_tables("verdicts.md", &[("verdicts".into(), verdicts), ("findings".into(), findings)]);
 }
 
 #[test]
