@@ -140,14 +140,8 @@ fn block(device: &BlockDevice, style: &Style) -> String {
             table.row([Cell::dim(format!("  {label}")), Cell::new(Ink::Plain, words.join("   "))]);
         }
     };
-    row("identity", identity(id));
-    row("link", link(id));
-    row("blocks", blocks(id));
-    row("state", state(id));
-    row("life", life(id));
-    reported(id, style, &mut row);
-    for missing in &id.missing {
-        row("missing", vec![missing.clone()]);
+    for (label, words) in report::identity(id, style) {
+        row(label, words);
     }
     row("on it", inside(&device.inside));
     for partition in &device.partitions {
@@ -178,96 +172,6 @@ fn model(id: &DriveIdentity) -> Option<String> {
 
 fn sizes(bytes: u64) -> String {
     format!("{} ({})", units::decimal(bytes), units::binary(bytes))
-}
-
-fn identity(id: &DriveIdentity) -> Vec<String> {
-    let known = |label: &str, value: &Option<String>| {
-        format!("{label} {}", value.as_deref().unwrap_or("unknown"))
-    };
-    let mut words = vec![id.bus.clone()];
-    // The names of other buses are long, and are shown with the drive's details.
-    words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
-    words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
-    words
-}
-
-fn link(id: &DriveIdentity) -> Vec<String> {
-    let Some(link) = &id.link else { return Vec::new() };
-    let mut words = vec![link.now.clone().unwrap_or_else(|| "unknown".into())];
-    if let Some(best) = link.best.as_ref().filter(|best| link.now.as_ref() != Some(best)) {
-        words.push(format!("can do {best}"));
-    }
-    if link.downgraded == Some(true) {
-        words.push("DOWNGRADED".into());
-    }
-    words.extend(link.ceiling_bytes_per_s.map(|c| format!("at most {}", units::throughput(c))));
-    words
-}
-
-fn blocks(id: &DriveIdentity) -> Vec<String> {
-    let size = |bytes: Option<u32>| {
-        bytes.map_or_else(|| "unknown".to_string(), |b| units::binary(u64::from(b)))
-    };
-    let mut words = vec![format!(
-        "{} logical, {} physical",
-        size(id.logical_block_bytes),
-        size(id.physical_block_bytes)
-    )];
-    words.push(match id.discard_max_bytes {
-        None => "discard unknown".into(),
-        Some(0) => "no discard".into(),
-        Some(bytes) => format!("discard up to {}", units::binary(bytes)),
-    });
-    words.extend(id.scheduler.as_ref().map(|s| format!("scheduler {s}")));
-    words
-}
-
-/// Columns that labels take in the long form; the text beside them is wrapped.
-const LABELS: usize = 24;
-
-/// All properties that the drive reports.
-fn reported(id: &DriveIdentity, style: &Style, row: &mut impl FnMut(&str, Vec<String>)) {
-    row("hardware", id.hardware_id.iter().cloned().collect());
-    for detail in &id.details {
-        let text = screen::wrap(&detail.value, style.width.saturating_sub(LABELS).max(20));
-        for (i, line) in text.lines().enumerate() {
-            row(if i == 0 { &detail.name } else { "" }, vec![line.to_string()]);
-        }
-    }
-}
-
-/// Wear and errors, by the drive's own counters.
-fn life(id: &DriveIdentity) -> Vec<String> {
-    let health = &id.health;
-    let mut words = Vec::new();
-    words.extend(health.wear_percent.map(|w| format!("wear {w:.0}%")));
-    words.extend(health.spare_percent.map(|s| format!("spare {s:.0}%")));
-    words.extend(health.written_bytes.map(|b| format!("{} written", units::decimal(b))));
-    words.extend(health.flash_written_bytes.map(|b| format!("{} to flash", units::decimal(b))));
-    words.extend(health.power_on_hours.map(|h| format!("{h} h")));
-    let errors = [
-        ("media errors", health.media_errors),
-        ("replaced blocks", health.reallocated),
-        ("link errors", health.link_errors),
-    ];
-    words.extend(errors.iter().filter_map(|(name, n)| Some(format!("{} {name}", (*n)?))));
-    words.extend(health.warnings.iter().map(|w| format!("WARNS: {w}")));
-    words
-}
-
-fn state(id: &DriveIdentity) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut flag = |value: Option<bool>, yes: &str| {
-        if value == Some(true) {
-            words.push(yes.to_string());
-        }
-    };
-    flag(Some(id.ram), "in memory");
-    flag(id.rotational, "rotational, by its own report");
-    flag(id.read_only, "read-only");
-    flag(id.write_cache, "volatile write cache");
-    words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
-    words
 }
 
 fn inside(inside: &Inside) -> Vec<String> {

@@ -1,0 +1,136 @@
+//! Everything known of a drive, line by line: a label and some pieces of text, for a list of drives.
+//!
+//! Unknown properties are named where every drive has them, and left out elsewhere.
+
+use record::DriveIdentity;
+use workload::units;
+
+use crate::quantity::UNKNOWN;
+use crate::style::{Style, wrap};
+
+/// Columns that labels take; the text beside them is wrapped.
+const LABELS: usize = 24;
+
+/// Labels and words of a drive. A line without words is left out; one that continues the line above
+/// has no label.
+pub fn identity<'d>(id: &'d DriveIdentity, style: &Style) -> Vec<(&'d str, Vec<String>)> {
+    let mut lines = vec![
+        ("identity", names(id)),
+        ("link", link(id)),
+        ("blocks", blocks(id)),
+        ("state", state(id)),
+        ("life", life(id)),
+        ("hardware", id.hardware_id.iter().cloned().collect()),
+    ];
+    for detail in &id.details {
+        let text = wrap(&detail.value, style.width.saturating_sub(LABELS).max(20));
+        let labels = std::iter::once(detail.name.as_str()).chain(std::iter::repeat(""));
+        lines.extend(labels.zip(text).map(|(label, line)| (label, vec![line])));
+    }
+    lines.extend(id.missing.iter().map(|missing| ("missing", vec![missing.clone()])));
+    lines.retain(|(_, words)| !words.is_empty());
+    lines
+}
+
+fn names(id: &DriveIdentity) -> Vec<String> {
+    let known = |label: &str, value: &Option<String>| {
+        format!("{label} {}", value.as_deref().unwrap_or(UNKNOWN))
+    };
+    let mut words = vec![id.bus.clone()];
+    // The names of other buses are long, and are shown with the drive's details.
+    words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
+    words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
+    words
+}
+
+fn link(id: &DriveIdentity) -> Vec<String> {
+    let Some(link) = &id.link else { return Vec::new() };
+    let mut words = vec![link.now.clone().unwrap_or_else(|| UNKNOWN.into())];
+    if let Some(best) = link.best.as_ref().filter(|best| link.now.as_ref() != Some(best)) {
+        words.push(format!("can do {best}"));
+    }
+    if link.downgraded == Some(true) {
+        words.push("DOWNGRADED".into());
+    }
+    words.extend(link.ceiling_bytes_per_s.map(|c| format!("at most {}", units::throughput(c))));
+    words
+}
+
+fn blocks(id: &DriveIdentity) -> Vec<String> {
+    let size = |bytes: Option<u32>| {
+        bytes.map_or_else(|| UNKNOWN.to_string(), |b| units::binary(u64::from(b)))
+    };
+    let mut words = vec![format!(
+        "{} logical, {} physical",
+        size(id.logical_block_bytes),
+        size(id.physical_block_bytes)
+    )];
+    words.push(match id.discard_max_bytes {
+        None => "discard unknown".into(),
+        Some(0) => "no discard".into(),
+        Some(bytes) => format!("discard up to {}", units::binary(bytes)),
+    });
+    words.extend(id.scheduler.as_ref().map(|s| format!("scheduler {s}")));
+    words
+}
+
+fn state(id: &DriveIdentity) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut flag = |value: Option<bool>, yes: &str| {
+        if value == Some(true) {
+            words.push(yes.to_string());
+        }
+    };
+    flag(Some(id.ram), "in memory");
+    flag(id.rotational, "rotational, by its own report");
+    flag(id.read_only, "read-only");
+    flag(id.write_cache, "volatile write cache");
+    words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
+    words
+}
+
+/// Wear and errors, by the drive's own counters.
+fn life(id: &DriveIdentity) -> Vec<String> {
+    let health = &id.health;
+    let mut words = Vec::new();
+    words.extend(health.wear_percent.map(|w| format!("wear {w:.0}%")));
+    words.extend(health.spare_percent.map(|s| format!("spare {s:.0}%")));
+    words.extend(health.written_bytes.map(|b| format!("{} written", units::decimal(b))));
+    words.extend(health.flash_written_bytes.map(|b| format!("{} to flash", units::decimal(b))));
+    words.extend(health.power_on_hours.map(|h| format!("{h} h")));
+    let errors = [
+        ("media errors", health.media_errors),
+        ("replaced blocks", health.reallocated),
+        ("link errors", health.link_errors),
+    ];
+    words.extend(errors.iter().filter_map(|(name, n)| Some(format!("{} {name}", (*n)?))));
+    words.extend(health.warnings.iter().map(|w| format!("WARNS: {w}")));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Detail;
+
+    use super::*;
+
+    #[test]
+    fn a_drive_of_which_little_is_known_says_so_and_long_details_are_wrapped() {
+        let mut id = DriveIdentity { name: "sda".into(), bus: "sata".into(), ..Default::default() };
+        id.details = vec![Detail { name: "note".into(), value: "one two three four five".into() }];
+        id.missing = vec!["SMART: needs root".into()];
+        let narrow = Style { width: LABELS + 10, ..Style::PLAIN };
+        let lines: Vec<_> = identity(&id, &narrow)
+            .into_iter()
+            .map(|(label, words)| format!("{label}: {}", words.join(" ")))
+            .collect();
+        let expected = [
+            "identity: sata serial unknown firmware unknown",
+            "blocks: unknown logical, unknown physical discard unknown",
+            "note: one two three four",
+            ": five",
+            "missing: SMART: needs root",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
