@@ -16,6 +16,9 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     })
 }
 
+/// Digits of a record's id.
+const ID_DIGITS: usize = 26;
+
 /// Whether the text of an object is a record: it has the schema as a member, at any position.
 pub(crate) fn is_record(json: &str) -> bool {
     let mut rest = json;
@@ -52,6 +55,8 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             run.target.spec.clone_from(target);
             if let Some(origin) = &mut run.origin {
                 origin.command = Some(format!("run {id}, its metrics alone"));
+                // A machine without a store gives a name instead of an id.
+                origin.title = Some(id.clone()).filter(|id| id.len() != ID_DIGITS);
             }
             runs.push((id.clone(), run));
         }

@@ -37,6 +37,9 @@ pub struct Document {
     /// Experiments on virtual drives.
     #[serde(rename = "experiment")]
     pub experiments: Vec<Experiment>,
+    /// Records from elsewhere that answer its questions.
+    #[serde(rename = "import", default)]
+    pub imports: Vec<Import>,
     /// Figures of those experiments.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
@@ -54,6 +57,18 @@ pub struct Document {
     /// Figures of those steps.
     #[serde(default)]
     pub beside: Vec<beside::Figure>,
+}
+
+/// A record that the user imports: an experiment that no virtual drive can repeat.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Import {
+    /// Its name as an experiment.
+    pub id: String,
+    /// The target in the record.
+    pub target: String,
+    /// The name of the run in the imported table.
+    pub run: String,
 }
 
 /// A virtual drive, fresh at first, and a method or steps to run on it.

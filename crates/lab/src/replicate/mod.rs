@@ -11,6 +11,7 @@ pub mod document;
 mod experiment;
 pub mod headline;
 pub mod here;
+mod imported;
 mod own_drive;
 pub mod question;
 mod reading;
@@ -20,6 +21,7 @@ mod unit;
 mod view;
 
 pub use self::document::{Document, Experiment, parse};
+pub use self::imported::imported;
 pub use self::own_drive::Beside;
 pub use self::repeated::{Done, Repeated};
 use crate::error::{LabError, Result};

@@ -27,6 +27,9 @@ pub struct Question {
     pub differs: String,
     /// What the virtual drive cannot know, and the command for a real one.
     pub limits: String,
+    /// The way to an answer where a record is missing; a question without one is then not asked.
+    #[serde(default)]
+    pub unanswered: Option<String>,
 }
 
 /// A value that answers a question.

@@ -5,7 +5,7 @@ use record::Run;
 use serde_json::{Map, Value, json};
 
 use super::document::{Basis, Document};
-use super::question::Answered;
+use super::question::{Answered, Question};
 use super::reading::{Compared, compare};
 use crate::error::Result;
 
@@ -30,8 +30,8 @@ pub struct Repeated<'a> {
 impl<'a> Repeated<'a> {
     /// Compares the document's figures with those of its experiments. `name` is that of the document.
     pub fn new(name: &'a str, document: &'a Document, done: &'a [Done]) -> Repeated<'a> {
-        let run_of = |name: &str| Some(&done.iter().find(|d| d.experiment == name)?.run);
-        let figures = document.figures.iter().filter_map(|figure| compare(figure, run_of));
+        let run = |name: &str| run_of(done, name);
+        let figures = document.figures.iter().filter_map(|figure| compare(figure, run));
         Repeated { name, document, done, figures: figures.collect() }
     }
 
@@ -50,9 +50,21 @@ impl<'a> Repeated<'a> {
 
     /// The document's open questions that the experiments answer.
     pub(super) fn answers(&self) -> Vec<Answered<'a>> {
-        let done = self.done;
-        let run_of = |name: &str| Some(&done.iter().find(|d| d.experiment == name)?.run);
-        self.document.questions.iter().filter_map(|question| question.answer(run_of)).collect()
+        let answer = |question: &'a Question| question.answer(|name| self.run_of(name));
+        self.document.questions.iter().filter_map(answer).collect()
+    }
+
+    /// The questions that lack a record, each with the way to an answer.
+    pub(super) fn unanswered(&self) -> Vec<(&'a str, &'a str)> {
+        let open = |question: &'a Question| {
+            let how = question.unanswered.as_deref()?;
+            question.answer(|name| self.run_of(name)).is_none().then_some((&*question.ask, how))
+        };
+        self.document.questions.iter().filter_map(open).collect()
+    }
+
+    fn run_of(&self, experiment: &str) -> Option<&'a Run> {
+        run_of(self.done, experiment)
     }
 
     /// The figures met, and all, of each basis that occurs.
@@ -90,7 +102,16 @@ impl<'a> Repeated<'a> {
             "headline": headline,
             "figures": self.figures,
             "answers": self.answers(),
+            "unanswered": self
+                .unanswered()
+                .iter()
+                .map(|(ask, how)| json!({ "ask": ask, "how": how }))
+                .collect::<Vec<_>>(),
             "runs": self.done.iter().map(run).collect::<Vec<_>>(),
         }))
     }
+}
+
+fn run_of<'d>(done: &'d [Done], experiment: &str) -> Option<&'d Run> {
+    Some(&done.iter().find(|d| d.experiment == experiment)?.run)
 }

@@ -26,13 +26,16 @@ pub enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
     Seconds,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
     /// A ratio.
     #[serde(rename = "x")]
     Times,
 }
 
 impl Unit {
-    pub(super) const ALL: [Unit; 8] = [
+    pub(super) const ALL: [Unit; 9] = [
         Unit::GbPerSecond,
         Unit::MbPerSecond,
         Unit::KibPerSecond,
@@ -40,6 +43,7 @@ impl Unit {
         Unit::Iops,
         Unit::Gigabytes,
         Unit::Seconds,
+        Unit::Nanoseconds,
         Unit::Times,
     ];
 
@@ -54,6 +58,7 @@ impl Unit {
             Unit::Iops => ("IOPS", 1.0),
             Unit::Gigabytes => ("GB", 1e9),
             Unit::Seconds => ("s", 1e9),
+            Unit::Nanoseconds => ("ns", 1.0),
             Unit::Times => ("x", 1.0),
         }
     }

@@ -44,6 +44,8 @@ impl Repeated<'_> {
             }
         });
         let answer = |answered: Answered<'_>| [answered.ask.to_string(), in_words(&answered)];
+        let unanswered = |(ask, how): (&str, &str)| [ask.to_string(), how.to_string()];
+        let answers = self.answers().into_iter().map(answer);
         Ok(Replication {
             title: document.title.clone(),
             about: document.about.clone(),
@@ -55,7 +57,7 @@ impl Repeated<'_> {
             sketches: sketches.collect(),
             figures: figures.iter().map(figure).collect(),
             missed: missed(figures),
-            answers: self.answers().into_iter().map(answer).collect(),
+            answers: answers.chain(self.unanswered().into_iter().map(unanswered)).collect(),
             runs: done.iter().map(run_line).collect(),
         })
     }
@@ -269,7 +271,7 @@ fn unit_of(unit: PublishedUnit) -> Unit {
         GbPerSecond | MbPerSecond | KibPerSecond | KbPerSecond => Unit::BytesPerSecond,
         Iops => Unit::Iops,
         Gigabytes => Unit::Bytes,
-        Seconds => Unit::Nanoseconds,
+        Seconds | Nanoseconds => Unit::Nanoseconds,
         Times => Unit::Number,
     }
 }

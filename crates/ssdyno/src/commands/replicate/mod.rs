@@ -8,7 +8,7 @@ mod here;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::replicate::{Document, Done, Repeated, document};
+use lab::replicate::{self, Document, Done, Repeated, document};
 use lab::{Recorded, Request, Work};
 use report::table::{Align, Cell, Table};
 use report::{Ink, replication};
@@ -66,11 +66,21 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
         let Recorded { run, store, ended, kept } = recorded;
         ended?;
         kept?;
-        let page = present::write_page(&run, None, &present::reports_beside(&store));
-        let page = page.map(|path| path.display().to_string()).ok();
-        done.push(Done { experiment: experiment.id.clone(), run, page });
+        done.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
+    }
+    // Those asked for by name need no record from elsewhere.
+    if args.only.is_none() {
+        let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
+        let imported = replicate::imported(document, &store)?;
+        done.extend(imported.into_iter().map(|done| with_page(done, &store)));
     }
     Ok(done)
+}
+
+/// With a page beside the store, where it can be written.
+fn with_page(done: Done, store: &Path) -> Done {
+    let page = present::write_page(&done.run, None, &present::reports_beside(store));
+    Done { page: page.map(|path| path.display().to_string()).ok(), ..done }
 }
 
 /// A request for a target, with defaults for the instrument.

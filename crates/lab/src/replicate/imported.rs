@@ -1,0 +1,90 @@
+//! Records from elsewhere that a document's questions need: the newest of each in the store.
+
+use std::path::Path;
+
+use record::Run;
+use store::{Filter, Store};
+
+use super::document::{Document, Import};
+use super::repeated::Done;
+use crate::error::Result;
+
+/// Runs on a target that are looked at, the newest first.
+const RUNS_MOST: u32 = 50;
+
+/// The records that were imported, as experiments that were run.
+pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
+    if document.imports.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = Store::open_existing(Some(store))?;
+    let mut done = Vec::new();
+    for import in &document.imports {
+        let drive = Some(import.target.clone());
+        let filter = Filter { drive, limit: Some(RUNS_MOST), ..Filter::default() };
+        for summary in store.runs(&filter)? {
+            let run = store.load(summary.number)?;
+            if import.is(&run) {
+                done.push(Done { experiment: import.id.clone(), run, page: None });
+                break;
+            }
+        }
+    }
+    Ok(done)
+}
+
+impl Import {
+    fn is(&self, run: &Run) -> bool {
+        let title = run.origin.as_ref().and_then(|origin| origin.title.as_deref());
+        run.target.spec == self.target && title == Some(self.run.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replicate::{Repeated, document};
+
+    /// Rows as the serial port of a bare machine carries them.
+    fn table(run: &str, ns: [u32; 3]) -> String {
+        let sizes = ["4KiB", "64KiB", "512KiB"].into_iter().zip(ns);
+        let rows = sizes.map(|(size, ns)| {
+            format!("{run},io,nvme:SSDYNO-BARE,command-{size},ns,{ns},,,1,{ns}\n")
+        });
+        let heading = "run,method,target,metric,unit,value,low,high,n,samples\n";
+        heading.to_string() + &rows.collect::<String>()
+    }
+
+    #[test]
+    fn the_newest_record_of_the_machine_answers_and_without_one_the_way_is_shown() {
+        let place = tempfile::tempdir().expect("a directory");
+        let path = place.path().join("s.sqlite");
+        let mut store = Store::open(Some(&path)).expect("a store");
+        let document = document::document("001").expect("it is there");
+        let said = || {
+            let done = imported(&document, &path).expect("a store");
+            Repeated::new("001", &document, &done).json().expect("as JSON")
+        };
+        let (none, found) = (said(), |text: &str| said()["answers"][0]["answer"] == text);
+        assert_eq!(none["answers"].as_array().map(Vec::len), Some(0));
+        let how = none["unanswered"][0]["how"].as_str().expect("the way");
+        assert!(how.contains("cargo xtask bare"), "{how}");
+        let question = &document.questions[0];
+        let mut import = |text: String| {
+            for run in compat::import::results(&text, None).expect("a table") {
+                let (id, started) =
+                    (store::new_id().expect("random"), "2026-11-24T00:00:00Z".into());
+                let run = Run { id, started, ..run };
+                let number = store.begin(&run).expect("kept");
+                store.finish(&Run { number: Some(number), ..run }).expect("kept");
+            }
+        };
+        import(table("bare-x86_64", [100, 200, 400]));
+        assert_eq!(said(), none, "of another machine");
+        import(table("bare-aarch64", [100, 200, 400]));
+        assert!(found(&question.differs), "{}", said());
+        import(table("bare-aarch64", [109, 109, 110]));
+        assert!(found(&question.same), "{}", said());
+        assert_eq!(said()["unanswered"].as_array().map(Vec::len), Some(0));
+    }
+}
