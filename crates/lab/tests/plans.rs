@@ -55,9 +55,11 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 47] = [
+const ELSEWHERE: [(&str, &str); 49] = [
     ("check-map-held", "it holds its whole map"),
     ("check-map-miss", "it holds its whole map"),
+    ("check-dedupe", "content does not decide its speed"),
+    ("check-write-duplicate-{0,25,50,75,100}", "content does not decide its speed"),
     ("check-compression", "content does not decide its speed"),
     ("check-write-compressible-{0,25,50,75,100}", "content does not decide its speed"),
     ("cluster-slack-{size}", "no files were named"),

@@ -34,7 +34,9 @@ impl Reduction {
             Content::Zeros => 1.0 - self.compression,
             Content::Compressible(share) => 1.0 - self.compression * share,
             Content::Repeated if self.dedupe => 0.0,
-            Content::Random | Content::Repeated | Content::Original | Content::Blend(_) => 1.0,
+            Content::Duplicate(share) if self.dedupe => 1.0 - share,
+            Content::Random | Content::Repeated | Content::Duplicate(_) => 1.0,
+            Content::Original | Content::Blend(_) => 1.0,
         };
         share.max(LEAST)
     }
@@ -91,14 +93,15 @@ mod tests {
         let shares = |pairs: &[(&str, &str)]| {
             let spec = DriveSpec::default().with_overrides(pairs).expect("known");
             let reduction = Reduction::new(&spec.content);
-            let contents = [Content::Random, Content::Compressible(0.5), Content::Repeated];
-            let all = contents.into_iter().chain([Content::Zeros]);
+            let half = [Content::Compressible(0.5), Content::Duplicate(0.5)];
+            let same = [Content::Repeated, Content::Zeros];
+            let all = [Content::Random].into_iter().chain(half).chain(same);
             all.map(|content| reduction.stored_share(&content)).collect::<Vec<_>>()
         };
-        assert_eq!(shares(&[]), [1.0; 4]);
-        assert_eq!(shares(&[("compression", "1")]), [1.0, 0.5, 1.0, LEAST]);
-        assert_eq!(shares(&[("compression", "60%")]), [1.0, 0.7, 1.0, 0.4]);
-        assert_eq!(shares(&[("dedupe", "true")]), [1.0, 1.0, LEAST, LEAST]);
+        assert_eq!(shares(&[]), [1.0; 5]);
+        assert_eq!(shares(&[("compression", "1")]), [1.0, 0.5, 1.0, 1.0, LEAST]);
+        assert_eq!(shares(&[("compression", "60%")]), [1.0, 0.7, 1.0, 1.0, 0.4]);
+        assert_eq!(shares(&[("dedupe", "true")]), [1.0, 1.0, 0.5, LEAST, LEAST]);
     }
 
     #[test]

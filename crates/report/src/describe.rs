@@ -83,6 +83,7 @@ fn content(content: &Content) -> String {
     match content {
         Content::Random => "random content".to_string(),
         Content::Compressible(share) => format!("{:.0}% compressible", share * 100.0),
+        Content::Duplicate(share) => format!("{:.0}% repeated", share * 100.0),
         Content::Repeated => "repeated content".to_string(),
         Content::Zeros => "zeros".to_string(),
         Content::Original => "their original content".to_string(),

@@ -23,6 +23,9 @@ pub enum Content {
     Random,
     /// Unique; this share (0 to 1) of every 4 KiB is zeros.
     Compressible(f64),
+    /// This share (0 to 1) of every write, in whole 4 KiB at its end, is the same random 4 KiB
+    /// repeated; the rest is unique.
+    Duplicate(f64),
     /// The same random 4 KiB repeated: deduplicable, not compressible.
     Repeated,
     /// Zeros.
@@ -58,6 +61,13 @@ impl Content {
                     range: "0 to 1",
                 })
             }
+            Content::Duplicate(share) if !(0.0..=1.0).contains(share) => {
+                Err(WorkloadError::OutOfRange {
+                    what: "duplicate share",
+                    value: *share,
+                    range: "0 to 1",
+                })
+            }
             Content::Blend(blend) => blend.check(),
             _ => Ok(()),
         }
@@ -86,12 +96,11 @@ impl Filler {
             // Supplied with each operation by its owner.
             Content::Original => {}
             Content::Random => rng.fill_bytes(buffer),
-            Content::Repeated => {
-                let mut page = [0; PAGE];
-                Xoshiro256PlusPlus::seed_from_u64(self.seed).fill_bytes(&mut page);
-                for part in buffer.chunks_mut(PAGE) {
-                    part.copy_from_slice(&page[..part.len()]);
-                }
+            Content::Repeated => self.repeat(buffer),
+            Content::Duplicate(share) => {
+                let (unique, same) = buffer.split_at_mut(unique_bytes(buffer.len(), *share));
+                rng.fill_bytes(unique);
+                self.repeat(same);
             }
             // Numbers never used by a write.
             Content::Blend(blend) => blend.make(buffer, self.seed, !index),
@@ -105,11 +114,22 @@ impl Filler {
         }
     }
 
+    /// The 4 KiB that repeated content consists of.
+    fn repeat(&self, buffer: &mut [u8]) {
+        let mut page = [0; PAGE];
+        Xoshiro256PlusPlus::seed_from_u64(self.seed).fill_bytes(&mut page);
+        for part in buffer.chunks_mut(PAGE) {
+            part.copy_from_slice(&page[..part.len()]);
+        }
+    }
+
     /// Makes a write unlike every other. Call it before each write with a different `nonce`.
     #[inline]
     pub fn touch(&mut self, buffer: &mut [u8], nonce: u64) {
+        let mut bytes = buffer.len();
         match &self.content {
             Content::Random | Content::Compressible(_) => {}
+            Content::Duplicate(share) => bytes = unique_bytes(bytes, *share),
             Content::Zeros | Content::Repeated | Content::Original => return,
             Content::Blend(blend) if blend.refills() => {
                 return self.numbers.make_next(blend, buffer);
@@ -118,12 +138,18 @@ impl Filler {
             Content::Blend(_) => {}
         }
         let unique = nonce.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.seed;
-        for (i, page) in buffer.chunks_mut(PAGE).enumerate() {
+        for (i, page) in buffer[..bytes].chunks_mut(PAGE).enumerate() {
             if let Some(head) = page.first_chunk_mut() {
                 *head = (unique ^ (i as u64) << 48).to_le_bytes();
             }
         }
     }
+}
+
+/// Bytes of a write of which this share is duplicate that are unique.
+fn unique_bytes(bytes: usize, share: f64) -> usize {
+    let same = (share * (bytes / PAGE) as f64).round() as usize * PAGE;
+    bytes - same.min(bytes)
 }
 
 #[cfg(test)]
@@ -158,5 +184,20 @@ mod tests {
         let (a, b) = (pages(Content::Random, 1), pages(Content::Random, 2));
         assert!(a.iter().all(|p| !b.contains(p)));
         assert_eq!(pages(Content::Repeated, 1), pages(Content::Repeated, 2));
+        let (a, b) = (pages(Content::Duplicate(0.5), 1), pages(Content::Duplicate(0.5), 2));
+        assert!(a[..2].iter().all(|p| !b.contains(p)) && a[0] != a[1]);
+        assert!(a[2..].iter().chain(&b[2..]).all(|p| *p == a[2]));
+    }
+
+    #[test]
+    fn duplicate_content_reaches_from_random_to_repeated() {
+        let page = |content| {
+            let mut buffer = vec![0; 4 * PAGE];
+            Filler::new(content, 3).fill(&mut buffer, 7);
+            buffer
+        };
+        assert_eq!(page(Content::Duplicate(0.0)), page(Content::Random));
+        assert_eq!(page(Content::Duplicate(1.0)), page(Content::Repeated));
+        assert!(Content::Duplicate(1.5).check().is_err());
     }
 }

@@ -280,6 +280,39 @@ fn authentic_says_how_much_of_compressible_data_a_drive_saves() {
 }
 
 #[test]
+fn authentic_says_how_much_of_repeated_data_a_drive_saves() {
+    for (name, seed) in
+        [("crucial-bx100-120", 1), ("crucial-bx100-120", 2), ("samsung-970-evo-plus-250", 3)]
+    {
+        for (dedupe, compression) in
+            [("false", "0"), ("true", "0"), ("false", "0.5"), ("true", "0.5")]
+        {
+            let content = [("dedupe", dedupe), ("compression", compression)];
+            let spec =
+                preset(name, &[&[("capacity", "1GiB"), ("vary", "1")], &content[..]].concat());
+            let options = Options { seed, ..Options::default() };
+            let out = run_with(methods::find("authentic").expect("a method"), &spec, &options);
+            let saved = ["check-dedupe", "check-compression"]
+                .map(|key| out.metrics.iter().find(|m| m.name == key).map(|m| (m.value, m.low)));
+            let headline = out.answer.as_ref().map(|answer| &answer.headline);
+            println!("{name} {seed} {content:?}: {saved:?} {headline:?}");
+            for (found, truth) in saved
+                .into_iter()
+                .zip([f64::from(dedupe == "true"), compression.parse().expect("a share")])
+            {
+                assert_eq!(found.is_some(), truth > 0.0, "{name} {seed} {content:?}");
+                let (Some((Some(value), low)), true) = (found, truth > 0.0) else { continue };
+                // A lower bound where the link ends the gain.
+                assert!(
+                    value <= truth + 0.05 && (low.is_some() || value >= truth - 0.05),
+                    "{value} of {truth}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn authentic_says_of_how_many_bytes_a_drive_holds_the_map() {
     const MIB: f64 = 1048576.0;
     // A cache of so much map places 1024 times as much; the whole map of 1 GiB takes 1 MiB.

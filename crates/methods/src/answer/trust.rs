@@ -18,7 +18,17 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     let flush =
         out.metrics.iter().find(|m| m.name.starts_with("check-flush-") && m.name.ends_with(".p50"));
     let flush = flush.and_then(|m| Some((m.name.clone(), m.value?)));
+    let dedupes = draft.find("check-dedupe").is_some() && draft.find("check-compression").is_none();
     let sentence = match () {
+        () if dedupes => match random.zip(draft.value("check-write-repeated")) {
+            Some((random, repeated)) => {
+                format!(
+                    "Writes are deduplicated: repeated data are {} as fast.",
+                    times(repeated / random)
+                )
+            }
+            None => "Writes are deduplicated.".into(),
+        },
         () if draft.concluded(&VerdictKind::Compressible) => match random.zip(zeros) {
             Some((random, zeros)) if zeros > random => {
                 format!("Writes are compressed: zeros are {} as fast.", times(zeros / random))
@@ -53,11 +63,16 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     ];
     let checked: Vec<&str> = checked.into_iter().filter(|c| c.0).map(|c| c.1).collect();
     let checked = (!checked.is_empty()).then(|| format!(" Checked: {}.", checked.join(", ")));
-    let saved = draft.find("check-compression").and_then(|m| Some((m.value?, m.covers.is_some())));
-    let saved = saved.map(|(share, at_least)| {
-        let bound = if at_least { "At least " } else { "" };
-        format!(" {bound}{:.0}% of compressible data are saved.", 100.0 * share)
-    });
+    let kinds = [("check-compression", "compressible"), ("check-dedupe", "repeated")];
+    let saved: String = kinds
+        .into_iter()
+        .filter_map(|(key, kind)| {
+            let m = draft.find(key)?;
+            let bound = if m.covers.is_some() { "At least " } else { "" };
+            Some(format!(" {bound}{:.0}% of {kind} data are saved.", 100.0 * m.value?))
+        })
+        .collect();
+    let saved = Some(saved).filter(|saved| !saved.is_empty());
     let contents = Chart::bars("Writes of different content", Unit::BytesPerSecond)
         .source("check-write-random", "random")
         .source("check-write-half", "half compressible")
@@ -87,6 +102,8 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     }
     draft
         .chart(contents)
+        .chart(levels("Writes of which a share is zeros", "compressible"))
+        .chart(levels("Writes of which a share is repeated", "duplicate"))
         .chart(memory)
         .chart(sets)
         .chart(map)
@@ -101,5 +118,13 @@ fn sized(chart: Chart, out: &Outcome, before: &str, after: &str) -> Chart {
             Some(bytes) => chart.point("", &metric.name, bytes as f64),
             None => chart,
         }
+    })
+}
+
+/// Writes of redundant content of one kind, by its share.
+fn levels(title: &str, word: &str) -> Chart {
+    let chart = Chart::bars(title, Unit::BytesPerSecond);
+    ["0", "25", "50", "75", "100"].into_iter().fold(chart, |chart, percent| {
+        chart.source(format!("check-write-{word}-{percent}"), format!("{percent}%"))
     })
 }

@@ -5,11 +5,11 @@
 //! with the same checks but that of the map in less time. Content comes last, because it leaves zeros on the drive, and a
 //! read of zeros proves nothing.
 
-mod compression;
 mod content;
 mod flush;
 mod map_cache;
 mod page_cache;
+mod savings;
 mod working_sets;
 
 use record::{Finding, FindingKind, Level, Safety, Unit};
@@ -42,15 +42,15 @@ static INFO: MethodInfo = MethodInfo {
             much of its map a drive holds: beyond that, the first one waits for a part of the map. \
             Small writes, each with a flush, show whether a flush takes as long as flash needs. \
             Zeros, half-compressible, repeated and random data, written in turns, show whether \
-            content decides; if so, content of which 0 to 100% are zeros shows how much of it the drive \
-            saves. Each check is repeated in alternating order and ends in a verdict \
+            content decides; if so, content of which 0 to 100% are zeros, or the same 4 KiB, shows how much \
+            of it the drive saves. Each check is repeated in alternating order and ends in a verdict \
             with its numbers, which may be that the data do not tell. A device that was not given \
             away with --destroy is only read.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 11 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 12 times over on a drive fast enough for that",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
-    metrics: &[&CELLS, &MAP, &CHECKS, &COMPRESSION],
+    metrics: &[&CELLS, &MAP, &CHECKS, &SAVINGS],
     answer: crate::answer::authentic,
     ..MethodInfo::EMPTY
 };
@@ -119,7 +119,7 @@ const MAP: [MetricInfo; 3] = [
 ];
 
 /// Of a drive whose speed depends on the content.
-const COMPRESSION: [MetricInfo; 2] = [
+const SAVINGS: [MetricInfo; 4] = [
     MetricInfo::new(
         "check-write-compressible-{0,25,50,75,100}",
         Unit::BytesPerSecond,
@@ -129,6 +129,16 @@ const COMPRESSION: [MetricInfo; 2] = [
         "check-compression",
         Unit::Share,
         "compressible content that the drive does not store, or more of it",
+    ),
+    MetricInfo::new(
+        "check-write-duplicate-{0,25,50,75,100}",
+        Unit::BytesPerSecond,
+        "the same writes, of which so many percent are the same 4 KiB",
+    ),
+    MetricInfo::new(
+        "check-dedupe",
+        Unit::Share,
+        "repeated content that the drive does not store, or more of it",
     ),
 ];
 
@@ -151,9 +161,14 @@ fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(),
     map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
     run(session, &test_region, checks_seconds(&test_region))?;
     let contents = session.checks.contents.as_ref();
-    let decides = contents.is_some_and(|contents| verdict::content(contents).applies());
-    let writes = test_region.writes;
-    if writes { compression::run(session, &test_region, decides) } else { Ok(()) }
+    let [zeros, half, repeated] = ["zeros", "half", "repeated"]
+        .map(|name| contents.is_some_and(|contents| verdict::gains_from(contents, name)));
+    if test_region.writes {
+        // A drive that stores repeated data once stores zeros once.
+        savings::COMPRESSION.run(session, &test_region, half || (zeros && !repeated))?;
+        savings::DEDUPE.run(session, &test_region, repeated)?;
+    }
+    Ok(())
 }
 
 /// Cells for the rules on memory, link, processor and depth.

@@ -41,7 +41,7 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn content(contents: &Contents) -> Ruling {
     let compared = compared(contents);
-    let gain = compared.iter().filter(|(_, c)| c.low.is_some_and(|low| low > GAIN_LEAST));
+    let gain = compared.iter().filter(|(_, c)| gains(c));
     let gain = gain.max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
     let most = compared.iter().map(|(_, c)| c.high.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
     let ruling = if let Some((name, c)) = gain {
@@ -64,6 +64,15 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
         Ruling::unknown(text)
     };
     compared.iter().fold(ruling, evidence)
+}
+
+/// Whether writes of the content of this name are faster than random ones.
+pub(crate) fn gains_from(contents: &Contents, name: &str) -> bool {
+    compared(contents).iter().any(|(other, c)| *other == name && gains(c))
+}
+
+fn gains(c: &Comparison) -> bool {
+    c.low.is_some_and(|low| low > GAIN_LEAST)
 }
 
 /// Each content against random, over the rounds that both have. The best of three is reported, so
@@ -111,6 +120,13 @@ mod tests {
         assert!(ruling.verdict.text.starts_with("Content decides: 'zeros'"));
         assert_eq!(content(&rates([1.0, 1.0, 1.0, 1.01], 0.02)).answer, Answer::No);
         assert_eq!(content(&rates([1.0, 1.0, 1.0, 2.0], 0.02)).answer, Answer::Yes);
+    }
+
+    #[test]
+    fn gains_are_told_apart_by_content() {
+        let gained = rates([1.0, 3.0, 1.0, 3.0], 0.02);
+        let found = ["zeros", "half", "repeated"].map(|name| gains_from(&gained, name));
+        assert_eq!(found, [true, false, true]);
     }
 
     #[test]

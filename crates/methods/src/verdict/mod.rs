@@ -53,7 +53,7 @@ use rule::{Facts, Role, Rule};
 use subject::{Subject, listed};
 
 pub(crate) use cache_end::Sustained;
-pub(crate) use content::{CONTENTS, Contents, content};
+pub(crate) use content::{CONTENTS, Contents, gains_from};
 pub(crate) use device_cache::WorkingSet;
 pub(crate) use flush::FlushTimes;
 pub use host::Neighbour;

@@ -1,0 +1,183 @@
+//! How much of redundant content a drive saves: the same writes with content of which more and more is
+//! zeros, or is the same 4 KiB again, on a drive that [`super::content`] has found to gain from it.
+//!
+//! A drive that programs less is faster as long as programming limits it. So the share that is saved
+//! follows from the level in the middle; where the gain ends before all is zeros, another limit was
+//! met, and the share is a lower bound.
+
+use record::{Covers, Metric, MetricKey, Unit};
+use workload::{Content, Mix, Pattern, Region, Stop, Workload};
+
+use crate::schedule;
+use crate::session::Session;
+use crate::test_region::TestRegion;
+use crate::{Budget, MethodError, Round};
+
+/// Percentages of what is redundant.
+const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
+
+/// The level that the share is derived from: [`LEVELS`] at this place.
+const MIDDLE: usize = 2;
+
+/// Queue depth: enough to keep any drive busy.
+const DEPTH: u32 = 8;
+
+/// Rounds, upwards and downwards.
+const ROUNDS: u32 = 2;
+
+/// Time of one write workload, seconds, of a method that takes this long.
+const SECONDS: f64 = 0.5;
+
+/// A smaller share is not told from the scatter of the rates.
+const LEAST: f64 = 0.05;
+
+/// Writes of one kind of redundant content.
+pub(super) struct Curve {
+    /// The step, and the metric of the share saved.
+    name: &'static str,
+    /// The kind, in the names of the writes.
+    word: &'static str,
+    content: fn(f64) -> Content,
+    seed: u32,
+}
+
+/// Zeros in every 4 KiB.
+pub(super) static COMPRESSION: Curve = Curve {
+    name: "check-compression",
+    word: "compressible",
+    content: Content::Compressible,
+    seed: 29,
+};
+
+/// The same 4 KiB in every write.
+pub(super) static DEDUPE: Curve =
+    Curve { name: "check-dedupe", word: "duplicate", content: Content::Duplicate, seed: 33 };
+
+impl Curve {
+    /// Writes all levels in turns to a drive that gains from such content. It is one step of a plan,
+    /// because that is not known before.
+    pub(super) fn run(
+        &self,
+        session: &mut Session<'_>,
+        test_region: &TestRegion,
+        gains: bool,
+    ) -> Result<(), MethodError> {
+        let workloads = LEVELS.map(|percent| self.workload(test_region, percent));
+        let count = LEVELS.len() as u64 * u64::from(ROUNDS);
+        let budget = Budget {
+            // A flush ends each of them.
+            seconds: 2.0 * count as f64 * seconds(test_region),
+            bytes: count * bytes(test_region),
+            ..Budget::default()
+        };
+        session.budget(self.name, budget, |session| match session.assume(gains, true) {
+            true => self.write(session, &workloads),
+            false => Ok(()),
+        })
+    }
+
+    fn write(
+        &self,
+        session: &mut Session<'_>,
+        workloads: &[Workload; LEVELS.len()],
+    ) -> Result<(), MethodError> {
+        let mut rates: [Vec<f64>; LEVELS.len()] = Default::default();
+        session.rounds(ROUNDS, None, |session, round| {
+            for index in schedule::order(workloads.len(), round) {
+                rates[index].push(session.rate(&workloads[index], round)?);
+                session.put_rates(MetricKey::of(&workloads[index]), &rates[index]);
+            }
+            Ok(Round::Again)
+        })?;
+        if let Some(saved) = Saved::of(&rates.map(|rates| mean(&rates))) {
+            session.put_metric(saved.metric(self.name));
+        }
+        Ok(())
+    }
+
+    fn workload(&self, test_region: &TestRegion, percent: u32) -> Workload {
+        let region = Region::first(bytes(test_region));
+        let name = MetricKey::of_words(&[&"check", &"write", &self.word, &percent]).to_string();
+        let mut w = Workload::new(name, Pattern::Sequential, Mix::WRITE, test_region.large, region);
+        (w.depth, w.flush_at_end) = (DEPTH, true);
+        w.content = (self.content)(f64::from(percent) / 100.0);
+        w.seed = test_region.seed_of(self.seed);
+        w.stop = Stop::after_ns((seconds(test_region) * 1e9) as u64);
+        w.stop.bytes = Some(region.bytes);
+        w
+    }
+}
+
+/// Time of one of the writes.
+fn seconds(test_region: &TestRegion) -> f64 {
+    SECONDS / super::SECONDS * test_region.seconds
+}
+
+/// Bytes of one of the writes, at most: an eighth of the region, far more than a buffer holds.
+fn bytes(test_region: &TestRegion) -> u64 {
+    let large = u64::from(test_region.large);
+    (test_region.bytes / 8 / large * large).max(large)
+}
+
+/// Share of redundant content that is not programmed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Saved {
+    share: f64,
+    /// Something else limits the writes of more of it.
+    at_least: bool,
+}
+
+impl Saved {
+    /// By the rates at each level; `None` if the middle one gains nothing.
+    fn of(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
+        let share_at = |index: usize| {
+            let time = rates[0] / rates[index];
+            (1.0 - time) / (f64::from(LEVELS[index]) / 100.0)
+        };
+        let (share, all) = (share_at(MIDDLE), share_at(LEVELS.len() - 1));
+        let valid = rates.iter().all(|rate| *rate > 0.0) && share >= LEAST;
+        valid.then_some(Saved { share: share.min(1.0), at_least: all < 0.9 * share })
+    }
+
+    fn metric(self, name: &str) -> Metric {
+        let metric = Metric::single(name, Unit::Share, self.share);
+        match self.at_least {
+            true => Metric {
+                low: Some(self.share),
+                high: Some(1.0),
+                covers: Some(Covers::Resolution),
+                ..metric
+            },
+            false => metric,
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rates of a drive that saves this share, with a link that carries at most `most`.
+    fn rates(saved: f64, most: f64) -> [f64; LEVELS.len()] {
+        LEVELS.map(|percent| (1.0 / (1.0 - saved * f64::from(percent) / 100.0)).min(most))
+    }
+
+    #[test]
+    fn the_share_saved_follows_from_the_rates_or_is_a_lower_bound() {
+        let found = Saved::of(&rates(0.6, 10.0)).expect("it saves");
+        assert!((found.share - 0.6).abs() < 1e-9 && !found.at_least);
+        // The link ends the gain beyond the middle, then before it.
+        let found = Saved::of(&rates(0.6, 1.6)).expect("it saves");
+        assert!((found.share - 0.6).abs() < 1e-9 && found.at_least);
+        let found = Saved::of(&rates(0.8, 1.2)).expect("it saves");
+        assert!(found.share < 0.8 && found.at_least, "{found:?}");
+        assert_eq!(Saved::of(&[1.0; LEVELS.len()]), None);
+        // The scatter of a drive that saves nothing is no share.
+        assert_eq!(Saved::of(&[1.0, 0.99, 1.02, 1.0, 1.01]), None);
+        assert_eq!(Saved::of(&[0.0; LEVELS.len()]), None);
+    }
+}
