@@ -3,10 +3,15 @@
 //! A step is a method, or a line of fio's from the document with another file: a scratch file in the
 //! directory, or the device itself.
 
+use std::path::Path;
 use std::time::Duration;
 
+use drive::NamedScratch;
+use fio::{Plan, Request as FioRequest};
 use serde::Deserialize;
 
+use crate::error::{LabError, Result};
+use crate::request::Target;
 use crate::watcher::Recorded;
 
 /// A step of the document's author.
@@ -39,13 +44,45 @@ pub struct Done {
     pub recorded: Recorded,
 }
 
+/// A line of fio's on the user's drive.
+pub struct Jobs {
+    /// Its jobs.
+    pub plan: Plan,
+    /// Whether the target may be used as they use it.
+    pub permitted: bool,
+    /// Their file in a directory, removed at the end.
+    _scratch: Option<NamedScratch>,
+}
+
+impl Jobs {
+    /// The jobs of a line, on a scratch file in the target or on the target itself. The scratch file
+    /// is created only if the jobs are to `run`.
+    pub fn of(words: &str, target: &Target, time: Option<Duration>, run: bool) -> Result<Jobs> {
+        let path = Path::new(&target.spec);
+        let directory = path.is_dir();
+        let scratch = if directory && run { Some(NamedScratch::create(path)?) } else { None };
+        let file = match &scratch {
+            Some(scratch) => scratch.path().to_path_buf(),
+            None if directory => path.join("scratch"),
+            None => path.to_path_buf(),
+        };
+        let plan = plan(&fio_words(words, &file.to_string_lossy(), target.size, time))?;
+        let changes = |job: &fio::Job| job.access.rw.writes() || job.access.rw.trims();
+        let permitted = directory || target.destroy.is_some() || !plan.jobs.iter().any(changes);
+        Ok(Jobs { plan, permitted, _scratch: scratch })
+    }
+}
+
+fn plan(words: &[String]) -> Result<Plan> {
+    let wrong = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
+    match fio::parse(words, &fio::Here).map_err(wrong)? {
+        FioRequest::Run(plan) => Ok(*plan),
+        FioRequest::Answer(_) => Err(LabError::usage("a line of fio's that runs nothing")),
+    }
+}
+
 /// Words of fio's with another file, and with the size and time that the user asked for.
-pub fn fio_words(
-    words: &str,
-    file: &str,
-    size: Option<u64>,
-    time: Option<Duration>,
-) -> Vec<String> {
+fn fio_words(words: &str, file: &str, size: Option<u64>, time: Option<Duration>) -> Vec<String> {
     let replaced = ["filename", "directory"].into_iter().chain(size.map(|_| "size"));
     let replaced: Vec<_> = replaced.map(|name| format!("--{name}=")).collect();
     let kept = |word: &&str| !replaced.iter().any(|prefix| word.starts_with(prefix.as_str()));
@@ -73,6 +110,19 @@ mod tests {
             for figure in &document.beside {
                 let step = document.here.iter().find(|step| step.id == figure.step);
                 assert!(step.is_some(), "{name}: {figure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_fio_in_the_documents_are_understood() {
+        for name in document::names() {
+            for step in document::document(name).expect("it is there").here {
+                let Run::Fio(words) = &step.run else { continue };
+                let words = fio_words(words, "/a:b/c", Some(16 << 20), None);
+                let plan = plan(&words).unwrap_or_else(|e| panic!("{e}"));
+                assert_eq!(plan.jobs[0].paths(0), ["/a:b/c"]);
+                assert_eq!(words.iter().filter(|w| w.starts_with("--size")).count(), 1);
             }
         }
     }

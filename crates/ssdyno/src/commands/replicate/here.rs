@@ -3,21 +3,18 @@
 //! A line of fio's that writes is left out where the target may only be read; methods leave out
 //! their own writes. No figure is held against a tolerance.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::NamedScratch;
-use fio::{Plan, Request as FioRequest};
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, Step};
 use lab::replicate::{Beside, Document};
-use lab::{LabError, Options, Recorded, Request, Target, Work};
+use lab::{Options, Recorded, Request, Target, Work};
 
 use crate::cli::{HereArgs, ReplicateArgs};
 use crate::commands::{fio as fio_command, session};
-use crate::failure::{Failure, Result, USAGE};
+use crate::failure::Result;
 use crate::{interrupt, present, screen};
 
 /// Runs a document's steps on the target and shows its figures beside the published ones.
@@ -112,25 +109,13 @@ impl Runner<'_> {
 
     fn fio(&self, words: &str) -> Result<Outcome> {
         let here = &self.args.here;
-        let target = Path::new(&self.request.target.spec);
-        let directory = target.is_dir();
-        let scratch = match directory && !here.dry_run {
-            true => Some(NamedScratch::create(target).map_err(LabError::from)?),
-            false => None,
-        };
-        let file = match &scratch {
-            Some(scratch) => scratch.path().to_path_buf(),
-            None if directory => target.join("scratch"),
-            None => target.to_path_buf(),
-        };
-        let words = here::fio_words(words, &file.to_string_lossy(), here.size, here.time);
-        let plan = plan(&words)?;
-        let changes = |job: &fio::Job| job.access.rw.writes() || job.access.rw.trims();
-        if !directory && here.destroy.is_none() && plan.jobs.iter().any(changes) {
+        let jobs = here::Jobs::of(words, &self.request.target, here.time, !here.dry_run)?;
+        if !jobs.permitted {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
+        let plan = &jobs.plan;
         let request = lab::fio::Request {
-            jobs: &plan,
+            jobs: plan,
             permissions: Permissions {
                 destroy: here.destroy.iter().cloned().collect(),
                 ..Permissions::default()
@@ -147,32 +132,5 @@ impl Runner<'_> {
         let how = fio_command::How { seen: &seen, lines: plan.globals.eta_newline, speaks: false };
         let (_, recorded) = fio_command::record(planned, &how, &self.interrupt)?;
         Ok(Outcome::Ran(Box::new(recorded)))
-    }
-}
-
-fn plan(words: &[String]) -> Result<Plan> {
-    match fio::parse(words, &fio::Here).map_err(fio_command::usage)? {
-        FioRequest::Run(plan) => Ok(*plan),
-        FioRequest::Answer(_) => Err(Failure::new(USAGE, "a line of fio's that runs nothing")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use lab::replicate::document;
-
-    use super::*;
-
-    #[test]
-    fn lines_of_fio_in_the_documents_are_understood() {
-        for name in document::names() {
-            for step in document::document(name).expect("it is there").here {
-                let here::Run::Fio(words) = &step.run else { continue };
-                let words = here::fio_words(words, "/a:b/c", Some(16 << 20), None);
-                let plan = plan(&words).unwrap_or_else(|e| panic!("{}", e.text()));
-                assert_eq!(plan.jobs[0].paths(0), ["/a:b/c"]);
-                assert_eq!(words.iter().filter(|w| w.starts_with("--size")).count(), 1);
-            }
-        }
     }
 }
