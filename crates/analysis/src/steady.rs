@@ -29,7 +29,7 @@ pub struct Slope {
     pub range: f64,
     /// Change of the line over the window, in the values' unit; negative if it falls.
     pub excursion: f64,
-    /// Half width of the excursion's 95% interval.
+    /// Half width of the 95% interval of that change.
     pub half_width: f64,
 }
 

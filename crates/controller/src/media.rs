@@ -1,8 +1,8 @@
 //! Namespaces: blocks with data behind a volatile write cache, and the time their commands take.
 //!
-//! Blocks written and not flushed keep their old content beside them. A power cut restores the old
-//! content of any of them: it never tears a block, as the specification demands, and need not keep
-//! their order.
+//! A block that was written but not flushed also keeps its old content. A power cut restores the old
+//! content of any such blocks, in no particular order; it never tears a block, as the specification
+//! requires.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,19 +11,19 @@ use workload::Op;
 
 use crate::faults::Random;
 
-/// Bytes of a piece of the store.
+/// Size of an allocation unit of the store, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// How long commands take.
 pub enum Timing {
     /// A latency, plus a random part of the spread; nanoseconds.
     Fixed {
-        /// Least latency.
+        /// Minimum latency.
         ns: u64,
-        /// Greatest addition.
+        /// Maximum random addition.
         spread_ns: u64,
     },
-    /// As long as on a virtual drive.
+    /// The times of a virtual drive.
     Drive(Box<Drive>),
 }
 
@@ -47,7 +47,7 @@ pub struct Media {
     pieces: HashMap<u64, Box<[u8]>>,
     /// Durable content of the blocks in the write cache.
     unflushed: BTreeMap<u64, Vec<u8>>,
-    /// It has a write cache, which a power cut can empty.
+    /// Whether it has a volatile write cache.
     cached: bool,
 }
 
@@ -125,7 +125,7 @@ impl Media {
         self.unflushed.clear();
     }
 
-    /// Power is cut.
+    /// Cuts power.
     pub(crate) fn cut(&mut self, random: &mut Random) {
         for (lba, old) in std::mem::take(&mut self.unflushed) {
             if random.coin() {

@@ -17,7 +17,7 @@ const BURST: u32 = 4;
 const ADMIN_NS: u64 = 5_000;
 const READY_NS: u64 = 1_000_000;
 const POWER_NS: u64 = 5_000_000;
-/// A second completion comes after at most this long.
+/// Maximum delay of a duplicate completion.
 const TWICE_NS: u64 = 20_000;
 /// The longest step in time. A host that waits sees time pass even if nothing happens.
 const STEP_NS: u64 = 20_000;
@@ -33,8 +33,8 @@ pub struct Setup {
     pub queues: u16,
     /// Whether it has shadow doorbells.
     pub shadow: bool,
-    /// Whether it reads those of a queue only from a doorbell to the next time the queue is empty, as
-    /// emulators do. Else it reads them always, and never asks for a doorbell.
+    /// Whether it polls a queue's shadow doorbell only from a doorbell write until the queue is empty,
+    /// as emulators do. Otherwise it polls always, and never asks for a doorbell write.
     pub dozes: bool,
     /// Faults of I/O commands.
     pub faults: Faults,
@@ -59,7 +59,7 @@ pub struct Counters {
     pub doorbells: u64,
     /// Faults by kind, in the order of the fields of [`Faults`] without the delay.
     pub faults: [u64; 9],
-    /// Forbidden acts of the host.
+    /// Violations by the host.
     pub violations: u64,
     /// Resets by the host.
     pub resets: u64,
@@ -67,7 +67,7 @@ pub struct Counters {
     pub cuts: u64,
 }
 
-/// Something due.
+/// A pending event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Command(Fetched),
@@ -93,7 +93,7 @@ pub(crate) struct State {
     aqa: u32,
     asq: u64,
     acq: u64,
-    /// When the status becomes this.
+    /// When the status register takes this value.
     changes: Option<(u64, u32)>,
     dark_until: u64,
     /// A buffer for the data of a command.
@@ -141,7 +141,7 @@ impl Simulated {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lends it memory. What nobody else holds any more is taken back.
+    /// Lends it memory. Memory that nobody else holds any more is dropped.
     pub fn map(&self, memory: &Arc<Memory>) {
         let mut state = self.state();
         state.memories.retain(|memory| Arc::strong_count(memory) > 1);
@@ -160,7 +160,7 @@ impl Simulated {
         self.state().step();
     }
 
-    /// Fetches commands and completes what is due by `now`, a time of the caller's.
+    /// Fetches commands and completes those due by `now`, on the caller's clock.
     pub fn step_to(&self, now: u64) {
         self.state().step_to(now);
     }
@@ -283,7 +283,7 @@ impl State {
         }
     }
 
-    /// A reset: of the writes in flight, each may still be carried out, in part or as a whole.
+    /// A reset: each write in flight may still be executed, wholly or in part.
     fn drop_all(&mut self) {
         for (_, event) in std::mem::take(&mut self.due) {
             if let Event::Command(command) = event
@@ -315,7 +315,7 @@ impl State {
         };
         match known {
             Some((entries, place)) if value < entries => *place = value,
-            // A queue that a power cut took away: its host does not know yet.
+            // A queue deleted by a power cut that the host has not noticed yet.
             None if self.status & regs::CSTS_READY == 0 => {}
             _ => self.counters.violations += 1,
         }
@@ -426,7 +426,7 @@ impl State {
         self.at(due, Event::Command(command));
     }
 
-    /// The command as a virtual drive takes it.
+    /// The command as an operation on a virtual drive.
     fn op(&self, command: &Fetched) -> Op {
         let index = (command.nsid as usize).wrapping_sub(1);
         let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));

@@ -1,4 +1,4 @@
-//! Bringing a controller up, its admin commands, its doorbells, its end.
+//! Bringing a controller up, admin commands, doorbells, losing the controller.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Bench {
     simulated: Arc<Simulated>,
     host: Arc<Host>,
     controller: Controller<Arc<Host>>,
-    /// Queues made so far: each has memory at another address.
+    /// Queues created so far: each has memory at another address.
     queues: u64,
 }
 
@@ -105,7 +105,7 @@ fn a_format_changes_the_blocks_and_takes_the_data() {
     assert_eq!(bench.wait(&mut queue, &wrong).cause(), Cause::OutOfRange);
 }
 
-/// Doorbells an operation, 64 KiB in batches of 16.
+/// Doorbell writes per operation, 64 KiB in batches of 16.
 #[test]
 fn doorbells_are_rare() {
     let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
@@ -196,7 +196,7 @@ fn queues_come_and_go() {
     assert_eq!(bench.simulated.counters().violations, 0);
 }
 
-/// What a deleted queue left in the pages of shadow doorbells is not the next queue's.
+/// A new queue ignores values that a deleted one left in the shadow doorbell pages.
 #[test]
 fn queues_come_and_go_with_shadow_doorbells() {
     for dozes in [false, true] {
@@ -218,8 +218,8 @@ fn queues_come_and_go_with_shadow_doorbells() {
     }
 }
 
-/// A controller that stops looking when its queue is empty is rung with the next entry, not with those
-/// that it finds by itself.
+/// A controller that stops polling once its queue is empty is rung for the next entry, but not for
+/// entries that it finds by itself.
 #[test]
 fn a_controller_that_dozes_is_woken() {
     let setup = Setup { dozes: true, ..Setup::default() };

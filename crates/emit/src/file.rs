@@ -116,7 +116,7 @@ fn draft(path: &Path) -> io::Result<(File, PathBuf)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Whether a link is one of those that the kernel makes for open descriptors.
+/// Whether a link is one of the kernel's links to open descriptors.
 fn is_of_kernel(path: &Path) -> bool {
     ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|start| path.starts_with(start))
 }

@@ -1,10 +1,10 @@
-//! A simulator of power cuts: a run that borrows blocks, and the recovery after it, are recorded as
-//! operations; then the power is cut after each of them, again and again.
+//! Simulated power cuts: a run that borrows blocks, and the recovery after it, are recorded as a list
+//! of operations; power is then cut after each of them, many times.
 //!
-//! What was not synced is kept, dropped, torn at 512 bytes or reordered, as the dice fall; a sector of
-//! the drive that was being written may hold garbage. Names survive in any order unless their
-//! directory was synced. After the cut `recover` runs on what is left and is itself cut, and then
-//! runs to its end: not one byte of the drive may differ. `SSDYNO_CUTS` sets the number of cuts
+//! Unsynced data is kept, dropped, torn at 512 bytes or reordered at random; a sector of the drive
+//! that was being written may hold garbage. Names survive in any order unless their directory was
+//! synced. After the cut, `recover` runs, is itself cut, and then runs to completion: not one byte
+//! of the drive may differ. `SSDYNO_CUTS` sets the number of cuts
 //! (`cargo xtask bench cuts` takes 100,000); a failure names its seed.
 
 mod common;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use workload::Region;
 
 const SECTOR: usize = 512;
-/// A block and a part of one.
+/// One block and part of another.
 const BYTES: usize = BLOCK + 3 * SECTOR;
 const CUTS: u64 = 2000;
 
@@ -120,7 +120,7 @@ impl Storage for Drive {
     }
 }
 
-/// Knuth's generator (MMIX) is good enough for dice.
+/// Knuth's MMIX generator: good enough for dice.
 #[derive(Clone)]
 struct Dice(u64);
 
@@ -144,7 +144,7 @@ struct Image {
     directories: Vec<PathBuf>,
     names: BTreeMap<PathBuf, usize>,
     contents: Vec<Content>,
-    /// Changes of names that no sync has made durable, in order.
+    /// Name changes not yet made durable by a sync, in order.
     waiting: Vec<Change>,
     /// Contents by name, as a process sees them.
     now: BTreeMap<PathBuf, usize>,
@@ -225,7 +225,7 @@ impl Image {
         }
     }
 
-    /// Makes a change of names durable, if what it changes is.
+    /// Makes a name change durable, provided the name it starts from is.
     fn settle(&mut self, change: Change) {
         match change {
             Change::Directory(path) => self.directories.push(path),
@@ -283,7 +283,7 @@ impl Image {
         self.now = self.names.clone();
     }
 
-    /// Puts the files as they are after a cut into the real directory.
+    /// Writes the files that survived a cut into the real directory.
     fn restore(&self) {
         let root = &self.directories[0];
         for entry in fs::read_dir(root).expect("a directory").flatten() {
@@ -302,7 +302,7 @@ fn original() -> Vec<u8> {
     (0..BYTES).map(|i| (i * 7 + i / SECTOR + 1) as u8).collect()
 }
 
-/// A place under the root: the default one, or one that is registered there.
+/// A journal directory under the root: the default one, or one registered there.
 fn place(root: &Path, elsewhere: bool, log: &Log) -> Place {
     let default = root.join("state/ssdyno/journal");
     let place = match elsewhere {
@@ -336,7 +336,8 @@ fn take(log: &Log) -> Vec<Op> {
     std::mem::take(&mut *log.lock().expect("no panic"))
 }
 
-/// What `recover --replay` does with everything that was left. Returns the drive and the operations.
+/// Replays every journal left behind, as `recover --replay` does. Returns the drive's content and the
+/// operations.
 fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
     let log = Log::default();
     let drive = Drive::new(drive, &log);
@@ -370,7 +371,7 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
 #[test]
 fn no_cut_of_the_power_costs_a_borrowed_byte() {
     let cuts = std::env::var("SSDYNO_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(CUTS);
-    // Memory is where images are made fastest.
+    // Images are created fastest in memory.
     let shm = Path::new("/dev/shm");
     let dir = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() };
     let dir = dir.expect("a directory");
@@ -388,7 +389,7 @@ fn no_cut_of_the_power_costs_a_borrowed_byte() {
         let mut image = Image::of(root, &original());
         ops[..at].iter().for_each(|op| image.run(op));
         let what = format!("seed {seed}: cut after operation {at} of {}", ops.len());
-        // Recoveries that are cut themselves, at most three.
+        // At most three recoveries are cut in turn.
         for _ in 0..dice.below(4) {
             image.cut(&mut dice);
             image.restore();

@@ -1,5 +1,5 @@
-//! A small form of the example `coverage`: the interval for the next run holds it, on a drive that
-//! varies and whose variation is not that of the assumption.
+//! A small version of the example `coverage`: the interval for the next run contains it, on a drive
+//! whose run-to-run variation differs from the assumed one.
 
 #[path = "../examples/coverage/sample.rs"]
 mod sample;
@@ -27,7 +27,8 @@ fn the_next_run_of_a_drive_that_varies_falls_into_the_interval() {
     assert!(pooled.share() >= 0.85, "{pooled:?}");
 }
 
-/// Alternating cells gave 7092 or 3235 MB/s of sequential reads, by the number of rounds.
+/// With alternating cells, sequential reads came out at 7092 or 3235 MB/s, depending on the number of
+/// rounds.
 #[test]
 fn the_value_of_a_cell_does_not_depend_on_the_number_of_rounds() {
     for preset in ["samsung-980-pro-1t", "crucial-mx500-1t", "dramless-hmb-1t"] {

@@ -78,7 +78,7 @@ static GOALS: [Goal; 6] = [
     ),
 ];
 
-/// The goals that are speeds; the others are memory, or too short to compare.
+/// The goals that are speeds; the others measure memory, or take too little time to compare.
 pub fn speeds() -> impl Iterator<Item = &'static Goal> {
     GOALS.iter().filter(|goal| matches!(goal.unit, "M/s" | "s"))
 }

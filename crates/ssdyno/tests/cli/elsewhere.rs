@@ -11,7 +11,7 @@ use crate::common::Place;
 const FIO: &str = include_str!("../../../compat/tests/import/fio-mix.json");
 const DD: &str = include_str!("../../../compat/tests/import/dd-others.txt");
 
-/// A place with outputs of two tools in a file each.
+/// A place with the output of two tools, one file each.
 fn place() -> Place {
     let place = Place::new();
     fs::write(place.path("fio.json"), FIO).expect("a file");
@@ -26,7 +26,7 @@ fn imported_is_marked_and_what_was_not_recorded_is_unknown() {
     assert!(said.contains("fio 3.33") && said.matches("imported").count() == 6, "{said}");
     let shown = place.ssdyno(&["show", "1"]).good().out;
     assert!(shown.starts_with("run 1   fio   imported: not measured by ssdyno"), "{shown}");
-    // A long path goes over several lines.
+    // A long path spans several lines.
     let joined: String = shown.split_whitespace().collect();
     assert!(shown.contains("mix") && joined.contains("fio.json"), "{shown}");
     let record = place.ssdyno(&["show", "1", "--json"]).good().json();
@@ -202,7 +202,7 @@ fn the_last_fifty_are_listed_and_all_are_counted() {
     place.io("null: --ops 20");
     let export = place.ssdyno(&["export"]).good().out;
     let id = place.runs()[0]["id"].as_str().expect("an id").to_string();
-    // None of the ids is that of the run, whatever its last letters are.
+    // None of these ids equals the run's, whatever its last letters are.
     let other = if &id[23..24] == "X" { "Y" } else { "X" };
     let many: String =
         (0..59).map(|i| export.replace(&id, &format!("{}{other}{i:02}", &id[..23]))).collect();
@@ -264,8 +264,6 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
     assert!(with_own.out.contains("have no value in common"), "{with_own:?}");
 }
 
-/// The raw text of document 002: two runs of fio on each of two boards, the first of which laid out
-/// its file.
 #[test]
 fn a_card_is_drawn_in_the_form_its_name_asks_for() {
     let place = Place::new();
@@ -283,6 +281,8 @@ fn a_card_is_drawn_in_the_form_its_name_asks_for() {
     show(&card("a.gif")).refuses(2, "neither .svg nor .png");
 }
 
+/// The raw text of document 002: two runs of fio on each of two boards, the first of which laid out
+/// its file.
 #[test]
 fn imported_runs_are_compared_in_groups_by_title() {
     let place = Place::new();
