@@ -397,6 +397,10 @@ fn geometry_finds_the_period_of_slow_writes_and_the_fat_zone() {
         ("sd-class2", &[("map.fat", "1MiB"), ("map.au", "2MiB")], Some(2.0), Some(2.0)),
         ("sd-class2", &[("map.au", "1572864"), ("map.fat", "9MiB")], Some(1.5), Some(9.0)),
         ("sd-150x", &[("map.fat", "8MiB")], Some(4.0), None),
+        // A card with blocks that were never written need not erase any: a period does not show.
+        ("sd-class2", &[("capacity", "2GiB")], None, None),
+        ("sd-150x", &[("capacity", "4GiB")], None, None),
+        ("sd-150x", &[("capacity", "2GiB")], Some(4.0), None),
         ("sd-150x", &[("map.au", "12582912")], Some(12.0), None),
         ("usb-16k", &[("map.fat", "4MiB")], Some(4.0), Some(4.0)),
     ] {

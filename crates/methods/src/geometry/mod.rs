@@ -63,7 +63,7 @@ static INFO: MethodInfo = MethodInfo {
             whether the first ones are a zone for FAT tables. 64 KiB are written in turn to one erase \
             block more and more, in order and at random, until a write takes more than twice as long as \
             with one: so many stay open at once. Two streams of 64 KiB writes show whether every so many \
-            bytes a write is slow. The sizes that the device declares are printed beside those found. \
+            bytes a write is slow; on a card much of which was never written none need be. The sizes that the device declares are printed beside those found. \
             What is not significant is undetermined. A device that was not given away is only read.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
