@@ -9,6 +9,7 @@
 mod answers;
 mod conclude;
 mod parse;
+mod plan;
 mod progress;
 mod work;
 
@@ -19,6 +20,7 @@ use crate::error::{LabError, Result};
 pub use self::answers::Answers;
 pub use self::conclude::{Conclusion, Elapsed, conclude};
 pub use self::parse::parse;
+pub use self::plan::PlannedItem;
 pub use self::progress::{Item, Next, Progress};
 
 /// Names and texts of the protocols that come with the program.

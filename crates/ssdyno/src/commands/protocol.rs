@@ -6,11 +6,14 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::process::ExitCode;
 
-use lab::protocol::{Answers, Ask, Conclusion, Item, Next, Preparing, Progress, Protocol, Run};
-use lab::{LabError, Planned, Recorded, Request, Work, protocol};
+use lab::protocol::{
+    Answers, Ask, Conclusion, Item, Next, PlannedItem, Preparing, Progress, Protocol, Run,
+};
+use lab::{LabError, Recorded, Request, protocol};
+use record::Plan;
 use report::Ink;
 use report::table::{Align, Cell, Table};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::Store;
 
 use super::{io, session};
@@ -61,65 +64,24 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Refuses to begin what could not be ended: a question without anybody to answer it, or a
-    /// measurement that this target does not permit.
+    /// Refuses to begin if a question has nobody to answer it, or a measurement is not permitted here.
     fn check(&self, progress: &Progress<'_>) -> Result<()> {
-        let asks = progress.left().iter().find_map(|next| match next {
-            Next::Ask(id, _) => Some(*id),
-            Next::Measure(_) => None,
-        });
-        if let Some(id) = asks
+        if let Some(id) = progress.asks()
             && self.answers.is_none()
             && !stdin().is_terminal()
         {
             let text = format!("step '{id}' asks, and there is no terminal to answer");
             return Err(Failure::new(REFUSED, text).advise("--answers FILE"));
         }
-        for (_, item) in measurements(progress) {
-            self.planned(&item, |_| Ok(()))?;
-        }
-        Ok(())
-    }
-
-    fn work<'i>(&self, item: &Item<'i>) -> Result<Work<'i>> {
-        let seed = self.request.instrument.seed;
-        Ok(Work::measurement(item.measure, seed, &io::read)
-            .map_err(|error| in_step(&item.step.id, &error))?)
-    }
-
-    fn planned<T>(
-        &self,
-        item: &Item<'_>,
-        show: impl FnOnce(&Planned<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let work = self.work(item)?;
-        let planned = self.request.plan(&work);
-        show(&planned.map_err(|error| in_step(&item.step.id, &error))?)
+        Ok(progress.check(&self.request, &io::read)?)
     }
 
     /// The plan of everything that is left.
     fn plan(&self, progress: &Progress<'_>) -> Result {
-        let (mut table, mut all) =
-            (Table::new(&[Align::Right, Align::Left, Align::Left]), Vec::new());
-        let (mut seconds, mut bytes) = (0.0, 0);
-        let (first, of) = progress.place();
-        for (number, next) in (first..).zip(progress.left()) {
-            let said = match next {
-                Next::Ask(id, ask) => {
-                    all.push(json!({ "step": id, "ask": ask.text, "field": ask.field }));
-                    (*id, format!("asks: {}", ask.text))
-                }
-                Next::Measure(item) => {
-                    let (text, value) = self.planned(item, |planned| Ok(cost(item, planned)))?;
-                    seconds += value["seconds"].as_f64().unwrap_or_default();
-                    bytes += value["write_bytes_max"].as_u64().unwrap_or_default();
-                    all.push(value);
-                    (item.step.id.as_str(), text)
-                }
-            };
-            let place = format!("{number}/{of}");
-            table.row([Cell::dim(place), Cell::new(Ink::Strong, said.0), Cell::from(said.1)]);
-        }
+        let items = progress.plan(&self.request, &io::read)?;
+        let plans = || items.iter().filter_map(PlannedItem::plan);
+        let seconds = plans().fold(0.0, |sum, plan| sum + plan.seconds);
+        let bytes: u64 = plans().map(|plan| plan.write_bytes_max).sum();
         let target = &self.request.target.spec;
         let text = match self.args.measure.output.is_json() {
             true => present::json(&json!({
@@ -128,13 +90,13 @@ impl Runner<'_> {
                 "target": target,
                 "seconds": seconds,
                 "write_bytes_max": bytes,
-                "steps": all,
+                "steps": items.iter().map(PlannedItem::json).collect::<Vec<_>>(),
             }))?,
             false => {
                 let (style, written) = (screen::style(), workload::units::binary(bytes));
                 let title = style.paint(Ink::Strong, &self.protocol.title);
                 let time = workload::units::span(seconds);
-                let table = table.render(&style);
+                let table = steps(&items, progress.place()).render(&style);
                 format!(
                     "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
                     self.protocol.name
@@ -166,7 +128,7 @@ impl Runner<'_> {
                     }
                     let part_of = Some(progress.part_of(&item));
                     let request = Request { part_of, ..self.request.clone() };
-                    let work = self.work(&item)?;
+                    let work = item.work(&request, &io::read)?;
                     let Recorded { run, ended, kept, .. } =
                         session::record(&request, output, &work, &interrupt)?;
                     kept?;
@@ -224,24 +186,22 @@ impl Runner<'_> {
     }
 }
 
-/// The measurements that are left, with their numbers.
-fn measurements<'p>(progress: &Progress<'p>) -> Vec<(usize, Item<'p>)> {
-    let first = progress.place().0;
-    let left = (first..).zip(progress.left()).filter_map(|(number, next)| match next {
-        Next::Measure(item) => Some((number, *item)),
-        Next::Ask(..) => None,
-    });
-    // Repetitions have the same plan.
-    left.filter(|(_, item)| item.repeat == 1 || item.repeat == item.measure.repeat).collect()
+/// A line for each item that is left; the first has this number, of so many.
+fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize)) -> Table {
+    let mut table = Table::new(&[Align::Right, Align::Left, Align::Left]);
+    for (number, planned) in (first..).zip(items) {
+        let (id, text) = match planned {
+            PlannedItem::Ask(id, ask) => (*id, format!("asks: {}", ask.text)),
+            PlannedItem::Measure { item, plan, .. } => (item.step.id.as_str(), cost(item, plan)),
+        };
+        let place = format!("{number}/{of}");
+        table.row([Cell::dim(place), Cell::new(Ink::Strong, id), Cell::from(text)]);
+    }
+    table
 }
 
-fn in_step(step: &str, error: &LabError) -> LabError {
-    let text = format!("step '{step}': {error}");
-    LabError::new(error.kind(), text).advise_if(error.advice())
-}
-
-/// One measurement in a line, and as JSON.
-fn cost(item: &Item<'_>, planned: &Planned<'_>) -> (String, Value) {
+/// One measurement in a line.
+fn cost(item: &Item<'_>, plan: &Plan) -> String {
     let what = match &item.measure.run {
         Run::Method(name, _) => (*name).to_string(),
         Run::Io(words) => format!("io {words}"),
@@ -251,19 +211,9 @@ fn cost(item: &Item<'_>, planned: &Planned<'_>) -> (String, Value) {
         if before.is_empty() { String::new() } else { format!("{}, then ", before.join(", ")) };
     let side = item.measure.side.as_ref().map_or(String::new(), |side| format!(", side {side}"));
     let repeat = format!("{} of {}", item.repeat, item.measure.repeat);
-    let time = workload::units::span(planned.plan.seconds);
-    let written = workload::units::binary(planned.plan.write_bytes_max);
-    let text = format!("{before}{what}: {repeat}{side}; {time}, at most {written} written");
-    let value = json!({
-        "step": item.step.id,
-        "repeat": item.repeat,
-        "side": item.measure.side,
-        "method": planned.name(),
-        "seconds": planned.plan.seconds,
-        "write_bytes_max": planned.plan.write_bytes_max,
-        "destroys": planned.plan.destroys,
-    });
-    (text, value)
+    let time = workload::units::span(plan.seconds);
+    let written = workload::units::binary(plan.write_bytes_max);
+    format!("{before}{what}: {repeat}{side}; {time}, at most {written} written")
 }
 
 fn preparing(step: Preparing) -> String {
@@ -318,6 +268,7 @@ fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab::Work;
     use lab::protocol::Action;
 
     use super::*;
