@@ -24,11 +24,11 @@ struct Report {
     /// Output to print on failure.
     output: String,
     tests: Tally,
-    /// The parts it was made of, where they are known.
+    /// Its parts, if known.
     parts: Vec<Part>,
 }
 
-/// Tests, counted.
+/// Test counts.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
     passed: usize,

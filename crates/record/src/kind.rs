@@ -189,7 +189,7 @@ kinds! {
         ReferencePublished = "reference-published",
         /// The command failed.
         CommandFailed = "command-failed",
-        /// The first run of a command had a cold cache, later ones had not.
+        /// The first run of a command had a cold cache, later runs a warm one.
         FirstRunCold = "first-run-cold",
         /// The target takes no discards.
         NoDiscard = "no-discard",
@@ -219,7 +219,7 @@ kinds! {
         ZonesUnread = "zones-unread",
         /// A recording broke off: the text tells how much of it is kept.
         RecordingCut = "recording-cut",
-        /// A file system that was just recorded does not agree with itself.
+        /// A file system that was just recorded is inconsistent.
         VolumeDamaged = "volume-damaged",
         /// The page cache could not be dropped.
         CacheNotDropped = "cache-not-dropped",

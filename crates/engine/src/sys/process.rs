@@ -15,7 +15,7 @@ pub(crate) struct Ended {
 /// Waits for a child of this process; nothing else may wait for it.
 pub(crate) fn wait(id: u32) -> io::Result<Ended> {
     let mut status = 0;
-    // SAFETY: a rusage is plain numbers, for which all zeros are a value.
+    // SAFETY: a rusage is plain numbers: all zeros are valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: both pointers are live and exclusive for the call.

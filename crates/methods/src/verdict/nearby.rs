@@ -1,8 +1,8 @@
 //! DEVICE CACHE and OPEN BLOCKS: is work on few blocks faster than the same work all over the region?
 //!
-//! If reads are, a cache holds as much: of data, or of the tables that find them. If only writes are,
-//! and by far, the drive keeps a few blocks open at a time, as cards and sticks do, and pays for a
-//! copy whenever a write falls outside of them. Neither shows where all of the region fits.
+//! If reads are faster there, a cache covers the small area: of data, or of the mapping tables. If only
+//! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks do,
+//! and copies a block whenever a write falls outside of them. Neither shows if the whole region fits.
 
 use record::{Order, Unit, VerdictKind};
 use workload::OpKind::{Read, Write};
@@ -14,7 +14,7 @@ use super::rule::{Role, Rule};
 use crate::Digest;
 use crate::causes::{DEPTH, NEAR_BYTES};
 
-/// Work on few blocks is faster from this ratio on; rounds differ by less.
+/// Minimum ratio at which work on few blocks counts as faster; rounds differ by less.
 pub(super) const NEAR_GAIN: f64 = 1.25;
 
 /// A copy of a block costs at least this multiple of a write into an open one. A guess: the least

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{COMMAND, Function, HUGE, MASTER, MEMORY_AND_MASTER, Shared};
 
-/// Numbers of ioctls: `_IO(';', 100 + n)`.
+/// ioctl numbers: `_IO(';', 100 + n)`.
 const fn number(n: u32) -> u32 {
     0x3b00 | (100 + n)
 }
