@@ -61,7 +61,7 @@ impl Replacement {
                 mode.map_or(Ok(()), |mode| made.file.set_permissions(mode))?;
                 Ok(made)
             }
-            // A writable file in a directory that is not: no draft can be made beside it.
+            // The file is writable, its directory is not: no draft can be made beside it.
             Err(e) if denied(&e) && mode.is_some_and(|mode| mode.mode() & 0o222 != 0) => {
                 let made = Replacement::in_place(path, false)?;
                 made.file.set_len(0)?;

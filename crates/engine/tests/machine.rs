@@ -277,8 +277,8 @@ fn time_runs_from_the_first_operation_to_the_last() {
         write.jobs = jobs;
         let measured = machine.measure(&write).expect("measured");
         let service = &measured.kind(OpKind::Write).expect("writes").service;
-        // One operation may well take no tick of the clock; twenty, all issued before the start,
-        // would.
+        // One operation may take less than a tick of the clock. All twenty take none only if they
+        // were issued before the start.
         assert!(service.sum() > 0, "issued before the start");
         assert!(measured.elapsed_ns >= service.max().expect("writes"));
         assert!(measured.effective_depth <= f64::from(jobs));

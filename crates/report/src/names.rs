@@ -27,7 +27,7 @@ pub(crate) fn rank(row: &CellKey) -> impl Ord + use<> {
 }
 
 /// The heading of a row, both directions, short enough for a table: `rand 4 KiB q32`; a mix is
-/// called by its shares where they are known: `mix 70/30 4 KiB q32`.
+/// named by its shares where they are known: `mix 70/30 4 KiB q32`.
 pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     let size = units::binary(row.block_bytes);
     let (order, depth) = (row.order.name(), row.depth);

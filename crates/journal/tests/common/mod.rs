@@ -1,8 +1,8 @@
-//! The drive of the tests of journals.
+//! The drive that the journal tests use.
 
 use drive::DriveKey;
 
-/// A drive of so many bytes.
+/// The key of a drive of this size.
 pub fn key(bytes: u64) -> DriveKey {
     DriveKey {
         path: "/dev/sdx".into(),

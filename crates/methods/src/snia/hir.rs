@@ -19,7 +19,7 @@ const WAITS: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
 /// Cycles of work and wait: three minutes of work per wait. The specification has thirty minutes.
 const CYCLES: u32 = 36;
 
-/// A round, the work before a wait, and all rounds end after this many passes of writes.
+/// Limits of a round, of the work before a wait, and of all rounds: drive writes.
 const ROUND_PASSES: f64 = 0.25;
 const ACCESS_PASSES: f64 = 1.0 / 64.0;
 const PASSES_MOST: f64 = 6.0;

@@ -503,7 +503,7 @@ fn plan(run: &mut Run) -> &mut Plan {
     run.plan.as_mut().expect("the sample has one")
 }
 
-/// What a tool printed once, read in: one rate, and no word of machine, drive or time.
+/// Imported output of another tool: one rate, and nothing about machine, drive or time.
 pub fn imported() -> Run {
     let mut run = unknown();
     run.id = "00000000003F9A1C2D0000001".into();
