@@ -209,6 +209,25 @@ mod tests {
         }
     }
 
+    /// High enough and no accident, but 7 in 10 cycles with a high value are too few for one period and
+    /// too many for its half.
+    #[test]
+    fn between_a_period_and_its_half_neither_is_named() {
+        for seed in 1..=40 {
+            let most = |place: usize, _| {
+                // Three of every ten cycles have none.
+                let (cycle, group) = (place / 16 % 10, (place / 160) as u64);
+                let hash = (group ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                let first = hash as usize % 10;
+                let second = first + 1 + (hash >> 8) as usize % 4;
+                let third = second + 1 + (hash >> 12) as usize % 4;
+                let none = [first, second, third].iter().any(|lacking| lacking % 10 == cycle);
+                if place.is_multiple_of(16) && !none { 3e6 } else { 0.0 }
+            };
+            assert_eq!(found(seed, most), None);
+        }
+    }
+
     #[test]
     fn equal_values_and_no_values_have_none() {
         let stream = |values: Vec<f64>| Stream { first: 0, values };

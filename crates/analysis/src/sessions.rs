@@ -258,6 +258,13 @@ mod tests {
         (0..7).map(quantity).collect()
     }
 
+    #[test]
+    fn a_session_has_its_value_and_a_range_its_geometric_mean() {
+        let value = |session: Option<Session>| session.expect("positive").value();
+        assert!((value(Session::new(5.0, &[])) - 5.0).abs() < 1e-9);
+        assert!((value(Session::in_range(4.0, 9.0)) - 6.0).abs() < 1e-9);
+    }
+
     fn differs(claim: &Option<Claim>) -> bool {
         claim.is_some_and(|c| matches!(c.outcome, Outcome::Faster | Outcome::Slower))
     }

@@ -286,6 +286,24 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_the_size_it_was_opened_with_and_may_grow_if_it_is_only_read() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(4096).expect("room");
+        let identity = FileIdentity::of(&file.as_file().metadata().expect("its metadata"));
+        let open = |reads| {
+            let handle = file.reopen().expect("it is there");
+            OpenFile { path: file.path().to_path_buf(), file: handle, reads, identity }
+        };
+        let says = |reads| open(reads).check().err().map(|error| error.to_string());
+        assert_eq!([says(true), says(false)], [None, None]);
+        file.as_file().set_len(8192).expect("room");
+        assert_eq!(says(true), None);
+        assert!(says(false).is_some_and(|text| text.contains("it had 4096 bytes, now 8192")));
+        file.as_file().set_len(512).expect("room");
+        assert!(says(true).is_some_and(|text| text.contains("it had 4096 bytes, now 512")));
+    }
+
+    #[test]
     fn a_drive_that_reports_less_than_before_is_disappearing() {
         let fades = |now: Identity| fading(&drive(), &now);
         assert!(fades(Identity { serial: None, ..drive() }));

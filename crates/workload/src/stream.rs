@@ -4,7 +4,8 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::pattern::{Addresses, below};
-use crate::{BlockSizes, Op, OpKind, Pattern, Workload};
+use crate::units::gcd;
+use crate::{BlockSizes, Mix, Op, OpKind, Pattern, Workload};
 
 /// Draws the operations of one job. The workload's seed and the job's number decide them all; time
 /// and completions have no influence.
@@ -21,8 +22,45 @@ pub struct OpStream {
 #[derive(Debug)]
 enum Kinds {
     Only(OpKind),
-    /// Cumulative bounds of the kinds' shares of a 32-bit draw.
-    Mixed([u64; 4]),
+    Mixed(Deck),
+}
+
+/// A deck with as many cards of each kind as its weight says, dealt in random order, over and over.
+/// Independent draws have the shares only in the long run: of 40 operations, which are a cell on a
+/// slow card, they miss them by a tenth.
+#[derive(Debug)]
+struct Deck {
+    whole: [u64; 4],
+    left: [u64; 4],
+    /// Cards left, of all kinds.
+    count: u64,
+}
+
+impl Deck {
+    /// The smallest deck with the shares of the mix, which has a weight that is not 0.
+    fn of(mix: &Mix) -> Deck {
+        let weights = OpKind::ALL.map(|kind| u64::from(mix.weight(kind)));
+        let divisor = weights.into_iter().fold(0, gcd);
+        Deck { whole: weights.map(|weight| weight / divisor), left: [0; 4], count: 0 }
+    }
+
+    #[inline]
+    fn deal(&mut self, draw: u64) -> OpKind {
+        if self.count == 0 {
+            self.left = self.whole;
+            self.count = self.whole.iter().sum();
+        }
+        let mut card = below(draw, self.count);
+        let is_of = |cards: &u64| {
+            let found = card < *cards;
+            card -= if found { 0 } else { *cards };
+            found
+        };
+        let kind = self.left.iter().position(is_of).unwrap_or(0);
+        self.left[kind] -= 1;
+        self.count -= 1;
+        OpKind::ALL[kind]
+    }
 }
 
 #[derive(Debug)]
@@ -86,12 +124,9 @@ impl OpStream {
             flush.left = flush.writes;
             return Some(Op::FLUSH);
         }
-        let kind = match &self.kinds {
+        let kind = match &mut self.kinds {
             Kinds::Only(kind) => *kind,
-            Kinds::Mixed(bounds) => {
-                let draw = self.rng.next_u64() >> 32;
-                OpKind::ALL[bounds.iter().position(|b| draw < *b).unwrap_or(0)]
-            }
+            Kinds::Mixed(deck) => deck.deal(self.rng.next_u64()),
         };
         if kind == OpKind::Flush {
             return Some(Op::FLUSH);
@@ -114,15 +149,10 @@ impl OpStream {
 }
 
 fn kinds(workload: &Workload) -> Kinds {
-    if let Some(kind) = workload.mix.only() {
-        return Kinds::Only(kind);
+    match workload.mix.only() {
+        Some(kind) => Kinds::Only(kind),
+        None => Kinds::Mixed(Deck::of(&workload.mix)),
     }
-    let total = u64::from(workload.mix.total());
-    let mut sum = 0;
-    Kinds::Mixed(OpKind::ALL.map(|kind| {
-        sum += u64::from(workload.mix.weight(kind));
-        (sum << 32).div_ceil(total)
-    }))
 }
 
 fn sizes(blocks: &BlockSizes) -> Sizes {
