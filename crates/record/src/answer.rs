@@ -62,7 +62,8 @@ impl Stamp {
             Stamp::Reservations(doubts) => doubts,
             Stamp::Believable | Stamp::Other(_) => Vec::new(),
         };
-        let doubts: Vec<FindingKind> = early.into_iter().chain(doubts).collect();
+        let foreign = run.origin.is_some().then_some(FindingKind::NotChecked);
+        let doubts: Vec<FindingKind> = early.into_iter().chain(foreign).chain(doubts).collect();
         if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
     }
 
@@ -213,7 +214,7 @@ pub struct Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Target, TargetKind};
+    use crate::{Origin, OriginKind, Target, TargetKind};
 
     fn found(kind: FindingKind, level: Level) -> Finding {
         Finding::new(kind, level, "text")
@@ -271,6 +272,17 @@ mod tests {
         run.warnings.clear();
         run.complete = true;
         assert_eq!(stamp(&run, None), Stamp::Believable);
+        run.origin = Some(Origin {
+            kind: OriginKind::Imported,
+            tool: Some("fio".into()),
+            version: None,
+            source: "results.json".into(),
+            place: None,
+            title: None,
+            command: None,
+            start_known: false,
+        });
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::NotChecked]));
     }
 
     #[test]

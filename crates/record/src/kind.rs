@@ -143,6 +143,8 @@ kinds! {
         CutShort = "cut-short",
         /// The run failed: its figures do not answer the question.
         RunFailed = "run-failed",
+        /// Another program measured these figures: no check of ssdyno ran beside them.
+        NotChecked = "not-checked",
 
         // Raised by `drive`, about the machine.
         /// The frequency governor does not keep the processor at full speed.

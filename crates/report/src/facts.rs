@@ -231,15 +231,15 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
     match stamp {
         Stamp::Believable => "believable".into(),
         Stamp::Reservations(kinds) => {
-            let early = |kind: &&FindingKind| {
-                matches!(kind, FindingKind::RunFailed | FindingKind::CutShort)
+            let verdict_of = |kind: &FindingKind| match kind {
+                FindingKind::RunFailed => Some("no result, the run failed"),
+                FindingKind::CutShort => Some("part of a result, the run was cut short"),
+                FindingKind::NotChecked => Some("another program's figures, not checked"),
+                _ => None,
             };
-            let verdict = match kinds.iter().find(early) {
-                Some(FindingKind::RunFailed) => "no result, the run failed",
-                Some(_) => "part of a result, the run was cut short",
-                None => "believable with reservations",
-            };
-            let others = kinds.iter().filter(|kind| !early(kind));
+            let verdict = kinds.iter().find_map(verdict_of);
+            let verdict = verdict.unwrap_or("believable with reservations");
+            let others = kinds.iter().filter(|kind| verdict_of(kind).is_none());
             let names: Vec<&str> = others.map(FindingKind::name).collect();
             if names.is_empty() {
                 verdict.into()
