@@ -9,7 +9,7 @@ use nvme::{Kind, Request};
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
 
 /// Time of each workload, nanoseconds.
-const TIME_NS: u64 = 50_000_000;
+const TIME_NS: u64 = 25_000_000;
 /// Share of the drive that is used: emulated drives are in memory.
 const REGION_BYTES: u64 = 32 << 20;
 
