@@ -23,7 +23,7 @@ fio's options alone never allow a run to write to a device or to a file that ano
 | `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
 | `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device |
 | `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU keeps it from other memory (docs/safety.md) |
-| `--as-is` | stdout is fio's own output to its last line, for scripts that parse it; remarks go to stderr. Also when ssdyno is called by a link of the name `fio` |
+| `--as-is` | accepted: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link of the name `fio` is this command |
 | `--store=FILE` | the store that keeps the record |
 | `--dry-run` | shows the plan and stops |
 

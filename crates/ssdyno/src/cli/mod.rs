@@ -120,11 +120,11 @@ pub fn typed() -> Vec<String> {
 }
 
 /// The words of the command line; called by a link of the name `fio` or `iozone`, those of that
-/// command, whose output then has the tool's form to its last line.
+/// command.
 pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
     let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     let Some(tool @ ("fio" | "iozone")) = name else { return words };
-    let command = ["ssdyno", tool, "--as-is"].map(OsString::from);
+    let command = ["ssdyno", tool].map(OsString::from);
     command.into_iter().chain(words.into_iter().skip(1)).collect()
 }
 
@@ -133,11 +133,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_of_a_tools_name_is_that_command_as_it_is() {
+    fn a_link_of_a_tools_name_is_that_command() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let table = [
-            ("/usr/bin/fio --name=a", "ssdyno fio --as-is --name=a"),
-            ("iozone -e -I", "ssdyno iozone --as-is -e -I"),
+            ("/usr/bin/fio --name=a", "ssdyno fio --name=a"),
+            ("iozone -e -I", "ssdyno iozone -e -I"),
             ("ssdyno fio --name=a", "ssdyno fio --name=a"),
             ("./ssdyno-1 run .", "./ssdyno-1 run ."),
         ];

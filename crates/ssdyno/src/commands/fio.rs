@@ -27,8 +27,7 @@ ssdyno's own options:
   --no-iommu         take a pci: drive from the kernel although no IOMMU keeps it from other memory
   --store=FILE       the store that keeps the record
   --dry-run          show the plan and stop
-  --as-is            nothing but fio's own output on stdout, to its last line; remarks on stderr.
-                     Also when ssdyno is called by a link of the name fio
+  --as-is            accepted: stdout is always fio's own output, and remarks go to stderr
 
 Files are laid out and kept as in fio. Below fio's figures are those that fio hides: response time,
 a queue depth that is a fiction, reads that never left RAM. filename=sim:NAME or directory=sim:NAME
@@ -57,7 +56,6 @@ struct Own {
     permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
-    as_is: bool,
 }
 
 impl Own {
@@ -71,7 +69,8 @@ impl Own {
                 "--overwrite-files" => may.overwrite_files = true,
                 "--no-iommu" => may.no_iommu = true,
                 "--dry-run" => own.dry_run = true,
-                "--as-is" => own.as_is = true,
+                // Stdout is always fio's own.
+                "--as-is" => {}
                 _ => return Ok(false),
             }
             Ok(true)
@@ -109,7 +108,7 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         for path in &ran.unremoved {
             screen::say(&format!("ssdyno: {} could not be removed", path.display()));
         }
-        write_results(own, plan, ran, recorded.run.number)?;
+        write_results(plan, ran, recorded.run.number)?;
     }
     recorded.kept?;
     Ok(ExitCode::from(code(&ran?)))
@@ -177,10 +176,10 @@ fn code(ran: &Ran<'_>) -> u8 {
     }
 }
 
-/// Writes the results in every form asked for, to the place asked for.
-fn write_results(own: &Own, plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
+/// Writes the results in every form asked for, to the place asked for, and remarks to stderr.
+fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
-    let mut text = String::new();
+    let (mut text, mut ours) = (String::new(), String::new());
     if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
         text += &output::announce(plan);
     }
@@ -188,13 +187,9 @@ fn write_results(own: &Own, plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> 
         match format {
             Format::Normal => {
                 text += &output::normal(ran);
-                let mut ours = output::remarks(ran);
+                ours = output::remarks(ran);
                 if let Some(number) = number {
                     ours += &format!("\nKept as run {number}: ssdyno show {number}\n");
-                }
-                match own.as_is {
-                    true => screen::say(ours.trim()),
-                    false => text += &ours,
                 }
             }
             Format::Terse => text += &output::terse(ran, globals.terse_version),
@@ -216,10 +211,14 @@ fn write_results(own: &Own, plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> 
         screen::say(&format!("ssdyno: a block that verify found wrong: {}", path.display()));
     }
     match &globals.output {
-        None => present::print(&text),
+        None => present::print(&text)?,
         Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())
-            .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}"))),
+            .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}")))?,
     }
+    if !ours.is_empty() {
+        screen::say(ours.trim_end());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use compat::iozone::{self, Command, Request};
 use lab::{Recorded, Request as LabRequest};
-use record::{Level, Run};
+use record::{Ending, Level, Run};
 
 use super::{session, words};
 use crate::cli::{self, IozoneArgs, OutputArgs};
@@ -23,8 +23,7 @@ ssdyno's own options:
   --json             the record as JSON, no table
   --quiet            no progress on stderr
   --dry-run          show the plan and stop
-  --as-is            nothing but iozone's own output on stdout, to its last line; remarks on stderr.
-                     Also when ssdyno is called by a link of the name iozone
+  --as-is            accepted: stdout is always iozone's own output, and remarks go to stderr
 ";
 
 /// Runs an iozone command line.
@@ -49,7 +48,6 @@ struct Own {
     json: bool,
     quiet: bool,
     dry_run: bool,
-    as_is: bool,
 }
 
 impl Own {
@@ -63,7 +61,8 @@ impl Own {
                 "--json" => own.json = true,
                 "--quiet" => own.quiet = true,
                 "--dry-run" => own.dry_run = true,
-                "--as-is" => own.as_is = true,
+                // Stdout is always iozone's own.
+                "--as-is" => {}
                 _ => return Ok(false),
             }
             Ok(true)
@@ -101,10 +100,7 @@ fn execute(own: &Own, command: &Command) -> Result {
         present::print(&present::record_json(&run, false)?)?;
     } else {
         present::print(&iozone::table(command, &run, &run.started))?;
-        match own.as_is {
-            true => screen::say(beside(&run).trim()),
-            false => present::print(&beside(&run))?,
-        }
+        screen::say(beside(&run).trim_end());
     }
     if let Some(path) = &command.csv {
         emit::replace(Path::new(path), iozone::csv(&command.run, &run))
@@ -119,7 +115,9 @@ fn execute(own: &Own, command: &Command) -> Result {
 fn beside(run: &Run) -> String {
     let mut text = String::from("\n");
     let width = screen::style().width.min(100);
-    for verdict in &run.verdicts {
+    // Nothing is to be said of the figures of a run that failed; the error follows.
+    let judged = run.ending() != Ending::Failed;
+    for verdict in run.verdicts.iter().filter(|_| judged) {
         text += &(screen::wrap(&format!("{}: {}", verdict.kind, verdict.text), width) + "\n");
     }
     for warning in run.warnings.iter().filter(|w| w.level > Level::Note) {

@@ -23,12 +23,17 @@ fn stdout_ends_like_that_of_the_tool() {
     let last = said.out.lines().rev().find(|line| !line.is_empty()).unwrap_or_default();
     assert!(last.trim_start().starts_with("READ: bw="), "{said:?}");
     assert!(said.err.contains("Kept as run 1"), "{said:?}");
-    let same = place.ssdyno(&[&["fio", "--as-is"], &words[..]].concat()).good();
-    assert_eq!(same.out.lines().count(), said.out.lines().count(), "{same:?}");
+    for own in [&["fio", "--as-is"][..], &["fio"]] {
+        let same = place.ssdyno(&[own, &words[..]].concat()).good();
+        assert_eq!(same.out.lines().count(), said.out.lines().count(), "{same:?}");
+        assert!(same.err.contains("Kept as run"), "{same:?}");
+    }
     let words = ["-s", "256k", "-r", "64k", "-i", "0", "-f", "target"];
     let said = called(&place, "iozone", &words).good();
     assert!(said.out.ends_with("\niozone test complete.\n"), "{said:?}");
-    assert!(said.err.contains("Kept as run 3"), "{said:?}");
+    assert!(said.err.contains("Kept as run 4"), "{said:?}");
+    let same = place.ssdyno(&[&["iozone"], &words[..]].concat()).good();
+    assert!(same.out.ends_with("\niozone test complete.\n"), "{same:?}");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn fios_outputs_are_there() {
         assert!(!said.out.contains(real), "{real}: {}", said.out);
     }
     // One note about options without effect.
-    assert_eq!(said.out.matches("no host around it: no page cache").count(), 1, "{}", said.out);
+    assert_eq!(said.err.matches("no host around it: no page cache").count(), 1, "{}", said.err);
     for log in ["log_bw.1.log", "log_lat.1.log", "log_clat.1.log"] {
         let text = fs::read_to_string(place.work().join(log)).expect("a log");
         assert!(text.lines().count() > 1, "{log}");
