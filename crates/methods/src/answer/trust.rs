@@ -61,8 +61,11 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         (out.metrics.iter().any(|m| m.name.starts_with("check-read-within-")), "read cache"),
         (out.metrics.iter().any(|m| m.name.starts_with("check-map-within-")), "map"),
     ];
-    let checked: Vec<&str> = checked.into_iter().filter(|c| c.0).map(|c| c.1).collect();
-    let checked = (!checked.is_empty()).then(|| format!(" Checked: {}.", checked.join(", ")));
+    let checked = [(true, "Checked"), (false, "Not checked")].map(|(done, word)| {
+        let names: Vec<&str> = checked.iter().filter(|c| c.0 == done).map(|c| c.1).collect();
+        if names.is_empty() { String::new() } else { format!(" {word}: {}.", names.join(", ")) }
+    });
+    let checked = Some(checked.concat());
     let kinds = [("check-compression", "compressible"), ("check-dedupe", "repeated")];
     let saved: String = kinds
         .into_iter()
