@@ -1,6 +1,7 @@
 //! The controller: registers, time, fetching and completing.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nvme::{Clock, DmaMap, Mmio, regs};
@@ -359,8 +360,8 @@ impl State {
         queues.into_iter().for_each(|queue| self.post_waiting(queue));
     }
 
-    /// Reads doorbells from memory. An event behind the value asks for no doorbell, one at the value for
-    /// a doorbell with the next entry.
+    /// Reads the doorbells in memory. An event index behind the value requests no register doorbell; one
+    /// equal to the value requests it with the next entry.
     fn poll_shadow(&mut self) {
         let Some((values, events)) = self.shadow else { return };
         let places =
@@ -370,10 +371,24 @@ impl State {
             let at = 4 * u64::from(place);
             let Some(value) = self.word(values + at) else { continue };
             self.ring(usize::from(place), value);
-            let sq = self.sqs.get_mut(&(place / 2)).filter(|sq| place % 2 == 0 && sq.head == value);
-            let dozes = sq.filter(|_| self.setup.dozes).map(|sq| sq.awake = false).is_some();
+            let sq = self.sqs.get(&(place / 2)).filter(|sq| place % 2 == 0 && sq.head == value);
+            let dozes = self.setup.dozes && sq.is_some();
             self.set_word(events + at, value.wrapping_sub(u32::from(!dozes)) & 0xffff);
+            if dozes {
+                self.doze(place, values + at, value);
+            }
         }
+    }
+
+    /// Stops polling the doorbell of an idle queue, unless the driver moved it before it could see the
+    /// event index: nobody would ring for that entry.
+    fn doze(&mut self, place: u16, at: u64, seen: u32) {
+        fence(SeqCst);
+        let value = self.word(at).unwrap_or(seen);
+        if let Some(sq) = self.sqs.get_mut(&(place / 2)) {
+            sq.awake = value != seen;
+        }
+        self.ring(usize::from(place), value);
     }
 
     fn fetch(&mut self, queue: u16) {

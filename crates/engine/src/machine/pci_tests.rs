@@ -66,8 +66,8 @@ fn mixed_workload(setup: Setup) {
     };
     let measured = machine.measure(&mixed).expect("measured");
     let ops = |kind: OpKind| measured.kind(kind).map_or(0, |kind| kind.ops);
-    assert_eq!(ops(OpKind::Read) + ops(OpKind::Write), 2000);
     assert!(measured.verified_sectors > 0 && measured.errors.is_empty(), "{:?}", measured.errors);
+    assert_eq!(ops(OpKind::Read) + ops(OpKind::Write), 2000);
     let device = measured.device.expect("it counts its traffic");
     assert_eq!(device.written_bytes, ops(OpKind::Write) * 4096);
     // The kernel, which counts the reads of a process, has seen none of them.
