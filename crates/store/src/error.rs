@@ -1,5 +1,8 @@
 //! Errors of the store, each one line that names the file.
 
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,8 +55,9 @@ pub enum StoreError {
         /// Latest version supported here.
         known: u32,
     },
-    /// The file is a store, but its content is unreadable.
-    #[error("{}: the store is damaged: {detail}", .path.display())]
+    /// The file is a store, but its content is unreadable. SQLite reports a read that failed once (`EIO`)
+    /// as malformed content.
+    #[error("{}: the store is damaged or a read of it failed: {detail}", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -179,6 +183,9 @@ impl StoreError {
             _ => {}
         }
         match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt) if !can_be_read(&path) => {
+                StoreError::Failing { path, operation: "read" }
+            }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 StoreError::Damaged { path, detail: source.to_string() }
             }
@@ -216,6 +223,21 @@ fn cannot_grow(path: &Path) -> Option<StoreError> {
     let space = statvfs(path.parent()?).ok()?;
     let full = space.f_bavail.saturating_mul(space.f_frsize) < ROOM_BYTES;
     full.then_some(StoreError::Full { path })
+}
+
+/// Reads the file once. SQLite reports `EIO` during a statement as a malformed file.
+fn can_be_read(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut piece = vec![0; 1 << 20];
+    let mut offset = 0;
+    loop {
+        match file.read_at(&mut piece, offset) {
+            Ok(0) => return true,
+            Ok(bytes) => offset += bytes as u64,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 /// The failed operation, from SQLite's extended code.
