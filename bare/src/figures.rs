@@ -103,7 +103,11 @@ fn cost(drive: &mut Drive, bytes: usize, region: u64) -> Result<u64, Failure> {
         let waited = sys::now_ns();
         let together = collect(drive) == BATCH;
         let took = (rung - from) + (sys::now_ns() - waited);
-        while collect(drive) < BATCH {}
+        while collect(drive) < BATCH {
+            if drive.queue.overdue().is_some() {
+                return Err(Failure::Drive("a request did not complete"));
+            }
+        }
         if !right {
             return Err(Failure::Drive("a request failed"));
         }

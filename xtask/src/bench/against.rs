@@ -66,7 +66,8 @@ fn earlier(bench: &Bench, commit: &str) -> Result<PathBuf> {
     fs::create_dir_all(&place)?;
     let archive = archive.display().to_string();
     output(&mut program("git", &["archive", "--output", &archive, commit]))?;
-    output(&mut program("tar", &["-xf", &archive, "-C", &place.display().to_string()]))?;
+    // Files get the time of now: those of a commit may be older than what cargo built last.
+    output(&mut program("tar", &["-xmf", &archive, "-C", &place.display().to_string()]))?;
     Ok(place)
 }
 

@@ -108,7 +108,6 @@ pub fn run(directory: &str) -> Result<ExitCode> {
             Err(error) => skipped += &format!("- {}: skipped: {error:#}\n", rig.name),
         }
     }
-    fs::remove_dir_all(&place)?;
     text += "\nFigures that the verdict names and that move by 10% without the cause, that do not, and \
              that move without being named. Guest devices: skipped, `cargo xtask guest` has them.\n";
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -116,6 +115,7 @@ pub fn run(directory: &str) -> Result<ExitCode> {
     text += &skipped;
     print!("{text}");
     results::write("rigs", "cargo xtask bench rigs DIR", &text)?;
+    fs::remove_dir_all(&place)?;
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -281,6 +281,9 @@ impl Drop for Held {
     }
 }
 
+/// Attempts at an unmount, 50 ms apart.
+const UNMOUNTS: u32 = 40;
+
 /// A mounted file system.
 struct Mount {
     dir: PathBuf,
@@ -310,7 +313,15 @@ impl Mount {
 impl Drop for Mount {
     fn drop(&mut self) {
         let dir = self.dir.display().to_string();
-        let _ = tool("umount").and_then(|tool| output(&mut program(tool, &[&dir])));
+        let umount = || tool("umount").and_then(|tool| output(&mut program(tool, &[&dir])));
+        // The kernel takes a ring apart after its process has ended; its files are busy until then.
+        for _ in 0..UNMOUNTS {
+            match umount() {
+                Ok(_) => return,
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
+        eprintln!("{dir}: still mounted");
     }
 }
 

@@ -187,7 +187,7 @@ impl Live<'_> {
         }
         let [a, b] = &sides;
         let comparison = Comparison {
-            sentence: sentence::of(&pairs, &[], None),
+            sentence: sentence::of(&pairs, &[], None, 'B'),
             pairs,
             conditions_differ: conditions::differences(&a.runs, &b.runs),
             doubts: doubts(a, b),

@@ -7,6 +7,7 @@
 mod conditions;
 pub mod live;
 mod quantity;
+mod remarks;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use analysis::{Claim, Look, Outcome, Session, Sides, claims};
-use record::{FindingKind, HistoryKey, Level, MetricKey, Naming, Order, Run, Unit};
+use record::{FindingKind, HistoryKey, MetricKey, Naming, Order, Run, Unit};
 use serde::Serialize;
 use store::Store;
 use workload::OpKind;
@@ -22,6 +23,8 @@ use workload::OpKind;
 pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
 pub(crate) use self::quantity::{Quantity, quantities};
+pub use self::remarks::Remarks;
+use self::remarks::{doubts, is_laid_out, odd};
 pub use self::sentence::{interval, percent};
 use crate::error::{LabError, Result};
 use crate::spread;
@@ -373,7 +376,7 @@ impl Comparison {
             true => compare(&[rest_a, rest_b], metric)?.pop().map(Box::new),
             false => None,
         };
-        let sentence = sentence::of(&pairs, &odd, like_for_like.as_deref());
+        let sentence = sentence::of(&pairs, &odd, like_for_like.as_deref(), 'B');
         Ok(Comparison {
             sentence,
             pairs,
@@ -385,47 +388,7 @@ impl Comparison {
     }
 }
 
-fn is_laid_out(run: &Run) -> bool {
-    run.warnings.iter().any(|w| w.kind == FindingKind::LaidOut)
-}
-
-/// Runs that laid out their file where others found one.
-fn odd(a: &Side, b: &Side) -> Vec<Odd> {
-    let all = || a.runs.iter().chain(&b.runs);
-    if all().all(is_laid_out) {
-        return Vec::new();
-    }
-    let named = |run: &Run| Odd { run: name(run), why: "it laid out its file first".into() };
-    all().filter(|run| is_laid_out(run)).map(named).collect()
-}
-
 /// A run as people call it.
 pub fn name(run: &Run) -> String {
     run.number.map_or_else(|| run.id.clone(), |n| format!("run {n}"))
-}
-
-/// The warnings of both sides.
-fn doubts(a: &Side, b: &Side) -> Vec<Doubt> {
-    let warnings = |side: &Side| {
-        let all = side.runs.iter().flat_map(|run| &run.warnings);
-        let known: BTreeSet<_> = all
-            .filter(|w| w.level >= Level::Warn)
-            .map(|w| (w.kind.name().to_string(), w.text.clone()))
-            .collect();
-        known
-    };
-    let (ours, theirs) = (warnings(a), warnings(b));
-    let side = |w| match (ours.contains(w), theirs.contains(w)) {
-        (true, true) => "both",
-        (true, false) => "A",
-        _ => "B",
-    };
-    let each = ours.union(&theirs);
-    let never = |e: std::convert::Infallible| match e {};
-    each.map(|w| Doubt {
-        side: side(w),
-        kind: w.0.parse().unwrap_or_else(never),
-        text: w.1.clone(),
-    })
-    .collect()
 }

@@ -8,11 +8,17 @@ use super::{Comparison, Odd, Pair};
 /// Claims that the sentence lists; the table has all of them.
 const LISTED: usize = 3;
 
-pub(super) fn of(pairs: &[Pair], odd: &[Odd], like_for_like: Option<&Comparison>) -> String {
+/// `b` is the letter of the second side.
+pub(super) fn of(
+    pairs: &[Pair],
+    odd: &[Odd],
+    like_for_like: Option<&Comparison>,
+    b: char,
+) -> String {
     if pairs.is_empty() {
         return "The records have no value in common.".into();
     }
-    let mut sentences = vec![conclusion(pairs)];
+    let mut sentences = vec![conclusion(pairs, b)];
     if pairs.iter().any(|p| p.claim == "from memory") {
         sentences.push("Reads came from memory.".into());
     }
@@ -26,12 +32,12 @@ pub(super) fn of(pairs: &[Pair], odd: &[Odd], like_for_like: Option<&Comparison>
     let widest = like_for_like.and_then(|like| widest(&like.pairs));
     if let Some((pair, _)) = widest {
         let change = percent(pair.ratio.unwrap_or(1.0));
-        sentences.push(format!("Like for like B differs by {change} in {}.", pair.label));
+        sentences.push(format!("Like for like {b} differs by {change} in {}.", pair.label));
     }
     sentences.join(" ")
 }
 
-fn conclusion(pairs: &[Pair]) -> String {
+fn conclusion(pairs: &[Pair], b: char) -> String {
     let with = |wanted: &[Outcome]| -> Vec<&Pair> {
         pairs.iter().filter(|p| p.outcome.is_some_and(|o| wanted.contains(&o))).collect()
     };
@@ -43,7 +49,7 @@ fn conclusion(pairs: &[Pair]) -> String {
         return "No claim about a drive can be made.".into();
     }
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(effects(&differing, tested));
+    parts.extend(effects(&differing, tested, b));
     if !same.is_empty() {
         let what = match (same.len() == tested, same.len()) {
             (true, 1) => same[0].label.clone(),
@@ -61,7 +67,7 @@ fn conclusion(pairs: &[Pair]) -> String {
 
 /// The differences: rates by the side that is faster, then the other figures by the side in which they
 /// are larger.
-fn effects(differing: &[&Pair], tested: usize) -> Vec<String> {
+fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
     let rate = |pair: &Pair| matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
     let larger_in_b = |pair: &Pair| pair.ratio.is_some_and(|ratio| ratio > 1.0);
     let kinds = [(true, true), (true, false), (false, true), (false, false)];
@@ -70,10 +76,10 @@ fn effects(differing: &[&Pair], tested: usize) -> Vec<String> {
         let mut pairs: Vec<&Pair> = differing.iter().copied().filter(mine).collect();
         // The largest difference first.
         pairs.sort_by(|a, b| size(b).total_cmp(&size(a)));
-        let side = if in_b { "B" } else { "A" };
+        let [side, other] = if in_b { [b, 'A'] } else { ['A', b] };
         match (&pairs[..], rates) {
             ([], _) => None,
-            ([one], true) => Some(faster(one, side)),
+            ([one], true) => Some(faster(one, side, other)),
             (_, true) => {
                 let of = format!("{} of {tested} figures", pairs.len());
                 Some(format!("{side} is faster at {of}: {}.", listed(&pairs, " at ")))
@@ -85,8 +91,8 @@ fn effects(differing: &[&Pair], tested: usize) -> Vec<String> {
 }
 
 /// `B is 1.31 times as fast at random 4 KiB reads at depth 32 (1.24 to 1.38).`
-fn faster(pair: &Pair, side: &str) -> String {
-    let whose = if side == "A" { " as B" } else { "" };
+fn faster(pair: &Pair, side: char, other: char) -> String {
+    let whose = if side == 'A' { format!(" as {other}") } else { String::new() };
     let (times, interval) = factor(pair);
     match MetricKey::parse(&pair.name).as_cell().is_some() {
         true => format!("{side} is {times} times as fast{whose} at {}{interval}.", pair.label),

@@ -1,6 +1,6 @@
 //! Comparisons of published records and of records made for a test.
 
-use record::{Finding, Metric, Origin, OriginKind};
+use record::{Finding, Level, Metric, Origin, OriginKind};
 
 use super::*;
 use crate::published;
@@ -66,7 +66,7 @@ fn the_faster_side_is_named_with_its_largest_differences_first() {
                 ..one(side([quick("a", &[1.0])]), side([quick("b", &[1.0])])).pairs.remove(0)
             }
         };
-        super::sentence::of(&(0..5).map(pair).collect::<Vec<_>>(), &[], None)
+        super::sentence::of(&(0..5).map(pair).collect::<Vec<_>>(), &[], None, 'B')
     };
     assert_eq!(
         runs([0.5, 0.8, 0.25, 0.1, 2.0]),
@@ -257,4 +257,33 @@ fn numbers_have_three_digits_at_most() {
         assert_eq!(percent(ratio), text);
     }
     assert_eq!(percent(1e12), "over 9999 times");
+}
+
+#[test]
+fn every_further_side_has_its_letter_in_the_words() {
+    let doubtful = |id: &str, rates: &[f64]| {
+        let mut run = quick(id, rates);
+        run.warnings.push(Finding::new(
+            FindingKind::Throttled,
+            Level::Warn,
+            "the drive was throttled",
+        ));
+        run
+    };
+    let sides = [
+        side([quick("a", &[100.0])]),
+        side([quick("b", &[400.0])]),
+        side([doubtful("c", &[25.0])]),
+    ];
+    let found = compare(&sides, None).unwrap_or_else(|e| panic!("{e}"));
+    let words =
+        |i: usize, letter| (found[i].sentence_about(letter), found[i].pairs[0].claim_about(letter));
+    let (sentence, claim) = words(0, 'B');
+    assert!(sentence.starts_with("B is 4.00 times as fast at"), "{sentence}");
+    assert_eq!((claim.as_str(), &sentence), ("B faster", &found[0].sentence));
+    let (sentence, claim) = words(1, 'C');
+    assert!(sentence.starts_with("A is 4.00 times as fast as C at"), "{sentence}");
+    assert_eq!(claim, "C slower");
+    let warnings = found[1].remarks('C').warnings;
+    assert!(warnings.contains(&"C: the drive was throttled".to_string()), "{warnings:?}");
 }

@@ -60,12 +60,12 @@ static INFO: MethodInfo = MethodInfo {
             Reading, inflating, checking and writing overlap, with 8 blocks in flight, and the flush is in \
             the time. A block is written only after it was checked: of a broken image nothing is written \
             from the broken block on. The rates of the source, of the processor and of the writes are those \
-            of each while it works; the slowest one bounds. Without --image, 64 MiB of generated blocks are \
-            written, and only the writes have a rate. On a device the first bytes are overwritten; in a \
+            of each while it works; the slowest one bounds. Without --image, generated blocks are written, \
+            64 MiB of them or --size, and only the writes have a rate. On a device the first bytes are overwritten; in a \
             directory a scratch file is written.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "the image, or 64 MiB",
+    writes: "the image, 64 MiB or --size",
     options: &[&IMAGE],
     primary: &["restore-time", "restore-{source,processor,write}"],
     metrics: &[&METRICS],
@@ -100,7 +100,7 @@ impl Method for Restore {
         session.conclude(Vec::new());
         let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
             Image::Opened(file) => file,
-            Image::Generated => Arc::new(Generated::new(options)),
+            Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
             Image::Named(name) => {
                 return Err(RigError::usage(
                     format!("the image {name} was not opened"),

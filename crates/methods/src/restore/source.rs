@@ -7,7 +7,7 @@ use crate::Options;
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;
 
-/// Bytes that are written without an image.
+/// Default size of generated content, if the target is not smaller.
 const GENERATED: u64 = 64 << 20;
 
 /// A block that was inflated and checked.
@@ -71,9 +71,10 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    pub fn new(options: &Options) -> Generated {
-        let bytes = options.size.unwrap_or(GENERATED).min(GENERATED) / BLOCK as u64 * BLOCK as u64;
-        Generated { bytes: bytes.max(BLOCK as u64), seed: options.seed }
+    /// Whole blocks: of the size requested, otherwise of the default size or the target's.
+    pub fn new(options: &Options, target_bytes: u64) -> Generated {
+        let bytes = options.size.unwrap_or(GENERATED.min(target_bytes)) / BLOCK as u64;
+        Generated { bytes: bytes.max(1) * BLOCK as u64, seed: options.seed }
     }
 }
 

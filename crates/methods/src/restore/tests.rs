@@ -99,3 +99,20 @@ fn an_image_must_fit_and_the_target_must_be_given_away() {
     assert_eq!((plan.write_bytes_max, plan.safety), (16 * MIB, record::Safety::Scratch));
     assert_eq!(Fake::new(Traits::default()).info.target.kind, TargetKind::Directory);
 }
+
+#[test]
+fn generated_blocks_have_the_size_asked_for_or_fit_the_target() {
+    let size = |mib| Options { size: Some(mib * MIB), ..Options::default() };
+    let cases = [
+        (256, Options::default(), 64),
+        (16, Options::default(), 16),
+        (256, size(96), 96),
+        (256, size(8), 8),
+    ];
+    for (drive, options, written) in cases {
+        let mut fake = Fake::given_away(Traits::default(), drive * MIB);
+        let mut out = Outcome::default();
+        perform(&Restore, &mut fake, &options, &mut out).expect("written");
+        assert_eq!(fake.written, written * MIB, "{drive} MiB");
+    }
+}

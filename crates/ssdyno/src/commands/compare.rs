@@ -5,7 +5,7 @@ mod live;
 
 use std::process::ExitCode;
 
-use lab::compare::{self, Comparison, Difference, Pair, Side};
+use lab::compare::{self, Comparison, Pair, Remarks, Side};
 use lab::published;
 use record::Run;
 use report::comparison::{self, Against, Comparison as View, Row};
@@ -176,23 +176,15 @@ fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // Without a primary metric in common there is nothing to leave out.
     let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
-    let (warnings, notes) = ledger(comparison);
+    let Remarks { warnings, notes } = comparison.remarks(letter);
     Against {
         letter,
-        sentence: of_side(&comparison.sentence, letter),
+        sentence: comparison.sentence_about(letter),
         left_out: comparison.pairs.len() - shown.len(),
         rows: shown.into_iter().map(|pair| row(pair, letter)).collect(),
         warnings,
         notes,
     }
-}
-
-/// A sentence about B, said of another side.
-fn of_side(sentence: &str, letter: char) -> String {
-    let places = ["B is", "as B", "in B"];
-    places.iter().fold(sentence.to_string(), |text, place| {
-        text.replace(place, &place.replace('B', &letter.to_string()))
-    })
 }
 
 fn row(pair: &Pair, letter: char) -> Row {
@@ -208,7 +200,7 @@ fn row(pair: &Pair, letter: char) -> Row {
         ratio_words: pair.ratio.map_or(String::new(), compare::percent),
         interval,
         interval_words: interval.map(compare::interval).unwrap_or_default(),
-        claim: pair.claim.replace('B', &letter.to_string()),
+        claim: pair.claim_about(letter),
         certain: pair.low.is_some() && pair.claim != "inconclusive",
     }
 }
@@ -223,28 +215,4 @@ fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
         (None, Some(v)) => report::quantity(pair.unit, v),
         (None, None) => "unknown".to_string(),
     }
-}
-
-/// Everything that differs or is doubtful, and smaller remarks.
-fn ledger(comparison: &Comparison) -> (Vec<String>, Vec<String>) {
-    let mut lines: Vec<String> = Vec::new();
-    let known = |d: &&Difference| d.a.is_some() && d.b.is_some();
-    let differ: Vec<_> = comparison.conditions_differ.iter().filter(known).collect();
-    for Difference { what, a, b } in &differ {
-        let shown = |side: &Option<String>| side.clone().unwrap_or_default();
-        lines.push(format!("{what}: {} | {}", shown(a), shown(b)));
-    }
-    if differ.len() > 1 {
-        let text = "more than one condition differs: the cause of a difference cannot be named";
-        lines.push(text.into());
-    }
-    lines.extend(comparison.doubts.iter().map(|doubt| format!("{}: {}", doubt.side, doubt.text)));
-    let unknown = |d: &&Difference| d.a.is_none() || d.b.is_none();
-    let unknown: Vec<_> =
-        comparison.conditions_differ.iter().filter(unknown).map(|d| d.what).collect();
-    let notes = match unknown.as_slice() {
-        [] => Vec::new(),
-        some => vec![format!("known for only one of them: {}", some.join(", "))],
-    };
-    (lines, notes)
 }
