@@ -109,7 +109,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
     }
     // A run on the null target says nothing about a drive.
     if session.target().target.kind != TargetKind::Null {
-        let digest = Digest::of(workload, &measurement);
+        let digest = Digest::of_run(workload, &measurement);
         session.conclude(verdict::judge(session.target(), &[digest], &Checks::default()));
     }
     session.out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });

@@ -1,6 +1,6 @@
 //! The part of a measurement that the rules need, without its histograms; about a hundred are kept.
 
-use record::{Finding, FindingKind, MetricKey};
+use record::{Finding, FindingKind, MetricKey, Statistic};
 use rig::{BackendKind, DeviceTraffic, Measurement, Temperature};
 use workload::{Caching, Mix, OpKind, Workload};
 
@@ -86,6 +86,18 @@ impl Digest {
                 [median as f64, k.service.mean().unwrap_or(0.0)]
             }),
         }
+    }
+
+    /// The digest of a run's only workload, whose figures carry no workload's name.
+    pub(crate) fn of_run(workload: &Workload, m: &Measurement) -> Digest {
+        let figures = [Statistic::Throughput, Statistic::Iops];
+        let metrics = figures.map(|figure| MetricKey::of_run(figure).to_string()).to_vec();
+        Digest { metrics, ..Digest::of(workload, m) }
+    }
+
+    /// Whether this is a run's only workload.
+    pub(crate) fn is_run(&self) -> bool {
+        self.metrics.iter().any(|key| *key == MetricKey::of_run(Statistic::Throughput).to_string())
     }
 
     /// The workloads whose figures are reported; all of them if a method reports none.

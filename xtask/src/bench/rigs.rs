@@ -1,8 +1,9 @@
 //! `cargo xtask bench rigs DIR`: the verdicts on real set-ups whose cause is known, as `bench verdicts`
 //! has them on virtual drives.
 //!
-//! Each rig is measured with its cause and without: a verdict that names the cause is right about the
-//! figures that move by 10% when it is lifted, up, or down where memory had answered. Needs root.
+//! Each rig is measured with its cause and without. A verdict that names a limit is right about the figures
+//! that rise by 10% without it. RAM says who answered, however fast: it is right about every figure with the
+//! memory in the path, and wrong about any without. The checks' own rates are not judged. Needs root.
 //! Everything is made below DIR, on loop devices and in control groups of its own, and taken down
 //! again; a rig that this machine cannot make is skipped with the reason.
 
@@ -19,8 +20,8 @@ use serde_json::Value;
 use super::results;
 use crate::run::{cargo, find, output, program, root};
 
-/// A figure that moves by less than this share did not depend on the cause.
-const MOVED: f64 = 1.1;
+/// A figure that rises by a smaller factor did not depend on the cause.
+const ROSE: f64 = 1.1;
 
 /// Limits that bind on any machine: bytes per second, and share of a processor.
 const LIMIT_BYTES: u64 = 10_000_000;
@@ -30,8 +31,8 @@ const QUOTA: [u64; 2] = [10_000, 100_000];
 struct Rig {
     name: &'static str,
     verdict: &'static str,
-    /// Whether figures rise without the cause; those of memory fall.
-    rise: bool,
+    /// Memory answers, rather than a limit.
+    memory: bool,
     measure: fn(&Ground) -> Result<[Seen; 2]>,
 }
 
@@ -39,20 +40,20 @@ const RIGS: [Rig; 7] = [
     Rig {
         name: "loop device on tmpfs",
         verdict: "RAM",
-        rise: false,
+        memory: true,
         measure: |g| Ok([g.quick(&g.on_loop(true, true)?, None)?, g.on_disk()?]),
     },
     Rig {
         name: "loop device on a file, through the page cache",
         verdict: "RAM",
-        rise: false,
+        memory: true,
         measure: |g| Ok([g.quick(&g.on_loop(false, false)?, None)?, g.on_disk()?]),
     },
-    Rig { name: "zram", verdict: "RAM", rise: false, measure: |g| g.zram() },
+    Rig { name: "zram", verdict: "RAM", memory: true, measure: |g| g.zram() },
     Rig {
         name: "io_uring without O_DIRECT",
         verdict: "RAM",
-        rise: false,
+        memory: true,
         measure: |g| {
             let mount = g.on_loop(false, true)?;
             let reads = ["--rw", "randread", "--depth", "8", "--backend", "uring", "--time", "4s"];
@@ -63,13 +64,13 @@ const RIGS: [Rig; 7] = [
     Rig {
         name: "file system frozen for 3 s",
         verdict: "STALL",
-        rise: true,
+        memory: false,
         measure: Ground::frozen,
     },
     Rig {
         name: "control group: a tenth of a processor",
         verdict: "CPU QUOTA",
-        rise: true,
+        memory: false,
         measure: |g| {
             let mount = g.on_loop(true, true)?;
             let group = Group::of_processor()?;
@@ -79,7 +80,7 @@ const RIGS: [Rig; 7] = [
     Rig {
         name: "control group: 10 MB/s",
         verdict: "IO LIMIT",
-        rise: true,
+        memory: false,
         measure: |g| {
             let mount = g.on_loop(false, true)?;
             let group = Group::of_device(&mount.device)?;
@@ -108,8 +109,8 @@ pub fn run(directory: &str) -> Result<ExitCode> {
             Err(error) => skipped += &format!("- {}: skipped: {error:#}\n", rig.name),
         }
     }
-    text += "\nFigures that the verdict names and that move by 10% without the cause, that do not, and \
-             that move without being named. Guest devices: skipped, `cargo xtask guest` has them.\n";
+    text += "\nRight: a limit is named for a figure that rises by 10% without it, memory for a figure that it \
+             answered. Wrong: named without a rise, or without memory. Guest devices: skipped, `cargo xtask guest` has them.\n";
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text += &format!("Load at the end: {}.\n", load.split(' ').next().unwrap_or("unknown"));
     text += &skipped;
@@ -126,18 +127,23 @@ fn tool(name: &str) -> Result<PathBuf> {
 
 /// Figures about which the verdict is right, wrong, and silent.
 fn judge(rig: &Rig, [held, free]: &[Seen; 2]) -> [u32; 3] {
-    let named = held.verdicts.iter().filter(|(name, _)| name == rig.verdict);
-    let named: Vec<&Vec<String>> = named.map(|(_, metrics)| metrics).collect();
-    // RAM is a verdict on all figures.
-    let is_named = |metric: &String| named.iter().any(|m| m.is_empty() || m.contains(metric));
+    let names: Vec<&str> = held.verdicts.iter().map(|(name, _)| name.as_str()).collect();
+    eprintln!("{}: {}", rig.name, names.join(", "));
     let mut counts = [0; 3];
-    for (metric, now) in &held.figures {
+    for (metric, now) in held.figures.iter().filter(|(metric, _)| !metric.starts_with("check-")) {
         let Some(then) = free.figures.get(metric) else { continue };
-        let ratio = if rig.rise { then / now } else { now / then };
-        match (is_named(metric), ratio >= MOVED) {
-            (true, moved) => counts[usize::from(!moved)] += 1,
-            (false, true) => counts[2] += 1,
-            (false, false) => {}
+        let named = held.names(rig.verdict, metric);
+        let (right, wrong, silent) = match rig.memory {
+            true => (named, free.names(rig.verdict, metric), !named),
+            false => (
+                named && then / now >= ROSE,
+                named && then / now < ROSE,
+                !named && then / now >= ROSE,
+            ),
+        };
+        eprintln!("  {metric}: {:.2} times without the cause, named: {named}", then / now);
+        for (count, one) in counts.iter_mut().zip([right, wrong, silent]) {
+            *count += u32::from(one);
         }
     }
     counts
@@ -150,6 +156,12 @@ struct Seen {
 }
 
 impl Seen {
+    /// Whether the verdict names a figure. One that lists no figures names all of them.
+    fn names(&self, verdict: &str, metric: &String) -> bool {
+        let mut mine = self.verdicts.iter().filter(|(name, _)| name == verdict);
+        mine.any(|(_, metrics)| metrics.is_empty() || metrics.contains(metric))
+    }
+
     fn of(record: &Value) -> Seen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -159,7 +171,7 @@ impl Seen {
         let verdicts = verdicts.iter().map(|v| (text(&v["name"]), explained(v))).collect();
         let figures = list(&record["metrics"]).into_iter().filter_map(|m| {
             let name = text(&m["name"]);
-            let rate = ["iops", "bytes_per_second"].contains(&m["unit"].as_str()?);
+            let rate = ["IOPS", "B/s"].contains(&m["unit"].as_str()?);
             (rate && !name.contains('.')).then_some((name, m["value"].as_f64()?))
         });
         Seen { verdicts, figures: figures.collect() }
@@ -188,7 +200,11 @@ impl Ground {
         let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
         let record = said.stdout.split(|byte| *byte == b'\n').rfind(|line| line.starts_with(b"{"));
         let record = serde_json::from_slice(record.context("the run printed no record")?)?;
-        Ok(Seen::of(&record))
+        let seen = Seen::of(&record);
+        match seen.figures.is_empty() {
+            true => bail!("the record has no rates"),
+            false => Ok(seen),
+        }
     }
 
     fn quick(&self, mount: &Mount, group: Option<&Group>) -> Result<Seen> {
@@ -388,18 +404,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_right_if_they_move_and_open_if_nothing_named_them() {
-        let rig = |rise| Rig { name: "", verdict: "RAM", rise, measure: Ground::frozen };
+    fn a_limit_is_right_about_figures_that_rise_and_memory_about_those_it_answered() {
+        let rig = |memory| Rig { name: "", verdict: "RAM", memory, measure: Ground::frozen };
         let seen = |figures: [f64; 3], explains: &[&str]| {
             let names = ["a", "b", "c"].map(String::from);
             let explains = explains.iter().map(|name| (*name).to_string()).collect();
             let figures = names.into_iter().zip(figures).collect();
             Seen { verdicts: vec![("RAM".to_string(), explains)], figures }
         };
-        let both = [seen([10.0, 10.0, 10.0], &["a", "b"]), seen([12.0, 10.5, 12.0], &[])];
-        assert_eq!(judge(&rig(true), &both), [1, 1, 1]);
-        assert_eq!(judge(&rig(false), &both), [0, 2, 0]);
-        let all = [seen([10.0; 3], &[]), seen([9.0, 9.0, 9.5], &[])];
-        assert_eq!(judge(&rig(false), &all), [2, 1, 0], "a verdict on all figures");
+        let both = [seen([10.0; 3], &["a", "b"]), seen([12.0, 10.5, 12.0], &["c"])];
+        assert_eq!(judge(&rig(false), &both), [1, 1, 1]);
+        assert_eq!(judge(&rig(true), &both), [2, 1, 1]);
+        let all = [seen([10.0; 3], &[]), Seen { verdicts: Vec::new(), ..seen([9.0; 3], &[]) }];
+        assert_eq!(judge(&rig(true), &all), [3, 0, 0], "a verdict on all figures");
     }
 }

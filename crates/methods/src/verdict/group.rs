@@ -18,8 +18,9 @@ const THROTTLED_LEAST: f64 = 0.1;
 /// A rate this close to the limit is at the limit: the kernel's throttle works in slices.
 const AT_LIMIT: f64 = 0.9;
 
-/// A rate this far above it is not held by it, as the bytes went elsewhere (a cache).
-const ABOVE_LIMIT: f64 = 1.2;
+/// A rate this far above the limit is not held back: the bytes went elsewhere (a cache). The throttle grants
+/// credit for idle time: cells of half a second after a pause reached 1.6 times a limit of 10 MB/s.
+const ABOVE_LIMIT: f64 = 2.0;
 
 pub(crate) static QUOTA: Rule = Rule {
     role: Role::Cause,
@@ -75,7 +76,7 @@ pub(crate) fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
     limits.sort_unstable();
     limits.dedup();
     let text = format!(
-        "A control group limits I/O {}: that is the rate of {}.",
+        "A control group limits I/O {}: it holds back {}.",
         limits.join(" and "),
         listed(&names)
     );
@@ -154,10 +155,15 @@ mod tests {
         assert_eq!(explains(&group(Some(105e6), None)), Some(vec!["seq".to_string()]));
         assert_eq!(explains(&group(None, Some(1000.0))), Some(vec!["rand".to_string()]));
         assert_eq!(explains(&group(Some(115e6), None)), None, "there was room");
-        assert_eq!(explains(&group(Some(80e6), None)), None, "it did not hold");
+        assert_eq!(explains(&group(Some(48e6), None)), None, "it did not hold");
+        assert_eq!(
+            explains(&group(Some(64e6), None)),
+            Some(vec!["seq".to_string()]),
+            "after a pause"
+        );
         assert_eq!(explains(&GroupLimits::default()), None);
         let text = io_limit(&group(Some(105e6), None), &seen).expect("held").verdict.text;
-        assert_eq!(text, "A control group limits I/O to 105 MB/s read: that is the rate of seq.");
+        assert_eq!(text, "A control group limits I/O to 105 MB/s read: it holds back seq.");
         let text = io_limit(&group(None, Some(1000.0)), &seen).expect("held").verdict.text;
         assert!(text.contains("operations read per second"), "{text}");
     }

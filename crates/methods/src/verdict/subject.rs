@@ -42,7 +42,10 @@ impl<'a> Subject<'a> {
 
     /// The workload in words, for sentences.
     pub fn in_words(&self) -> String {
-        MetricKey::parse(self.name()).in_words()
+        match self.first().is_run() {
+            true => "this workload".to_string(),
+            false => MetricKey::parse(self.name()).in_words(),
+        }
     }
 
     /// Keys of its figures.
