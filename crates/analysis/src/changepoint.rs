@@ -1,32 +1,32 @@
-//! Steps of a time series: where a rate changes for good, and how precisely the place is known.
+//! Change points of a time series: where a rate changes permanently, with a confidence interval.
 //!
-//! PELT (Killick, Fearnhead and Eckley 2012) cuts the logarithm of the rate into pieces of constant
-//! level. It finds the optimal cut under squared distance from the level plus a penalty per cut.
-//! The noise is estimated from differences of neighbours, which a step hardly affects; outliers of
-//! one or two points are first clipped to their neighbourhood; insignificant steps are removed.
-//! Each place has a 95% interval from the likelihood of its neighbours.
+//! PELT (Killick, Fearnhead and Eckley 2012) splits the logarithm of the rate into segments of
+//! constant level, minimising the squared distance from the level plus a penalty per cut. The noise
+//! is estimated from differences between neighbouring points, which a step hardly affects. Outliers
+//! of one or two points are first clipped to their neighbourhood, and small steps are merged. Each
+//! change point has a 95% interval from the likelihood of the points around it.
 
-/// A cut must gain this many variances, times ln n. The usual penalty is 2 or 3, which is too small
-/// for the correlated noise of drives.
+/// Penalty per cut, in noise variances times ln n. The usual 2 or 3 is too small for the correlated
+/// noise of drives.
 const PENALTY: f64 = 6.0;
 
-/// Neighbouring levels within this share are merged.
+/// Neighbouring levels that differ by less than this fraction are merged.
 const MERGE_BELOW: f64 = 0.15;
 
-/// Minimum points of a piece.
+/// Minimum number of points in a piece.
 const LEAST: usize = 3;
 
-/// Size of the neighbourhood of a point (including itself) from whose median it may deviate by at
-/// most ...
+/// Number of points in a neighbourhood, including the point itself.
 const NEIGHBOURS: usize = 5;
 
-/// ... this many standard deviations.
+/// A point is clipped to this many standard deviations from the median of its neighbourhood.
 const CLIP: f64 = 3.0;
 
-/// Minimum noise as a share: virtual drives have none, and every ripple would be a step.
+/// Minimum noise as a fraction. Virtual drives have none, so every ripple would count as a step.
 const NOISE_LEAST: f64 = 0.005;
 
-/// 95% of the likelihood ratio at a change point: (1 - exp(-x/2))^2 = 0.95 (Hinkley 1970, Yao 1987).
+/// 95% quantile of the likelihood ratio at a change point: (1 - exp(-x/2))^2 = 0.95 (Hinkley 1970,
+/// Yao 1987).
 const LIKELIHOOD_95: f64 = 7.35;
 
 /// A piece of constant rate: points `start..end`.
@@ -36,11 +36,11 @@ pub struct Piece {
     pub start: usize,
     /// Exclusive end.
     pub end: usize,
-    /// Geometric mean of the rates, with outliers clipped, in their unit.
+    /// Geometric mean of the rates after clipping, in their unit.
     pub level: f64,
 }
 
-/// Boundary of two pieces: the index of the first point of the second.
+/// Boundary between two pieces, as the index of the second piece's first point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Best estimate.
@@ -88,16 +88,17 @@ pub fn steps(rates: &[f64]) -> Steps {
     Steps { pieces: pieces.collect(), changes: changes.collect() }
 }
 
-/// Reduces to at most `most` values: the medians of equal groups of neighbours.
+/// Reduces the values to at most `most` medians of equal groups of neighbours.
 pub fn medians(values: &[f64], most: usize) -> Vec<f64> {
     let group = values.len().div_ceil(most.max(1)).max(1);
     values.chunks(group).map(|chunk| median(chunk.to_vec())).collect()
 }
 
-/// Standard deviation of the noise, from the median of differences of neighbours.
+/// Standard deviation of the noise, from the median difference between neighbours.
 fn noise(logs: &[f64]) -> f64 {
     let differences = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    // 0.6745: median of |x| of a standard normal; the root: a difference contains two noises.
+    // 0.6745 is the median of |x| for a standard normal; the root is there because a difference has
+    // twice the variance.
     (median(differences) / 0.6745 / 2f64.sqrt()).max(NOISE_LEAST)
 }
 
@@ -112,7 +113,7 @@ fn clipped(logs: &[f64], most: f64) -> Vec<f64> {
     logs.iter().enumerate().map(clip).collect()
 }
 
-/// The median, for an even number the mean of the middle two; 0 for none.
+/// The median: the mean of the middle two of an even number, 0 for no values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len();
@@ -122,7 +123,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Prefix sums that give the cost of any range in constant time.
+/// Prefix sums, which give the cost of any range in constant time.
 struct Costs {
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -130,8 +131,7 @@ struct Costs {
 
 impl Costs {
     fn of(values: &[f64]) -> Costs {
-        // Relative to the mean, because squares of logarithms of bytes per second would lose
-        // digits.
+        // Subtract the mean first: squared logarithms of bytes per second would lose precision.
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let mut costs = Costs { sums: vec![0.0], squares: vec![0.0] };
         let (mut sum, mut square) = (0.0, 0.0);
@@ -152,7 +152,7 @@ impl Costs {
         (self.sums[end] - self.sums[start]) / (end - start) as f64
     }
 
-    /// Squared distances of the points `start..end` from their mean.
+    /// Sum of the squared distances of the points `start..end` from their mean.
     fn cost(&self, start: usize, end: usize) -> f64 {
         let overall = self.sums[self.len()] / self.len() as f64;
         let off = self.mean(start, end) - overall;
@@ -161,7 +161,7 @@ impl Costs {
     }
 }
 
-/// The optimal cut: bounds of the pieces, including 0 and the end.
+/// Finds the optimal cut. Returns the bounds of the pieces, including 0 and the end.
 fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     let n = costs.len();
     let mut best = vec![f64::INFINITY; n + 1];
@@ -175,7 +175,7 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
                 (best[end], from[end]) = (total, start);
             }
         }
-        // The pruning of PELT: a start that is more expensive even without the penalty never wins.
+        // PELT's pruning: a start that costs more even without the penalty never wins later.
         let young = |s: usize| s + LEAST > end;
         starts.retain(|&s| young(s) || best[s] + costs.cost(s, end) <= best[end]);
         starts.push(end);
@@ -188,8 +188,8 @@ fn cut(costs: &Costs, penalty: f64) -> Vec<usize> {
     bounds
 }
 
-/// A point in which the rate changes half-way can form a minimal piece between the levels of its
-/// neighbours: it is joined to the nearer one.
+/// Joins minimal pieces that lie between the levels of their neighbours to the nearer one. They
+/// come from a point during which the rate changes.
 fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
     let mut i = 1;
     while i + 2 < bounds.len() {
@@ -203,7 +203,7 @@ fn join_edges(costs: &Costs, bounds: &mut Vec<usize>) {
     }
 }
 
-/// Removes the smallest steps until all are significant.
+/// Removes the smallest steps until all reach [`MERGE_BELOW`].
 fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
     let step = |b: &[usize]| (costs.mean(b[0], b[1]) - costs.mean(b[1], b[2])).abs();
     loop {
@@ -216,7 +216,7 @@ fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
     }
 }
 
-/// The best place between two pieces, with all that are nearly as likely.
+/// The most likely boundary between two pieces, with the range of those nearly as likely.
 fn place(costs: &Costs, b: &[usize], noise: f64) -> Change {
     let cost = |at| costs.cost(b[0], at) + costs.cost(at, b[2]);
     let places = || b[0] + 1..b[2];
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use crate::simulate::Dice;
 
-    /// Pieces of (points, rate), with noise.
+    /// A series of (points, rate) pieces, with noise.
     fn series(seed: u64, cv: f64, parts: &[(usize, f64)]) -> Vec<f64> {
         let mut dice = Dice::new(seed);
         parts.iter().flat_map(|&(n, rate)| dice.log_normal(rate, cv, n)).collect()
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_steps_of_a_drive_with_a_cache_are_found() {
-        // Shares of a 980 Pro of 2 TB: cache, drained while writing, cache again, drained again.
+        // Proportions of a 2 TB 980 Pro: cache, drained while writing, cache again, drained again.
         let parts = [(34, 5.0), (158, 1.47), (66, 5.0), (142, 1.4)];
         for cv in [0.0, 0.02, 0.1] {
             let steps = steps(&series(1, cv, &parts));
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_place_in_95_of_100_cases() {
-        // Steps so small relative to the noise that the place is really uncertain.
+        // Steps small enough, relative to the noise, to leave the change point uncertain.
         let mut widths = 0u32;
         let hit = (0..400).filter(|&seed| {
             let steps = steps(&series(seed, 0.25, &[(100, 1.0), (100, 0.7)]));
@@ -280,7 +280,7 @@ mod tests {
         let coverage = hit.count() as f64 / 400.0;
         assert!((0.92..0.99).contains(&coverage), "{coverage}");
         let width = f64::from(widths) / 400.0;
-        assert!((6.0..11.0).contains(&width), "{width}: too wide to be of use, or too narrow");
+        assert!((6.0..11.0).contains(&width), "{width}: too wide to be useful, or too narrow");
     }
 
     #[test]

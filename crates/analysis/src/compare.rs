@@ -1,19 +1,19 @@
 //! Comparison of two conditions: A, B, B, A, A, B, B, A ...
 //!
-//! The pairs are compared by a t test on their log ratios. The order matters more than the test: if
-//! a drive drifts by 1% per run (it warms up, its cache fills), AAABBB "finds" a difference that
-//! does not exist nearly always, ABBA no more often than it should. The tests verify these claims.
-//! The caller must alternate the order; this module cannot check it.
+//! Pairs are compared by a t test on their log ratios. The order matters more than the test: if a
+//! drive drifts by 1% per run (it warms up, its cache fills), AAABBB nearly always "finds" a
+//! difference that does not exist, while ABBA keeps its nominal error rate. The tests verify these
+//! claims. The caller must alternate the order; this module cannot check it.
 
 use crate::student::{Spread, quantile};
 
 /// Relative differences below this do not matter in practice: 5%.
 pub const EQUIVALENT_WITHIN: f64 = 0.05;
 
-/// Share of cases in which a non-existent difference is claimed.
+/// Probability of claiming a difference that does not exist.
 const ERROR: f64 = 0.05;
 
-/// Permitted claim about B against A.
+/// The claim about B relative to A that the data permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// B's rate is higher.
@@ -26,7 +26,7 @@ pub enum Outcome {
     Inconclusive,
 }
 
-/// B against A.
+/// Result of comparing B with A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Rate of B over rate of A; above 1: B is faster.
@@ -45,14 +45,15 @@ pub struct Comparison {
 }
 
 /// Compares rates measured in pairs: `a[i]` and `b[i]` ran next to each other, in alternating
-/// order. For times instead of rates pass B first. `None` without pairs, with different lengths, or
-/// if a rate is not positive.
+/// order. For times instead of rates, pass B first. Returns `None` if there are no pairs, the
+/// lengths differ, or a rate is not positive.
 pub fn compare(a: &[f64], b: &[f64]) -> Option<Comparison> {
     compare_among(1, a, b)
 }
 
-/// [`compare`] for the most striking of `comparisons`: all their intervals together hold with 95%,
-/// and a false difference is claimed in at most 5 of 100 cases (Bonferroni).
+/// [`compare`] for one of `comparisons`, with a Bonferroni correction: all their intervals together
+/// contain the truth with 95% confidence, and any false difference is claimed in at most 5 of 100
+/// cases.
 pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Comparison> {
     if a.len() != b.len() || a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
         return None;
@@ -71,9 +72,9 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
     })
 }
 
-/// Equivalence is tested first: a certain difference of 1% still does not matter in practice, and
-/// the ratio with its interval is printed beside the word. The 90% interval within the margin
-/// corresponds to two one-sided tests at 5%.
+/// Tests equivalence first: even a significant difference of 1% does not matter in practice, and
+/// the report prints the ratio and its interval next to the verdict. A 90% interval inside the
+/// margin is equivalent to two one-sided tests at 5%.
 fn outcome(logs: &Spread, error: f64) -> Outcome {
     let widths = logs.half_width(1.0 - 2.0 * error).zip(logs.half_width(1.0 - error));
     let Some((narrow, wide)) = widths else {
@@ -95,14 +96,14 @@ fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
     }
 }
 
-/// Log ratio that a paired test finds with a power of 80%.
+/// The log ratio that a paired test detects with a power of 80%.
 fn detectable(logs: &Spread, error: f64) -> Option<f64> {
     let freedom = logs.n.checked_sub(1).filter(|&f| f > 0)?;
     Some(t_sum(freedom, error) * logs.deviation / (logs.n as f64).sqrt())
 }
 
-/// The difference, in standard errors, that is found four times out of five by a test that claims
-/// false differences in a share `error` of cases.
+/// The difference, in standard errors, that a test detects four times out of five if its false
+/// positive rate is `error`.
 fn t_sum(freedom: usize, error: f64) -> f64 {
     quantile(1.0 - error / 2.0, freedom as f64) + quantile(0.8, freedom as f64)
 }
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Runs of two equal drives in the given order, each 1% slower than the previous one.
+    /// Runs two equal drives in the given order. Each run is 1% slower than the previous one.
     fn drifting(dice: &mut Dice, order: &[u8]) -> (Vec<f64>, Vec<f64>) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for (run, drive) in order.iter().enumerate() {
@@ -196,7 +197,7 @@ mod tests {
         c.low.expect("n > 1") > 1.0 || c.high.expect("n > 1") < 1.0
     }
 
-    /// Welch's test, as used by someone who runs one drive after the other.
+    /// Welch's test, which suits a design that measures one drive after the other.
     fn welch(a: &[f64], b: &[f64]) -> bool {
         let [a, b] = [a, b].map(|side| {
             let logs: Vec<f64> = side.iter().map(|v| v.ln()).collect();

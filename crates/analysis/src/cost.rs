@@ -1,24 +1,24 @@
-//! The cost of a command besides its data: T = t0 + size / B over transfers of several sizes.
+//! The fixed cost of a command: T = t0 + size / B, fitted over transfers of several sizes.
 //!
-//! Least squares on relative errors, because times of small and large transfers scatter by about
-//! the same percentage; with absolute errors the largest transfer alone would decide, and t0 would
-//! be the remainder.
+//! Uses least squares on relative errors, because the times of small and large transfers scatter by
+//! about the same percentage. With absolute errors, the largest transfer would dominate the fit and
+//! leave t0 as a remainder.
 
 /// A line fitted to the times of transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// t0: time of every command regardless of its size, nanoseconds; not negative.
+    /// t0: the time of a command independent of its size, in nanoseconds; not negative.
     pub command_ns: f64,
-    /// B: bytes per second of the data alone.
+    /// B: the transfer rate of the data alone, in bytes per second.
     pub bytes_per_s: f64,
-    /// The largest distance of a time from the line, as a share of that time. If far from 0, the
+    /// The largest deviation from the line, as a fraction of the measured time. Far from 0, the
     /// times do not fit a line.
     pub residual: f64,
 }
 
 impl Cost {
-    /// Fits pairs of a size in bytes and a mean time in nanoseconds; `None` with fewer than three
-    /// sizes, or if larger transfers take no longer.
+    /// Fits pairs of a size in bytes and a mean time in nanoseconds. Returns `None` with fewer than
+    /// three pairs, or if larger transfers take no longer.
     pub fn fit(times: &[(u32, f64)]) -> Option<Cost> {
         let usable = times.iter().all(|(_, ns)| ns.is_finite() && *ns > 0.0);
         if times.len() < 3 || !usable {
@@ -35,13 +35,13 @@ impl Cost {
         Some(Cost { command_ns, bytes_per_s: 1e9 / ns_per_byte, residual })
     }
 
-    /// Time of a transfer of that size, nanoseconds.
+    /// Time of a transfer of `bytes`, in nanoseconds.
     pub fn time_ns(&self, bytes: u32) -> f64 {
         self.command_ns + f64::from(bytes) / self.bytes_per_s * 1e9
     }
 }
 
-/// Offset and slope; `None` if all sizes are equal.
+/// Offset and slope of the fitted line; `None` if all sizes are equal.
 fn line(times: &[(u32, f64)]) -> Option<(f64, f64)> {
     let mut sums = [0.0; 5];
     for &(size, ns) in times {
@@ -100,7 +100,7 @@ mod tests {
         let cost = Cost::fit(&steep).expect("a line");
         assert_eq!(cost.command_ns, 0.0);
         assert!(cost.residual > 0.1, "{cost:?}");
-        // All sizes weigh the same: one of five is slower by 30%.
+        // All sizes have the same weight, and one of five is 30% slower.
         assert!((cost.bytes_per_s / 500e6 - 0.95).abs() < 0.02, "{cost:?}");
     }
 

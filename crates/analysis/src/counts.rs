@@ -1,8 +1,8 @@
-//! How surprising a count is.
+//! Tail probabilities of counts.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Probability of `count` or more hits in `of` tries, each a hit with probability `share`.
+/// Probability of at least `count` hits in `of` trials, each a hit with probability `share`.
 pub fn binomial_tail(count: usize, of: usize, share: f64) -> f64 {
     match (Binomial::new(share.clamp(0.0, 1.0), of as u64), count.checked_sub(1)) {
         (Ok(hits), Some(below)) => hits.sf(below as u64),

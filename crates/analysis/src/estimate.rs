@@ -1,10 +1,10 @@
 //! One configuration: the best single number for a few replicates, with its uncertainty.
 //!
-//! Replicates of one run share the state of the drive, the machine and the minute, so they show
-//! nothing about another run: a metric made of them has their range. Where replicates are
-//! independent, [`estimate`] gives the geometric mean with a Student-t interval on logarithms. A
-//! bootstrap over few runs was rejected: its 95% interval contains the truth only about 73% of the
-//! time at n = 3 and 88% at n = 10 (the tests reproduce this).
+//! Replicates within one run share the state of the drive, the machine and the minute, so they
+//! cannot predict another run. A metric computed from them therefore has their range, not an
+//! interval. For independent replicates, [`estimate`] gives the geometric mean with a Student-t
+//! interval on logarithms. A bootstrap over few runs was rejected: its 95% interval contains the
+//! truth only about 73% of the time at n = 3 and 88% at n = 10 (the tests reproduce this).
 
 use record::{Covers, Metric, Unit};
 
@@ -25,9 +25,9 @@ pub struct Estimate {
 
 /// Geometric mean of replicates, with a Student-t interval on their logarithms.
 ///
-/// Non-finite samples were not measured; they are left out, and `n` says so. A sample of zero or
-/// below (a replicate without any transfer) has no logarithm; leaving it out would hide the worst
-/// replicate, so the value is then the arithmetic mean, without an interval.
+/// Non-finite samples count as not measured: they are dropped, and `n` does not include them. A
+/// sample of zero or less (a replicate without any transfer) has no logarithm. Dropping it would
+/// hide the worst replicate, so the value is then the arithmetic mean, without an interval.
 pub fn estimate(samples: &[f64]) -> Estimate {
     let known: Vec<f64> = samples.iter().copied().filter(|s| s.is_finite()).collect();
     let n = known.len() as u32;
@@ -57,8 +57,8 @@ pub fn metric(name: impl Into<String>, unit: Unit, samples: Vec<f64>) -> Metric 
 /// An amount and the seconds it took.
 pub type Amount = (f64, f64);
 
-/// A rate from rounds within one run: all of the amount over all of the time, and the range of the
-/// rounds. A round without time has no rate.
+/// A rate from rounds within one run: the total amount over the total time, with the range of the
+/// rounds' rates. Rounds that took no time are ignored.
 pub fn pooled(name: impl Into<String>, unit: Unit, rounds: &[Amount]) -> Metric {
     let timed = rounds.iter().filter(|(_, seconds)| *seconds > 0.0);
     let samples = timed.clone().map(|(amount, seconds)| amount / seconds).collect();
@@ -104,12 +104,12 @@ mod tests {
                 e.low.expect("n > 1") <= 500.0 && 500.0 <= e.high.expect("n > 1")
             });
             let coverage = hit.count() as f64 / f64::from(trials);
-            // Three standard deviations of the simulation are 0.5%.
+            // The simulation's three standard deviations are 0.5%.
             assert!((coverage - 0.95).abs() < 0.006, "{coverage} at n = {n}");
         }
     }
 
-    /// Why there is no bootstrap here.
+    /// The reason for not using a bootstrap.
     #[test]
     fn a_bootstrap_over_few_runs_would_cover_too_little() {
         for (n, claimed) in [(3, 0.73), (5, 0.84), (10, 0.88)] {
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_pooled_rate_is_all_of_the_amount_over_all_of_the_time() {
-        // Two rounds of the same amount, one of which stalls: the mean of the rates would be 82.5.
+        // Two rounds of the same amount, one of them stalled: the mean of their rates would be
+        // 82.5.
         let m = pooled("x", Unit::Iops, &[(150.0, 1.0), (150.0, 10.0), (7.0, 0.0)]);
         assert_eq!((m.value, m.n), (Some(300.0 / 11.0), 2));
         assert_eq!((m.low, m.high, m.covers), (Some(15.0), Some(150.0), Some(Covers::Rounds)));
@@ -157,7 +158,7 @@ mod tests {
         );
     }
 
-    /// Why there is no interval from the rounds of one run.
+    /// The reason for not computing an interval from the rounds of one run.
     #[test]
     fn the_t_interval_of_rounds_would_miss_the_next_run() {
         let mut dice = Dice::new(7);

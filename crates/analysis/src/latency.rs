@@ -1,19 +1,19 @@
-//! Percentiles of latency over replicates.
+//! Latency percentiles over replicates.
 //!
 //! The value comes from the merged histogram, because a tail needs all available samples, and
-//! requires at least ten beyond it. The range is that of the replicates' own percentiles; if one
-//! replicate has too few samples there is none. Replicates are added and not kept, so memory stays
-//! at one histogram.
+//! requires at least ten samples beyond it. The range covers the percentiles of the individual
+//! replicates; it is omitted if any replicate has too few samples. Replicates are merged and
+//! discarded, so only one histogram stays in memory.
 
 use record::{Histogram, Metric, MetricKey, Statistic, Unit};
 
 use crate::estimate::metric;
 
-/// The percentiles that are reported.
+/// The reported percentiles.
 const PERCENTILES: [(f64, Statistic); 3] =
     [(0.5, Statistic::P50), (0.99, Statistic::P99), (0.999, Statistic::P999)];
 
-/// Latencies of one op kind of one workload, over its replicates.
+/// Latencies of one operation kind of a workload, over its replicates.
 #[derive(Clone, Debug, Default)]
 pub struct LatencyReplicates {
     merged: Histogram,
@@ -22,7 +22,7 @@ pub struct LatencyReplicates {
 }
 
 impl LatencyReplicates {
-    /// Adds one replicate's latencies, in nanoseconds. An empty one is not a replicate.
+    /// Adds one replicate's latencies, in nanoseconds. Ignores an empty histogram.
     pub fn add(&mut self, latencies_ns: &Histogram) {
         let Some(max) = latencies_ns.max() else {
             return;
@@ -34,12 +34,12 @@ impl LatencyReplicates {
         }
     }
 
-    /// The latencies of all replicates together.
+    /// Returns the latencies of all replicates combined.
     pub fn merged(&self) -> &Histogram {
         &self.merged
     }
 
-    /// The p50, p99, p99.9 and maximum of a subject in nanoseconds, if there are enough samples.
+    /// The p50, p99, p99.9 and maximum of a subject in nanoseconds, where the samples suffice.
     pub fn metrics(&self, subject: &MetricKey) -> Vec<Metric> {
         let name = |statistic| subject.clone().with(statistic).to_string();
         let percentiles =
@@ -47,7 +47,7 @@ impl LatencyReplicates {
                 let value = self.merged.percentile(q)? as f64;
                 Some(percentile_metric(name(statistic), value, values))
             });
-        // A maximum has no interval: it only ever grows with more samples.
+        // A maximum has no interval: it can only grow with more samples.
         let max = self.merged.max().map(|max| Metric {
             name: name(Statistic::Max),
             unit: Unit::Nanoseconds,
@@ -63,7 +63,7 @@ impl LatencyReplicates {
     }
 }
 
-/// The percentile of all samples with the range of the replicates, within which it lies.
+/// A percentile of all samples, with the range of the replicates' percentiles.
 fn percentile_metric(name: String, value: f64, replicates: &[Option<f64>]) -> Metric {
     let samples: Vec<f64> = replicates.iter().copied().flatten().collect();
     let all = samples.len() == replicates.len();

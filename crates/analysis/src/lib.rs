@@ -1,10 +1,10 @@
-//! Statistics for numbers that were measured a few times.
+//! Statistics for quantities measured a few times.
 //!
-//! The replicate is the execution of a workload, never a one-second sample of it: samples of one
-//! execution are correlated, and an interval made of them is far too narrow. Rates and latencies
-//! are multiplicative (noise is a percentage), so means, intervals and differences use logarithms.
-//! Pure: no I/O, no clock, and no randomness outside the tests, which verify the claims made here
-//! (coverage, error rates) on simulated drives.
+//! A replicate is one execution of a workload, never a one-second sample of it: samples of one
+//! execution are correlated, and an interval computed from them is far too narrow. Rates and
+//! latencies are multiplicative (noise is a percentage), so means, intervals and differences use
+//! logarithms. Pure: no I/O, no clock, and no randomness outside the tests, which verify the claims
+//! made here (coverage, error rates) on simulated drives.
 
 #![forbid(unsafe_code)]
 

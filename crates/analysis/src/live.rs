@@ -1,8 +1,8 @@
-//! Two targets measured in turns: AB, BA, AB, BA ..., with interim looks at the result.
+//! Two targets measured alternately (AB, BA, AB, BA ...), with interim looks at the result.
 //!
-//! Pairs in alternating order cancel a drift of the machine or of the day. Stopping at the first
-//! difference in repeated looks finds one too often, so the level of a look is far below the usual
-//! one at first and grows with the pairs seen. The tests give the error rates.
+//! Pairs in alternating order cancel slow drift. Stopping at the first significant look finds
+//! differences too often, so the significance level starts far below the usual one and grows with
+//! the number of pairs. The tests verify the error rates.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, one_sided, quantile, two_sided};
@@ -10,18 +10,18 @@ use crate::student::{Spread, one_sided, quantile, two_sided};
 /// Numbers of pairs after which the result is evaluated.
 pub const LOOKS: [usize; 6] = [4, 6, 8, 12, 16, 24];
 
-/// A difference is claimed if its p-value is below the number of pairs times this.
+/// A difference is claimed if its p-value is below this factor times the number of pairs.
 const DIFFERENT: f64 = 0.001;
 
-/// The same factor for "the same within 5%", which needs both of its tests. The second applies if
-/// runs scatter by [`NOISY`] or more.
+/// The corresponding factor for "the same within 5%", which requires both one-sided tests.
+/// [`SAME_NOISY`] applies if runs scatter by [`NOISY`] or more.
 const SAME: f64 = 0.0018;
 const SAME_NOISY: f64 = 0.0012;
 
 /// Relative standard deviation between runs from which the stricter level applies.
 const NOISY: f64 = 0.04;
 
-/// B against A after some pairs.
+/// B compared with A after some pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// B over A.
@@ -30,14 +30,14 @@ pub struct Look {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Pairs so far.
+    /// Number of pairs so far.
     pub pairs: u32,
-    /// The claim that may be made now.
+    /// The claim permitted at this look.
     pub outcome: Outcome,
 }
 
-/// Evaluates a family of quantities, each given as pairs of values in A and B. `None` for a
-/// quantity with fewer than two pairs, or with a value that is not positive.
+/// Evaluates a family of quantities, each given as pairs of values for A and B. The result is
+/// `None` for a quantity with fewer than two pairs or a value that is not positive.
 ///
 /// The claims are valid only at the numbers of pairs in [`LOOKS`]. The level is divided by the
 /// number of quantities.
@@ -55,7 +55,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let level = (n * DIFFERENT * share).min(0.05);
     let noisy = spread.deviation >= NOISY * std::f64::consts::SQRT_2;
     let same = n * share * if noisy { SAME_NOISY } else { SAME };
-    // Without any scatter the ratio itself decides.
+    // Without scatter, the ratio alone decides.
     let p = |distance: f64, test: fn(f64, f64) -> f64| match error > 0.0 {
         true => test(distance / error, freedom),
         false if distance > 0.0 => 0.0,
@@ -79,8 +79,8 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     })
 }
 
-/// Pairs needed to find a relative difference four times out of five in one quantity whose runs
-/// scatter by `cv`; `None` if more than the last look has.
+/// Number of pairs needed to detect a relative difference in one quantity four times out of five,
+/// if runs scatter by `cv`; `None` if the last look has too few.
 pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
     let found = |n: &&usize| {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);
@@ -98,8 +98,8 @@ mod tests {
 
     const TRIALS: u32 = 4000;
 
-    /// The claim and the number of pairs at which a comparison ended. Each run is `drift` slower
-    /// than the one before it.
+    /// Returns the final claim and number of pairs of a comparison. Each run is slower than the
+    /// previous one by `drift`.
     fn compared(dice: &mut Dice, ratio: f64, cv: f64, drift: f64) -> (Outcome, usize) {
         let mut pairs: Vec<(f64, f64)> = Vec::new();
         let mut runs = 0;

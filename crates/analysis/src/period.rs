@@ -1,58 +1,60 @@
-//! The period of a series, such as the erase blocks of a card in the times of sequential writes.
+//! Finds the period of a series, such as a card's erase blocks in its sequential write times.
 //!
-//! Autocorrelation offers a period. It is believed if the high values of all streams are at the same
-//! place within it, if most of its cycles have one there, and if chance does not put so many of them
-//! there. Streams that were measured at different times and places tell a period in the address from
-//! one in time: a clock has no place.
+//! Autocorrelation proposes a period. It is accepted if the high values of all streams share the
+//! same position within it, if most of its cycles have a high value there, and if chance is an
+//! unlikely explanation. Streams measured at different times and addresses distinguish a period in
+//! the address from one in time, which has no fixed position.
 
 use crate::counts::binomial_tail;
 
-/// A stream holds at least so many periods.
+/// A stream must contain at least this many periods.
 const CYCLES_LEAST: usize = 5;
 
-/// What is slow for longer than so many values is a level, not a high value: every value counts by its
-/// distance from the median of so many around it.
+/// Each value is taken relative to the median of this many values around it, so a longer slow
+/// stretch is a change of level, not a high value.
 const LEVEL: usize = 9;
 
-/// A value that is further from its level than so many median distances counts as if it were at that
-/// distance: one stall must not outweigh all the rest.
+/// Values are clipped to this many median distances from their level, so that one stall does not
+/// outweigh all the others.
 const CLIPPED: f64 = 20.0;
 
-/// Probability that a series without a period shows one, all lags and places together.
+/// Probability of finding a period in a series without one, over all lags and positions.
 const CHANCE: f64 = 1e-4;
 
-/// A correlation stands out from the others by so many standard errors of white noise.
+/// A correlation must exceed the median one by this many standard errors of white noise.
 const ERRORS: f64 = 5.0;
 
-/// Multiples of a period correlate as well as the period itself. So the shortest lag counts whose
-/// correlation is at least this share of the highest one.
+/// Multiples of a period correlate as well as the period itself, so the shortest lag is chosen that
+/// reaches this fraction of the highest correlation.
 const FUNDAMENTAL: f64 = 0.8;
 
-/// At least this share of the cycles of a period has a high value. Of the cycles of its half, half have
-/// one, and a few more by chance; in between it is open which of the two is the period.
+/// Minimum fraction of a period's cycles that have a high value. For half the true period the
+/// fraction is one half, plus a few by chance; from [`CYCLES_OPEN`] up to this value, the two
+/// cannot be told apart.
 const CYCLES_HIGH: f64 = 0.75;
 const CYCLES_OPEN: f64 = 0.62;
 
-/// Values in the order of their places.
+/// Consecutive values, starting at a position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
-    /// Place of the first value.
+    /// Position of the first value.
     pub first: usize,
-    /// Values.
+    /// The values, in order of position.
     pub values: Vec<f64>,
 }
 
 /// A significant period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// Places from one high value to the next, 3 or more: of values that alternate, neither is the usual
+    /// Distance between high values, at least 3: with a period of 2, neither value is the normal
     /// one.
     pub lag: usize,
-    /// Three in four of the high values are at least so far above their surroundings.
+    /// Three in four of the high values exceed their surroundings by at least this much.
     pub height: f64,
 }
 
-/// The period of the streams, if it is significant and its high values stand out by at least `least`.
+/// Returns the period of the streams, if it is significant and its high values stand out by at
+/// least `least`.
 pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let level = |s: &Stream| Stream { first: s.first, values: above_level(&s.values) };
     let streams: Vec<Stream> = streams.iter().map(level).collect();
@@ -65,7 +67,7 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let folds = (3..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
     for lag in folds {
         let Some(high) = high_values(&streams, lag, clip) else { continue };
-        // A tenth of all values is above the bound, or of short periods a few more than are high.
+        // A tenth of all values exceeds the bound; for short periods, slightly more than are high.
         let above = (1.2 / lag as f64).max(0.1);
         let bound = quantile(&all, 1.0 - above).max(least / 2.0);
         let hits = high.iter().filter(|value| **value > bound).count();
@@ -81,7 +83,7 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     None
 }
 
-/// Distances of values from the median of those around them.
+/// Distance of each value from the median of those around it.
 fn above_level(values: &[f64]) -> Vec<f64> {
     let around = |i: usize| {
         let from = i.saturating_sub(LEVEL / 2).min(values.len().saturating_sub(LEVEL));
@@ -90,7 +92,8 @@ fn above_level(values: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(|(i, value)| value - quantile(around(i), 0.5)).collect()
 }
 
-/// The values at the highest place within a period; `None` if it is not the same in all streams.
+/// The values at the highest position within a period; `None` if that position differs between
+/// streams.
 fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     let highest = |s: &Stream| {
         let mut sums = vec![0.0; lag];
@@ -105,7 +108,7 @@ fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
 }
 
-/// The shortest lag, from 3 to `longest`, at which the streams correlate as well as at any.
+/// The shortest lag, from 3 to `longest`, whose correlation is close to the highest one.
 fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
     let mean = streams.iter().flatten().sum::<f64>() / count;
@@ -124,7 +127,7 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     all.iter().position(|r| r - common >= bound).map(|index| index + 3)
 }
 
-/// The value below which this share of the values lies; 0 of none.
+/// The value below which the fraction `share` of the values lies; 0 if there are none.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -137,8 +140,8 @@ mod tests {
     use super::*;
     use crate::simulate::Dice;
 
-    /// Two streams of times of about 10 ms with 5% of scatter. `more` is added to a value, by its place
-    /// and by the time at which it begins; a pause is between the streams.
+    /// Two streams of times of about 10 ms with 5% scatter, with a pause between them. `more`
+    /// returns the extra time for a position and a start time.
     fn streams(seed: u64, more: impl Fn(usize, f64) -> f64) -> Vec<Stream> {
         let mut dice = Dice::new(seed);
         let mut now = 0.0;
@@ -176,9 +179,9 @@ mod tests {
             assert_eq!(found(seed, |_, _| 0.0), None);
             assert_eq!(found(seed, |place, _| if place % 509 == 77 { 1e9 } else { 0.0 }), None);
             assert_eq!(found(seed, |place, _| 2e3 * place as f64), None);
-            // Something happens every 0.7 s, whatever is written at that time.
+            // A delay every 0.7 s, independent of the position being written.
             assert_eq!(found(seed, |_, now| if now % 0.7e9 < 10.5e6 { 4e6 } else { 0.0 }), None);
-            // As many high values as a period of 64 has, anywhere.
+            // As many high values as with a period of 64, at random positions.
             let anywhere = |place: usize, _| {
                 let hash = (place as u64 ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 if hash >> 58 == 0 { 5e6 } else { 0.0 }
@@ -187,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A block that was never written is not erased, and every block of flash has a speed of its own.
+    /// Blocks that were never written are not erased, and each flash block has its own speed.
     #[test]
     fn missing_high_values_and_blocks_of_other_speeds_do_not_double_a_period() {
         for seed in 1..=40 {
@@ -203,19 +206,20 @@ mod tests {
                 }
             };
             assert_eq!(found(seed, of(0)).map(|found| found.lag), Some(64));
-            // One in ten; then one in three, which may hide the period but make up no other.
+            // One in ten is missing, then one in three, which may hide the period but not suggest
+            // another.
             assert_eq!(found(seed, of(25)).map(|found| found.lag), Some(64));
             assert!(found(seed, of(85)).is_none_or(|found| found.lag == 64));
         }
     }
 
-    /// High enough and no accident, but 7 in 10 cycles with a high value are too few for one period and
-    /// too many for its half.
+    /// The values are high and significant, but 7 in 10 cycles with a high value are too few for a
+    /// period and too many for half of one.
     #[test]
     fn between_a_period_and_its_half_neither_is_named() {
         for seed in 1..=40 {
             let most = |place: usize, _| {
-                // Three of every ten cycles have none.
+                // Three of every ten cycles lack a high value.
                 let (cycle, group) = (place / 16 % 10, (place / 160) as u64);
                 let hash = (group ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
                 let first = hash as usize % 10;

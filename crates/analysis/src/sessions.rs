@@ -1,21 +1,21 @@
-//! Runs as replicates: the spread between runs, and the claims that two groups of runs permit.
+//! Runs as replicates: the spread between runs, and the claims permitted by two groups of runs.
 //!
 //! The rounds of one run share its state, so their scatter says little about the next run. The
-//! spread between runs is therefore estimated from runs: those compared, other runs of the same
-//! drives, and a prior with the weight of a few more runs. With one run on each side the prior
-//! decides nearly alone, and only a large difference permits a claim about the drives.
+//! spread between runs is therefore estimated from whole runs: those compared, other runs of the
+//! same drives, and a prior worth a few more runs. With one run on each side, the prior dominates,
+//! and only a large difference permits a claim about the drives.
 //!
-//! Several quantities form a family. Holm's procedure keeps the chance that any of them is claimed
-//! falsely at 5%; each interval has the confidence at which its quantity was tested, so an interval
+//! Several quantities form a family. Holm's procedure keeps the probability of any false claim in
+//! the family at 5%. Each interval has the confidence level of its quantity's test, so an interval
 //! that excludes 1 is equivalent to a claim.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, quantile, two_sided};
 
-/// Share of families in which a non-existent difference is claimed.
+/// Probability of claiming a non-existent difference within a family.
 const ERROR: f64 = 0.05;
 
-/// Degrees of freedom of the prior: those of this many runs beyond the first.
+/// Degrees of freedom of the prior, which count as this many runs beyond the first.
 const PRIOR_FREEDOM: f64 = 3.0;
 
 /// With this many runs on each side, the prior is dropped.
@@ -32,7 +32,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// A value and the rounds it comes from; empty if unknown. `None` unless it is positive.
+    /// Creates a session from a value and its rounds (empty if unknown). Returns `None` unless the
+    /// value is positive.
     pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
         let rounds = Spread::of(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
@@ -45,7 +46,8 @@ impl Session {
         self.log.exp()
     }
 
-    /// A value printed as a range. `None` unless both ends are positive and in order.
+    /// Creates a session from a value printed as a range. Returns `None` unless both ends are
+    /// positive and `low <= high`.
     pub fn in_range(low: f64, high: f64) -> Option<Session> {
         let (low, high) = (Session::new(low, &[])?.log, Session::new(high, &[])?.log);
         let half_range = (high - low) / 2.0;
@@ -53,7 +55,7 @@ impl Session {
     }
 }
 
-/// Runs that are compared with another group.
+/// Summary of a group of runs.
 struct Group {
     mean: f64,
     half_range: f64,
@@ -85,13 +87,13 @@ pub struct Sides {
     pub a: Vec<Session>,
     /// The runs of B.
     pub b: Vec<Session>,
-    /// Further groups of comparable runs, one per drive, used only for the spread.
+    /// Other groups of comparable runs, one per drive, used only to estimate the spread.
     pub repeats: Vec<Vec<Session>>,
-    /// Standard deviation between runs to assume before any was seen: 0.03 is 3%.
+    /// Assumed standard deviation between runs before any data: 0.03 is 3%.
     pub prior: f64,
 }
 
-/// B against A.
+/// Result of comparing B with A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// B over A.
@@ -102,7 +104,7 @@ pub struct Claim {
     pub high: f64,
     /// The smallest relative difference (0.32 = 32%) that would have been claimed.
     pub threshold: f64,
-    /// Relative standard deviation between runs that the claim rests on.
+    /// Relative standard deviation between runs on which the claim is based.
     pub spread: f64,
     /// The permitted claim.
     pub outcome: Outcome,
@@ -114,7 +116,7 @@ struct Between {
     freedom: f64,
 }
 
-/// A quantity before its family is judged.
+/// The test of one quantity, before the family is judged.
 struct Test {
     gap: f64,
     half_range: f64,
@@ -136,7 +138,7 @@ impl Test {
         })
     }
 
-    /// Probability of such a difference between equal drives.
+    /// Probability of a difference this large between equal drives.
     fn p(&self) -> f64 {
         let gap = (self.gap.abs() - self.half_range).max(0.0);
         match (gap > 0.0, self.error > 0.0) {
@@ -146,7 +148,7 @@ impl Test {
         }
     }
 
-    /// The claim permitted at a level, with `same` as the level for "the same".
+    /// Returns the claim permitted at a significance level; `same` is the level for equivalence.
     fn claim(&self, level: f64, same: f64) -> Claim {
         let half = |level: f64| quantile(1.0 - level / 2.0, self.freedom) * self.error;
         let reach = half(level) + self.half_range;
@@ -171,7 +173,7 @@ impl Test {
     }
 }
 
-/// Pools the scatter of all groups about their own means with the prior, until both sides have
+/// Pools the scatter of all groups around their means. Includes the prior unless both sides have
 /// enough runs.
 fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between {
     let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
@@ -185,7 +187,7 @@ fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between
     Between { deviation: variance.sqrt(), freedom }
 }
 
-/// Judges a family of quantities; `None` for one without a value on each side.
+/// Judges a family of quantities. The result is `None` for a quantity without values on both sides.
 pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
     let tests: Vec<Option<Test>> = family.iter().map(Test::of).collect();
     let count = tests.iter().flatten().count();
@@ -196,7 +198,7 @@ pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
     let mut level = 0.0;
     let mut open = true;
     for (rank, (i, p)) in ranked.into_iter().enumerate() {
-        // After the first quantity without a claim, no other gets one: the level stays.
+        // After the first quantity without a claim, no other can have one: the level stays.
         if open {
             level = ERROR / (count - rank) as f64;
             open = p < level;
@@ -213,14 +215,14 @@ pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
 pub struct Outlook {
     /// 95% interval for the value of the next comparable run.
     pub next: [f64; 2],
-    /// 95% interval for the mean of many of them.
+    /// 95% interval for the mean of many such runs.
     pub mean: [f64; 2],
-    /// Number of runs it rests on; with 1 the spread is assumed.
+    /// Number of runs used; with 1, the spread is assumed.
     pub runs: u32,
 }
 
-/// The outlook after comparable runs of one drive. `prior` is the standard deviation between runs
-/// to assume, `ceiling` a rate that cannot be exceeded. `None` without runs.
+/// Returns the outlook after comparable runs of one drive. `prior` is the assumed standard
+/// deviation between runs, `ceiling` a rate that cannot be exceeded. Returns `None` without runs.
 pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
     let group = Group::of(runs)?;
     let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
@@ -248,7 +250,7 @@ mod tests {
         values.iter().filter_map(|v| Session::new(*v, &[])).collect()
     }
 
-    /// Seven quantities of one drive, measured in `n` runs a side; B is `ratio` times as fast.
+    /// Seven quantities, measured in `n` runs on each side; B is `ratio` times as fast.
     fn family(dice: &mut Dice, ratio: f64, cv: f64, n: usize) -> Vec<Sides> {
         let side = |dice: &mut Dice, median| sessions(&dice.log_normal(median, cv, n));
         let quantity = |_| {
@@ -269,7 +271,7 @@ mod tests {
         claim.is_some_and(|c| matches!(c.outcome, Outcome::Faster | Outcome::Slower))
     }
 
-    /// Share of families in which any difference is claimed.
+    /// Fraction of families in which any difference is claimed.
     fn claimed(cv: f64, n: usize) -> f64 {
         let mut dice = Dice::new(n as u64);
         let any = |dice: &mut Dice| claims(&family(dice, 1.0, cv, n)).iter().any(differs);
@@ -282,7 +284,7 @@ mod tests {
         for cv in [0.01, 0.03, 0.06] {
             let one = claimed(cv, 1);
             assert!(one < 0.01, "1 + 1 at {cv}: {one}");
-            // Three standard deviations of the simulation are 1%.
+            // The simulation's three standard deviations are 1%.
             assert!(claimed(cv, 5) < 0.06, "5 + 5 at {cv}");
         }
         assert!(claimed(0.06, 5) > 0.03, "the level is used");
@@ -306,7 +308,7 @@ mod tests {
         found[0].expect("a value on each side").threshold
     }
 
-    /// Thirteen runs of one drive whose spread is that of the prior.
+    /// Thirteen runs of one drive with the prior's spread.
     fn repeats() -> Vec<Vec<Session>> {
         let steps: Vec<f64> = (-6..=6).map(f64::from).collect();
         let unit = (steps.iter().map(|s| s * s).sum::<f64>() / 12.0).sqrt();
@@ -387,7 +389,7 @@ mod tests {
         assert_eq!(outcomes, [Outcome::Equivalent, Outcome::Faster]);
     }
 
-    /// Share of outlooks after `k` runs that contain the next run, if runs scatter by `cv`.
+    /// Fraction of outlooks after `k` runs that contain the next run, if runs scatter by `cv`.
     fn coverage(k: usize, cv: f64, prior: f64) -> f64 {
         let mut dice = Dice::new(k as u64 + 70);
         let held = |dice: &mut Dice| {
@@ -399,8 +401,8 @@ mod tests {
         count as f64 / f64::from(TRIALS)
     }
 
-    /// If the prior is right, it makes the outlook cautious; if the true spread is twice the prior,
-    /// coverage loses 10% after one run, and less after each further one.
+    /// A correct prior makes the outlook conservative. If the true spread is twice the prior,
+    /// coverage drops by up to 10% after one run, and by less after each additional one.
     #[test]
     fn the_outlook_contains_the_next_run() {
         for k in [1, 3, 5] {

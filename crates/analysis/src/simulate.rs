@@ -20,13 +20,13 @@ impl Dice {
         (self.0.next_u64() % n as u64) as usize
     }
 
-    /// Standard normal (Box-Muller). The crate libm gives the same draws on every machine.
+    /// Standard normal (Box-Muller). Using the libm crate gives the same draws on every machine.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// `n` replicates of a drive whose median is `median`, with a noise of `cv` (0.02 = 2%).
+    /// `n` replicates of a drive with the given median and a noise of `cv` (0.02 = 2%).
     pub fn log_normal(&mut self, median: f64, cv: f64, n: usize) -> Vec<f64> {
         (0..n).map(|_| median * libm::exp(cv * self.normal())).collect()
     }

@@ -1,26 +1,25 @@
-//! Steady state: whether a window of rounds is steady.
+//! Steady-state detection over a window of rounds.
 //!
 //! The rule of the SNIA Solid State Storage Performance Test Specification (five rounds: range
 //! within 20% of the mean, fitted slope within 10%) also accepts a slow decay. A second, stricter
-//! term is therefore reported beside it: a plateau is a window whose slope is not distinguishable
-//! from zero.
+//! criterion is therefore reported with it: on a plateau, the slope is indistinguishable from zero.
 
 use crate::student::quantile;
 
-/// Rounds in a window of the specification.
+/// Number of rounds in the specification's window.
 pub const WINDOW: usize = 5;
 
-/// Maximum range over the mean.
+/// Maximum range, relative to the mean.
 const RANGE_MOST: f64 = 0.2;
 
 /// Maximum change of the fitted line over the window, relative to the mean.
 const EXCURSION_MOST: f64 = 0.1;
 
-/// A line that changes by less than this share is level, however certain the change: a virtual
-/// drive has no noise to hide it.
+/// A line that changes by less than this fraction is level, even if the change is significant:
+/// virtual drives have no noise.
 const LEVEL_BELOW: f64 = 0.01;
 
-/// A line fitted to equidistant values, with its change from the first to the last.
+/// A line fitted to equidistant values, and its change over the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
     /// Mean of the values, in their unit.
@@ -58,13 +57,13 @@ impl Slope {
         })
     }
 
-    /// Steady by the specification.
+    /// Whether the window is steady by the specification's rule.
     pub fn is_pts_steady(&self) -> bool {
         self.range <= RANGE_MOST * self.mean.abs()
             && self.excursion.abs() <= EXCURSION_MOST * self.mean.abs()
     }
 
-    /// Steady by the specification, with a slope not distinguishable from zero.
+    /// Whether the window is steady and its slope is indistinguishable from zero.
     pub fn is_level(&self) -> bool {
         let level = self.excursion.abs() <= self.half_width
             || self.excursion.abs() + self.half_width <= LEVEL_BELOW * self.mean.abs();
@@ -87,8 +86,8 @@ mod tests {
         assert_eq!(Slope::of(&[1.0, 2.0]), None);
     }
 
-    /// By hand: 1, 2, 3, 4, 5.6 have the slope 11.2 / 10 and the residual squares 0.144; Student's t
-    /// for 3 degrees of freedom is 3.182.
+    /// By hand: 1, 2, 3, 4, 5.6 have a slope of 11.2 / 10 and a residual sum of squares of 0.144.
+    /// Student's t for 3 degrees of freedom is 3.182.
     #[test]
     fn the_line_and_its_interval_agree_with_a_fit_by_hand() {
         let line = Slope::of(&[1.0, 2.0, 3.0, 4.0, 5.6]).expect("five");
@@ -99,7 +98,7 @@ mod tests {
         assert!(near(line.half_width, half_width), "{line:?}");
     }
 
-    /// The 1% is compared with the far end of the interval, not the near one.
+    /// The 1% limit applies to the far end of the interval, not the near one.
     #[test]
     fn a_rise_that_may_exceed_one_percent_is_not_level() {
         let rising = |error: f64| {
@@ -115,7 +114,7 @@ mod tests {
         assert!(sure.is_level() && !unsure.is_level());
     }
 
-    /// The reason for a second term: a decay from 3 to 1 with a time constant of ten rounds.
+    /// The reason for the second criterion: a decay from 3 to 1 with a time constant of ten rounds.
     #[test]
     fn a_slow_decay_passes_the_specification_and_is_no_plateau() {
         let mut dice = Dice::new(4);
@@ -139,7 +138,7 @@ mod tests {
         let level = |v: &[f64]| Slope::of(v).expect("five").is_level();
         assert!(level(&[100.0; 5]));
         assert!(level(&[100.0, 103.0, 98.0, 101.0, 99.0]));
-        assert!(level(&[100.0, 100.1, 100.2, 100.3, 100.4]), "0.4% is of no consequence");
+        assert!(level(&[100.0, 100.1, 100.2, 100.3, 100.4]), "0.4% is negligible");
         assert!(!level(&[100.0, 101.0, 102.0, 103.0, 104.0]));
     }
 }

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean, standard deviation and number of some values; at least one.
+/// Mean, standard deviation and number of one or more values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     pub mean: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` for no values.
+    /// Computes the spread; `None` without values.
     pub fn of(values: &[f64]) -> Option<Spread> {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
@@ -21,8 +21,8 @@ impl Spread {
         (n > 0).then_some(Spread { mean, deviation, n })
     }
 
-    /// Half the width of the interval that contains the true mean with this confidence (0 to 1).
-    /// `None` for one value, whose error is unknown.
+    /// Half the width of the interval that contains the true mean with the given confidence (0 to
+    /// 1). `None` for a single value, because its error is unknown.
     pub fn half_width(&self, confidence: f64) -> Option<f64> {
         let freedom = self.n.checked_sub(1).filter(|&f| f > 0)?;
         let t = quantile(0.5 + confidence / 2.0, freedom as f64);
@@ -30,7 +30,7 @@ impl Spread {
     }
 }
 
-/// Quantile `p` of Student's t with `freedom` degrees of freedom, at least 1.
+/// Quantile `p` of Student's t with `freedom` (at least 1) degrees of freedom.
 pub(crate) fn quantile(p: f64, freedom: f64) -> f64 {
     students(freedom).inverse_cdf(p)
 }

@@ -1,6 +1,6 @@
-//! Work for callgrind: `instructions OPERATIONS BYTES`, depth 16. The driver's share is what runs
-//! below `driver_pushes` and `driver_polls`; the controller's steps are outside of both.
-//! `cargo xtask bench nvme` divides by the operations.
+//! A callgrind workload at depth 16: `instructions OPERATIONS BYTES`. The driver's share is
+//! everything called from `driver_pushes` and `driver_polls`; the controller's steps are outside
+//! both. `cargo xtask bench nvme` divides by the number of operations.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const BLOCK_BITS: u32 = 12;
 
 type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
 
-/// Pushes a batch and rings.
+/// Pushes a batch and rings the doorbell.
 #[inline(never)]
 fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
     for (slot, request) in batch.iter().enumerate() {
@@ -21,7 +21,7 @@ fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
     queue.ring();
 }
 
-/// The requests of a batch: reads and writes in turn, from `lba` on.
+/// The requests of a batch: alternating reads and writes, from `lba` on.
 fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
     let blocks = (bytes >> BLOCK_BITS) as u32;
     let place = Place { nsid: 1, block_bits: BLOCK_BITS };
@@ -32,7 +32,7 @@ fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
     })
 }
 
-/// Collects what has completed.
+/// Collects completed requests and returns their number.
 #[inline(never)]
 fn driver_polls(queue: &mut Q) -> u64 {
     let mut ended = 0;
@@ -45,7 +45,7 @@ fn main() {
     let operations = words.first().copied().unwrap_or(16_000) as u64;
     let bytes = words.get(1).copied().unwrap_or(4096);
     let media = Media::new(1 << BLOCK_BITS, 1 << 16, Timing::Fixed { ns: 10_000, spread_ns: 0 });
-    // No transfer limit: one command an operation.
+    // Without a transfer limit, each operation is one command.
     let setup = Setup { transfer_max: 0, ..Setup::default() };
     let simulated = Simulated::new(setup, vec![media]);
     let host = simulated.host();
@@ -67,7 +67,7 @@ fn main() {
         driver_pushes(&mut queue, &batch(bytes, data_at, lba));
         pushed += SLOTS as u64;
         while ended < pushed {
-            // Long enough for the controller to have completed a batch.
+            // Long enough for the controller to complete a batch.
             (0..8).for_each(|_| simulated.step());
             ended += driver_polls(&mut queue);
         }

@@ -1,6 +1,6 @@
-//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000 [SEED]`, with
-//! `dozing` behind it for shadow doorbells and a controller that dozes. Prints one line of JSON, which
-//! `cargo xtask bench nvme` reads.
+//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000 [SEED]`.
+//! The additional argument `dozing` enables shadow doorbells and a controller that dozes. Prints
+//! one line of JSON, which `cargo xtask bench nvme` reads.
 
 #[path = "../tests/torture/mod.rs"]
 mod torture;

@@ -1,4 +1,4 @@
-//! Admin commands: identify, the health log, features, queues, abort, shadow doorbells, format.
+//! Admin commands: identify, health log, features, queues, abort, shadow doorbells and format.
 
 use nvme::{PAGE_BYTES, identify, opcode};
 
@@ -14,7 +14,7 @@ const NO_QUEUE: u16 = 0x4101;
 const NO_LOG: u16 = 0x4109;
 const NO_FORMAT: u16 = 0x410a;
 const FEATURE_QUEUES: u32 = 7;
-/// Formats it offers: powers of two of the block size.
+/// Supported block sizes, as base-2 exponents.
 const FORMATS: [u8; 2] = [9, 12];
 
 impl State {
@@ -66,7 +66,7 @@ impl State {
         remove(self.sqs.remove(&id).filter(|_| id != 0))
     }
 
-    /// 0 if the command was aborted, 1 if not.
+    /// Aborts a command. Returns 0 if it was aborted, 1 if not.
     fn abort(&mut self, which: u32) -> u32 {
         let (sq, cid) = (which as u16, (which >> 16) as u16);
         let found = self.due.iter().find_map(|(key, event)| match event {
@@ -150,7 +150,7 @@ impl State {
         0
     }
 
-    /// Data of an admin command: at most a page.
+    /// Transfers the data of an admin command to the host: at most one page.
     fn give(&mut self, command: &Fetched, data: &[u8]) -> u16 {
         match self.find(command.prp[0]) {
             Some((memory, offset)) => {

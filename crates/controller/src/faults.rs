@@ -1,15 +1,15 @@
-//! Faults, drawn for each I/O command from a seed.
+//! Faults, drawn from a seed for each I/O command.
 
 /// Probabilities of faults, in parts per million of I/O commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Fails with an error that may be retried; nothing was transferred.
+    /// Fails with an error that can be retried; nothing is transferred.
     pub error: u32,
-    /// A write fails after it wrote some of its blocks.
+    /// A write fails after writing some of its blocks.
     pub torn: u32,
     /// Never completes; an abort ends it.
     pub lost: u32,
-    /// Never completes, and an abort does not help.
+    /// Never completes, and ignores an abort.
     pub stubborn: u32,
     /// Completes after [`Faults::late_ns`].
     pub late: u32,
@@ -17,11 +17,11 @@ pub struct Faults {
     pub late_ns: u64,
     /// Completes a second time, some microseconds later.
     pub twice: u32,
-    /// A completion with a number of no command in flight.
+    /// An additional completion has the identifier of no command in flight.
     pub invented: u32,
     /// The controller reports a fatal error.
     pub fatal: u32,
-    /// Power is cut: the write cache is lost, commands in flight are torn, the registers read as
+    /// A power cut: the write cache is lost, commands in flight are torn, and the registers read as
     /// all ones for a while.
     pub power: u32,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Fate {
 }
 
 impl Faults {
-    /// A little of everything; `late_ns` should exceed the driver's time-out.
+    /// Enables all faults at low rates; `late_ns` should exceed the driver's timeout.
     pub fn all(late_ns: u64) -> Faults {
         Faults {
             error: 2000,
@@ -81,7 +81,7 @@ impl Faults {
     }
 }
 
-/// SplitMix64: a step and a mix, enough for faults.
+/// SplitMix64, which is sufficient for faults.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub u64);
 
@@ -93,7 +93,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// Below `bound`, at least 1.
+    /// Returns a number below `bound`, which is at least 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

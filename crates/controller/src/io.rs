@@ -5,8 +5,7 @@ use nvme::{PAGE_BYTES, opcode};
 use crate::queues::Fetched;
 use crate::simulated::State;
 
-/// Status: success, no such command, invalid field, a transfer failed, no such namespace, past the
-/// end. Those that no retry mends have the bit "do not retry".
+/// Status codes. Errors that a retry cannot fix have the bit "do not retry".
 const OK: u16 = 0;
 const NO_COMMAND: u16 = 0x4001;
 const TRANSFER: u16 = 0x4004;
@@ -14,11 +13,11 @@ const NO_NAMESPACE: u16 = 0x400b;
 const OUT_OF_RANGE: u16 = 0x4080;
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 
-/// A piece of memory: which memory, the offset in it, bytes.
+/// A piece of memory: index of the region, offset in it, number of bytes.
 type Piece = (usize, usize, usize);
 
 impl State {
-    /// Carries out an I/O command; returns its status.
+    /// Executes an I/O command and returns its status.
     pub(crate) fn carry_out(&mut self, command: &Fetched) -> u16 {
         let index = (command.nsid as usize).wrapping_sub(1);
         let Some(media) = self.media.get_mut(index) else { return NO_NAMESPACE };
@@ -36,7 +35,7 @@ impl State {
         OK
     }
 
-    /// Some of the blocks of a write, as a command that was interrupted leaves them.
+    /// Executes part of a write, like an interrupted command.
     pub(crate) fn carry_out_some(&mut self, command: &Fetched) {
         let part = self.random.below(command.blocks() + 1);
         let index = (command.nsid as usize).wrapping_sub(1);
@@ -46,7 +45,7 @@ impl State {
         }
     }
 
-    /// Moves data; of a write the first `part` blocks.
+    /// Transfers the data of a read, or the first `part` blocks of a write.
     fn transfer(&mut self, command: &Fetched, index: usize, part: u64) -> u16 {
         let block = self.media[index].block_bytes as usize;
         let Some(pieces) = self.pieces(command, command.blocks() as usize * block) else {
@@ -97,7 +96,7 @@ impl State {
         OK
     }
 
-    /// The memory a command names, page by page.
+    /// Returns the memory that a command refers to, page by page.
     fn pieces(&mut self, command: &Fetched, bytes: usize) -> Option<Vec<Piece>> {
         let [first, second] = command.prp;
         let length = bytes.min(PAGE_BYTES - first as usize % PAGE_BYTES);
@@ -118,7 +117,7 @@ impl State {
             }
             let length = left.min(PAGE_BYTES);
             let (memory, offset) = self.find(address)?;
-            // Only the first address may lie within a page.
+            // Only the first address can be within a page.
             self.counters.violations += u64::from(!address.is_multiple_of(PAGE_BYTES as u64));
             pieces.push((memory, offset, length));
             left -= length;

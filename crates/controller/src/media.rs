@@ -1,8 +1,7 @@
-//! Namespaces: blocks with data behind a volatile write cache, and the time their commands take.
+//! Namespaces: data blocks with a volatile write cache, and the timing of commands.
 //!
-//! A block that was written but not flushed also keeps its old content. A power cut restores the old
-//! content of any such blocks, in no particular order; it never tears a block, as the specification
-//! requires.
+//! Blocks that are written but not flushed also keep their old content. A power cut restores the
+//! old content of a random subset of them. It never tears a block, as the specification requires.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,12 +10,12 @@ use workload::Op;
 
 use crate::faults::Random;
 
-/// Size of an allocation unit of the store, bytes.
+/// Allocation unit of the store, bytes.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// How long commands take.
+/// Timing of commands.
 pub enum Timing {
-    /// A latency, plus a random part of the spread; nanoseconds.
+    /// A latency plus a random part of the spread, in nanoseconds.
     Fixed {
         /// Minimum latency.
         ns: u64,
@@ -28,7 +27,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// When an operation that begins now is complete.
+    /// Returns the completion time of an operation that starts now.
     pub(crate) fn done(&mut self, now: u64, op: &Op, random: &mut Random) -> u64 {
         match self {
             Timing::Fixed { ns, spread_ns } => now + *ns + random.below(*spread_ns + 1),
@@ -41,7 +40,7 @@ impl Timing {
 pub struct Media {
     /// Logical block size, bytes.
     pub block_bytes: u32,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u64,
     pub(crate) timing: Timing,
     pieces: HashMap<u64, Box<[u8]>>,
@@ -52,18 +51,18 @@ pub struct Media {
 }
 
 impl Media {
-    /// An empty namespace.
+    /// Creates an empty namespace.
     pub fn new(block_bytes: u32, blocks: u64, timing: Timing) -> Media {
         let (pieces, unflushed) = (HashMap::new(), BTreeMap::new());
         Media { block_bytes, blocks, timing, pieces, unflushed, cached: true }
     }
 
-    /// The same without a write cache: every write is durable.
+    /// Removes the write cache: every write is durable.
     pub fn without_cache(self) -> Media {
         Media { cached: false, ..self }
     }
 
-    /// A namespace as large and as fast as a virtual drive.
+    /// Creates a namespace with the size and speed of a virtual drive.
     pub fn of(drive: Drive) -> Media {
         let (block_bytes, bytes) = (drive.block_bytes(), drive.bytes());
         Media::new(block_bytes, bytes / u64::from(block_bytes), Timing::Drive(Box::new(drive)))
@@ -105,7 +104,7 @@ impl Media {
         self.put(lba, data);
     }
 
-    /// Zeroes blocks. Without a cache, zeros that fill a piece take no memory.
+    /// Zeroes blocks. Without a cache, pieces that are all zeros take no memory.
     pub(crate) fn zero(&mut self, mut lba: u64, blocks: u64) {
         let (end, zeros) = (lba + blocks, vec![0; self.block_bytes as usize]);
         let in_piece = PIECE_BYTES as u64 / u64::from(self.block_bytes);
@@ -125,7 +124,7 @@ impl Media {
         self.unflushed.clear();
     }
 
-    /// Cuts power.
+    /// Cuts power: about half of the unflushed blocks revert to their old content.
     pub(crate) fn cut(&mut self, random: &mut Random) {
         for (lba, old) in std::mem::take(&mut self.unflushed) {
             if random.coin() {

@@ -1,7 +1,7 @@
-//! Host memory as the controller addresses it: by bus addresses.
+//! Host memory as seen by the controller, with bus addresses.
 //!
-//! From a given offset on, pages appear on the bus in reverse order, so a driver that takes
-//! contiguous memory for contiguous bus addresses fails.
+//! From a given offset on, pages are in reverse order on the bus, so a driver fails if it assumes
+//! contiguous bus addresses for contiguous memory.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -18,8 +18,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A zeroed region of whole pages at a bus address. Pages from `straight_bytes` on are in
-    /// reverse order.
+    /// Creates a zeroed region of whole pages at a bus address. Pages from `straight_bytes` on are
+    /// in reverse order.
     pub fn new(base: u64, bytes: usize, straight_bytes: usize) -> Memory {
         let pages = bytes.div_ceil(PAGE_BYTES);
         let words = (0..pages * PAGE_BYTES / 4).map(|_| AtomicU32::new(0)).collect();
@@ -38,19 +38,19 @@ impl Memory {
         }
     }
 
-    /// The offset of a bus address, if it lies in the region.
+    /// Returns the offset of a bus address, if it is in the region.
     pub(crate) fn offset(&self, bus: u64) -> Option<usize> {
         let place = usize::try_from(bus.checked_sub(self.base)?).ok()?;
         let inside = place < self.words.len() * 4;
         inside.then(|| self.turned(place / PAGE_BYTES) * PAGE_BYTES + place % PAGE_BYTES)
     }
 
-    /// The word at a byte offset.
+    /// Loads the word at a byte offset.
     pub fn load(&self, offset: usize) -> u32 {
         u32::from_le(self.words[offset / 4].load(Relaxed))
     }
 
-    /// Stores a word.
+    /// Stores a word at a byte offset.
     pub fn store(&self, offset: usize, value: u32) {
         self.words[offset / 4].store(value.to_le(), Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The rings as the controller has them, and the commands it has fetched.
+//! The controller's view of the rings, and fetched commands.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub(crate) struct Sq {
     pub head: u32,
     pub tail: u32,
     pub cq: u16,
-    /// Whether it looks at its shadow doorbell.
+    /// Whether the controller polls the shadow doorbell.
     pub awake: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Cq {
     pub head: u32,
     pub tail: u32,
     pub phase: u32,
-    /// Completions for which the ring had no room.
+    /// Completions waiting for room in the ring.
     pub waiting: VecDeque<Answer>,
 }
 

@@ -1,4 +1,4 @@
-//! The controller: registers, time, fetching and completing.
+//! The controller: registers, time, and fetching and completing commands.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{Ordering::SeqCst, fence};
@@ -12,15 +12,15 @@ use crate::media::Media;
 use crate::memory::Memory;
 use crate::queues::{Answer, Cq, Fetched, Sq};
 
-/// Entries fetched from each queue in a step.
+/// Maximum number of entries fetched from each queue in a step.
 const BURST: u32 = 4;
-/// Time for admin commands, for changes of state, and without power; nanoseconds.
+/// Duration of admin commands, state changes and power cuts; nanoseconds.
 const ADMIN_NS: u64 = 5_000;
 const READY_NS: u64 = 1_000_000;
 const POWER_NS: u64 = 5_000_000;
 /// Maximum delay of a duplicate completion.
 const TWICE_NS: u64 = 20_000;
-/// The longest step in time. A host that waits sees time pass even if nothing happens.
+/// Maximum time of a step. Time passes for a waiting host even if nothing happens.
 const STEP_NS: u64 = 20_000;
 
 /// The capabilities that the controller reports.
@@ -28,18 +28,19 @@ const STEP_NS: u64 = 20_000;
 pub struct Setup {
     /// Maximum entries of a queue.
     pub entries_max: u32,
-    /// Maximum transfer: 4 KiB times this power of two; 0: no limit.
+    /// Maximum transfer: 4 KiB times 2 to this power; 0: no limit.
     pub transfer_max: u8,
-    /// I/O queue pairs.
+    /// Number of I/O queue pairs.
     pub queues: u16,
-    /// Whether it has shadow doorbells.
+    /// Whether the controller has shadow doorbells.
     pub shadow: bool,
-    /// Whether it polls a queue's shadow doorbell only from a doorbell write until the queue is empty,
-    /// as emulators do. Otherwise it polls always, and never asks for a doorbell write.
+    /// Whether the controller polls a queue's shadow doorbell only from a doorbell write until the
+    /// queue is empty, like emulators. Otherwise it always polls, and never requests a doorbell
+    /// write.
     pub dozes: bool,
-    /// Faults of I/O commands.
+    /// Fault rates of I/O commands.
     pub faults: Faults,
-    /// Seed of faults and latencies.
+    /// Seed for faults and latencies.
     pub seed: u64,
 }
 
@@ -51,20 +52,20 @@ impl Default for Setup {
     }
 }
 
-/// Counts since the beginning.
+/// Counts since the creation of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// I/O commands fetched.
     pub commands: u64,
     /// Doorbell registers written.
     pub doorbells: u64,
-    /// Faults by kind, in the order of the fields of [`Faults`] without the delay.
+    /// Faults by kind, in the order of the fields of [`Faults`], without the delay.
     pub faults: [u64; 9],
     /// Violations by the host.
     pub violations: u64,
     /// Resets by the host.
     pub resets: u64,
-    /// Power cuts that have happened; a fault is counted when it is drawn.
+    /// Power cuts that have happened; `faults` counts them when they are drawn.
     pub cuts: u64,
 }
 
@@ -84,36 +85,36 @@ pub(crate) struct State {
     pub counters: Counters,
     pub sqs: BTreeMap<u16, Sq>,
     pub cqs: BTreeMap<u16, Cq>,
-    /// By due time and order of arrival.
+    /// Pending events by due time and order of arrival.
     pub due: BTreeMap<(u64, u64), Event>,
     pub arrivals: u64,
-    /// Addresses of the shadow doorbells' values and events.
+    /// Addresses of the values and event indexes of the shadow doorbells.
     pub shadow: Option<(u64, u64)>,
     cc: u32,
     status: u32,
     aqa: u32,
     asq: u64,
     acq: u64,
-    /// When the status register takes this value.
+    /// Time at which the status register changes, and its new value.
     changes: Option<(u64, u32)>,
     dark_until: u64,
     /// A buffer for the data of a command.
     block: Vec<u8>,
 }
 
-/// A simulated controller. Clones of the `Arc` are its users' threads.
+/// A simulated controller, shared between threads in an `Arc`.
 pub struct Simulated(Mutex<State>);
 
-/// The host of a driver: the controller's registers and clock, and memory for the admin queue.
+/// A driver's platform: the controller's registers and clock, and memory for the admin queue.
 pub struct Host {
     /// The controller.
     pub controller: Arc<Simulated>,
-    /// Memory it reaches.
+    /// Memory for the admin queue.
     pub memory: Arc<Memory>,
 }
 
 impl Simulated {
-    /// A controller with these namespaces, numbered from 1.
+    /// Creates a controller with these namespaces, numbered from 1.
     pub fn new(setup: Setup, media: Vec<Media>) -> Arc<Simulated> {
         Arc::new(Simulated(Mutex::new(State {
             setup,
@@ -142,36 +143,36 @@ impl Simulated {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lends it memory. Memory that nobody else holds any more is dropped.
+    /// Maps memory for the controller. Drops memory that has no other owner any more.
     pub fn map(&self, memory: &Arc<Memory>) {
         let mut state = self.state();
         state.memories.retain(|memory| Arc::strong_count(memory) > 1);
         state.memories.push(memory.clone());
     }
 
-    /// A host for a driver, with memory for its admin queue.
+    /// Creates a host for a driver, with memory for its admin queue.
     pub fn host(self: &Arc<Self>) -> Arc<Host> {
         let memory = Arc::new(Memory::new(1 << 20, nvme::ADMIN_BYTES, nvme::ADMIN_BYTES));
         self.map(&memory);
         Arc::new(Host { controller: self.clone(), memory })
     }
 
-    /// Fetches commands, then lets time pass until the next one is due and completes it.
+    /// Fetches commands, advances time to the next due event, and completes it.
     pub fn step(&self) {
         self.state().step();
     }
 
-    /// Fetches commands and completes those due by `now`, on the caller's clock.
+    /// Fetches commands and completes those due at `now` on the caller's clock.
     pub fn step_to(&self, now: u64) {
         self.state().step_to(now);
     }
 
-    /// Counts.
+    /// Returns the counts so far.
     pub fn counters(&self) -> Counters {
         self.state().counters
     }
 
-    /// Changes the faults from now on.
+    /// Changes the fault rates from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.state().setup.faults = faults;
     }
@@ -181,7 +182,7 @@ impl Simulated {
         self.state().cut_power();
     }
 
-    /// Removes the controller: its registers read as all ones for good.
+    /// Removes the controller: its registers read as all ones permanently.
     pub fn remove(&self) {
         let mut state = self.state();
         state.cut_power();
@@ -224,7 +225,7 @@ impl State {
         if self.now < self.dark_until {
             return regs::GONE;
         }
-        // Rings contiguous, a second to become ready, the NVM command set.
+        // Contiguous rings, 1 s to become ready, and the NVM command set.
         let cap = u64::from(self.setup.entries_max - 1) | 1 << 16 | 2 << 24 | 1 << 37;
         match offset {
             regs::CAP => cap as u32,
@@ -284,7 +285,8 @@ impl State {
         }
     }
 
-    /// A reset: each write in flight may still be executed, wholly or in part.
+    /// Drops all commands and queues. Each write in flight can still be executed, in whole or in
+    /// part.
     fn drop_all(&mut self) {
         for (_, event) in std::mem::take(&mut self.due) {
             if let Event::Command(command) = event
@@ -307,7 +309,7 @@ impl State {
         self.dark_until = self.now + POWER_NS;
     }
 
-    /// A doorbell, by its place among all of them.
+    /// Handles a doorbell, given by its index among all doorbells.
     fn ring(&mut self, place: usize, value: u32) {
         let queue = (place / 2) as u16;
         let known = match place % 2 {
@@ -316,7 +318,7 @@ impl State {
         };
         match known {
             Some((entries, place)) if value < entries => *place = value,
-            // A queue deleted by a power cut that the host has not noticed yet.
+            // A power cut deleted the queue, and the host has not noticed yet.
             None if self.status & regs::CSTS_READY == 0 => {}
             _ => self.counters.violations += 1,
         }
@@ -360,8 +362,8 @@ impl State {
         queues.into_iter().for_each(|queue| self.post_waiting(queue));
     }
 
-    /// Reads the doorbells in memory. An event index behind the value requests no register doorbell; one
-    /// equal to the value requests it with the next entry.
+    /// Reads the doorbells in memory. An event index one less than the value requests no register
+    /// doorbell. One equal to the value requests it for the next entry.
     fn poll_shadow(&mut self) {
         let Some((values, events)) = self.shadow else { return };
         let places =
@@ -414,7 +416,7 @@ impl State {
         }
     }
 
-    /// Decides when a command is carried out, and with which fault.
+    /// Determines the time at which a command is executed, and its fault.
     fn accept(&mut self, mut command: Fetched) {
         let same = |event: &Event| matches!(event, Event::Command(c) if (c.sq, c.cid) == (command.sq, command.cid));
         if self.due.values().any(same) {
@@ -434,14 +436,14 @@ impl State {
         let mut due = timing.map_or(*now, |media| media.timing.done(*now, &op, random));
         match command.fate {
             Fate::Late => due += self.setup.faults.late_ns,
-            // Never by itself.
+            // These never complete.
             Fate::Lost | Fate::Stubborn => due = u64::MAX,
             _ => {}
         }
         self.at(due, Event::Command(command));
     }
 
-    /// The command as an operation on a virtual drive.
+    /// Converts a command to an operation on a virtual drive.
     fn op(&self, command: &Fetched) -> Op {
         let index = (command.nsid as usize).wrapping_sub(1);
         let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));
@@ -491,7 +493,7 @@ impl State {
         }
     }
 
-    /// Posts a completion, or keeps it until the ring has room.
+    /// Posts a completion, or queues it until the ring has room.
     pub fn post(&mut self, answer: Answer) {
         let Some(cq) = self.sqs.get(&answer.sq).map(|sq| sq.cq) else { return };
         if let Some(cq) = self.cqs.get_mut(&cq) {
@@ -514,7 +516,7 @@ impl State {
         }
     }
 
-    /// The memory at a bus address.
+    /// Returns the memory region and the offset for a bus address.
     pub fn find(&mut self, bus: u64) -> Option<(usize, usize)> {
         let found = self.memories.iter().enumerate().find_map(|(i, m)| Some((i, m.offset(bus)?)));
         self.counters.violations += u64::from(found.is_none());
@@ -532,7 +534,7 @@ impl State {
         }
     }
 
-    /// A buffer for the data of a command, taken and given back.
+    /// A reusable buffer for the data of a command. Users take it and put it back.
     pub fn block(&mut self) -> &mut Vec<u8> {
         &mut self.block
     }

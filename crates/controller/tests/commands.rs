@@ -1,4 +1,4 @@
-//! Bringing a controller up, admin commands, doorbells, losing the controller.
+//! Tests controller startup, admin commands, doorbells and loss of the controller.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Bench {
     simulated: Arc<Simulated>,
     host: Arc<Host>,
     controller: Controller<Arc<Host>>,
-    /// Queues created so far: each has memory at another address.
+    /// Number of queues created so far; each has memory at its own address.
     queues: u64,
 }
 
@@ -46,7 +46,7 @@ impl Bench {
         self.controller.create_queue(id, memory, trackers, layout).expect("created")
     }
 
-    /// Issues a request in slot 0 and waits for it.
+    /// Issues a request in slot 0 and waits for its completion.
     fn wait(&self, queue: &mut Q, request: &Request) -> Status {
         queue.push(0, request).expect("room");
         queue.ring();
@@ -105,7 +105,7 @@ fn a_format_changes_the_blocks_and_takes_the_data() {
     assert_eq!(bench.wait(&mut queue, &wrong).cause(), Cause::OutOfRange);
 }
 
-/// Doorbell writes per operation, 64 KiB in batches of 16.
+/// Counts doorbell writes per operation of 64 KiB, in batches of 16.
 #[test]
 fn doorbells_are_rare() {
     let mut bench = bench(Setup::default(), vec![Media::new(512, 1 << 20, fixed())]);
@@ -133,7 +133,7 @@ fn doorbells_are_rare() {
     let doorbells = queue.counters().doorbells - before.doorbells;
     assert_eq!(bench.simulated.counters().violations, 0);
     let each = doorbells as f64 / (batches * SLOTS as u64) as f64;
-    assert!(each <= 0.15, "{each} doorbells an operation");
+    assert!(each <= 0.15, "{each} doorbells per operation");
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn a_virtual_drive_gives_its_time() {
         assert!(bench.wait(&mut queue, &read).is_ok());
     }
     let each = (bench.host.now_ns() - begin) / 100;
-    // Unwritten blocks: no flash is read, so this is the time of commands and link.
-    assert!((1_000..100_000).contains(&each), "{each} ns a command");
+    // Reads of unwritten blocks do not access flash, so this is the time of commands and link.
+    assert!((1_000..100_000).contains(&each), "{each} ns per command");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn queues_come_and_go() {
     assert_eq!(bench.simulated.counters().violations, 0);
 }
 
-/// A new queue ignores values that a deleted one left in the shadow doorbell pages.
+/// A new queue ignores values left in the shadow doorbell pages by a deleted one.
 #[test]
 fn queues_come_and_go_with_shadow_doorbells() {
     for dozes in [false, true] {
@@ -218,8 +218,8 @@ fn queues_come_and_go_with_shadow_doorbells() {
     }
 }
 
-/// A controller that stops polling once its queue is empty is rung for the next entry, but not for
-/// entries that it finds by itself.
+/// If a controller stops polling once its queue is empty, the driver rings for the next entry, but
+/// not for entries found by polling.
 #[test]
 fn a_controller_that_dozes_is_woken() {
     let setup = Setup { dozes: true, ..Setup::default() };
@@ -231,7 +231,7 @@ fn a_controller_that_dozes_is_woken() {
     for lba in 0..300 {
         let before = rung(&queue);
         assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), lba, 1, at)).is_ok());
-        assert!(rung(&queue) - before <= 2, "one for the entry, now and then one for a completion");
+        assert!(rung(&queue) - before <= 2, "one for the entry, sometimes one for a completion");
         bench.simulated.step();
     }
     assert!(rung(&queue) >= 300, "{}", rung(&queue));

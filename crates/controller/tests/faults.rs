@@ -1,13 +1,12 @@
-//! The driver against a controller with every fault: nothing lost, nothing corrupt, nothing hung.
+//! Runs the driver against a controller with all faults: nothing may be lost, corrupt or hung.
 //!
-//! `cargo xtask bench nvme` runs a million commands of the same, with doorbells and with a controller
-//! that dozes; here are enough to see every fault.
+//! These runs are long enough to include every fault. `cargo xtask bench nvme` runs a million
+//! commands, with doorbells and with a controller that dozes.
 //!
-//! Two mutants fail these tests, checked by hand. One takes PRP pages in turn, as if commands
-//! completed in the order of their submission: `Queue::enter` describes every transfer anew, on the
-//! list of tracker `sq_tail % trackers`. Data then end up where nobody asked for them. The other
-//! ignores the generation in `Tracker::is`: completions that arrive twice end requests that are
-//! still in flight.
+//! Two mutants, checked by hand, fail these tests. One uses PRP pages in turn, as if commands
+//! completed in submission order: `Queue::enter` rebuilds the list of every transfer on that of
+//! tracker `sq_tail % trackers`, so data end up at wrong addresses. The other ignores the
+//! generation in `Tracker::is`: duplicate completions end requests that are still in flight.
 
 mod torture;
 
@@ -39,13 +38,14 @@ fn check(name: &str, outcome: &Outcome) {
 fn every_fault(name: &str, plan: Plan) -> Outcome {
     let outcome = torture::run(plan);
     check(name, &outcome);
-    assert!(outcome.faults.iter().all(|seen| *seen > 0), "each was seen: {outcome:?}");
+    assert!(outcome.faults.iter().all(|seen| *seen > 0), "not all faults occurred: {outcome:?}");
     assert!(outcome.overdue > 0 && outcome.resets > 2 && outcome.strays > 0, "{outcome:?}");
     assert!(outcome.turns > 10, "{outcome:?}");
     outcome
 }
 
-/// It sees a command in the same step either way, so the two runs are alike but for the registers.
+/// The controller sees a command in the same step either way, so the two runs differ only in the
+/// number of doorbell writes.
 #[test]
 fn every_fault_with_doorbells_and_of_a_controller_that_dozes() {
     let rung = every_fault("doorbells", plan(1, 60_000));

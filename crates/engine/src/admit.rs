@@ -1,29 +1,29 @@
-//! Whether a workload may and can run on a target, judged from the target's description alone: the
-//! answer is the same before a run, when nothing was touched yet, and before each of its phases.
+//! Decides whether a target allows and supports a workload, from the target's description alone.
+//! The answer is the same before a run and before each of its phases.
 
 use record::Safety;
 use rig::{Job, Result, RigError, TargetInfo};
 use workload::{Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
 
-/// Whether the workload may and can run on a target like this. Whether the file
-/// system supports O_DIRECT is unknown until it is opened; until then it is assumed to.
+/// Checks that the target allows and supports the workload. The file system is assumed to support
+/// O_DIRECT until it has been opened.
 pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
     workload.check()?;
     let end = workload.region.end();
     if end > info.bytes {
-        let text = format!("region ends at byte {end}, the target has {}", info.bytes);
+        let text = format!("the region ends at byte {end}, but the target has {}", info.bytes);
         return Err(RigError::Unsupported(text));
     }
     if workload.mix.changes_data() && !gives_back(workload, info) {
         admit_change(&format!("workload {} writes", workload.name), info)?;
     }
     if workload.mix.discard > 0 && !info.discard {
-        return Err(RigError::Unsupported("the target takes no discards".into()));
+        return Err(RigError::Unsupported("the target does not support discards".into()));
     }
     admit_blocks(workload, info)
 }
 
-/// Whether a job has a source for each of the equal jobs of its workload.
+/// Checks that a job has one source for each of its workload's jobs.
 pub(crate) fn admit_sources(job: &Job) -> Result<()> {
     if job.sources.len() == job.workload.jobs as usize {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) fn admit_sources(job: &Job) -> Result<()> {
     Err(RigError::Unsupported(text))
 }
 
-/// Whether the jobs of a performance have few enough operations in flight, all together.
+/// Checks that the jobs of a performance together stay within the limit of operations in flight.
 pub(crate) fn admit_depth(jobs: &[Job]) -> Result<()> {
     let each = jobs.iter().map(|job| &job.workload);
     let operations = each.map(|w| u64::from(w.depth) * u64::from(w.jobs)).sum();
@@ -42,32 +42,32 @@ pub(crate) fn admit_depth(jobs: &[Job]) -> Result<()> {
     Ok(())
 }
 
-/// Whether data may be changed at all.
+/// Checks that the target's data may be changed.
 pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
     let instead = match info.allowed {
-        Safety::Reads => "this target is for reads only",
-        Safety::Borrows => "what is borrowed may only be overwritten with its own content",
-        Safety::Other(_) => "its permission is unknown to this version",
+        Safety::Reads => "this target is read-only",
+        Safety::Borrows => "borrowed blocks may only be overwritten with their own content",
+        Safety::Other(_) => "this version does not know its safety class",
         Safety::Scratch | Safety::Destroys => return Ok(()),
     };
     Err(RigError::Refused(format!("{what}, and {instead}")))
 }
 
-/// Whether a workload writes the original content only, on a target whose blocks may be borrowed.
+/// Whether a workload writes only the original content, on a target whose blocks may be borrowed.
 fn gives_back(workload: &Workload, info: &TargetInfo) -> bool {
     let original = workload.content == Content::Original && workload.mix.discard == 0;
     original && info.allowed == Safety::Borrows
 }
 
-/// Whether blocks may be overwritten with their own content.
+/// Checks that blocks may be overwritten with their own content.
 pub(crate) fn admit_borrowing(info: &TargetInfo) -> Result<()> {
     match info.allowed {
         Safety::Borrows => Ok(()),
-        _ => admit_change("its blocks would be borrowed", info),
+        _ => admit_change("blocks would be borrowed", info),
     }
 }
 
-/// Whether a range consists of whole blocks of the target.
+/// Checks that a range consists of whole blocks of the target.
 pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let end = offset.saturating_add(bytes);
@@ -78,7 +78,7 @@ pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Res
     Err(RigError::Unsupported(text))
 }
 
-/// I/O past the page cache must consist of whole logical blocks.
+/// Checks that direct I/O consists of whole logical blocks.
 fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let direct = workload.caching == Caching::Bypass && info.target.direct != Some(false);

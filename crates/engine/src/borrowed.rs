@@ -1,5 +1,5 @@
-//! Borrowed blocks: the target's original bytes, kept in memory for the writes that carry them, and
-//! in a journal on another drive if they are the user's.
+//! Borrowed blocks: the target's original bytes, kept in memory for writes and, if they are the
+//! user's, in a journal on another drive.
 
 use drive::ErrorKind;
 use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
@@ -18,7 +18,7 @@ struct Entry {
 }
 
 impl BorrowedBlocks {
-    /// Borrows a region: after this, all of it may be overwritten with its own content.
+    /// Borrows a region, which may then be overwritten with its own content.
     pub(crate) fn borrow(
         &mut self,
         region: Region,
@@ -52,7 +52,7 @@ impl BorrowedBlocks {
         self.0.iter().any(|entry| covers(entry.borrowed.region()))
     }
 
-    /// Copies the original content at `offset` of the target.
+    /// Copies the target's original content at `offset` into a buffer.
     pub(crate) fn copy_to(&self, offset: u64, buffer: &mut [u8]) {
         let copied = self.0.iter().any(|entry| entry.borrowed.copy_to(offset, buffer));
         assert!(copied, "only borrowed blocks are written");
@@ -84,7 +84,7 @@ impl Entry {
     }
 }
 
-/// The target that blocks are borrowed from.
+/// The target from which blocks are borrowed.
 pub(crate) struct Target<'a> {
     pub info: &'a TargetInfo,
     pub storage: &'a dyn Storage,
@@ -94,7 +94,7 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     fn keep(&self, borrowed: &Borrowed, place: Option<&journal::Place>) -> Result<Journal> {
         let refused = |text: &str| RigError::Refused(format!("{text}: nothing was overwritten"));
-        let place = place.ok_or_else(|| refused("nothing is borrowed without a journal"))?;
+        let place = place.ok_or_else(|| refused("blocks cannot be borrowed without a journal"))?;
         let key = self.key.as_ref().filter(|_| self.info.target.kind == TargetKind::Device);
         let key = key.ok_or_else(|| refused("only a device can be borrowed"))?;
         place.keep(key, borrowed).map_err(refused_or_failed)
@@ -106,7 +106,7 @@ impl Target<'_> {
 
     fn not_back(&self, source: std::io::Error, kept: Option<String>) -> RigError {
         let where_ = kept.map(|path| format!(" (kept in {path} for ssdyno recover)"));
-        let what = format!("put back what was borrowed{}", where_.unwrap_or_default());
+        let what = format!("restore borrowed blocks{}", where_.unwrap_or_default());
         self.io(&what, source)
     }
 }

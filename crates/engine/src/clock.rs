@@ -1,9 +1,9 @@
-//! The machine's clock in nanoseconds, read as cheaply as possible.
+//! The machine's clock in nanoseconds, with the cheapest available reading.
 //!
-//! The processor's counter if it is invariant and trusted by the kernel (8 ns per read), otherwise
-//! `CLOCK_MONOTONIC` (20 to 40 ns). The counter is calibrated against the kernel's clock once per
-//! process; both ends of the calibration are the tightest of several readings, which bounds the
-//! error to some ten parts per million.
+//! It reads the processor's counter if that is invariant and trusted by the kernel (8 ns per read),
+//! otherwise `CLOCK_MONOTONIC` (20 to 40 ns). Each new clock calibrates the counter against the
+//! kernel's clock; both ends of the calibration use the tightest of several readings, which limits
+//! the error to about ten parts per million.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::sys::counter;
 
-/// Length of the calibration; short, because it is part of the time to the first I/O.
+/// Length of the calibration, nanoseconds; short, because it delays the first I/O.
 const CALIBRATION_NS: u64 = 3_000_000;
 
 /// A clock shared by all threads of a run.
@@ -70,8 +70,8 @@ fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Counter and kernel clock at the same moment: the pair of five that took the fewest ticks to
-/// read.
+/// Counter and kernel clock at the same moment: of five pairs, the one that took the fewest ticks
+/// to read.
 fn paired_reading() -> (u64, u64) {
     let read = || {
         let before = counter::read();
@@ -83,7 +83,7 @@ fn paired_reading() -> (u64, u64) {
     (best.1, best.2)
 }
 
-/// Whether the kernel keeps time by the same counter, or the processor declares it invariant.
+/// Whether the kernel uses the same counter as its clock source, directly or through kvm-clock.
 fn kernel_trusts_counter() -> bool {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = fs::read_to_string(path).unwrap_or_default();
@@ -92,7 +92,8 @@ fn kernel_trusts_counter() -> bool {
     }
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|l| l.starts_with("flags")).unwrap_or_default();
-    // In a guest the clock source is often kvm-clock, which itself reads an invariant TSC.
+    // In a guest the clock source is often kvm-clock, which reads the TSC; the flags show that it
+    // is invariant.
     source.trim() == "kvm-clock"
         && flags.contains(" constant_tsc")
         && flags.contains(" nonstop_tsc")
@@ -113,7 +114,7 @@ mod tests {
             last = now;
         }
         let (ours, theirs) = ((clock.now() - ours) as f64, (monotonic_ns() - theirs) as f64);
-        // Both ends of the comparison can be preempted: half a percent is 100 us here.
+        // Either end of the comparison can be preempted; half a percent is 100 us here.
         assert!((ours / theirs - 1.0).abs() < 0.005, "{ours} against {theirs} ns");
     }
 }

@@ -1,8 +1,8 @@
 //! Runs a user's program and measures its duration, its processor time and memory, and the device
 //! traffic it causes, including write-back after its end.
 //!
-//! Its standard output is discarded, because printing would be part of the time; its standard error
-//! is shown. It gets no input.
+//! Its standard output is discarded, because printing would add to the time. Its standard error is
+//! shown, and it gets no input.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Where a program runs, and the device it is measured on.
 pub(crate) struct Stage<'a> {
-    /// Its working directory; `None` for the current one.
+    /// Its working directory; `None`: the current one.
     pub directory: Option<&'a str>,
     /// The device to sample traffic on, and to sync before and after.
     pub device: &'a dyn Device,
@@ -33,7 +33,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Runs it once. Pending writes of others are synced before the time starts.
+    /// Runs it once. Pending writes of other programs are synced before timing starts.
     pub(crate) fn run(&self, words: &[String]) -> Able<CommandRun> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
@@ -64,13 +64,13 @@ impl Stage<'_> {
         })
     }
 
-    /// Makes everything written to the file system durable: the program's own writes cannot be
-    /// distinguished from the rest.
+    /// Makes everything written to the file system durable, because the program's writes cannot be
+    /// distinguished from others.
     fn sync(&self) -> Able<()> {
         self.device.settle(self.directory.is_none())
     }
 
-    /// Waits for the program; kills it when the user ends the run.
+    /// Waits for the program, and terminates it when the user ends the run.
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::Builder::new().spawn(move || sender.send(process::wait(id)))?;
@@ -80,7 +80,7 @@ impl Stage<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
                 Err(RecvTimeoutError::Timeout) if self.interrupt.load(Ordering::Relaxed) => {
                     if let Some(id) = Pid::from_raw(id as i32) {
-                        // It may just have ended by itself.
+                        // It may already have ended by itself.
                         let _ = kill_process(id, Signal::TERM);
                     }
                 }

@@ -1,8 +1,8 @@
-//! The conductor: several jobs on one virtual drive, in one virtual time, on one thread.
+//! The conductor: runs several jobs on one virtual drive, on one virtual clock and one thread.
 //!
-//! Every worker knows when its next turn returns. The conductor runs the earliest until its turns
-//! would pass the time of the next one, so that commands reach the drive in order of time. Starts,
-//! waits for other jobs, and the end of all are events of the same time.
+//! Every worker knows when its next turn returns. The conductor runs the earliest worker until its
+//! turns would pass the time of the next one, so that commands reach the drive in chronological
+//! order. Starts, waits for other jobs, and ends are events on the same clock.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -21,11 +21,11 @@ use crate::pacing::{self, UsePace};
 use crate::recorder::Recorder;
 use crate::worker::{Step, Task, Worker};
 
-/// One job for the conductor; its equal lanes share a worker.
+/// One worker for the conductor: a job, or several equal lanes of one.
 pub(crate) struct Player<'a> {
     pub workload: &'a Workload,
     pub issue: &'a Issue,
-    /// Its number among the jobs of the workload.
+    /// Number of its first lane among the jobs of the workload.
     pub lane: u32,
     pub sources: Vec<Box<dyn Source>>,
     /// Positions of its files on the drive.
@@ -36,7 +36,7 @@ pub(crate) struct Player<'a> {
     pub recorder: Recorder,
 }
 
-/// State of a job.
+/// State of a worker.
 enum State<'a> {
     Waits(Box<Player<'a>>),
     Runs(Box<dyn Steps + 'a>),
@@ -52,16 +52,16 @@ pub(crate) struct Conductor<'a> {
     /// The time of the latest event.
     time: u64,
     jobs: Vec<State<'a>>,
-    /// Start conditions, kept beside the jobs that are still waiting.
+    /// Start conditions of each worker.
     starts: Vec<Start>,
-    /// Job of the performance of each worker.
+    /// The job of each worker.
     numbers: Vec<usize>,
     /// Times at which workers continue, earliest first.
     wakes: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 impl<'a> Conductor<'a> {
-    /// A conductor of these players, each with the number of its job, from `origin` on.
+    /// A conductor for these players, each with the number of its job, starting at `origin`.
     pub(crate) fn new(
         drive: &'a RefCell<&'a mut Drive>,
         halt: &'a Halt,
@@ -87,8 +87,8 @@ impl<'a> Conductor<'a> {
         conductor
     }
 
-    /// Runs all jobs to the end of the last and returns the time. `between` is called with the time
-    /// after each step; with `stops`, no step passes the end of an interval. At `limit`, in
+    /// Runs all jobs until the last has ended and returns that time. `between` is called with the
+    /// time after each step; with `stops`, no step passes the end of an interval. At `limit`, in
     /// nanoseconds of the drive's clock, all jobs are stopped.
     pub(crate) fn run(
         &mut self,
@@ -118,7 +118,8 @@ impl<'a> Conductor<'a> {
         Ok(self.time)
     }
 
-    /// The time at which a worker continues. One that must end before it has begun ends at once.
+    /// Advances the time to that of a worker and returns it. A worker that is stopped before its
+    /// start ends at once, without advancing the time.
     fn turn_to(&mut self, at: u64, number: usize) -> u64 {
         let waits = matches!(self.jobs[number], State::Waits(_));
         let ends = self.halt.flag(number as u32).load(Ordering::Relaxed);
@@ -142,7 +143,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// A job has finished its last phase: it reports, and others may begin or have to end.
+    /// Ends a worker after its last phase: it reports, and others can begin or have to end.
     fn end(&mut self, number: usize) -> io::Result<()> {
         let State::Runs(worker) = std::mem::replace(&mut self.jobs[number], State::Ended) else {
             return Ok(());
@@ -161,7 +162,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Schedules the start of every job that no longer waits.
+    /// Schedules the start of every worker that no longer waits for others.
     fn release(&mut self, now: u64) {
         for number in 0..self.jobs.len() {
             let scheduled = self.wakes.iter().any(|Reverse((_, other))| *other == number);
@@ -222,7 +223,7 @@ fn paced<'a, B: Backend + 'a>(
     backend: B,
 ) -> Box<dyn Steps + 'a> {
     let flow = player.flow.take();
-    // The lanes of a worker have the schedule of all of them.
+    // The lanes of a worker share one schedule with their combined rate.
     let jobs = player.workload.jobs / player.sources.len() as u32;
     let (workload, issue, lane) = (player.workload, player.issue, (player.lane, jobs.max(1)));
     pacing::choose(workload, issue, lane, flow, OnPace { player, stage, backend })

@@ -1,7 +1,7 @@
 //! Histograms of small numbers: operations in flight, operations submitted per turn.
 //!
-//! One increment per operation, with classification at the end of the job: classifying each time
-//! cost 5% of an operation on the null backend.
+//! Each operation costs one increment. Classification waits until the end of the job, because
+//! classifying every operation cost 5% of its time on the null backend.
 
 /// Larger numbers are counted together.
 const MANY: usize = 65;
@@ -17,7 +17,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// One more of this number.
+    /// Counts one occurrence of this number.
     #[inline(always)]
     pub fn add(&mut self, number: usize) {
         self.0[number.min(MANY)] += 1;
@@ -28,17 +28,18 @@ impl Counts {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// Counts of all numbers but 0.
+    /// The count of all numbers except 0.
     pub fn busy(&self) -> u64 {
         self.0[1..].iter().sum()
     }
 
-    /// By powers of two: 1, 2 to 3, 4 to 7, ..., 64 and more, without zeros.
+    /// Counts by powers of two: 1, 2 to 3, 4 to 7, ..., 64 or more. Zeros are not counted.
     pub fn depths(&self) -> [u64; 7] {
         self.classes(|depth| depth.ilog2() as usize)
     }
 
-    /// As batches: (none), 1 to 4, 5 to 8, ..., 33 to 64, more, without zeros.
+    /// Counts by batch size: 0, 1 to 4, 5 to 8, ..., 33 to 64, more than 64. Zeros are not counted,
+    /// so the first class is empty.
     pub fn batches(&self) -> [u64; 7] {
         self.classes(|count| (count.div_ceil(4).next_power_of_two().ilog2() + 1) as usize)
     }

@@ -1,4 +1,4 @@
-//! Can this number be trusted? Findings about one measurement, each with its evidence.
+//! Examines whether a measurement can be trusted. Each finding has its evidence.
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 use rig::{BackendKind, Measurement, TargetInfo};
@@ -7,27 +7,27 @@ use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
 
-/// Application bytes below which device bytes prove nothing: read-ahead and other traffic are of
-/// that order.
+/// Application bytes below which device bytes prove nothing, because read-ahead and other traffic
+/// have the same order of magnitude.
 const TOO_LITTLE: u64 = 4 << 20;
 
 /// Share of application bytes that the device must have moved.
 const DEVICE_SHARE_MIN: f64 = 0.5;
 
-/// Processor share of the issuing threads from which they, and not the drive, are the limit.
+/// Processor share of the issuing threads above which they, not the drive, are the limit.
 const CPU_BOUND: f64 = 0.95;
 
-/// Share of processor time from which latencies are those of kernel workers. A small share is
-/// usual: a write that must also update a file's time cannot be issued in place.
+/// Share of processor time above which kernel workers affect latencies. A small share is usual,
+/// because a write that also updates a file's timestamp cannot be issued inline.
 const PUNTED_SHARE: f64 = 0.1;
 
-/// Times below which a processor share is meaningless, nanoseconds.
+/// Shortest time for which a processor share is meaningful, nanoseconds.
 const TOO_SHORT_NS: u64 = 10_000_000;
 
-/// A stall is at least this many times as long as the slowest hundredth of the operations.
+/// The shortest stall, as a multiple of the 99th percentile of the service time.
 const STALL_TAILS_LEAST: u64 = 10;
 
-/// The material of an examination.
+/// The data to examine.
 pub(crate) struct Case<'a> {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
@@ -35,11 +35,11 @@ pub(crate) struct Case<'a> {
     pub info: &'a TargetInfo,
     pub measurement: &'a Measurement,
     pub seen: &'a Seen,
-    /// Share of the region that was written before it was read, if known.
+    /// Share of the region that was already written, if known.
     pub written_share: Option<f64>,
 }
 
-/// Everything that casts doubt on a measurement.
+/// Returns all findings that cast doubt on a measurement.
 pub(crate) fn examine(case: &Case<'_>) -> Vec<Finding> {
     let rules: [fn(&Case<'_>) -> Option<Finding>; 14] = [
         failed,
@@ -73,7 +73,7 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
     }
     let kind = FindingKind::ServedFromRam;
     if case.info.ram {
-        let text = "the target lives in memory: these are numbers of RAM, not of a drive";
+        let text = "the target is in memory: these figures show RAM, not a drive";
         return Some(Finding::new(kind, Level::Bad, text));
     }
     let application = read_bytes(case);
@@ -83,12 +83,12 @@ fn served_from_ram(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{:.0}% of the bytes read never came from the drive: they were served from RAM",
+        "{:.0}% of the bytes read did not come from the drive: they were served from RAM",
         (1.0 - share) * 100.0
     );
     Some(
         Finding::new(kind, Level::Bad, text)
-            .advise("leave out --buffered, or read more than fits into memory")
+            .advise("omit --buffered, or read more than fits into memory")
             .with(Evidence::new("device bytes read", device as f64, Unit::Bytes))
             .with(Evidence::new("application bytes read", application as f64, Unit::Bytes)),
     )
@@ -101,7 +101,7 @@ fn failed(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let all = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
-    let text = format!("{failed} of {all} operations failed: the figures are those of the others");
+    let text = format!("{failed} of {all} operations failed: the figures exclude them");
     let evidence = Evidence::new("failed operations", failed as f64, Unit::Number);
     Some(Finding::new(FindingKind::FailedOperations, Level::Bad, text).with(evidence))
 }
@@ -110,7 +110,7 @@ fn not_direct(case: &Case<'_>) -> Option<Finding> {
     let refused = case.workload.caching == Caching::Bypass
         && !case.measurement.direct
         && case.backend != Some(BackendKind::Null);
-    let text = "the file system refuses O_DIRECT: this went through the page cache";
+    let text = "the file system refuses O_DIRECT: this I/O went through the page cache";
     refused.then(|| Finding::new(FindingKind::NotDirect, Level::Warn, text))
 }
 
@@ -120,7 +120,7 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
     if share < PUNTED_SHARE {
         return None;
     }
-    let text = "io_uring handed requests to kernel worker threads: latency holds their hand-over";
+    let text = "io_uring passed requests to kernel worker threads, which adds to their latency";
     let evidence = Evidence::new("processor share of kernel workers", share, Unit::Number);
     let finding = Finding::new(FindingKind::Punted, Level::Warn, text).with(evidence);
     Some(finding.advise("compare with --backend psync --jobs N"))
@@ -128,8 +128,7 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
 
 fn lacking(case: &Case<'_>) -> Option<Finding> {
     let missing = case.seen.ends.iter().find(|e| !e.missing.is_empty())?.missing.join(" and ");
-    let text =
-        format!("io_uring works without {missing} here: each operation costs more processor");
+    let text = format!("io_uring runs without {missing}: each operation costs more processor time");
     let advice = "raise the memlock limit (ulimit -l)";
     Some(Finding::new(FindingKind::UringLacks, Level::Note, text).advise(advice))
 }
@@ -138,8 +137,8 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
     let measurement = case.measurement;
     let jobs = f64::from(case.workload.jobs);
     let share = measurement.cpu_ns as f64 / (measurement.elapsed_ns.max(1) as f64 * jobs);
-    // An open loop spins for its next due time, a queue pair is polled, and the null backend uses
-    // nothing but processor time.
+    // An open loop spins until its next due time, a queue pair is polled, and the null backend uses
+    // only processor time.
     let spins = matches!(case.backend, Some(BackendKind::Null | BackendKind::Nvme));
     let meaningful = matches!(case.workload.pacing, Pacing::Closed)
         && !spins
@@ -148,7 +147,7 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "the issuing threads were {:.0}% busy: the processor, not the drive, set the pace",
+        "the issuing threads were {:.0}% busy: the processor, not the drive, was the limit",
         share * 100.0
     );
     let finding = Finding::new(FindingKind::GeneratorBound, Level::Warn, text);
@@ -165,7 +164,7 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
     let kind = FindingKind::UnwrittenBlocksRead;
     if let Some(share) = case.written_share.filter(|s| *s < 0.99 && read_bytes(case) > 0) {
         let text = format!(
-            "{:.0}% of the region was never written: such blocks read as zeros without the drive",
+            "{:.0}% of the region was never written: it reads as zeros without drive access",
             (1.0 - share) * 100.0
         );
         let evidence = Evidence::new("written share of the region", share, Unit::Number);
@@ -175,8 +174,8 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{zero} of {sampled} reads looked at were all zeros: discarded or never written blocks \
-         are answered without touching flash"
+        "{zero} of {sampled} sampled reads were all zeros: reads of discarded or unwritten blocks \
+         do not access flash"
     );
     let evidence =
         Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
@@ -186,7 +185,7 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
 fn synchronous(case: &Case<'_>) -> Option<Finding> {
     let capped = case.seen.ends.iter().find_map(|e| e.depth_capped)?;
     let text = format!(
-        "depth {} was asked for, but {} has {capped} in flight per job",
+        "queue depth {} was requested, but {} allows only {capped} per job",
         case.workload.depth, case.measurement.backend
     );
     Some(
@@ -197,13 +196,13 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
 fn overloaded(case: &Case<'_>) -> Option<Finding> {
     let backlog: u64 = case.seen.ends.iter().map(|e| e.backlog).sum();
     let issued: u64 = case.seen.ends.iter().map(|e| e.issued).sum();
-    // One queue of operations may be waiting at any end; 1% of the run may not.
+    // At the end of any run, one queue of operations can be waiting, but not 1% of all operations.
     let slots = u64::from(case.workload.depth * case.workload.jobs);
     if backlog <= slots.max(issued / 100) {
         return None;
     }
     let text = format!(
-        "overloaded: {backlog} operations were due and never issued; the response time has no bound"
+        "overloaded: {backlog} operations were due but not issued; response time is unbounded"
     );
     let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
     Some(
@@ -225,11 +224,11 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
     let third = rates.len() / 3;
     let early: f64 = rates[..third].iter().sum();
     let late: f64 = rates[rates.len() - third..].iter().sum();
-    // A series too short to have thirds shows no change.
+    // A series with fewer than three rows shows no change.
     if temperature.max_c < warn || late >= early * 0.9 {
         return None;
     }
-    let text = "throttled: above its warning temperature the drive became slower";
+    let text = "throttled: the drive became slower above its warning temperature";
     Some(Finding::new(FindingKind::Throttled, Level::Warn, text).with(evidence))
 }
 
@@ -242,12 +241,12 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
         false => "the process stood still",
     };
     let left_out = format!(
-        "; {} operations in flight are left out of the latencies, and the time out of the rates",
+        "; latencies exclude {} operations in flight, and rates exclude this time",
         found.ops
     );
     let left_out = if still > 0 { left_out } else { String::new() };
     let text = format!("{cause} for {seconds:.1} s{left_out}");
-    let evidence = Evidence::new("time that was not the drive's", seconds * 1e9, Unit::Nanoseconds);
+    let evidence = Evidence::new("time not caused by the drive", seconds * 1e9, Unit::Nanoseconds);
     let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text).with(evidence);
     (seconds > 0.0).then(|| finding.advise("run it again without a pause"))
 }
@@ -273,10 +272,10 @@ fn thinned(case: &Case<'_>) -> Option<Finding> {
     if *grain == 1 && !dropped {
         return None;
     }
-    let rows = "a row of its series covers up to";
+    let rows = "a row of its time series covers up to";
     let mut text = format!("a long workload: {rows} {grain} intervals");
     if dropped {
-        text += ", and extremes of bandwidth are those of the latest intervals";
+        text += ", and bandwidth extremes cover only the latest intervals";
     }
     let evidence = Evidence::new("intervals in a row", *grain as f64, Unit::Number);
     Some(Finding::new(FindingKind::SeriesThinned, Level::Note, text).with(evidence))
@@ -287,12 +286,13 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     let moved = |kind| case.measurement.kind(kind).map_or(0, |k| k.bytes);
     let ours = moved(OpKind::Read) + moved(OpKind::Write);
     let all = device.read_bytes + device.written_bytes;
-    // File systems add metadata and journals; more than a quarter above ours is another user.
+    // File systems add metadata and journal traffic. More than a quarter above our bytes indicates
+    // another user.
     if ours < TOO_LITTLE || (all as f64) < ours as f64 * 1.25 {
         return None;
     }
     let text = format!(
-        "the drive moved {:.1} times what was measured here: something else uses it too",
+        "the drive moved {:.1} times the measured bytes: something else also uses it",
         all as f64 / ours as f64
     );
     let evidence =

@@ -1,8 +1,8 @@
-//! The queue of the block door: a thread that drives a backend with given bytes.
+//! The queue of the block interface: a thread that passes given bytes to a backend.
 //!
-//! It works on any device, because it needs nothing but a [`Backend`], which belongs to one thread.
-//! Requests come through a channel and go back with their bytes. A request is carried in parts of
-//! [`PART`] bytes, each in a slot of the backend, so that a request may be of any length.
+//! It works on any device, because it needs only a [`Backend`], which belongs to one thread.
+//! Requests arrive through a channel and are returned with their bytes. A request is split into
+//! parts of [`PART`] bytes, each in a slot of the backend, so that it can have any length.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,14 +18,14 @@ use crate::backend::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::device::{AnyDevice, IoAsk, UseBackend};
 
-/// Bytes of a part: large enough for any drive's full speed with few in flight.
+/// Bytes of a part: large enough for the full speed of any drive with few parts in flight.
 const PART: u32 = 256 << 10;
 
-/// Slots, and maximum requests in flight: 16 MiB of buffers.
+/// Number of slots, and maximum requests in flight: 16 MiB of buffers.
 const SLOTS: u32 = 64;
 
-/// Wait for a completion before new requests are looked for, nanoseconds. It doubles while neither
-/// comes, so that a slow drive costs no processor time.
+/// How long to wait for a completion before checking for new requests, nanoseconds. It doubles
+/// while neither arrives, so that a slow drive costs little processor time.
 const LOOK_NS: std::ops::Range<u64> = 20_000..1_000_000;
 
 /// The open queue of a device.
@@ -87,7 +87,7 @@ impl Door {
         }
     }
 
-    /// A completed request, waiting for it up to `patience`; `None` if there is none by then.
+    /// Takes a completed request, waiting up to `patience`; `None` after that time.
     pub(crate) fn take(&mut self, patience: Duration) -> io::Result<Option<BlockDone>> {
         match self.done.recv_timeout(patience) {
             Ok(done) => {
@@ -100,22 +100,22 @@ impl Door {
     }
 }
 
-/// Waits until the requests in flight are carried out, because the device must be free afterwards.
+/// Waits until the requests in flight have completed, because the device must be free afterwards.
 impl Drop for Door {
     fn drop(&mut self) {
         self.requests = None;
         if let Some(thread) = self.thread.take() {
-            // A panic was our own bug; its message has been printed.
+            // A panic is a bug of ours, and its message has been printed.
             let _ = thread.join();
         }
     }
 }
 
 fn ended() -> io::Error {
-    io::Error::other("the queue of the block door has ended")
+    io::Error::other("the queue of the block interface has ended")
 }
 
-/// A thread that waits for its backend.
+/// The thread's state while it waits for its backend.
 struct Serve {
     requests: Receiver<BlockRequest>,
     done: Sender<BlockDone>,
@@ -157,7 +157,7 @@ struct Part {
     bytes: u32,
 }
 
-/// A request with parts that are not done.
+/// A request with outstanding parts.
 struct Open {
     done: BlockDone,
     left: usize,
@@ -172,12 +172,12 @@ struct Queue<B> {
     free: Vec<u32>,
     open: Vec<Option<Open>>,
     waiting: VecDeque<Part>,
-    /// Open requests.
+    /// Number of open requests.
     count: usize,
 }
 
 impl<B: Backend> Queue<B> {
-    /// Carries out requests until the other side hangs up and none is left.
+    /// Carries out requests until the channel is closed and none is left.
     fn serve(mut self, requests: &Receiver<BlockRequest>) {
         let mut completions = Vec::new();
         let mut look_ns = LOOK_NS.start;
@@ -210,13 +210,13 @@ impl<B: Backend> Queue<B> {
         self.backend.now().saturating_sub(self.began)
     }
 
-    /// Takes a request and cuts it into parts.
+    /// Accepts a request and splits it into parts.
     fn begin(&mut self, request: BlockRequest) {
         let now = self.time();
         let length = request.bytes.len();
         let done = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
         if length == 0 {
-            // The caller may have hung up.
+            // The caller may have closed the channel.
             let _ = self.done.send(done);
             return;
         }
@@ -252,7 +252,7 @@ impl<B: Backend> Queue<B> {
         }
     }
 
-    /// Takes the result of a part; returns the request with its last part.
+    /// Records the result of a part, and returns the request to the caller after its last part.
     fn complete(&mut self, Completion { slot, result }: Completion) {
         self.free.push(slot);
         let Some(part) = self.slots[slot as usize].take() else { return };
@@ -276,7 +276,7 @@ impl<B: Backend> Queue<B> {
         }
     }
 
-    /// Every open request has failed, and the queue ends.
+    /// Fails every open request. The queue then ends.
     fn fail(&mut self, error: &io::Error) {
         for open in self.open.drain(..).flatten() {
             let result = Err(io::Error::new(error.kind(), error.to_string()));
@@ -292,7 +292,7 @@ fn moved(result: i64, bytes: u32) -> io::Result<()> {
         error if error < 0 => Err(io::Error::from_raw_os_error(-error as i32)),
         short => Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("{short} of {bytes} bytes were moved"),
+            format!("only {short} of {bytes} bytes were transferred"),
         )),
     }
 }

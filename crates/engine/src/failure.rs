@@ -1,4 +1,4 @@
-//! Errors of devices and drives as errors of a rig.
+//! Converts errors of devices and drives into errors of a rig.
 
 use std::io;
 
@@ -7,12 +7,12 @@ use rig::{RigError, TargetInfo};
 
 use crate::device::DeviceError;
 
-/// The target failed at an action.
+/// The error of an action that failed on the target.
 pub(crate) fn io_error(info: &TargetInfo, what: &str, source: io::Error) -> RigError {
     RigError::Io { context: format!("{what} on {}", info.target.spec), source }
 }
 
-/// The device failed at an action, or does not have it.
+/// The error of an action that failed on the device or is not supported by it.
 pub(crate) fn device_error(info: &TargetInfo, what: &str, error: DeviceError) -> RigError {
     match error {
         DeviceError::Absent(why) => RigError::Unsupported(format!("{what}: {why}")),

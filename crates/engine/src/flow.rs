@@ -1,8 +1,8 @@
-//! Jobs that keep a ratio of operations to each other.
+//! Keeps the operations of several jobs in a fixed ratio.
 //!
-//! Every job of a flow has a weight. A job may issue while its share of the operations of all is not
-//! above its share of the weights; otherwise it rests while its operations in flight continue. A job
-//! joins with its first operation and leaves with its last, so that an idle job never holds up the
+//! Every job of a flow has a weight. A job may issue while its share of all operations does not
+//! exceed its share of the weights. Otherwise it pauses while its operations in flight continue. A
+//! job joins with its first operation and leaves when it ends, so that an idle job never delays the
 //! others. The rule is fio's (`flow.c`).
 
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use workload::Pace;
 
-/// Minimum pause: with a shorter one the worker would spin and take the processor from the jobs it
-/// waits for.
+/// Minimum pause, nanoseconds. With a shorter one, the worker would spin and take processor time
+/// from the jobs that it waits for.
 const REST_NS: u64 = 100_000;
 
 /// The state that the jobs of a flow share.
 #[derive(Debug, Default)]
 pub struct Flow {
-    /// Operations of the present participants.
+    /// Operations of the current participants.
     operations: AtomicU64,
     /// Sum of their weights.
     weight: AtomicU64,
@@ -41,11 +41,11 @@ impl FlowShare {
         FlowShare { flow, weight, rest_ns, operations: 0, joined: false, until: None }
     }
 
-    /// Whether the job is ahead of the others. A single job never is.
+    /// Whether the job is ahead of the others. A single job is never ahead.
     fn is_ahead(&self) -> bool {
         let all = self.flow.operations.load(Ordering::Relaxed) + 1;
         let weight = self.flow.weight.load(Ordering::Relaxed);
-        // operations / all > own weight / weight of all
+        // operations / all operations > weight / sum of weights
         u128::from(self.operations) * u128::from(weight) > u128::from(self.weight) * u128::from(all)
     }
 }
@@ -89,7 +89,7 @@ impl Drop for FlowShare {
 mod tests {
     use super::*;
 
-    /// Lets both run by turns until one of them has done `n`; returns the operations of each.
+    /// Runs both in turns until one has done `n` operations; returns the operations of each.
     fn run(a: &mut FlowShare, b: &mut FlowShare, n: u64) -> (u64, u64) {
         let (mut now, mut did) = (0, (0, 0));
         while did.0 < n && did.1 < n {
@@ -108,7 +108,7 @@ mod tests {
     fn weights_are_the_ratio_of_operations() {
         let flow = Arc::new(Flow::default());
         let (mut a, mut b) = (FlowShare::new(&flow, 1, 0), FlowShare::new(&flow, 8, 0));
-        // Both join before either is alone for long.
+        // Both join before either runs alone for long.
         assert!(b.next_due(0).is_some());
         let (a, b) = run(&mut a, &mut b, 8000);
         let ratio = b as f64 / a as f64;

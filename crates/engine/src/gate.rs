@@ -1,7 +1,7 @@
 //! The common start of several threads.
 //!
-//! Every thread reports that it is ready and waits; the starter waits for all, then gives the moment
-//! of the start. If a thread could not be started, the gate is cancelled and nobody waits for it.
+//! Every thread reports that it is ready and waits. The starter waits for all threads, then sets
+//! the start time. If a thread cannot be started, the gate is cancelled and the others return.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -28,8 +28,8 @@ enum Start {
 }
 
 impl Gate {
-    /// Reports this thread as ready and waits. Returns the moment of the start; `None` if there is
-    /// none.
+    /// Reports this thread as ready and waits. Returns the start time, or `None` if the start is
+    /// cancelled.
     pub(crate) fn pass(&self) -> Option<u64> {
         let mut state = self.lock();
         state.ready += 1;
@@ -55,13 +55,14 @@ impl Gate {
         time
     }
 
-    /// Lets all threads go without a start.
+    /// Releases all threads without a start.
     pub(crate) fn cancel(&self) {
         self.lock().start = Some(Start::Cancelled);
         self.changed.notify_all();
     }
 
-    /// A thread that panicked holds no lock here, and its panic is reported where it is joined.
+    /// Locks the state. Poisoning is ignored, because a panic is reported where its thread is
+    /// joined.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Stop flags: one for each worker, the only thing of others that its loop reads.
+//! Stop flags, one per worker, which other threads set and the worker's loop checks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Halt(Vec<AtomicBool>);
 
 impl Halt {
-    /// Clear flags for so many workers.
+    /// Creates clear flags for this many workers.
     pub(crate) fn new(jobs: u32) -> Halt {
         Halt((0..jobs).map(|_| AtomicBool::new(false)).collect())
     }
@@ -16,7 +16,7 @@ impl Halt {
         &self.0[job as usize]
     }
 
-    /// Stops the worker of that number, if there is one.
+    /// Stops the worker with this number, if there is one.
     pub(crate) fn end(&self, job: u32) {
         if let Some(flag) = self.0.get(job as usize) {
             flag.store(true, Ordering::Relaxed);

@@ -1,5 +1,5 @@
 //! Launches the jobs of a performance on a real target: each on its own thread with its own
-//! backend, all at the same moment.
+//! backend, and all at the same time.
 
 use std::io;
 use std::ops::Range;
@@ -44,31 +44,32 @@ pub(crate) struct Part<'a> {
     pub flow: Option<FlowShare>,
 }
 
-/// What all threads of a launch share.
+/// The state that all threads of a launch share.
 pub(crate) struct Launch<'a> {
     pub clock: Clock,
     pub interval_ns: u64,
     pub halt: &'a Halt,
-    /// Signs of life of all threads together.
+    /// Signs of life of all threads.
     pub pulse: Pulse,
-    /// The original content, if the workload writes that.
+    /// The original content, if the workload writes it.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
-/// Time for every thread to leave the gate before the first operation is due, nanoseconds.
-/// Without it an open loop would begin with late operations.
+/// Time for every thread to leave the gate before the first operation is due, nanoseconds. Without
+/// it, an open loop would begin with late operations.
 const RUN_UP_NS: u64 = 100_000;
 
 /// Interval at which a job that waits for others checks whether they have ended.
 const WAITING_STEP: Duration = Duration::from_millis(1);
 
-/// Maximum reports queued for the sampler: a thread that logs faster than the sampler reads waits.
+/// Maximum reports queued for the sampler. A thread that reports faster than the sampler reads has
+/// to wait.
 const REPORTS_MAX: usize = 1024;
 
 impl Launch<'_> {
-    /// Runs all parts. `watch` is called on this thread, with the moment they begin, while they run.
-    /// The first error of a part is returned after all have ended. If a thread cannot be started,
-    /// none issues anything.
+    /// Runs all parts. Meanwhile `watch` is called on this thread with their start time. If a part
+    /// fails, its error is returned after all have ended. If a thread cannot be started, no thread
+    /// issues any operation.
     pub(crate) fn run<T>(
         &self,
         parts: Vec<Part<'_>>,
@@ -87,14 +88,14 @@ impl Launch<'_> {
             let threads: io::Result<Vec<_>> = threads.collect();
             let threads = threads.map_err(|error| {
                 gate.cancel();
-                let text = format!("{count} threads could not be started: {error}");
+                let text = format!("cannot start {count} threads: {error}");
                 io::Error::new(error.kind(), text)
             })?;
             drop(sender);
             let begin = gate.open(count, || self.clock.now() + RUN_UP_NS);
             let seen = watch(begin, &reports);
             for thread in threads {
-                // A panic in a worker is our own bug and goes on here.
+                // A panic in a worker is a bug of ours, and it continues here.
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             }
             Ok(seen)
@@ -107,7 +108,7 @@ struct Runner<'a> {
     launch: &'a Launch<'a>,
     /// Its number among all parts.
     number: u32,
-    /// The job of each part, and whether the part has ended.
+    /// The job of each part, and a flag set when the part has ended.
     ended: &'a [(u32, AtomicBool)],
     sender: Outlet,
     gate: &'a Gate,
@@ -138,8 +139,8 @@ impl Runner<'_> {
         result.map(drop)
     }
 
-    /// Waits for the jobs that must end first. Returns the start of this part's time: that moment,
-    /// or the common start.
+    /// Waits for the jobs that must end first. Returns the time they ended, or the common start if
+    /// there are none.
     fn begin_after(&self, jobs: &Range<usize>, origin: u64) -> u64 {
         if jobs.is_empty() {
             return origin;
@@ -154,7 +155,7 @@ impl Runner<'_> {
     }
 }
 
-/// A part that waits for its backend.
+/// A part that is waiting for its backend.
 struct OnBackend<'a, 'p> {
     runner: Runner<'a>,
     part: Part<'p>,
@@ -171,7 +172,7 @@ impl UseBackend for OnBackend<'_, '_> {
     }
 }
 
-/// A part that waits for its pacer.
+/// A part that is waiting for its pacer.
 struct OnPace<'a, 'p, B> {
     runner: Runner<'a>,
     part: Part<'p>,
@@ -181,7 +182,7 @@ struct OnPace<'a, 'p, B> {
 impl<B: Backend> UsePace for OnPace<'_, '_, B> {
     type Out = io::Result<StopReason>;
 
-    /// The gate is passed even without a backend, because the others wait for all.
+    /// Passes the gate even without a backend, because the other threads wait for all.
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
         let OnPace { runner, part, backend } = self;
         let launch = runner.launch;
@@ -210,7 +211,8 @@ impl<B: Backend> UsePace for OnPace<'_, '_, B> {
     }
 }
 
-/// A placement on the `number`th processor available to this process.
+/// The placement on the processor with this number among those available to the process, modulo
+/// their count.
 pub(crate) fn pinned(number: u32) -> io::Result<Placement> {
     let allowed = sched_getaffinity(None)?;
     let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();

@@ -1,13 +1,13 @@
-//! The engine: issues a workload against a target and times it.
+//! The engine: issues workloads on a target and times them.
 //!
-//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts a thread per job; each runs
-//! the worker's loop on a backend of its own, while the calling thread merges the workers' reports
-//! interval by interval and samples the device. Nothing is shared in the hot loop.
+//! [`Machine`] is the [`rig::Rig`] of real targets. A measurement starts one thread per job. Each
+//! thread runs the worker's loop on its own backend, while the calling thread merges the workers'
+//! reports interval by interval and samples the device. The hot loop shares nothing.
 //!
-//! [`Simulator`] is the rig of virtual drives: the same workers, conducted in one virtual time.
+//! [`Simulator`] is the rig of virtual drives: the same workers, sharing one virtual clock.
 //!
-//! Two histograms are kept: service time from the stamp before submission, and, if operations have
-//! due times, response time from the due time, which a stalled drive cannot hide.
+//! Two histograms are kept: service time, from the timestamp before submission, and, if operations
+//! have due times, response time, from the due time. A stalled drive cannot hide response time.
 
 #![deny(unsafe_code)]
 

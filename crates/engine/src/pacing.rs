@@ -1,19 +1,19 @@
-//! The pacer of a job: one of a few types, so that the loop is compiled for each.
+//! Selects a job's pacer. Each pacer is a separate type, so that the loop is compiled for each.
 
 use rig::Issue;
 use workload::{Closed, Open, Pace, Pacing, Think, Thinking, Workload};
 
 use crate::flow::FlowShare;
 
-/// Code that works with any pacer.
+/// Code that runs with any pacer.
 pub(crate) trait UsePace {
     type Out;
 
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out;
 }
 
-/// The pacer of job `lane` of `jobs` equal ones: its flow, otherwise its share of the workload's
-/// schedule, with the requested pauses.
+/// Selects the pacer of job `lane` of `jobs` equal ones: its flow, or otherwise its share of the
+/// workload's schedule with the requested pauses.
 pub(crate) fn choose<U: UsePace>(
     workload: &Workload,
     issue: &Issue,

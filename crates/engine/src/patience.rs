@@ -1,11 +1,12 @@
-//! The time that a drive may stay silent.
+//! Limits how long a drive may stay silent.
 //!
-//! A drive that neither completes nor refuses its operations holds every slot of a job, and the job's
-//! thread is blocked in the kernel, where it cannot be killed. The sampler therefore keeps the time
-//! since a job last went round its loop. Flushes, and writes that wait for room in the page cache, may
-//! take long: during those, bytes moved by the device count as a sign of life, too. (Otherwise they
-//! do not: most drives also serve others.) A silence is reported once after a while and once more at
-//! its limit; the observer decides what follows: [`rig::Event::NoAnswer`].
+//! If a drive neither completes nor rejects its operations, they occupy every slot of a job, and
+//! the job's thread is blocked in the kernel, where it cannot be killed. The sampler therefore
+//! tracks the time since any job last completed an iteration of its loop. Flushes, and writes that
+//! wait for room in the page cache, can take long. During those, bytes moved by the device also
+//! count as a sign of life; otherwise they do not, because most drives also serve other users. A
+//! silence is reported once after a while and again at its limit. The observer decides what
+//! follows: [`rig::Event::NoAnswer`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use crate::standstill::Witness;
 
-/// Signs of life of all jobs of a measurement, and of the thread that watches them.
+/// Signs of life of all jobs of a measurement, and of the sampler's thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pulse {
     jobs: Arc<(AtomicU64, AtomicU32)>,
@@ -22,22 +23,22 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// A job went round its loop, as it does at least once in an interval.
+    /// Records an iteration of a job's loop, which happens at least once per interval.
     pub(crate) fn beat(&self) {
         self.jobs.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A job begins a flush, in which nothing completes.
+    /// Records the start of a flush, during which nothing completes.
     pub(crate) fn flush_begins(&self) {
         self.jobs.1.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A flush has ended.
+    /// Records the end of a flush.
     pub(crate) fn flush_ends(&self) {
         self.jobs.1.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Beats so far.
+    /// Number of beats so far.
     pub(crate) fn beats(&self) -> u64 {
         self.jobs.0.load(Ordering::Relaxed)
     }
@@ -48,32 +49,33 @@ impl Pulse {
     }
 }
 
-/// Default limit of a silence: longer than the kernel's own time-outs for SATA and SCSI drives (30 s,
-/// five retries).
+/// Default limit of a silence: longer than the kernel's own timeouts for SATA and SCSI drives (30
+/// s, five retries).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Silence that is reported to the user, nanoseconds. No healthy drive needs this long for anything.
+/// Silence after which the user is informed, nanoseconds. No healthy drive needs this long for any
+/// operation.
 const REPORTED_NS: u64 = 30_000_000_000;
 
-/// The drive's signs of life.
+/// Measures the drive's silence and decides when to report it.
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit_ns: u64,
     /// Beats and bytes at the last change, and its time.
     seen: (u64, u64),
     since_ns: u64,
-    /// Silence at which the next report is due; `None`: both were made.
+    /// Silence at which the next report is due; `None` after both reports.
     report_ns: Option<u64>,
 }
 
 impl Patience {
-    /// At the start of a workload.
+    /// The state at the start of a workload.
     pub(crate) fn new(limit_ns: u64) -> Patience {
         Patience { limit_ns, seen: (0, 0), since_ns: 0, report_ns: Some(first_report(limit_ns)) }
     }
 
-    /// Looks for signs of life of the jobs. Bytes moved by the device count only during a flush and
-    /// for writes that may wait for room in the page cache (`cached`).
+    /// Checks for signs of life. Bytes moved by the device count only during a flush, and for
+    /// writes that can wait for room in the page cache (`cached`).
     pub(crate) fn listen(
         &mut self,
         now_ns: u64,
@@ -85,8 +87,8 @@ impl Patience {
         self.look(now_ns, pulse.beats(), if counts { moved } else { 0 })
     }
 
-    /// Compares the beats of the jobs and the bytes moved by the device with the last look. Returns a
-    /// silence that must be reported, once each; the second time it has reached the limit.
+    /// Compares the beats of the jobs and the bytes moved by the device with the last check.
+    /// Returns a silence that must be reported: once early, and once at the limit.
     fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
         if self.seen != (beats, bytes) {
             self.seen = (beats, bytes);
@@ -103,7 +105,7 @@ impl Patience {
         Some(silent)
     }
 
-    /// Time that was not the drive's does not count as silence.
+    /// Excludes time for which the drive is not responsible.
     pub(crate) fn excuse(&mut self, ns: u64) {
         self.since_ns += ns;
     }
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn bytes_of_the_device_count_in_a_flush_and_for_cached_writes_only() {
-        // Another user keeps the device busy.
+        // Meanwhile another user keeps the device busy.
         let silent = |cached: bool, flushing: bool| {
             let (mut patience, pulse) = (Patience::new(300 * S), Pulse::default());
             if flushing {

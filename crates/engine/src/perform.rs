@@ -1,7 +1,7 @@
-//! A performance on real devices: from jobs to parts, from reports to results.
+//! Runs a performance on real devices: turns jobs into parts, and reports into results.
 //!
-//! [`crate::Machine`] decides which jobs may run and on which device; here they run. Jobs on a
-//! virtual drive give the same kind of results.
+//! [`crate::Machine`] decides which jobs may run and on which device; this module runs them. Jobs
+//! on a virtual drive use the same results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,7 @@ use crate::recorder::JobEnd;
 use crate::sampler::{Sampler, Seen, Subject};
 use crate::summary::summarise;
 
-/// The name of a performance: the one given, or that of its first job.
+/// The name of a performance: the given one, or that of its first job.
 pub(crate) fn name_of(jobs: &[Job], stage: &Stage<'_>) -> String {
     let first = jobs.first().map_or("", |job| job.name());
     if stage.name.is_empty() { first } else { stage.name }.to_string()
@@ -40,9 +40,9 @@ pub(crate) struct Assignment<'a> {
     pub backend: BackendKind,
 }
 
-/// The surroundings of the jobs of a performance.
+/// The context in which the jobs of a performance run.
 pub(crate) struct Performer<'a> {
-    /// Its name, and which execution of that name it is.
+    /// Its name, and the number of its execution under that name, from 0.
     pub name: &'a str,
     pub replicate: u32,
     pub clock: Clock,
@@ -57,30 +57,29 @@ pub(crate) struct Performer<'a> {
     pub interrupt: &'a AtomicBool,
     pub observer: &'a mut dyn Observer,
     pub intervals: Option<&'a mut (dyn IntervalObserver + 'a)>,
-    /// Report each job separately.
+    /// Whether to report each job separately.
     pub by_job: bool,
     /// How long the drive may stay silent, nanoseconds.
     pub patience_ns: u64,
-    /// Temperature at which the run is ended, degrees Celsius.
+    /// Temperature at which the run ends, degrees Celsius.
     pub hot_c: Option<f64>,
-    /// Bind every part to a processor.
+    /// Whether to bind every part to a processor.
     pub pin: bool,
-    /// The original content, if writes carry that.
+    /// The original content, if writes carry it.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
-/// Why the drive, and not the user, ended a run.
+/// The reason the drive, rather than the user, ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// It became too hot.
+    /// The drive became too hot.
     Heat,
-    /// It stayed silent.
+    /// The drive stayed silent.
     Silence,
 }
 
 impl Performer<'_> {
-    /// Runs the jobs to the end of the last. Also returns the reason if the
-    /// drive ended the run.
+    /// Runs the jobs until the last has ended. Also returns the reason if the drive ended the run.
     pub(crate) fn perform(
         self,
         assignments: Vec<Assignment<'_>>,
@@ -193,18 +192,18 @@ pub(crate) fn shares(kept: &[Kept]) -> Vec<Option<FlowShare>> {
     kept.iter().map(share).collect()
 }
 
-/// The facts about a job that its results need after its parts have run.
+/// The facts about a job that its results need.
 pub(crate) struct Description {
     /// `None` on a virtual drive.
     pub backend: Option<BackendKind>,
     pub direct: bool,
     pub ramp_ns: u64,
-    /// Share of its region that was written before, where that is known.
+    /// Share of its region that was already written, if known.
     pub written_share: Option<f64>,
 }
 
 impl Description {
-    /// The name for records.
+    /// The name used in records.
     fn backend_name(&self) -> &'static str {
         self.backend.map_or("sim", BackendKind::name)
     }
@@ -239,8 +238,8 @@ impl Results<'_> {
         Performance { jobs, whole }
     }
 
-    /// All jobs as one measurement. Its description is that of the job with the greatest depth,
-    /// with the number of all workers.
+    /// All jobs as one measurement. It uses the description of the job with the greatest depth and
+    /// the total number of workers.
     fn whole(&self, seen: &Seen, series: Series) -> Measurement {
         let all = self.workloads.iter().zip(self.descriptions);
         let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {

@@ -1,4 +1,4 @@
-//! Preparations: the steps that real and virtual drives share, and the workloads among them.
+//! The parts of preparations that real and virtual drives share, including their workloads.
 
 use std::io;
 
@@ -8,15 +8,15 @@ use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 use crate::failure::io_error;
 
-/// Maximum block of a fill, bytes; large enough for any drive's full speed.
+/// Maximum block size of a fill, bytes; large enough for the full speed of any drive.
 const FILL_BLOCK: u64 = 1 << 20;
 
 /// Operations in flight in a fill.
 const FILL_DEPTH: u32 = 8;
 
-/// The workload that writes a region once sequentially, then flushes.
+/// The workload that writes a region once, sequentially, then flushes.
 pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Workload {
-    // The largest power of two that divides start and length, so that there is no remainder.
+    // The largest power of two that divides start and length leaves no remainder.
     let fits = FILL_BLOCK | region.start | region.bytes;
     let block = 1 << fits.trailing_zeros().min(FILL_BLOCK.trailing_zeros());
     let stop = Stop { bytes: Some(region.bytes), ..Stop::default() };
@@ -31,7 +31,7 @@ pub(crate) fn fill_workload(region: Region, content: Content, seed: u64) -> Work
     }
 }
 
-/// The workload that reads a region once sequentially.
+/// The workload that reads a region once, sequentially.
 pub(crate) fn read_workload(name: &str, region: Region) -> Workload {
     let write = fill_workload(region, Content::Random, 0);
     Workload { name: name.into(), mix: Mix::READ, flush_at_end: false, ..write }
@@ -42,13 +42,13 @@ pub(crate) trait Prepare {
     /// The time on the target's clock, nanoseconds.
     fn time(&self) -> u64;
 
-    /// An error once the run was ended.
+    /// Returns an error if the run has been ended.
     fn alive(&self) -> Result<()>;
 
     /// The target, with its state.
     fn info(&mut self) -> &mut TargetInfo;
 
-    /// Checks whether a workload may run, and runs it as one job.
+    /// Checks that a workload may run, then runs it as one job.
     fn run_admitted(&mut self, workload: &Workload) -> Result<Measurement>;
 
     /// Keeps the content of a region.
@@ -63,32 +63,32 @@ pub(crate) trait Prepare {
     /// Makes everything written durable.
     fn flush(&mut self) -> Result<()>;
 
-    /// Drops the target's pages from the cache; returns the bytes still there, where known.
+    /// Drops the target's pages from the cache; returns the bytes still cached, if known.
     fn drop_caches(&mut self) -> Result<Option<u64>>;
 
-    /// Empties a scratch file.
+    /// Truncates a scratch file.
     fn empty(&mut self) -> Result<()>;
 
-    /// Releases a region as its user would, and reads its blocks afterwards.
+    /// Releases a region as its user would, then reads its blocks.
     fn release(&mut self, region: Region) -> Result<Released>;
 
-    /// Writes canaries, erases, and reads them back.
+    /// Writes canaries, erases the region, then reads the blocks back.
     fn erase(&mut self, region: Region, how: Erase) -> Result<Released>;
 
-    /// Makes the file system discard its free space; returns the bytes.
+    /// Makes the file system discard its free space; returns the bytes discarded.
     fn trim_free(&mut self) -> Result<u64>;
 
     /// Formats to another logical block size.
     fn format(&mut self, block_bytes: u32) -> Result<()>;
 
-    /// Writes a region once sequentially and flushes.
+    /// Writes a region once, sequentially, and flushes.
     fn fill(&mut self, region: Region, content: Content, seed: u64) -> Result<u64> {
         let measurement = self.run_admitted(&fill_workload(region, content, seed))?;
         if let Some(error) = measurement.errors.first() {
             let source = io::Error::other(format!("{} {} errors", error.count, error.kind));
             return Err(io_error(self.info(), "fill", source));
         }
-        // Until it is known that nothing ended the fill early.
+        // The drive counts as filled only if nothing ended the fill early.
         self.info().state = State::Used;
         self.alive()?;
         self.info().state = State::Filled;
@@ -98,7 +98,7 @@ pub(crate) trait Prepare {
 
 /// Carries out a preparation.
 pub(crate) fn prepare(rig: &mut impl Prepare, preparation: Preparation) -> Result<Prepared> {
-    // Borrowed blocks are restored however the run ended.
+    // Borrowed blocks are restored even after the run has been ended.
     if preparation != Preparation::Restore {
         rig.alive()?;
     }

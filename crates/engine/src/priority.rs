@@ -1,7 +1,7 @@
-//! I/O priorities of single operations, apart from the job's own.
+//! I/O priorities of single operations, independent of the job's priority.
 //!
-//! The kernel uses them where the scheduler or the drive supports priorities. They are drawn from
-//! shares in percent, by direction and, where a rule says so, by size.
+//! The kernel uses them if the scheduler or the drive supports priorities. They are drawn by
+//! percentage shares for each direction and, if a rule specifies one, operation size.
 
 use rig::Priorities;
 use workload::{Op, OpKind};
@@ -11,7 +11,7 @@ use workload::{Op, OpKind};
 pub(crate) struct SlotPriorities {
     rules: Priorities,
     draws: u64,
-    /// The priority of the operation in each slot; 0 for that of the job.
+    /// The priority of the operation in each slot; 0: the job's priority.
     slots: Vec<u16>,
 }
 
@@ -20,7 +20,7 @@ impl SlotPriorities {
         SlotPriorities { draws: rules.seed, rules, slots: Vec::new() }
     }
 
-    /// Draws the priority of the operation in a slot; 0 for the job's own.
+    /// Draws the priority of the operation in a slot; 0: the job's priority.
     pub(crate) fn give(&mut self, slot: u32, op: Op) -> u16 {
         let priority = self.draw(op);
         let slot = slot as usize;

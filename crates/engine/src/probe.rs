@@ -1,4 +1,4 @@
-//! Finds the best available backend by trying.
+//! Finds the best available backend by trying each.
 
 use std::fs::File;
 
@@ -19,10 +19,10 @@ pub(crate) fn making(kind: BackendKind, calls: Calls) -> BackendKind {
     }
 }
 
-/// Whether there is io_uring here: it may be disabled for everybody, or for this user.
+/// Checks that io_uring is available. It can be disabled for everyone or for this user.
 pub(crate) fn uring() -> Result<()> {
     let refused = |why| {
-        RigError::usage(format!("io_uring is not available here: {why}"), "--backend aio, or psync")
+        RigError::usage(format!("io_uring is not available: {why}"), "--backend aio, or psync")
     };
     sys::ring::make(1).map(drop).map_err(refused)
 }
@@ -36,6 +36,6 @@ pub(crate) fn best(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) 
     let context = arena
         .and_then(|arena| Aio::new(clock, Files::new(&[file], 63, false), arena, None).map(drop));
     let kind = if context.is_ok() { BackendKind::Aio } else { BackendKind::Psync };
-    let text = format!("io_uring is not available here ({why}): {} is used", kind.name());
+    let text = format!("io_uring is not available ({why}): {} is used", kind.name());
     (kind, Some(Finding::new(FindingKind::BackendFallback, Level::Note, text)))
 }

@@ -1,8 +1,8 @@
 //! The counts of one worker, reported interval by interval.
 //!
 //! The hot path is two or three increments. At the end of an interval the counts are moved (not
-//! copied) to the watching thread, which sums the totals, so the worker touches only one set of
-//! histograms. Errors are cold: by kind, with their first addresses.
+//! copied) to the sampler's thread, which sums the totals, so the worker touches only one set of
+//! histograms. Errors are off the hot path; they are counted by kind, with their first addresses.
 
 use std::sync::mpsc::{Sender, SyncSender};
 
@@ -19,17 +19,17 @@ const ADDRESSES_KEPT: usize = 16;
 /// A worker's report to the sampler. `job` is the number of the worker.
 #[derive(Debug)]
 pub(crate) enum Report {
-    /// The counts of an interval that had any; `whole` unless the workload ended within it.
+    /// The counts of an interval with activity; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
     /// Discard everything reported for this job so far.
     Anew { job: u32 },
     /// Operations that completed, in order.
     Log { job: u32, ops: Vec<Logged> },
-    /// The worker is done; no more intervals come from it.
+    /// The worker is done and sends no more intervals.
     Done { job: u32, end: Box<JobEnd> },
 }
 
-/// A worker's own figures at its end.
+/// A worker's totals at its end.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
     /// The job's number.
@@ -38,12 +38,12 @@ pub(crate) struct JobEnd {
     pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
-    /// End of the operations proper, before anything was read back, nanoseconds since the workload
+    /// End of the workload's own operations, before reading back, nanoseconds since the workload
     /// began.
     pub issue_end_ns: u64,
-    /// Part of that time spent reading back, nanoseconds.
+    /// The part of that time spent reading back, nanoseconds.
     pub checks_ns: u64,
-    /// Blocks that verify found wrong, if requested.
+    /// Blocks that failed verification, if requested.
     pub dumps: Vec<Dump>,
     /// Usage of the thread during the job.
     pub usage: ThreadUsage,
@@ -51,21 +51,21 @@ pub(crate) struct JobEnd {
     pub issued: u64,
     /// Distribution of the operations in flight at each issue, including the one issued.
     pub depths: Counts,
-    /// Distribution of the operations submitted and completed per turn.
+    /// Distribution of the operations submitted per turn.
     pub handed: Counts,
-    /// See `handed`.
+    /// Distribution of the operations completed per turn.
     pub returned: Counts,
-    /// Final flushes, each a separate turn.
+    /// Number of final flushes, each a separate turn.
     pub flushes: u64,
     /// Operations issued late.
     pub late: u64,
-    /// Operations due before the end and never issued.
+    /// Operations due before the end but not issued.
     pub backlog: u64,
-    /// Reads sampled, and the number that returned only zeros.
+    /// Number of reads sampled.
     pub reads_sampled: u32,
-    /// See `reads_sampled`.
+    /// Number of sampled reads that returned only zeros.
     pub reads_zero: u32,
-    /// Sectors checked by verify.
+    /// Sectors verified.
     pub verified_sectors: u64,
     /// Actual depth of the backend, if below the requested one.
     pub depth_capped: Option<u32>,
@@ -113,17 +113,17 @@ impl JobEnd {
     }
 }
 
-/// The way of reports to the sampler.
+/// The channel for reports to the sampler.
 #[derive(Clone, Debug)]
 pub(crate) enum Outlet {
-    /// From separate threads: a thread that reports faster than reports are read waits.
+    /// From other threads: a thread that reports faster than the sampler reads has to wait.
     Bounded(SyncSender<Report>),
-    /// In virtual time, where the sampler may share the thread.
+    /// In virtual time, where the sampler can share the worker's thread.
     Unbounded(Sender<Report>),
 }
 
 impl Outlet {
-    /// The sampler outlives the workers; when it is gone the report is not needed.
+    /// Sends a report. The sampler outlives the workers; if it is gone, the report is not needed.
     fn send(&self, report: Report) {
         match self {
             Outlet::Bounded(sender) => drop(sender.send(report)),
@@ -139,7 +139,8 @@ pub(crate) struct Recorder {
     interval_ns: u64,
     index: u64,
     interval_end: u64,
-    /// End of the ramp-up, at which statistics are reset, nanoseconds since the job began; 0 after it.
+    /// End of the ramp-up, when statistics are reset, nanoseconds since the job began; 0 after
+    /// that.
     ramp_ns: u64,
     /// The interval of the measurement in which the job begins.
     first: u64,
@@ -150,7 +151,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder; `open` means that operations have due times. Statistics are reset after
+    /// A recorder. `open` means that operations have due times. Statistics are reset after
     /// `ramp_ns`.
     pub(crate) fn new(
         job: u32,
@@ -177,7 +178,7 @@ impl Recorder {
         }
     }
 
-    /// Sets the interval of the measurement in which counting begins.
+    /// Sets the interval of the measurement in which the job begins.
     pub(crate) fn begins_in(&mut self, interval: u64) {
         self.first = interval;
     }
@@ -193,13 +194,13 @@ impl Recorder {
         }
     }
 
-    /// When the current interval ends, nanoseconds since the job began.
+    /// End of the current interval, nanoseconds since the job began.
     #[inline]
     pub(crate) fn interval_end(&self) -> u64 {
         self.interval_end
     }
 
-    /// Hands over the counts and continues in the interval that holds `now`. `temperature_c` comes
+    /// Reports the counts and continues in the interval that contains `now`. `temperature_c` comes
     /// from a backend that knows it.
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
@@ -279,7 +280,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over the remaining counts and reports the end.
+    /// Reports the remaining counts and the end.
     pub(crate) fn finish(mut self, mut end: JobEnd) {
         self.publish(end.end_ns, None);
         end.job = self.job;
@@ -292,7 +293,7 @@ fn fresh(open: bool) -> KindStats {
     KindStats { response: open.then(Default::default), ..KindStats::default() }
 }
 
-/// The symbolic name of an error number common in storage, otherwise the number.
+/// The symbolic name of an error number that is common in storage, or the number itself.
 fn error_name(code: i64) -> String {
     let names = [
         (libc::EIO, "EIO"),

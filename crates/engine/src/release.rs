@@ -1,6 +1,7 @@
-//! The fate of released blocks: read before and after, past all caches.
+//! The fate of released blocks, which are read before and after, bypassing all caches.
 //!
-//! Here are the places, their fingerprints and the canaries. Reads and writes are the device's.
+//! This module selects the places and defines fingerprints and canaries. The device reads and
+//! writes them.
 
 use std::io;
 
@@ -10,10 +11,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::sys::arena::Arena;
 
-/// Read at once, bytes.
+/// Bytes per read.
 pub(crate) const STRETCH: u64 = 1 << 20;
 
-/// Stretches read, spread over the region: enough to tell, and read in a second by any drive.
+/// Number of stretches, spread over the region: enough for a conclusion, and few enough that any
+/// drive reads them in a second.
 pub(crate) const STRETCHES: u64 = 64;
 
 /// Unit of comparison, bytes: no drive has smaller blocks.
@@ -23,7 +25,7 @@ const SECTOR: usize = 512;
 const CANARY_SEED: u64 = 0x5d1a_9c3e_7b20_64f1;
 const CANARY_STEP: u64 = 1_442_695_040_888_963_407;
 
-/// A stretch that is read.
+/// A range of bytes to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     /// First byte.
@@ -36,7 +38,7 @@ pub(crate) struct Stretch {
 #[derive(PartialEq, Eq)]
 pub(crate) struct Look(Vec<u64>);
 
-/// Places of a device to look at, spread over a region.
+/// The places of a device to read, spread over a region.
 pub(crate) fn places(region: Region) -> Vec<Stretch> {
     let all = region.bytes.div_ceil(STRETCH);
     let step = all.div_ceil(STRETCHES).max(1);
@@ -46,7 +48,7 @@ pub(crate) fn places(region: Region) -> Vec<Stretch> {
     starts.map(place).collect()
 }
 
-/// Writes unique, incompressible content with `write`, so that its fate can be seen; the buffer is
+/// Writes unique, incompressible content with `write`, so that changes are visible. The buffer is
 /// page-aligned.
 pub(crate) fn put_canaries<E: From<io::Error>>(
     write: impl Fn(u64, &[u8]) -> Result<(), E>,
@@ -57,7 +59,7 @@ pub(crate) fn put_canaries<E: From<io::Error>>(
     for place in places {
         let buffer = arena.slot(0, place.bytes);
         for word in buffer.chunks_exact_mut(8) {
-            // A linear congruential generator: any bytes other than zeroes would do.
+            // A linear congruential generator; any bytes other than zeros would do.
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(CANARY_STEP);
             word.copy_from_slice(&state.to_le_bytes());
         }
@@ -66,7 +68,7 @@ pub(crate) fn put_canaries<E: From<io::Error>>(
     Ok(())
 }
 
-/// Reads the places with `read`, which bypasses all caches; the buffer is page-aligned.
+/// Reads the places with `read`, which bypasses all caches. The buffer is page-aligned.
 pub(crate) fn look<E: From<io::Error>>(
     read: impl Fn(u64, &mut [u8]) -> Result<(), E>,
     places: &[Stretch],
@@ -82,7 +84,7 @@ pub(crate) fn look<E: From<io::Error>>(
 }
 
 impl Look {
-    /// Changes up to a later look at the same places.
+    /// Compares this with a later look at the same places.
     pub fn until(&self, after: &Look) -> Released {
         let zero = xxh3_64(&[0; SECTOR]);
         let count = |is: &dyn Fn(u64, u64) -> bool| {

@@ -1,13 +1,14 @@
-//! Time in which the whole process stood still: stopped by a signal, frozen, or in a paused virtual
-//! machine. It was not the drive's.
+//! Detects standstills of the whole process: stopped by a signal, frozen, or in a paused virtual
+//! machine. The drive is not responsible for that time.
 //!
-//! The sampler's thread sleeps until a known moment. If it wakes much later, neither it nor the
-//! workers ran: operations in flight seem to have taken that long, so their values are removed from
-//! the latencies, and the time from the rates.
+//! The sampler's thread sleeps until a known time. If it wakes much later, neither it nor the
+//! workers ran. Operations in flight seem to have taken that long, so they are removed from the
+//! latencies, and the time is removed from the rates.
 //!
-//! A worker cannot tell alone: a system call in which the drive blocks it looks the same. It asks the
-//! [`Witness`]: the sampler waits for no drive, so if its sleep is overdue as well, nobody ran, and
-//! the due times move on by that time. Otherwise they stay, and the drive answers for it.
+//! A worker alone cannot detect a standstill, because a system call blocked by the drive looks the
+//! same. It asks the [`Witness`]: the sampler does not wait for the drive, so if its sleep is also
+//! overdue, no thread ran, and the due times are postponed by that time. Otherwise they stay, and
+//! the delay counts against the drive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,38 +16,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rig::Kinds;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Lateness that counts, nanoseconds. A busy machine delays a thread by some tens of milliseconds.
+/// Shortest delay that counts as a standstill, nanoseconds. A busy machine delays a thread by tens
+/// of milliseconds.
 pub(crate) const LATE_NS: u64 = 500_000_000;
 
-/// Suspension that counts, nanoseconds.
+/// Shortest suspension that counts, nanoseconds.
 const SUSPENDED_NS: u64 = 100_000_000;
 
-/// The sampler's sleep, as the workers see it. Times are of the clock that they share.
+/// The sampler's sleep, as the workers see it. Times are on their shared clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Witness(Arc<Sleep>);
 
 #[derive(Debug, Default)]
 struct Sleep {
-    /// When it ends at the latest; 0 while the sampler is awake.
+    /// Its latest end; 0 while the sampler is awake.
     until_ns: AtomicU64,
-    /// Sum of the sleeps in which the process stood still: the most that can have been lost.
+    /// Sum of the sleeps in which the process stood still: an upper bound on the lost time.
     stood_ns: AtomicU64,
 }
 
 impl Witness {
-    /// The sampler sleeps until this time at the latest.
+    /// Records that the sampler sleeps until this time at the latest.
     pub(crate) fn sleeps(&self, until_ns: u64) {
         self.0.until_ns.store(until_ns, Ordering::Release);
     }
 
-    /// The sampler woke from a sleep, in which the process stood still if `stood_ns` is its length.
+    /// Records that the sampler woke. `stood_ns` is the length of its sleep if the process stood
+    /// still in it, otherwise 0.
     pub(crate) fn woke(&self, stood_ns: u64) {
         self.0.stood_ns.fetch_add(stood_ns, Ordering::Release);
         self.0.until_ns.store(0, Ordering::Release);
     }
 
     /// Sum of the sleeps in which the process stood still; `None` if the sampler has overslept and
-    /// not said so yet.
+    /// not reported it yet.
     pub(crate) fn stood_ns(&self, now_ns: u64) -> Option<u64> {
         let until_ns = self.0.until_ns.load(Ordering::Acquire);
         let overslept = until_ns > 0 && until_ns.saturating_add(LATE_NS) <= now_ns;
@@ -57,17 +60,17 @@ impl Witness {
 /// The standstills of a performance.
 #[derive(Debug)]
 pub(crate) struct Standstills {
-    /// Their total, nanoseconds.
+    /// Total time, nanoseconds.
     pub total_ns: u64,
-    /// Operations that were in flight in one, and have no latency for that reason.
+    /// Operations that were in flight during a standstill and therefore have no latency.
     pub ops: u64,
-    /// The shortest: every operation in flight took at least so long, nanoseconds.
+    /// The shortest standstill, nanoseconds: every operation in flight took at least this long.
     shortest_ns: u64,
     /// Intervals in which such operations completed.
     touched: Vec<u64>,
-    /// When each began, at the earliest, and ended.
+    /// Earliest start and end of each.
     spans: Vec<(u64, u64)>,
-    /// Time in suspension before the performance began.
+    /// Time the machine was suspended before the performance began.
     asleep_before_ns: u64,
 }
 
@@ -84,8 +87,8 @@ impl Standstills {
         }
     }
 
-    /// The thread went to sleep at `begun` until `due` at the latest, and it is `now`. Returns the
-    /// length of a standstill, if there was one.
+    /// Records that the thread went to sleep at `begun`, was due to wake at `due` at the latest,
+    /// and woke at `now`. Returns the length of a standstill, if there was one.
     pub(crate) fn look(&mut self, begun: u64, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
         let late = now.saturating_sub(due);
         if late < LATE_NS {
@@ -94,18 +97,19 @@ impl Standstills {
         self.total_ns += late;
         self.spans.push((begun, now));
         self.shortest_ns = self.shortest_ns.min(late);
-        // A worker may have woken a moment before or after.
+        // A worker can have woken slightly earlier or later.
         let index = now / interval_ns;
         self.touched.extend(index.saturating_sub(1)..=index + 1);
         Some(late)
     }
 
-    /// Whether the process stood still in a part of this time: rates over it are not the drive's.
+    /// Whether the process stood still during part of this time, so that rates over it are not the
+    /// drive's.
     pub(crate) fn touch(&self, start_ns: u64, end_ns: u64) -> bool {
         self.spans.iter().any(|&(begun, ended)| begun < end_ns && start_ns < ended)
     }
 
-    /// Removes the latencies of operations that were in flight in a standstill.
+    /// Removes the latencies of operations that were in flight during a standstill.
     pub(crate) fn clean(&mut self, interval: u64, kinds: &mut Kinds) {
         if !self.touched.contains(&interval) {
             return;
@@ -118,19 +122,20 @@ impl Standstills {
         }
     }
 
-    /// Time in which the machine was suspended since the beginning, nanoseconds; 0 if it was not.
+    /// Time the machine was suspended since the performance began, nanoseconds; 0 if it is too
+    /// short to count.
     pub(crate) fn suspended_ns(&self) -> u64 {
         Some(asleep_ns() - self.asleep_before_ns).filter(|ns| *ns >= SUSPENDED_NS).unwrap_or(0)
     }
 }
 
-/// Time that the machine has spent suspended: the one clock counts it, the other does not.
+/// Time that the machine has spent suspended: `Boottime` counts it, `Monotonic` does not.
 fn asleep_ns() -> u64 {
     let ns = |clock| {
         let time = clock_gettime(clock);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     };
-    // In this order, so that a wait between the readings is not taken for sleep.
+    // In this order, a delay between the readings is not mistaken for suspension.
     let with = ns(ClockId::Boottime);
     with.saturating_sub(ns(ClockId::Monotonic))
 }
@@ -153,7 +158,7 @@ mod tests {
         assert_eq!(witness.stood_ns(4 * S), None, "nobody ran");
         witness.woke(3 * S + S / 10);
         assert_eq!(witness.stood_ns(4 * S), Some(3 * S + S / 10));
-        // The sampler goes on sleeping and waking while the drive blocks a worker.
+        // The sampler continues to sleep and wake while the drive blocks a worker.
         witness.sleeps(5 * S);
         witness.woke(0);
         witness.sleeps(6 * S);

@@ -1,4 +1,4 @@
-//! Turns the figures of workers and sampler into a measurement.
+//! Converts the results of workers and sampler into a measurement.
 
 use record::{Finding, IoErrors};
 use rig::{Measurement, StopReason};
@@ -6,10 +6,10 @@ use workload::Workload;
 
 use crate::sampler::Seen;
 
-/// Addresses kept per kind of error.
+/// Maximum addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
 
-/// The measurement, without its series and findings.
+/// The measurement, without its time series and findings.
 pub(crate) fn summarise(
     workload: &Workload,
     seen: &Seen,

@@ -1,11 +1,11 @@
 //! Keeps track of the written blocks and checks reads against them.
 //!
-//! There is one sequence number per smallest block of a job's slice. Where two operations on one
-//! block were in flight together, block devices leave the outcome open, and the block is not checked
-//! until a write has it to itself again.
+//! There is one sequence number per smallest block of a job's slice. If two operations on one block
+//! were in flight together, the outcome is undefined on a block device, and the block is not
+//! checked until a later write to it does not overlap another operation.
 //!
-//! With a pattern instead of stamps, a block's number is its distance from the start of its write,
-//! because the pattern begins anew with each write.
+//! With a pattern instead of stamps, the number gives the block's position in its write, because
+//! each write starts the pattern again.
 
 use std::io;
 
@@ -21,14 +21,14 @@ const OPEN: u32 = u32::MAX;
 pub(crate) struct Verifier {
     seed: u64,
     proof: Proof,
-    /// Content around the stamps, where more than random bytes was asked for.
+    /// Content around the stamps, if it is blended.
     filler: Option<Filler>,
     slice: Region,
     grid: u64,
-    /// The address bits for the offset within a file.
+    /// Mask of the address bits for the offset within a file.
     place: u64,
-    /// Whether blocks that this run has not written must hold stamps of the same seed: a run that
-    /// only reads checks an earlier run's writes.
+    /// Whether blocks that this run has not written must contain its content. A run that only reads
+    /// checks the writes of an earlier run with the same seed.
     expects_all: bool,
     sequences: Vec<u32>,
     next: u32,
@@ -44,8 +44,8 @@ struct InFlight {
 }
 
 impl Verifier {
-    /// A verifier for a job with this many slots; an address has `place_bits` for the offset within
-    /// a file.
+    /// A verifier for a job with this many slots. The offset within a file takes `place_bits` bits
+    /// of an address.
     pub(crate) fn new(workload: &Workload, job: u32, slots: u32, place_bits: u32) -> Verifier {
         let slice = workload.slice(job);
         let filler = || Filler::new(workload.content.clone(), workload.seed);
@@ -66,7 +66,7 @@ impl Verifier {
         }
     }
 
-    /// Sectors checked, of 512 bytes.
+    /// The number of 512-byte sectors checked.
     pub(crate) fn sectors(&self) -> u64 {
         self.bytes / stamp::SECTOR as u64
     }
@@ -88,7 +88,7 @@ impl Verifier {
         self.in_flight[slot as usize] = Some(InFlight { op, sequence, overlapped });
     }
 
-    /// Fills in the content of a write.
+    /// Fills a buffer with the content of a write.
     fn dress(&mut self, offset: u64, sequence: u32, buffer: &mut [u8]) {
         let stamp = Stamp { offset, sequence: u64::from(sequence), seed: self.seed };
         let start = offset & self.place;
@@ -151,7 +151,8 @@ impl Verifier {
                     checked.err().map(|fault| (fault, at))
                 }
                 Proof::Motif(motif) => {
-                    // The writes of another run are assumed to begin where they are read.
+                    // Writes of another run are assumed to begin at the same addresses as the
+                    // reads.
                     let before = if known == UNWRITTEN { i as u64 } else { u64::from(known) - 1 };
                     let behind = before * self.grid;
                     let start = (at - behind.min(at)) & self.place;
@@ -172,7 +173,7 @@ impl Verifier {
         Dump { address: at, found: found.to_vec(), expected: self.expected(op, at, found) }
     }
 
-    /// Expected content of an address, as far as it is known.
+    /// The expected content of an address, if known.
     fn expected(&mut self, op: Op, at: u64, found: &[u8]) -> Option<Vec<u8>> {
         let mut block = vec![0; found.len()];
         let known = self.sequences[((at - self.slice.start) / self.grid) as usize];
@@ -188,7 +189,7 @@ impl Verifier {
             // The content around the stamps was drawn for that write alone.
             return None;
         }
-        // A stamp of an earlier run says which write it belongs to.
+        // A stamp of an earlier run contains the number of its write.
         let stamped = || {
             let mut sectors = found.chunks_exact(layout.sector);
             sectors.find_map(|sector| stamp::read_sector(sector, layout.at))

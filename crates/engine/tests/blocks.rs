@@ -1,5 +1,5 @@
-//! The block door: given bytes come back from a file, a block device and a virtual drive, at any
-//! depth and in any order, and discards clear them.
+//! The block interface: written bytes can be read back from a file, a block device and a virtual
+//! drive, at any depth and in any order, and discards clear them.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -52,7 +52,7 @@ impl Loop {
         let made = Command::new("losetup").args(["-f", "--show", image]).output();
         let made = made.ok().filter(|output| output.status.success());
         if made.is_none() {
-            println!("skipped: no loop device is to be had here");
+            println!("skipped: no loop device is available");
         }
         Some(Loop(String::from_utf8_lossy(&made?.stdout).trim().to_string()))
     }
@@ -72,7 +72,7 @@ fn request(tag: u64, way: BlockWay, offset: u64, bytes: Vec<u8>) -> BlockRequest
     BlockRequest { tag, way, offset, bytes }
 }
 
-/// Carries out all requests, and returns them by tag.
+/// Carries out all requests and returns them sorted by tag.
 fn all(blocks: &mut dyn Blocks, requests: Vec<BlockRequest>) -> Vec<BlockDone> {
     let (count, mut done) = (requests.len(), Vec::new());
     for request in requests {
@@ -91,7 +91,7 @@ fn all(blocks: &mut dyn Blocks, requests: Vec<BlockRequest>) -> Vec<BlockDone> {
     done
 }
 
-/// Blocks of 4 KiB in a scattered order, and one long request of an odd number of blocks.
+/// Requests of 4 KiB in scattered order, and one long request with an odd number of blocks.
 fn requests(way: BlockWay) -> Vec<BlockRequest> {
     let bytes = |tag, bytes| match way {
         BlockWay::Read => vec![0xee; bytes as usize],
@@ -102,9 +102,9 @@ fn requests(way: BlockWay) -> Vec<BlockRequest> {
     small.chain([request(512, way, 4 * MIB, bytes(512, long))]).collect()
 }
 
-/// Writes at full depth, flushes, and reads everything back by the queue and outside it.
+/// Writes at full depth, flushes, and reads everything back through the queue and outside it.
 fn comes_back(rig: &mut dyn Rig) {
-    let blocks = rig.blocks().expect("a block door");
+    let blocks = rig.blocks().expect("a block interface");
     assert!(blocks.depth().expect("opens") >= 1);
     all(blocks, requests(BlockWay::Write));
     blocks.flush().expect("flushed");
@@ -127,9 +127,9 @@ fn from_a_file_by_every_backend() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = file(directory.path());
         let mut machine = machine(&path, Some(BYTES), backend, quiet());
-        let depth = machine.blocks().expect("a block door").depth();
+        let depth = machine.blocks().expect("a block interface").depth();
         let Ok(depth) = depth else {
-            println!("skipped: backend {} is not to be had here", backend.name());
+            println!("skipped: backend {} is not available", backend.name());
             continue;
         };
         assert_eq!(depth == 1, backend == BackendKind::Psync, "{depth}");
@@ -151,7 +151,7 @@ fn from_a_loop_device_and_a_discard_clears_them() {
     let region = Region::first(MIB);
     machine.prepare(Preparation::Discard { region }).expect("discarded");
     let (mut cleared, mut kept) = (vec![1; 4096], vec![1; 4096]);
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     blocks.read(0, &mut cleared).expect("read");
     blocks.read(300 * 4096, &mut kept).expect("read");
     assert!(cleared.iter().all(|byte| *byte == 0));
@@ -169,7 +169,7 @@ fn from_a_scratch_file_that_was_never_written() {
     };
     let mut machine =
         Machine::new(opened, Options::default(), quiet(), Box::new(|_: &Event| {})).expect("one");
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     let read = self::request(0, BlockWay::Read, BYTES - 4096, vec![1; 4096]);
     assert!(all(blocks, vec![read])[0].request.bytes.iter().all(|byte| *byte == 0));
     comes_back(&mut machine);
@@ -180,7 +180,7 @@ fn a_target_for_reads_only_is_not_written() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path());
     let mut machine = machine(&path, None, BackendKind::Psync, quiet());
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     let write = request(0, BlockWay::Write, 0, vec![1; 4096]);
     assert!(matches!(blocks.submit(write), Err(RigError::Refused(_))));
     all(blocks, vec![request(0, BlockWay::Read, 0, vec![1; 4096])]);
@@ -192,7 +192,7 @@ fn the_user_ends_a_run_at_the_door_too() {
     let directory = tempfile::tempdir().expect("a directory");
     let (path, flag) = (file(directory.path()), quiet());
     let mut machine = machine(&path, None, BackendKind::Psync, Arc::clone(&flag));
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     let read = || request(0, BlockWay::Read, 0, vec![0; 4096]);
     all(blocks, vec![read()]);
     flag.store(true, Ordering::Relaxed);
@@ -207,19 +207,18 @@ fn from_a_virtual_drive() {
     comes_back(&mut drive);
     assert!(drive.elapsed_ns() > before);
     let mut back = vec![1; 4096];
-    let blocks = drive.blocks().expect("a block door");
+    let blocks = drive.blocks().expect("a block interface");
     blocks.read(512 * MIB, &mut back).expect("read");
     assert!(back.iter().all(|byte| *byte == 0), "never written");
 }
 
-/// Writes two blocks and applies a change; returns the first, which the change concerns, and the
-/// second, which it does not.
+/// Writes two blocks, applies a change, and returns both. The change affects only the first.
 fn after(drive: &mut Simulator, change: impl Fn(&mut Simulator)) -> [Vec<u8>; 2] {
-    let blocks = drive.blocks().expect("a block door");
+    let blocks = drive.blocks().expect("a block interface");
     let write = |tag: u64| request(tag, BlockWay::Write, tag * MIB, content(tag, 4096));
     all(blocks, vec![write(0), write(1)]);
     change(drive);
-    let blocks = drive.blocks().expect("a block door");
+    let blocks = drive.blocks().expect("a block interface");
     [0, 1].map(|number| {
         let mut bytes = vec![0xee; 4096];
         blocks.read(number * MIB, &mut bytes).expect("read");
@@ -271,7 +270,7 @@ fn a_format_of_a_virtual_drive_clears_all_blocks() {
 }
 
 fn comes_back_in_large_blocks(drive: &mut Simulator) {
-    let blocks = drive.blocks().expect("a block door");
+    let blocks = drive.blocks().expect("a block interface");
     let small = request(0, BlockWay::Write, 0, vec![1; 512]);
     assert!(matches!(blocks.submit(small), Err(RigError::Unsupported(_))));
     all(blocks, vec![request(0, BlockWay::Write, 8192, content(3, 8192))]);

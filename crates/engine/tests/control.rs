@@ -1,5 +1,5 @@
-//! Rulings of a job control and of an interval observer: depth, end, reset, forgiven failures.
-//! On the null backend and a small file; nothing depends on speed.
+//! Rulings of a job control and of an interval observer: depth, end, reset and forgiven failures.
+//! Tests use the null backend and a small file, and do not depend on speed.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +14,7 @@ use workload::{BATCH_MAX, Caching, Mix, Op, OpKind, Pattern, Region, Source, Sto
 
 const BLOCK: u32 = 4096;
 
-/// The same operation this many times, or without end.
+/// The same operation this many times, or endlessly.
 struct Same(OpKind, Option<u64>);
 
 impl Source for Same {
@@ -26,7 +26,7 @@ impl Source for Same {
     }
 }
 
-/// A job on the null backend, or on a file that is open for reading.
+/// A job on the null backend, or on a file opened for reading.
 fn job(source: Same, file: Option<&Path>, depth: u32, control: Option<Box<dyn JobControl>>) -> Job {
     let mix = if source.0 == OpKind::Read { Mix::READ } else { Mix::WRITE };
     let region = Region::first(1 << 20);
@@ -34,7 +34,7 @@ fn job(source: Same, file: Option<&Path>, depth: u32, control: Option<Box<dyn Jo
         depth,
         batch: depth,
         caching: Caching::Buffered,
-        // Ends a run that a mistake would let go on for ever.
+        // Ends a run that a bug would otherwise make endless.
         stop: Stop { time_ns: Some(60_000_000_000), ..Stop::default() },
         ..Workload::new("w", Pattern::Sequential, mix, BLOCK, region)
     };
@@ -126,7 +126,7 @@ fn a_control_ends_a_job_as_done_or_as_failed() {
 
 #[test]
 fn the_control_sets_the_depth() {
-    // Alone, then four at a time, then two.
+    // Depth 1, then 4, then 2.
     let (control, _) = Script::asked(Some(1), |n| match n {
         100 => Ruling::Depth(4),
         300 => Ruling::Depth(2),
@@ -152,7 +152,7 @@ fn a_reset_drops_earlier_counts() {
     assert!(jobs[0].begin_ns > 0 && jobs[0].end_ns > jobs[0].begin_ns);
 }
 
-/// Forgives that many failures.
+/// Forgives this many failures.
 struct Lenient(u64);
 
 impl JobControl for Lenient {

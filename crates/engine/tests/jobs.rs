@@ -1,5 +1,5 @@
-//! Several different jobs on one virtual drive, in one virtual time: starts, waits, ends, pauses
-//! and flows are exact, and repeating gives the same result.
+//! Several different jobs on one virtual drive and one virtual clock: starts, waits, ends, pauses
+//! and flows are exact, and repeated runs give the same result.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -86,7 +86,7 @@ fn starts_and_waits_are_events_of_the_virtual_time() {
         Job { start: Start { delay_ns: 5 * MS, after: 0..2, ..Start::default() }, ..reads(10) };
     let jobs = perform(&mut drive, vec![reads(20), second, third]);
     assert!(jobs.iter().all(|job| ops(job) > 0 && job.measurement.stop == StopReason::Time));
-    // The last begins 5 ms after the second, which ends at 40 ms, and each may end with an
+    // The last job begins 5 ms after the end of the second, at 40 ms. Each can end with an
     // operation in flight.
     let took = drive.elapsed_ns() - start;
     assert!((55 * MS..56 * MS).contains(&took), "{took}");
@@ -123,7 +123,7 @@ fn pauses_are_kept() {
         // Ten operations take 10 ms plus their own time, which is less than 1 ms.
         assert!((900..=1000).contains(&done), "{done} in a second");
     }
-    // Each of equal jobs pauses by its own count.
+    // Each of the equal jobs pauses after its own number of operations.
     let workload = Workload {
         pacing: pauses,
         jobs: 4,
@@ -190,7 +190,7 @@ fn an_observer_ends_a_job_in_virtual_time_and_takes_its_log() {
     assert_eq!(watcher.logged.len() as u64, ops(&jobs[0]));
     assert!(watcher.logged.windows(2).all(|pair| pair[0].done_ns <= pair[1].done_ns));
     assert!(watcher.looks >= 20);
-    // The run itself goes on.
+    // The run itself continues.
     assert_eq!(perform(&mut drive, vec![reads(1)]).len(), 1);
 }
 

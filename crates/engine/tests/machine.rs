@@ -1,5 +1,5 @@
-//! The engine on real files of this machine: every backend, every kind of end, every kind of
-//! failure. Counts are exact; nothing depends on the speed of the machine.
+//! The engine on real files of this machine, with every backend, every kind of end, and every kind
+//! of failure. Counts are exact, and no result depends on the machine's speed.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -39,7 +39,7 @@ fn file(directory: &Path, bytes: u64) -> std::path::PathBuf {
     path
 }
 
-/// Backends of this machine; those that are missing are reported.
+/// The available backends; missing ones are reported.
 fn backends() -> Vec<BackendKind> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = file(directory.path(), MIB);
@@ -48,7 +48,7 @@ fn backends() -> Vec<BackendKind> {
         workload.stop.ops = Some(1);
         let works = on_file(&path, *kind).measure(&workload).is_ok();
         if !works {
-            println!("skipped: backend {} is not to be had here", kind.name());
+            println!("skipped: backend {} is not available", kind.name());
         }
         works
     };
@@ -142,7 +142,8 @@ fn a_target_that_shrinks_is_survived_and_every_short_read_counted() {
         let path = file(directory.path(), 2 * MIB);
         let mut machine = on_file(&path, backend);
         OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(MIB)).expect("shrinks");
-        // Sequentially, consecutive failures would end the run; random order continues.
+        // In sequential order, consecutive failures would end the run. In random order it
+        // continues.
         let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 2 * MIB);
         read.depth = 4;
         read.stop = Stop::coverage(1.0);
@@ -182,7 +183,7 @@ fn a_schedule_is_never_ahead_and_response_is_counted_from_it() {
         let response = reads.response.as_ref().expect("an open loop has response times");
         assert_eq!(response.count(), 1000);
         assert!(response.sum() >= reads.service.sum(), "response holds service");
-        // 999 gaps of 50 us; a Poisson sum of that many is within 20% of it.
+        // 999 gaps of 50 us; the sum of that many Poisson gaps differs by less than 20%.
         let least = if matches!(pacing, Pacing::Fixed { .. }) { 49_900_000 } else { 40_000_000 };
         assert!(m.elapsed_ns >= least, "{} ns", m.elapsed_ns);
     }
@@ -277,7 +278,7 @@ fn time_runs_from_the_first_operation_to_the_last() {
         write.jobs = jobs;
         let measured = machine.measure(&write).expect("measured");
         let service = &measured.kind(OpKind::Write).expect("writes").service;
-        // One operation may take less than a tick of the clock. All twenty take none only if they
+        // One operation can take less than a clock tick. The sum over all twenty is 0 only if they
         // were issued before the start.
         assert!(service.sum() > 0, "issued before the start");
         assert!(measured.elapsed_ns >= service.max().expect("writes"));

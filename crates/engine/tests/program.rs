@@ -1,5 +1,5 @@
-//! Behaviour of a program on the drive: stream calls, durable writes, files that grow, commands.
-//! Counts are exact; nothing here depends on how fast the machine is.
+//! Program-like use of the drive: stream calls, durable writes, growing files, and commands. Counts
+//! are exact, and no result depends on the machine's speed.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Virtual drives under the engine's worker: bit-identical, exact in virtual time, and with the
-//! same shape of measurement as a real target's.
+//! Virtual drives with the engine's worker: results are bit-identical, exact in virtual time, and
+//! have the same form as those of a real target.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -145,7 +145,7 @@ fn the_user_ends_a_run_in_virtual_time_too() {
 
 #[test]
 fn a_long_run_costs_no_more_rows_than_an_hour() {
-    // The slowest drive there is: 10 s an operation, 2 million intervals.
+    // The slowest possible drive: 10 s per operation, 2 million intervals.
     let mut drive = drive(&[("capacity", "8GiB"), ("command.read_us", "10000000")]);
     let ops = 20_000;
     let slow = reads(Stop { ops: Some(ops), ..Stop::default() });
@@ -175,7 +175,7 @@ fn virtual_time_has_an_end() {
     assert!((90..=110).contains(&ops), "{ops} operations in 1000 s");
     let error = drive.idle(Duration::from_nanos(1)).expect_err("the limit");
     assert!(error.to_string().contains("its limit of 20 years"), "{error}");
-    // Beyond what a clock can count.
+    // A time beyond the range of the clock.
     let mut other = self::drive(&[("capacity", "8GiB")]);
     other.idle(Duration::MAX).expect("idles to the limit");
     assert!(other.idle(Duration::from_nanos(1)).is_err());

@@ -1,4 +1,4 @@
-//! Little-endian numbers in sectors. Out of range reads are 0 and writes are dropped, so that no
+//! Little-endian numbers in sectors. Out-of-range reads return 0 and writes are dropped, so no
 //! image can make a parser panic.
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {

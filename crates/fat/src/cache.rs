@@ -1,4 +1,4 @@
-//! A cache of one sector, read on first use.
+//! A cache for one sector, read on first use.
 
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 
@@ -18,19 +18,19 @@ impl Cache {
         self.sector
     }
 
-    /// Caches a sector as zeros without reading it, unless it is cached already.
+    /// Caches a sector as zeros without reading it, unless it is already cached.
     pub fn blank(&mut self, sector: u64) {
         if self.sector != Some(sector) {
             (self.sector, self.bytes) = (Some(sector), [0; SECTOR_BYTES_MAX]);
         }
     }
 
-    /// A sector of the drive.
+    /// Returns a sector of the drive.
     pub fn get<D: Drive>(&mut self, drive: &mut D, sector: u64) -> Result<&[u8], Error<D::Error>> {
         Ok(self.get_mut(drive, sector)?)
     }
 
-    /// A sector of the drive to change; [`Cache::put`] writes it.
+    /// Returns a sector of the drive for modification; [`Cache::put`] writes it.
     pub fn get_mut<D: Drive>(
         &mut self,
         drive: &mut D,

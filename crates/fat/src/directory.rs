@@ -1,7 +1,7 @@
-//! Directories: a cursor that walks over the entries of either file system, and the entries.
+//! Directory entries of both file systems, and a cursor that walks over them.
 //!
-//! A damaged directory ends or reports a torn set; the walk itself is bounded by the number of
-//! clusters, so that a loop in a chain ends it.
+//! At damage, the walk ends or reports a torn set. It is limited by the number of clusters, so it
+//! also ends if a chain loops.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::cache::Cache;
@@ -14,43 +14,43 @@ use crate::name::Name;
 /// A file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name; `None` if it is not of 8.3 capital letters and digits.
+    /// The name; `None` if it does not consist of 8.3 capital letters and digits.
     pub name: Option<Name>,
-    /// Whether it is a directory.
+    /// Whether the entry is a directory.
     pub directory: bool,
-    /// First cluster; 0 without any.
+    /// First cluster; 0 without clusters.
     pub first: u32,
     /// Size, bytes.
     pub bytes: u64,
-    /// Bytes with content, from the start; the rest reads as zeros.
+    /// Bytes with content from the start; the rest reads as zeros.
     pub valid: u64,
-    /// The clusters follow each other, without a chain.
+    /// Whether the clusters are consecutive, without a chain.
     pub contiguous: bool,
-    /// Where the entry is.
+    /// Location of the entry.
     pub(crate) place: Place,
 }
 
-/// The place of an entry.
+/// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub sector: u64,
     pub index: usize,
 }
 
-/// The next thing in a directory.
+/// The next item in a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
-    /// Nothing more.
+    /// The end of the directory.
     End,
     /// A file or directory.
     Entry(Entry),
     /// A label, bitmap or up-case table.
     Special([u8; ENTRY]),
-    /// An entry set that does not agree with itself.
+    /// An inconsistent entry set.
     Torn(Place),
 }
 
-/// A position in a directory, with the sectors it needs.
+/// A position in a directory, with cached sectors.
 #[derive(Clone)]
 pub(crate) struct Cursor {
     layout: Layout,
@@ -59,14 +59,14 @@ pub(crate) struct Cursor {
     fat: Cache,
 }
 
-/// A position, without the sectors.
+/// A position in a directory, without cached sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub cluster: u32,
     /// Sector within the cluster, and entry within the sector.
     pub sector: u64,
     pub index: usize,
-    /// Clusters that may still follow.
+    /// Maximum number of clusters that can follow, including the current one.
     pub left: u64,
     pub contiguous: bool,
 }
@@ -104,7 +104,7 @@ impl Cursor {
         self.position = position;
     }
 
-    /// Where the position is on the drive.
+    /// The location of the position on the drive.
     pub fn place(&self) -> Place {
         let Position { cluster, sector, index, .. } = self.position;
         Place { sector: self.layout.sector_of(cluster) + sector, index }
@@ -115,7 +115,7 @@ impl Cursor {
         self.position.left > 0 && self.layout.has(self.position.cluster)
     }
 
-    /// The entry at the position, in use or not; `None` behind the last cluster.
+    /// The entry at the position, in use or not; `None` after the last cluster.
     pub fn peek<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -130,7 +130,7 @@ impl Cursor {
         Ok(Some(entry))
     }
 
-    /// Goes to the next entry.
+    /// Advances to the next entry.
     pub fn advance<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         self.position.index += 1;
         if self.position.index < self.layout.sector_bytes as usize / ENTRY {
@@ -139,7 +139,7 @@ impl Cursor {
         self.next_sector(drive)
     }
 
-    /// Goes to the first entry of the next sector.
+    /// Advances to the first entry of the next sector.
     pub fn next_sector<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let at = &mut self.position;
         (at.index, at.sector) = (0, at.sector + 1);
@@ -161,7 +161,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Whether a chain runs through consecutive clusters.
+    /// Whether a chain consists of consecutive clusters.
     pub fn is_contiguous<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -177,7 +177,7 @@ impl Cursor {
         Ok(true)
     }
 
-    /// The next file, directory or special entry.
+    /// Returns the next file, directory or special entry.
     pub fn next<D: Drive>(&mut self, drive: &mut D) -> Result<Found, Error<D::Error>> {
         while let Some(entry) = self.peek(drive)? {
             let place = self.place();
@@ -200,7 +200,7 @@ impl Cursor {
         Ok(Found::End)
     }
 
-    /// An exFAT entry set. A torn one ends before the first entry that does not belong to it.
+    /// Reads an exFAT entry set. A torn set ends before the first entry that does not belong to it.
     fn set<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -217,7 +217,7 @@ impl Cursor {
         for number in 1..=count {
             let expected = if number == 1 { exfat::STREAM } else { exfat::NAME };
             let entry = self.peek(drive)?.unwrap_or_default();
-            // Entries of vendors may follow the name.
+            // Vendor entries can follow the name.
             let fits = entry[0] == expected || (number > 2 && entry[0] & 0xc0 == 0xc0);
             if !fits {
                 return Ok(Found::Torn(place));
@@ -245,11 +245,11 @@ impl Cursor {
     }
 }
 
-/// The characters of a name, as far as they may be a [`Name`].
+/// The characters of a name, as far as needed for a [`Name`].
 #[derive(Default)]
 struct Characters {
     bytes: [u8; 15],
-    /// All characters, kept or not.
+    /// Number of all characters, stored or not.
     count: usize,
 }
 
@@ -268,7 +268,7 @@ impl Characters {
     }
 }
 
-/// A FAT32 entry, if it is one that counts.
+/// Converts a FAT32 entry, if it is a file, directory or label.
 fn short(entry: &[u8; ENTRY], place: Place) -> Option<Found> {
     let attributes = entry[11];
     if entry[0] == fat32::DELETED || entry[0] == b'.' || attributes & 0x3f == fat32::LONG_NAME {

@@ -1,49 +1,49 @@
-//! The drive under a file system, and the errors of this crate.
+//! The drive below a file system, and the errors of this crate.
 
 use core::fmt;
 
-/// Largest sector, bytes: the limit of both file systems.
+/// Maximum sector size in bytes, the limit of both file systems.
 pub const SECTOR_BYTES_MAX: usize = 4096;
 
-/// A drive or a partition, in sectors. Writes become durable with the next [`Drive::flush`]; until
-/// then they may be carried out in any order, and a power cut may lose any of them.
+/// A drive or a partition, in sectors. Writes become durable with the next [`Drive::flush`]; before
+/// it, the drive can execute them in any order, and a power cut can lose any of them.
 pub trait Drive {
     /// The error of the drive.
     type Error;
 
-    /// Bytes of a sector: 512 to [`SECTOR_BYTES_MAX`], a power of two. A sector is written whole or
-    /// not at all.
+    /// Sector size in bytes, a power of two from 512 to [`SECTOR_BYTES_MAX`]. Writes of a sector
+    /// are atomic.
     fn sector_bytes(&self) -> u32;
 
     /// Number of sectors.
     fn sectors(&self) -> u64;
 
-    /// Submits a write of whole sectors and returns without waiting for it. The drive keeps a copy
-    /// of the bytes.
+    /// Submits a write of whole sectors and returns without waiting for it. The drive copies the
+    /// bytes.
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Waits for every write submitted, the caller's data included, and makes them durable. Fails if
-    /// any of them failed: what follows refers to them.
+    /// Waits for every submitted write, including the caller's data, and makes them durable. Fails
+    /// if any of them failed, because later writes refer to them.
     fn flush(&mut self) -> Result<(), Self::Error>;
 
-    /// Reads whole sectors. Earlier writes are seen.
+    /// Reads whole sectors, including earlier writes.
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;
 }
 
-/// Why an action failed.
+/// An error of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error<E> {
     /// The drive failed.
     Drive(E),
-    /// There is no file system that this crate knows, or it is damaged: the reason.
+    /// The file system is unknown or damaged, for this reason.
     Volume(&'static str),
-    /// A file system of that geometry is impossible here: the reason.
+    /// A file system with this geometry is impossible on this drive, for this reason.
     Geometry(&'static str),
     /// No free cluster is left.
     Full,
-    /// The root directory has no room for another file.
+    /// The root directory has no room for another file, or the file numbers are used up.
     DirectoryFull,
-    /// The memory lent is too small.
+    /// The supplied buffer is too small.
     Room,
 }
 
@@ -52,10 +52,10 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
         match self {
             Error::Drive(error) => write!(f, "{error}"),
             Error::Volume(reason) => write!(f, "not a usable file system: {reason}"),
-            Error::Geometry(reason) => write!(f, "no such file system here: {reason}"),
+            Error::Geometry(reason) => write!(f, "impossible geometry: {reason}"),
             Error::Full => f.write_str("the file system is full"),
             Error::DirectoryFull => f.write_str("the root directory is full"),
-            Error::Room => f.write_str("the memory lent is too small"),
+            Error::Room => f.write_str("the supplied buffer is too small"),
         }
     }
 }

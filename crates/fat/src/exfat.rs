@@ -1,11 +1,11 @@
-//! The bytes of exFAT: boot region, checksums and entry sets. Section numbers are those of the
+//! On-disk structures of exFAT: boot region, checksums and entry sets. Section numbers refer to the
 //! exFAT specification.
 
 use crate::bytes::{put, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::layout::{FIRST_CLUSTER, Layout};
 use crate::name::Name;
 
-/// Bytes of a directory entry, and of the entry set of a recording.
+/// Size in bytes of a directory entry, and of the entry set of a recording.
 pub(crate) const ENTRY: usize = 32;
 pub(crate) const SET: usize = 3 * ENTRY;
 
@@ -16,31 +16,31 @@ pub(crate) const LABEL: u8 = 0x83;
 pub(crate) const FILE: u8 = 0x85;
 pub(crate) const STREAM: u8 = 0xc0;
 pub(crate) const NAME: u8 = 0xc1;
-/// The bit of a type that says the entry is in use.
+/// The bit of an entry type that marks the entry as in use.
 pub(crate) const IN_USE: u8 = 0x80;
-/// The end of a directory.
+/// Entry type of the end of a directory.
 pub(crate) const END: u8 = 0;
 
 /// Flags of a stream extension (section 7.6.2).
 pub(crate) const ALLOCATED: u8 = 1;
 pub(crate) const NO_CHAIN: u8 = 2;
 
-/// A directory (section 7.4.4).
+/// File attributes (section 7.4.4).
 pub(crate) const DIRECTORY: u16 = 0x10;
 const ARCHIVE: u16 = 0x20;
 
-/// Volume flags: not cleanly unmounted; a drive reported errors (section 3.1.13).
+/// Volume flags (section 3.1.13): not cleanly unmounted; the drive reported errors.
 pub(crate) const DIRTY: u16 = 2;
 pub(crate) const MEDIA_FAILED: u16 = 4;
 pub(crate) const FLAGS_AT: usize = 106;
 pub(crate) const PERCENT_AT: usize = 112;
 
-/// Sectors of a boot region, and the last of them, which holds its checksum.
+/// Number of sectors in a boot region, and index of the last, which contains the checksum.
 pub(crate) const BOOT_SECTORS: u64 = 12;
 pub(crate) const CHECKSUM_SECTOR: u64 = 11;
 
-/// The up-case table: the letters a to z, everything else as it is. 60 bytes, in the compressed
-/// form of section 7.2.5.1 (FFFFh and a count: that many characters map to themselves).
+/// The up-case table, which maps only the letters a to z: 60 bytes in the compressed form of
+/// section 7.2.5.1 (FFFFh and a count: that many characters map to themselves).
 pub(crate) fn upcase_table() -> [u8; 60] {
     let mut table = [0; 60];
     put_u16(&mut table, 0, 0xffff);
@@ -63,13 +63,13 @@ pub(crate) fn checksum16(sum: u16, bytes: impl Iterator<Item = u8>) -> u16 {
     bytes.fold(sum, |sum, byte| sum.rotate_right(1).wrapping_add(u16::from(byte)))
 }
 
-/// The sum of a sector of the boot region, which leaves out the flags and the percentage.
+/// Adds a sector of the boot region to its checksum, which excludes the flags and the percentage.
 pub(crate) fn boot_sum(sum: u32, number: u64, sector: &[u8]) -> u32 {
     let left_out = |at: usize| number == 0 && matches!(at, 106 | 107 | 112);
     checksum32(sum, sector.iter().enumerate().filter(|(at, _)| !left_out(*at)).map(|(_, b)| *b))
 }
 
-/// Sector `number` of the boot region, without its checksum.
+/// Builds sector `number` of the boot region, except the checksum sector.
 pub(crate) fn boot_sector(layout: &Layout, number: u64, serial: u32, offset: u64, out: &mut [u8]) {
     out.fill(0);
     let size = out.len();
@@ -97,8 +97,8 @@ pub(crate) fn boot_sector(layout: &Layout, number: u64, serial: u32, offset: u64
     }
 }
 
-/// The three entries that open the root directory. The label comes first, where some readers
-/// expect it.
+/// The first three entries of the root directory. The label comes first, where some readers expect
+/// it.
 pub(crate) fn root_entries(label: &str, bitmap: (u32, u64), upcase: u32) -> [u8; SET] {
     let mut set = [0; SET];
     set[0] = LABEL;
@@ -117,7 +117,8 @@ pub(crate) fn root_entries(label: &str, bitmap: (u32, u64), upcase: u32) -> [u8;
     set
 }
 
-/// A contiguous file: name, first cluster, bytes with content, size, and the time of its making.
+/// The entry set of a contiguous file: name, first cluster, bytes with content, size and creation
+/// time.
 pub(crate) fn file_set(name: &Name, first: u32, valid: u64, bytes: u64, time: u32) -> [u8; SET] {
     let mut set = [0; SET];
     let (characters, length) = name.dotted();
@@ -126,7 +127,7 @@ pub(crate) fn file_set(name: &Name, first: u32, valid: u64, bytes: u64, time: u3
     for at in [8, 12, 16] {
         put_u32(&mut set, at, time);
     }
-    // Offset 0 from UTC, valid.
+    // A valid UTC offset of 0.
     set[22..25].fill(0x80);
     set[ENTRY] = STREAM;
     set[ENTRY + 1] = ALLOCATED | NO_CHAIN;
@@ -143,7 +144,7 @@ pub(crate) fn file_set(name: &Name, first: u32, valid: u64, bytes: u64, time: u3
     set
 }
 
-/// The hash of a name (section 7.6.4); ours are in capital letters already.
+/// The hash of a name (section 7.6.4), which needs no up-casing here.
 pub(crate) fn name_hash(name: &Name) -> u16 {
     let (characters, length) = name.dotted();
     checksum16(0, characters[..length].iter().flat_map(|byte| [*byte, 0]))
@@ -155,7 +156,7 @@ pub(crate) fn seal(set: &mut [u8]) {
     put_u16(set, 2, sum);
 }
 
-/// The checksum of an entry set, which leaves out itself.
+/// The checksum of an entry set, which excludes its own field.
 pub(crate) fn set_sum(set: &[u8]) -> u16 {
     let counted = set.iter().enumerate().filter(|(at, _)| !matches!(at, 2 | 3));
     checksum16(0, counted.map(|(_, byte)| *byte))
@@ -172,7 +173,7 @@ pub(crate) fn attributes(entry: &[u8]) -> u16 {
     u16_at(entry, 4)
 }
 
-/// The bit of a cluster in the bitmap: its byte and mask.
+/// The byte and the mask of a cluster's bit in the bitmap.
 pub(crate) fn bit(cluster: u32) -> (u64, u8) {
     let at = u64::from(cluster.saturating_sub(FIRST_CLUSTER));
     (at / 8, 1 << (at % 8))

@@ -1,4 +1,4 @@
-//! The bytes of FAT32: boot sector, FSInfo, FAT entries and directory entries.
+//! On-disk structures of FAT32: boot sector, FSInfo, FAT entries and directory entries.
 
 use crate::bytes::{put, put_u16, put_u32, u16_at, u32_at};
 use crate::layout::Layout;
@@ -7,12 +7,13 @@ use crate::name::Name;
 /// The end of a chain.
 pub(crate) const LAST: u32 = 0x0fff_ffff;
 
-/// Sectors before the first FAT, and the places of FSInfo and the copies.
+/// Minimum number of sectors before the first FAT, and the sectors of FSInfo and of the backup
+/// copies.
 pub(crate) const RESERVED: u64 = 32;
 pub(crate) const INFO_SECTOR: u64 = 1;
 pub(crate) const BACKUP_SECTOR: u64 = 6;
 
-/// The byte of the boot sector whose lowest bit says that the volume was not cleanly unmounted.
+/// The byte of the boot sector with the dirty bit, its lowest.
 pub(crate) const DIRTY_AT: usize = 65;
 
 /// Attributes.
@@ -23,7 +24,7 @@ pub(crate) const LONG_NAME: u8 = 0x0f;
 /// The first byte of a deleted entry.
 pub(crate) const DELETED: u8 = 0xe5;
 
-/// Free clusters and the next free one are unknown.
+/// Value of an unknown hint, and offsets of the hints: free clusters, next free cluster.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 pub(crate) const FREE_AT: usize = 488;
 pub(crate) const NEXT_AT: usize = 492;
@@ -38,7 +39,7 @@ pub(crate) fn boot_sector(layout: &Layout, serial: u32, offset: u64, label: &str
     put_u16(out, 14, layout.fat_sector as u16);
     out[16] = layout.fats as u8;
     out[21] = 0xf8;
-    // The geometry that partitioning tools agree on.
+    // The geometry that partitioning tools commonly use.
     put_u16(out, 24, 63);
     put_u16(out, 26, 255);
     put_u32(out, 28, offset.min(u64::from(u32::MAX)) as u32);
@@ -54,7 +55,7 @@ pub(crate) fn boot_sector(layout: &Layout, serial: u32, offset: u64, label: &str
     put_u16(out, 510, 0xaa55);
 }
 
-/// The sector of hints.
+/// The FSInfo sector with its hints.
 pub(crate) fn info_sector(free: u32, next: u32, out: &mut [u8]) {
     out.fill(0);
     put_u32(out, 0, 0x4161_5252);
@@ -64,7 +65,7 @@ pub(crate) fn info_sector(free: u32, next: u32, out: &mut [u8]) {
     put_u32(out, 508, 0xaa55_0000);
 }
 
-/// Free clusters by the hints, if the sector is one.
+/// Number of free clusters according to FSInfo, if the sector is valid.
 pub(crate) fn info_free(sector: &[u8]) -> Option<u32> {
     let signed = u32_at(sector, 0) == 0x4161_5252 && u32_at(sector, 484) == 0x6141_7272;
     signed.then(|| u32_at(sector, FREE_AT))

@@ -4,41 +4,41 @@ use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::cache::Cache;
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 
-/// A file system of the family.
+/// A supported file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// exFAT: a bitmap of clusters, files of any size without a chain.
     Exfat,
-    /// FAT32: a chain for every file, which ends below 4 GiB.
+    /// FAT32: files of less than 4 GiB, each with a chain.
     Fat32,
 }
 
 /// The number of the first cluster.
 pub(crate) const FIRST_CLUSTER: u32 = 2;
 
-/// Fewest clusters of a FAT32 volume; with fewer it is read as FAT16.
+/// Minimum number of clusters of a FAT32 volume; with fewer, it would be read as FAT16.
 pub(crate) const FAT32_CLUSTERS_LEAST: u32 = 65_525;
 
-/// Most clusters of each kind.
+/// Maximum number of clusters of each kind.
 pub(crate) const FAT32_CLUSTERS_MOST: u32 = 0x0fff_fff5;
 pub(crate) const EXFAT_CLUSTERS_MOST: u32 = 0xffff_fff5;
 
-/// Where everything is. Sectors count from the start of the volume.
+/// The layout of a volume. Sectors count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Which file system.
+    /// The file system.
     pub kind: Kind,
-    /// Bytes of a sector.
+    /// Sector size in bytes.
     pub sector_bytes: u32,
-    /// Bytes of a cluster.
+    /// Cluster size in bytes.
     pub cluster_bytes: u32,
-    /// Sectors of the volume.
+    /// Number of sectors of the volume.
     pub sectors: u64,
     /// First sector of the first FAT.
     pub fat_sector: u64,
-    /// Sectors of one FAT.
+    /// Number of sectors of one FAT.
     pub fat_sectors: u64,
-    /// Copies of the FAT.
+    /// Number of copies of the FAT.
     pub fats: u32,
     /// First sector of cluster 2.
     pub heap_sector: u64,
@@ -49,7 +49,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Reads the boot sector.
+    /// Reads and checks the boot sector.
     pub fn read<D: Drive>(drive: &mut D) -> Result<Layout, Error<D::Error>> {
         let size = drive.sector_bytes();
         if !size.is_power_of_two() || !(512..=SECTOR_BYTES_MAX as u32).contains(&size) {
@@ -66,7 +66,7 @@ impl Layout {
         };
         let layout = found.map_err(Error::Volume)?;
         if layout.sector_bytes != size {
-            return Err(Error::Volume("its sectors have another size than the drive's"));
+            return Err(Error::Volume("its sector size differs from the drive's"));
         }
         if layout.sectors > drive.sectors() {
             return Err(Error::Volume("it is larger than the drive"));
@@ -74,7 +74,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Sectors of a cluster.
+    /// Number of sectors in a cluster.
     pub fn cluster_sectors(&self) -> u64 {
         u64::from(self.cluster_bytes / self.sector_bytes)
     }
@@ -89,12 +89,12 @@ impl Layout {
         (FIRST_CLUSTER..=self.last_cluster()).contains(&cluster)
     }
 
-    /// Clusters that hold this many bytes.
+    /// Number of clusters needed for this many bytes.
     pub fn clusters_for(&self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.cluster_bytes))
     }
 
-    /// Largest file, in whole clusters.
+    /// Maximum file size in bytes, in whole clusters.
     pub fn file_bytes_max(&self) -> u64 {
         let cluster = u64::from(self.cluster_bytes);
         match self.kind {
@@ -107,7 +107,7 @@ impl Layout {
         self.clusters.saturating_add(FIRST_CLUSTER - 1)
     }
 
-    /// The FAT entry of a cluster: where the chain continues.
+    /// Reads the FAT entry of a cluster, which tells where its chain continues.
     pub(crate) fn follow<D: Drive>(
         &self,
         drive: &mut D,
@@ -139,13 +139,13 @@ impl Layout {
         let entries = self.fat_sectors.saturating_mul(u64::from(self.sector_bytes) / 4);
         let fats_end = self.fat_sector.saturating_add(self.fat_sectors * u64::from(self.fats));
         if self.clusters == 0 || self.heap_sector.saturating_add(heap) > self.sectors {
-            return Err("its clusters end behind the volume");
+            return Err("its clusters extend beyond its end");
         }
         if entries < u64::from(self.clusters) + 2 || fats_end > self.heap_sector {
-            return Err("its FAT is too short or overlaps the clusters");
+            return Err("its FAT is too short, or overlaps the clusters");
         }
         if !self.has(self.root_cluster) {
-            return Err("its root directory is not in a cluster");
+            return Err("its root directory has no valid cluster");
         }
         Ok(self)
     }

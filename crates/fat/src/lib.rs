@@ -1,12 +1,12 @@
-//! exFAT and FAT32 for a camera: mkfs, a recorder that preallocates, a reader and a checker.
-//! Beside them empty discs of FileCore, the file system of RISC OS.
+//! exFAT and FAT32 for a camera: mkfs, a preallocating recorder, a reader and a checker. Also makes
+//! empty discs of FileCore, the file system of RISC OS.
 //!
 //! A recording never waits for metadata. Files are allocated as one run of clusters before their
-//! data arrive, so the recorder answers "which sector is next" from memory, and the caller moves
-//! the data itself: no frame passes through this crate. Metadata go through [`Drive`].
+//! data arrive, so the recorder knows the next sector without I/O. The caller writes the data
+//! itself, and only metadata pass through this crate and [`Drive`].
 //!
-//! No allocation, no dependency, no standard library. Long tables are written and checked in memory
-//! that the caller lends. Sources: "exFAT file system specification" (Microsoft, 2019) and
+//! No heap allocation, no dependency, no standard library. Long tables are written and checked in a
+//! buffer supplied by the caller. Sources: "exFAT file system specification" (Microsoft, 2019) and
 //! "FAT32 File System Specification" 1.03 (Microsoft, 2000).
 
 #![no_std]

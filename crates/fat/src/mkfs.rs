@@ -1,5 +1,5 @@
-//! Makes a file system. The boot sector comes last, so that a power cut leaves no volume rather than
-//! half of one.
+//! Makes a file system. The boot sector is written last, so a power cut leaves no volume instead of
+//! an incomplete one.
 
 use crate::bytes::put_u32;
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
@@ -8,40 +8,41 @@ use crate::layout::{
 };
 use crate::{exfat, fat32};
 
-/// What is made.
+/// Parameters of a new file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Format<'a> {
-    /// Which file system.
+    /// The file system.
     pub kind: Kind,
-    /// Bytes of a cluster: a power of two from the sector size, up to 32 MiB on exFAT, 64 KiB on
-    /// FAT32 with sectors of 512 bytes.
+    /// Cluster size in bytes: a power of two of at least the sector size, up to 32 MiB on exFAT and
+    /// 128 sectors on FAT32.
     pub cluster_bytes: u32,
     /// Label, up to 11 characters.
     pub label: &'a str,
     /// Serial number.
     pub serial: u32,
-    /// Bytes of the root directory, which does not grow later. Five recordings take 512 bytes.
+    /// Size in bytes of the root directory, which does not grow later. Five recordings take 512
+    /// bytes on exFAT.
     pub root_bytes: u32,
-    /// Sectors of the drive before this volume; 0 without a partition table.
+    /// Number of sectors before this volume; 0 without a partition table.
     pub offset_sectors: u64,
 }
 
 impl Format<'_> {
-    /// A file system with a root directory for 1,280 recordings.
+    /// Parameters with a root directory for 1,280 recordings.
     pub const fn new(kind: Kind, cluster_bytes: u32) -> Format<'static> {
         let (label, serial, root_bytes) = ("RECORDER", 0x5d1a_0001, 128 << 10);
         Format { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
     }
 }
 
-/// Tables begin at multiples of this on drives of at least [`LARGE`] bytes, and of 64 KiB on
-/// smaller ones: erase blocks and partitions are aligned to it.
+/// The cluster heap is aligned to this, like erase blocks and partitions, on drives of at least
+/// [`LARGE`] bytes, and to 64 KiB on smaller ones. So is the FAT of exFAT.
 const ALIGN: u64 = 1 << 20;
 const LARGE: u64 = 256 << 20;
 const ALIGN_SMALL: u64 = 64 << 10;
 
-/// Makes a file system on all of a drive. `room` is memory for writes, at least a sector; with more,
-/// writes are longer.
+/// Makes a file system on a whole drive. `room` is a buffer for writes of at least one sector; a
+/// larger one makes writes longer.
 pub fn mkfs<D: Drive>(
     drive: &mut D,
     format: &Format<'_>,
@@ -53,7 +54,7 @@ pub fn mkfs<D: Drive>(
     }
     let layout = plan(drive.sector_bytes(), drive.sectors(), format).map_err(Error::Geometry)?;
     let mut writer = Writer { drive, room, size };
-    // Without a boot sector there is no volume until the new one is complete.
+    // Clear the boot sector, so there is no volume until the new one is complete.
     writer.region(0, 1, |_, _| {})?;
     writer.drive.flush().map_err(Error::Drive)?;
     match format.kind {
@@ -63,7 +64,7 @@ pub fn mkfs<D: Drive>(
     Ok(layout)
 }
 
-/// Places the parts of a volume.
+/// Plans the layout of a volume.
 fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, &'static str> {
     let (size, cluster) = (u64::from(sector_bytes), u64::from(format.cluster_bytes));
     let most = match format.kind {
@@ -71,10 +72,10 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
         Kind::Fat32 => 128 * size,
     };
     if !cluster.is_power_of_two() || !(size..=most).contains(&cluster) {
-        return Err("the cluster size is no power of two in the range of this file system");
+        return Err("the cluster size is not a power of two in the range of this file system");
     }
     if format.kind == Kind::Fat32 && sectors > u64::from(u32::MAX) {
-        return Err("FAT32 counts sectors in 32 bits: 2 TiB in sectors of 512 bytes");
+        return Err("FAT32 has 32-bit sector numbers: at most 2 TiB with sectors of 512 bytes");
     }
     let align = if sectors * size >= LARGE { ALIGN } else { ALIGN_SMALL };
     let (per_align, per_cluster) = (align / size, cluster / size);
@@ -87,7 +88,7 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
             let fat = (2 * exfat::BOOT_SECTORS).next_multiple_of(per_align);
             (fat, (fat + fat_sectors).next_multiple_of(heap_align))
         }
-        // FAT32 has no gap between its FATs and the clusters: the reserved sectors take it.
+        // FAT32 has no gap between its FATs and the clusters: the reserved sectors absorb it.
         Kind::Fat32 => {
             let heap = (fat32::RESERVED + copies * fat_sectors).next_multiple_of(per_align);
             (heap - copies * fat_sectors, heap)
@@ -148,7 +149,8 @@ struct Writer<'d, D: Drive> {
 }
 
 impl<D: Drive> Writer<'_, D> {
-    /// Writes sectors of zeros that `fill` changes; it gets the offset in the region, in bytes.
+    /// Writes zeroed sectors, each piece modified by `fill`, which also gets its byte offset in the
+    /// region.
     fn region(
         &mut self,
         sector: u64,
@@ -168,7 +170,7 @@ impl<D: Drive> Writer<'_, D> {
         Ok(())
     }
 
-    /// Writes bytes at the start of a region of zeros.
+    /// Writes a zeroed region that starts with `bytes`.
     fn bytes(&mut self, sector: u64, sectors: u64, bytes: &[u8]) -> Result<(), Error<D::Error>> {
         self.region(sector, sectors, |at, piece| {
             let at = (at as usize).min(bytes.len());
@@ -177,7 +179,8 @@ impl<D: Drive> Writer<'_, D> {
         })
     }
 
-    /// Writes a FAT whose first clusters, up to and without `used`, are chains: `last` ends one.
+    /// Writes a FAT with consecutive chains in the clusters below `used`. `last` returns whether a
+    /// cluster ends its chain.
     fn fat(
         &mut self,
         layout: &Layout,

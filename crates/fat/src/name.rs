@@ -1,9 +1,9 @@
-//! Names of recordings: a stem of letters, a number and an extension, 8.3 characters in all.
+//! Names of recordings in 8.3 format: a stem, a number and an extension.
 //!
-//! Such a name is valid in both file systems without a long-name entry, and its exFAT entry set
-//! has the smallest size there is, 96 bytes.
+//! Such a name is valid in both file systems without a long-name entry, and its exFAT entry set has
+//! the minimum size of 96 bytes.
 
-/// The name of a file: up to eight characters, a dot, up to three.
+/// The name of a file: up to eight characters, a dot, and up to three more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
     /// As in a FAT directory: padded with spaces, without the dot.
@@ -11,8 +11,8 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name of capital letters and digits: `CLIP0001.MOV`. `None` if a part is empty, too long or
-    /// has other characters.
+    /// Creates a name of capital letters and digits, such as `CLIP0001.MOV`. Returns `None` if a
+    /// part is empty, too long or has other characters.
     pub fn new(stem: &str, extension: &str) -> Option<Name> {
         let good = |part: &str, most: usize| {
             let alphanumeric = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
@@ -27,7 +27,8 @@ impl Name {
         Some(Name { padded })
     }
 
-    /// The name with the number behind its stem, in all remaining digits; `None` if it has too many.
+    /// Returns the name with `number` after its stem, in all remaining characters; `None` if it
+    /// does not fit.
     pub(crate) fn numbered(mut self, number: u32) -> Option<Name> {
         let at = self.padded[..8].iter().position(|b| *b == b' ').unwrap_or(8);
         let mut left = number;
@@ -38,7 +39,7 @@ impl Name {
         (left == 0 && at < 8).then_some(self)
     }
 
-    /// The number behind the stem of `of`, if this is one of its names.
+    /// Returns the number after the stem of `of`, if this is one of its numbered names.
     pub(crate) fn number_of(self, of: Name) -> Option<u32> {
         let at = of.padded[..8].iter().position(|b| *b == b' ')?;
         let same = self.padded[..at] == of.padded[..at] && self.padded[8..] == of.padded[8..];
@@ -56,7 +57,7 @@ impl Name {
         Name { padded }
     }
 
-    /// The characters with the dot, and their number.
+    /// Returns the characters with the dot, and their number.
     pub(crate) fn dotted(&self) -> ([u8; 12], usize) {
         let (mut out, mut n) = ([0; 12], 0);
         let (stem, extension) = self.padded.split_at(8);
@@ -73,7 +74,7 @@ impl Name {
         (out, n)
     }
 
-    /// The name of these characters, if it is one.
+    /// Parses a dotted name.
     pub(crate) fn of_dotted(characters: &[u8]) -> Option<Name> {
         let text = core::str::from_utf8(characters).ok()?;
         let (stem, extension) = text.rsplit_once('.')?;

@@ -1,4 +1,4 @@
-//! Reads files of the root directory back, whoever wrote them.
+//! Reads files in the root directory, written by any program.
 
 use crate::cache::Cache;
 use crate::directory::{Cursor, Entry, Found};
@@ -6,11 +6,11 @@ use crate::drive::{Drive, Error};
 use crate::layout::{Layout, Link};
 use crate::name::Name;
 
-/// A volume to read from.
+/// A volume opened for reading.
 pub struct Volume {
     layout: Layout,
     fat: Cache,
-    /// The last cluster that was looked up: the first one of its file, its index, its number.
+    /// The last cluster looked up: its file's first cluster, its index in the file, its number.
     last: (u32, u64, u32),
 }
 
@@ -20,12 +20,12 @@ impl Volume {
         Ok(Volume { layout: Layout::read(drive)?, fat: Cache::new(), last: (0, 0, 0) })
     }
 
-    /// Its geometry.
+    /// Returns the geometry of the volume.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Calls `each` with the files and directories of the root directory.
+    /// Calls `each` for every file and directory in the root directory.
     pub fn list<D: Drive>(
         &self,
         drive: &mut D,
@@ -41,7 +41,7 @@ impl Volume {
         }
     }
 
-    /// The file of that name.
+    /// Returns the entry with the given name.
     pub fn find<D: Drive>(
         &self,
         drive: &mut D,
@@ -57,7 +57,7 @@ impl Volume {
     }
 
     /// Reads from `offset` and returns the number of bytes that belong to the file. Offset and
-    /// length are multiples of the sector size. Bytes behind the valid length are zeros.
+    /// length must be multiples of the sector size. Bytes beyond the valid length are zeros.
     pub fn read<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -86,14 +86,14 @@ impl Volume {
         Ok(count)
     }
 
-    /// The cluster at an index of a file.
+    /// Returns the cluster at an index in a file.
     fn cluster<D: Drive>(
         &mut self,
         drive: &mut D,
         file: &Entry,
         index: u64,
     ) -> Result<u32, Error<D::Error>> {
-        let damaged = Error::Volume("a file ends before its size");
+        let damaged = Error::Volume("a file has fewer clusters than its size requires");
         if file.contiguous {
             let cluster = u64::from(file.first) + index;
             let cluster = u32::try_from(cluster).ok().filter(|c| self.layout.has(*c));

@@ -1,12 +1,12 @@
-//! The streaming recorder: files in one run of clusters, allocated before their data.
+//! The streaming recorder. Each file is one run of clusters, allocated before its data arrive.
 //!
-//! The caller asks [`Recorder::place`] where the next bytes go, writes them there itself, and calls
-//! [`Recorder::sync`] when it is told to: at the end of a file and at checkpoints. The order of writes
-//! is the whole promise. exFAT: bitmap, flush, entry with a valid length of 0; a checkpoint flushes
-//! the data and then writes the valid length, one sector. FAT32: both FATs, flush, entry with the
-//! full size. Closing shortens the entry, flushes, then frees. A power cut in between leaves lost
-//! clusters, never an entry without its clusters, and no sector of an earlier file is torn: an
-//! entry set never crosses a sector.
+//! The caller gets the location of the next bytes from [`Recorder::place`], writes them itself, and
+//! calls [`Recorder::sync`] when told to, at the end of a file and at checkpoints. Crash safety
+//! depends only on the order of writes. On exFAT, it is: bitmap, flush, entry with a valid length
+//! of 0; a checkpoint flushes the data and then writes the valid length, one sector. On FAT32, it
+//! is: both FATs, flush, entry with the full size. Closing shortens the entry, flushes, then frees
+//! the excess clusters. A power cut in between leaves lost clusters, never an entry without its
+//! clusters. Earlier files are never torn, because no entry set crosses a sector.
 
 use crate::bytes::{put_u16, put_u32, u16_at};
 use crate::cache::Cache;
@@ -18,40 +18,40 @@ use crate::layout::{Kind, Layout};
 use crate::name::Name;
 use crate::table::Table;
 
-/// What is to be recorded.
+/// Parameters of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording {
     /// The stem of the names; a number follows in the remaining digits.
     pub name: Name,
-    /// Bytes of a file; cut to whole clusters and to what the file system allows.
+    /// Size of a file in bytes; reduced to whole clusters and to the file system's maximum.
     pub file_bytes: u64,
-    /// Most bytes a power cut may cost, on exFAT: the distance of checkpoints. `None`: a file.
+    /// On exFAT, the distance of checkpoints, which is the most that a power cut can lose, in
+    /// bytes. `None`: a whole file.
     pub checkpoint_bytes: Option<u64>,
-    /// Time of the files, in the format of a FAT: date in the upper half, time in the lower.
+    /// Time of the files in FAT format: date in the upper half, time in the lower.
     pub time: u32,
 }
 
-/// What the caller does next.
+/// The caller's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Write that many bytes from that sector.
+    /// Write this many bytes, starting at this sector.
     Write {
         /// First sector.
         sector: u64,
-        /// Bytes: what was asked for, or less at the end of a file or before a checkpoint.
+        /// Number of bytes: as requested, or fewer at the end of a file or before a checkpoint.
         bytes: u64,
     },
     /// Call [`Recorder::sync`].
     Sync,
 }
 
-/// The part of a recording that outlives a power cut, or a drive that is pulled out.
+/// The part of a recording that survives a power cut or the removal of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Whole files.
+    /// Number of complete files.
     pub files: u32,
-    /// Bytes of the file after them, up to its last checkpoint. 0 on FAT32, which has no mark for
-    /// them.
+    /// Bytes of the next file, up to its last checkpoint. 0 on FAT32, which cannot record them.
     pub open_bytes: u64,
 }
 
@@ -62,7 +62,7 @@ struct Open {
     first: u32,
     clusters: u32,
     bytes: u64,
-    /// Bytes handed out, and of these the ones that survive a power cut.
+    /// Bytes placed so far, and the part of them that survives a power cut.
     placed: u64,
     safe: u64,
     place: Place,
@@ -80,13 +80,13 @@ pub struct Recorder {
     open: Option<Open>,
     number: u32,
     files: u32,
-    /// What the entries tell, and what they told at the last flush.
+    /// The state according to the entries as written, and as of the last flush.
     entered: Kept,
     kept: Kept,
 }
 
 impl Recorder {
-    /// Opens a volume and marks it as in use. `room` is memory for tables, at least a sector.
+    /// Opens a volume and marks it as in use. `room` is a buffer for tables of at least one sector.
     pub fn open<D: Drive>(
         drive: &mut D,
         recording: Recording,
@@ -117,28 +117,28 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The volume.
+    /// Returns the geometry of the volume.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Files begun.
+    /// Number of files started.
     pub fn files(&self) -> u32 {
         self.files
     }
 
-    /// What is certain to be on the drive by now.
+    /// Returns the part of the recording that is certainly durable.
     pub fn kept(&self) -> Kept {
         self.kept
     }
 
-    /// Bytes that can still be placed, in the open file and in the free run.
+    /// Number of bytes that can still be placed, in the open file and in the free run.
     pub fn left(&self) -> u64 {
         let open = self.open.map_or(0, |open| open.bytes - open.placed);
         open + u64::from(self.table.left()) * u64::from(self.layout.cluster_bytes)
     }
 
-    /// Where the next `bytes` go, rounded up to whole sectors. Touches nothing.
+    /// Returns the location of the next `bytes`, rounded up to whole sectors. Performs no I/O.
     pub fn place(&mut self, bytes: u64) -> Step {
         let Some(open) = &mut self.open else { return Step::Sync };
         let limit = match (self.layout.kind, self.recording.checkpoint_bytes) {
@@ -158,9 +158,9 @@ impl Recorder {
         Step::Write { sector, bytes }
     }
 
-    /// Makes everything placed so far durable, and begins the next file where the last one is full.
-    /// Every write of the caller must have been submitted. [`Error::Full`] and
-    /// [`Error::DirectoryFull`] at the end of the space: the recording so far is durable then.
+    /// Makes everything placed so far durable, and starts the next file if the open one is full.
+    /// The caller must have submitted all its writes. Returns [`Error::Full`] or
+    /// [`Error::DirectoryFull`] when space runs out; the recording so far is then durable.
     pub fn sync<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -175,7 +175,8 @@ impl Recorder {
         };
         drive.flush().map_err(Error::Drive)?;
         let exfat = self.layout.kind == Kind::Exfat;
-        // A file of FAT32 has had its size from the start; its data were all that it lacked.
+        // A FAT32 entry has the full size from the start, so the flush of the data completes the
+        // file.
         let after = self.open.map_or(Kept::default(), |open| Kept {
             files: self.files - u32::from(!full),
             open_bytes: if full || !exfat { 0 } else { open.placed },
@@ -205,8 +206,8 @@ impl Recorder {
         end
     }
 
-    /// Ends the recording: shortens the open file to what was placed, frees the rest and marks the
-    /// volume as clean. Every write of the caller must have been submitted.
+    /// Ends the recording: shortens the open file to the placed bytes, frees the rest and marks the
+    /// volume as clean. The caller must have submitted all its writes.
     pub fn finish<D: Drive>(mut self, drive: &mut D) -> Result<Kept, Error<D::Error>> {
         drive.flush().map_err(Error::Drive)?;
         let empty = self.open.is_some_and(|open| open.placed == 0);
@@ -263,7 +264,7 @@ impl Recorder {
         Ok(slot)
     }
 
-    /// Allocates a file; its entry follows after a flush.
+    /// Allocates a file; its entry is written after a flush.
     fn allocate<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -276,8 +277,8 @@ impl Recorder {
         Ok((taken.start, taken.end - taken.start))
     }
 
-    /// Brings the end of the directory to a place where the entries of a file fit into one sector.
-    /// Entries that are skipped must not end the directory.
+    /// Advances the end of the directory to a place where the entries of a file fit into one
+    /// sector. Pads skipped entries, which must not end the directory.
     fn reserve_entry<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let per_sector = self.layout.sector_bytes as usize / ENTRY;
         let place = self.end.place();
@@ -285,7 +286,7 @@ impl Recorder {
         if !fits {
             let slot = self.slot(place.sector);
             let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
-            // [`Recorder::stage`] has padded sectors of its own.
+            // [`Recorder::stage`] has already padded its own sectors.
             if bytes[place.index * ENTRY] == exfat::END {
                 pad(bytes, place.index);
                 self.sectors[slot].put(drive)?;
@@ -295,7 +296,7 @@ impl Recorder {
         if self.end.exists() { Ok(()) } else { Err(Error::DirectoryFull) }
     }
 
-    /// Opens the next file in a directory sector that the caller writes.
+    /// Creates the next file in a cached directory sector, which the caller writes.
     fn begin<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -323,7 +324,7 @@ impl Recorder {
         Ok(slot)
     }
 
-    /// Puts entries into a directory sector in memory, and pads it where no further set fits.
+    /// Puts entries into a cached directory sector, and pads it if no further set fits.
     fn stage<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -331,7 +332,7 @@ impl Recorder {
         entries: &[u8],
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);
-        // Nothing follows the end of a directory, so that its next sector need not be read.
+        // Nothing follows the end of a directory, so its next sector need not be read.
         if place.index == 0 {
             self.sectors[slot].blank(place.sector);
         }
@@ -346,8 +347,8 @@ impl Recorder {
         Ok(slot)
     }
 
-    /// The memory for a directory sector: the one that holds it, or the one that does not hold the
-    /// open file's.
+    /// Returns the cache for a directory sector: the one that contains it, or else the one that
+    /// does not contain the open file's.
     fn slot(&self, sector: u64) -> usize {
         let open = self.open.map(|open| open.place.sector);
         let held = |slot: usize| self.sectors[slot].holds();
@@ -357,7 +358,7 @@ impl Recorder {
         }
     }
 
-    /// Marks the volume as in use, or as clean with its counts.
+    /// Marks the volume as in use, or as clean with current counts.
     fn mark<D: Drive>(&mut self, drive: &mut D, dirty: bool) -> Result<(), Error<D::Error>> {
         let mut sector = Cache::new();
         let (clusters, free) = (self.layout.clusters, self.table.free());
@@ -384,7 +385,7 @@ impl Recorder {
     }
 }
 
-/// Fills the rest of a sector with unused entries, which do not end the directory.
+/// Fills the rest of a sector with unused entries that do not end the directory.
 fn pad(bytes: &mut [u8], from: usize) {
     for entry in bytes[from * ENTRY..].chunks_exact_mut(ENTRY) {
         entry.fill(0);

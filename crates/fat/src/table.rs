@@ -1,8 +1,8 @@
-//! The allocation table, a bitmap or a FAT, as a recorder needs it: one run of free clusters, taken
-//! from the front.
+//! The allocation table, a bitmap or a FAT, as needed by a recorder: one run of free clusters,
+//! allocated from the front.
 //!
-//! The two table sectors at the ends of the run are kept in memory and everything between them is
-//! known to be free, so that an allocation writes without reading.
+//! The two table sectors at the ends of the run are kept in memory, and all clusters between them
+//! are known to be free, so an allocation writes without reading.
 
 use core::ops::Range;
 
@@ -20,19 +20,19 @@ pub(crate) struct Table {
     layout: Layout,
     /// First sector of the table; the second FAT follows after `layout.fat_sectors`.
     start: u64,
-    /// Clusters a sector describes.
+    /// Number of clusters that a sector describes.
     per_sector: u64,
     /// The free run.
     run: Range<u32>,
-    /// Free clusters, inside and outside the run.
+    /// Number of free clusters, inside and outside the run.
     free: u32,
-    /// The sector of the run's first cluster, and of its last.
+    /// The table sectors of the run's first cluster and of its last.
     head: (u64, Sector),
     tail: (u64, Sector),
 }
 
 impl Table {
-    /// Finds the longest free run.
+    /// Opens the table and finds the longest free run.
     pub fn open<D: Drive>(
         drive: &mut D,
         layout: &Layout,
@@ -62,18 +62,18 @@ impl Table {
         Ok(table)
     }
 
-    /// Free clusters on the volume.
+    /// Number of free clusters on the volume.
     pub fn free(&self) -> u32 {
         self.free
     }
 
-    /// Clusters left in the run.
+    /// Number of clusters left in the run.
     pub fn left(&self) -> u32 {
         self.run.end - self.run.start
     }
 
-    /// Allocates up to `clusters` from the run, and submits the table sectors. The caller flushes
-    /// before anything refers to them.
+    /// Allocates up to `clusters` from the run, and submits the table sectors. The caller must
+    /// flush before anything refers to the clusters.
     pub fn claim<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -92,7 +92,8 @@ impl Table {
         let size = self.layout.sector_bytes as usize;
         self.compose(sector, &taken, &mut last[..size]);
         if let Some(next) = Some(taken.end).filter(|next| *next < self.run.end) {
-            // The sector of the next free cluster: the same, or one that is all free so far.
+            // The sector of the next free cluster is the same, or one without allocations from the
+            // run.
             let (next_sector, _) = self.place(next);
             if next_sector != sector {
                 last.fill(0);
@@ -129,8 +130,8 @@ impl Table {
         Ok(())
     }
 
-    /// Frees the end of an allocation: everything in `gone`, which follows `kept` clusters that
-    /// stay. The directory must no longer refer to it.
+    /// Frees the end of an allocation: the clusters in `gone`, which follow `kept` remaining ones.
+    /// The directory must no longer refer to them.
     pub fn release<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -138,7 +139,7 @@ impl Table {
         kept: u32,
     ) -> Result<(), Error<D::Error>> {
         let mut from = gone.start;
-        // The chain is ended before the clusters after it are freed.
+        // End the chain before freeing the clusters after it.
         if self.layout.kind == Kind::Fat32 && kept > 0 {
             from -= 1;
         }
@@ -201,7 +202,7 @@ impl Table {
         Ok((sector, bytes))
     }
 
-    /// Composes a table sector as it is once `taken` is allocated.
+    /// Composes a table sector with `taken` allocated.
     fn compose(&self, sector: u64, taken: &Range<u32>, bytes: &mut [u8]) {
         let size = bytes.len();
         match sector {
@@ -222,7 +223,7 @@ impl Table {
         }
     }
 
-    /// Sets an entry: 0 is free, everything else is taken.
+    /// Sets an entry: 0 is free, any other value is allocated.
     fn set(&self, bytes: &mut [u8], cluster: u32, value: u32) {
         let (_, index) = self.place(cluster);
         match self.layout.kind {
@@ -288,7 +289,7 @@ fn bitmap_cluster<D: Drive>(drive: &mut D, layout: &Layout) -> Result<u32, Error
                 }
                 return match cursor.is_contiguous(drive, first, clusters)? {
                     true => Ok(first),
-                    false => Err(Error::Volume("the allocation bitmap is in pieces")),
+                    false => Err(Error::Volume("the allocation bitmap is fragmented")),
                 };
             }
             _ => {}

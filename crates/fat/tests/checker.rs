@@ -1,5 +1,5 @@
-//! The checker finds each kind of damage, including kinds that fsck calls clean, and no input makes
-//! a parser panic.
+//! Tests that the checker finds each kind of damage, including kinds that fsck reports as clean,
+//! and that no input makes a parser panic.
 
 mod common;
 
@@ -8,7 +8,7 @@ use fat::{Entry, Format, Kind, Layout, Problem, Recorder, Volume, mkfs};
 
 const MIB: u64 = 1 << 20;
 
-/// A clean volume with two files of two clusters.
+/// A clean volume with two files of two clusters each.
 fn volume(kind: Kind) -> Disk {
     let (cluster, bytes) = if kind == Kind::Exfat { (4096, 8 * MIB) } else { (512, 36 * MIB) };
     let mut disk = Disk::new(512, bytes);
@@ -42,7 +42,7 @@ fn set_of(disk: &mut Disk, file: usize) -> (u64, usize) {
     (layout.sector_of(layout.root_cluster), before * 32)
 }
 
-/// Edits the stream extension of a file and seals the set again.
+/// Edits the stream extension of a file and updates the set's checksum.
 fn edit_stream(disk: &mut Disk, file: usize, change: impl FnOnce(&mut [u8])) {
     let (sector, at) = set_of(disk, file);
     disk.edit(sector, |bytes| {
@@ -66,7 +66,7 @@ fn set_bits(disk: &mut Disk, clusters: std::ops::Range<u32>, on: bool) {
     }
 }
 
-/// The verdict of fsck: whether it calls the image clean. `None` without fsck.
+/// Whether fsck reports the image as clean; `None` without fsck.
 fn fsck_is_content(disk: &Disk, kind: Kind) -> Option<bool> {
     fsck(kind, &["-n"], disk.image().path()).map(|(code, _)| code == 0)
 }
@@ -155,10 +155,10 @@ fn exfat_damage_is_found_also_where_fsck_finds_none() {
         let mut disk = clean.clone();
         damage(&mut disk);
         assert_eq!(stale(&problems(&mut disk)), expected, "{name}");
-        // Versions differ in the first kind; none of them may miss the second.
+        // Versions of fsck differ in the damage expected to be clean, but none may miss the rest.
         match fsck_is_content(&disk, kind) {
             Some(content) if !fsck_calls_it_clean => assert!(!content, "{name}"),
-            Some(content) => println!("{name}: fsck.exfat is content: {content}"),
+            Some(content) => println!("{name}: fsck.exfat reports clean: {content}"),
             None => {}
         }
     }
@@ -268,7 +268,7 @@ fn fat32_damage_is_found_by_both() {
             assert!(found.contains(&problem), "{name}: {problem:?} in {found:?}");
         }
         if let Some(content) = fsck_is_content(&disk, Kind::Fat32) {
-            assert!(!content, "{name}: fsck.vfat is content");
+            assert!(!content, "{name}: fsck.vfat reports clean");
         }
     }
 }
@@ -286,7 +286,7 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
             for _ in 0..1 + dice.below(4) {
                 let places = [0, 0, 1, layout.fat_sector, root, root, layout.sector_of(2)];
                 let sector = places[dice.below(places.len() as u64) as usize];
-                // A sector of FAT entries is mostly zeros: aim at the beginning.
+                // Sectors of tables are mostly zeros, so damage their start.
                 let most = if sector == 0 { 128 } else { 320 };
                 let (at, value) = (dice.below(most) as usize, dice.next() as u8);
                 disk.edit(sector, |bytes| bytes[at] = value);
@@ -297,7 +297,7 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
             });
             if let Ok(mut opened) = Volume::open(&mut disk) {
                 let mut found = Vec::new();
-                // A damaged directory may be unreadable, which is a valid result.
+                // A damaged directory can be unreadable, which is a valid result.
                 let listed = opened.list(&mut disk, |entry| found.push(*entry));
                 for entry in found {
                     let _ = opened.read(&mut disk, &entry, 0, &mut [0; 4096]);

@@ -1,8 +1,9 @@
-//! Power cuts: before and inside every write of a recording, with and without a volatile cache.
+//! Tests power cuts before and during every write of a recording, with and without a volatile
+//! cache.
 //!
-//! The promise: the volume has no problem but lost clusters and an unfinished last file, no earlier
-//! file is touched, and a cut costs no more than the distance of checkpoints on exFAT and one file
-//! on FAT32.
+//! After each cut, the only problems are lost clusters and an unfinished last file, and earlier
+//! files are intact. A cut loses at most the distance of checkpoints on exFAT and one file on
+//! FAT32.
 
 mod common;
 
@@ -11,12 +12,13 @@ use fat::{Format, Kept, Kind, Problem, Recorder, mkfs};
 
 const KIB: u64 = 1 << 10;
 
-/// Bytes of a file, of a frame, and between checkpoints.
+/// Size of a file, size of a frame, and distance of checkpoints, in bytes.
 const FILE: u64 = 256 * KIB;
 const FRAME: u64 = 16 * KIB;
 const CHECKPOINT: u64 = 64 * KIB;
 
-/// The recording after two earlier files: what was on the drive before, and the log.
+/// A recording after two earlier files: the drive with its log, and the content before the
+/// recording.
 struct Session {
     disk: Disk,
     before: Sectors,
@@ -42,7 +44,7 @@ fn session(kind: Kind, checkpoint: Option<u64>, lies: bool) -> Session {
     Session { disk, before }
 }
 
-/// Bytes of data handed to the drive by then.
+/// Number of data bytes submitted to the drive in this part of the log.
 fn accepted(log: &[Event]) -> u64 {
     let bytes = log.iter().map(|event| match event {
         Event::Write { bytes, data: true, .. } => bytes.len() as u64,
@@ -51,7 +53,7 @@ fn accepted(log: &[Event]) -> u64 {
     bytes.sum()
 }
 
-/// The verdict on an image: what is wrong with it, in words.
+/// Judges an image. The error describes the violation.
 fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
     let allowed = |problem: &Problem| match problem {
         Problem::Dirty | Problem::Lost { .. } | Problem::LongerThanFile { .. } => true,
@@ -73,12 +75,12 @@ fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
     if lost > most { Err(format!("{lost} bytes lost: {files:?}")) } else { Ok(()) }
 }
 
-/// Calls `each` with every image that a power cut may leave: the position in the log, and the
+/// Calls `each` with every image that a power cut can leave: the position in the log, and the
 /// content of the drive.
 fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
     let (size, log) = (session.disk.size, &session.disk.log);
     let mut dice = Dice(0x00c0_ffee_1234_5678);
-    // Everything before the last flush is durable; of the rest any part may be.
+    // Everything before the last flush is durable, and any part of the rest can be.
     let (mut durable, mut cached) = (session.before.clone(), session.before.clone());
     let mut pending: Vec<usize> = Vec::new();
     let image = |sectors: Sectors| Disk::of(size, session.disk.count, sectors);
@@ -92,7 +94,7 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
             Event::Kept(_) => {}
             Event::Write { sector, bytes, data } => {
                 let count = bytes.len() / size as usize;
-                // Inside of the write: its first sectors, or its last.
+                // A cut during the write keeps its first sectors, or its last.
                 let steps = if *data { count / 2 } else { 1 };
                 for torn in (1..count).step_by(steps.max(1)) {
                     let mut cut = cached.clone();
@@ -148,14 +150,15 @@ fn fat32_loses_at_most_a_file() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// On FAT32 the end of a segment is known to be durable only after the next flush.
+/// On FAT32, the end of a file is durable only after the next flush.
 #[test]
 fn fat32_on_a_volatile_cache_touches_no_earlier_file() {
     let (_, wrong) = verdicts(Kind::Fat32, true, false);
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Images that lack a part of what the recorder had said is kept.
+/// Returns the most bytes reported as durable, and the number of images that lack a part reported
+/// as durable.
 fn broken_promises(kind: Kind, checkpoint: Option<u64>, lies: bool) -> (u64, usize) {
     let session = session(kind, checkpoint, lies);
     let (mut most, mut broken) = (0, 0);
@@ -180,18 +183,18 @@ fn a_recorder_says_truly_what_is_kept() {
     for (kind, checkpoint) in
         [(Kind::Exfat, Some(CHECKPOINT)), (Kind::Exfat, None), (Kind::Fat32, None)]
     {
-        // Three files of full length and one that was shortened.
+        // Three files of full length and one shortened file.
         let (most, broken) = broken_promises(kind, checkpoint, false);
         assert_eq!((most, broken), (4 * FILE, 0), "{kind:?}, {checkpoint:?}");
     }
     let (_, broken) = broken_promises(Kind::Exfat, Some(CHECKPOINT), true);
-    assert!(broken > 0, "a drive that lies would not be found");
+    assert!(broken > 0, "the test does not notice ignored flushes");
 }
 
 #[test]
 fn a_drive_that_ignores_flushes_is_noticed() {
     let (_, wrong) = verdicts(Kind::Exfat, true, true);
-    assert!(!wrong.is_empty(), "these cuts would not find a missing flush");
+    assert!(!wrong.is_empty(), "the cuts do not reveal a missing flush");
 }
 
 #[test]
@@ -223,6 +226,6 @@ fn fsck_keeps_every_earlier_file_and_everything_valid() {
                 assert_eq!(kept, Some(*valid), "cut at {at}, file {n}");
             }
         });
-        println!("{kind:?}: fsck was asked about {asked} images");
+        println!("{kind:?}: fsck checked {asked} images");
     }
 }

@@ -1,4 +1,5 @@
-//! File systems made, recorded and read back; the checkers of other people agree.
+//! Tests that file systems are made, recorded to and read back correctly, and that independent
+//! checkers agree.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn made(kind: Kind, sector: u32, cluster: u32, bytes: u64) -> Disk {
     disk
 }
 
-/// Both kinds, sector sizes and several clusters, with a drive that has room for them.
+/// Both kinds and sector sizes with several cluster sizes, each with a sufficient drive size.
 fn shapes() -> Vec<(Kind, u32, u32, u64)> {
     let mut shapes = Vec::new();
     for sector in [512, 4096] {
@@ -118,7 +119,7 @@ fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
     mkfs(&mut disk, &format, &mut room).expect("made");
     let mut recorder = Recorder::open(&mut disk, recording(4096, None), &mut room).expect("opened");
     assert!(!record(&mut disk, &mut recorder, MIB, 2048, 0));
-    assert_eq!(recorder.files(), 4 + 3 * 5, "the first sector holds three entries of the volume");
+    assert_eq!(recorder.files(), 4 + 3 * 5, "the first sector has three entries of the volume");
     assert_eq!(recorder.sync(&mut disk, &mut room), Err(Error::DirectoryFull));
     recorder.finish(&mut disk).expect("finished");
     assert_eq!(verify(&mut disk).len(), 19);
@@ -155,7 +156,8 @@ fn names_are_short_capital_and_numbered() {
     assert_ne!(clip(), Name::new("CLIP", "RAW").expect("a name"));
 }
 
-/// Metadata commands of recording `gib` GiB in files of `file` bytes.
+/// Counts the metadata commands (reads, writes, flushes) per GiB when filling a drive with files of
+/// `file` bytes.
 fn commands(kind: Kind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f64; 3] {
     let mut disk = Disk::new(512, 2_000_398_934_016);
     let mut room = vec![0; 512 << 10];

@@ -1,9 +1,9 @@
 //! `align`: the cost of misalignment (the experiment on IOMeter's default).
 //!
-//! Random 4 KiB writes at depth 3, each at a fixed distance from its 4 KiB boundary: from 512
-//! bytes, the offset of every block in a partition that begins at sector 63, up to 64 KiB. All
-//! distances run in alternating order over the same written region, so the effect of the writes on
-//! the drive is the same for all.
+//! Random 4 KiB writes at depth 3, each workload at a fixed offset from the 4 KiB boundaries, from
+//! 512 bytes to 64 KiB. In a partition that begins at sector 63, every block is 512 bytes before
+//! such a boundary. All offsets run in alternating order over the same written region, so the
+//! writes affect the drive equally.
 
 use record::{Finding, FindingKind, Level, MetricKey, Unit};
 use rig::TargetInfo;
@@ -17,27 +17,27 @@ use crate::verdict::Shift;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
 
-/// Seconds per replicate of one distance.
+/// Seconds per replicate of one offset.
 const EACH_SECONDS: f64 = 5.0;
 
 /// Rounds: two pairs, forwards and backwards.
 const ROUNDS: u32 = 4;
 
-/// Default duration in seconds, including the fill.
+/// Default duration including the fill, seconds.
 const SECONDS: f64 = 300.0;
 
 /// Queue depth, as in the experiment.
 const OUTSTANDING: u32 = 3;
 
-/// Maximum region written first and used: more would show garbage collection rather than the
-/// crossed page.
+/// Maximum size of the region. A larger one would measure garbage collection instead of the crossed
+/// page.
 const REGION_MOST: u64 = 8 << 30;
 
-/// A replicate ends after writing this fraction (1/n) of the region: a fast drive would be worn for
-/// nothing.
+/// A replicate ends after writing this fraction (1/n) of the region, to avoid needless wear on a
+/// fast drive.
 const SHARE_MOST: u64 = 8;
 
-/// Distances from the boundary, bytes.
+/// Offsets from the boundary, bytes.
 const SHIFTS: [u64; 13] =
     [0, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 8192, 16384, 32768, 65536];
 
@@ -47,22 +47,22 @@ pub(crate) struct Align;
 static INFO: MethodInfo = MethodInfo {
     name: "align",
     summary: "what do misaligned writes cost",
-    about: "Discards the drive, writes a region of 8 GiB (or --size) in order, then writes 4 KiB \
-            blocks to it at random, three outstanding, at distances of 0, 512, 1024 ... bytes up \
-            to 64 KiB from their boundary; each distance four times in alternating order. What \
-            comes out is the rate at each distance and its ratio to the aligned one, with \
-            intervals. Distances that the drive's logical block forbids are left out.",
+    about: "Discards the drive and writes a region of 8 GiB (or --size) sequentially. Then writes \
+            4 KiB blocks to it at random at depth 3, at offsets of 0, 512, 1024 ... bytes up to \
+            64 KiB from their boundary, each offset four times in alternating order. Reports the \
+            throughput at each offset and its ratio to the aligned throughput, with confidence \
+            intervals. Offsets that the drive's logical block size does not allow are skipped.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the region once, then at random for four minutes",
+    writes: "the region once, then random writes for four minutes",
     primary: &["align-{0,512,2048}"],
     metrics: &[&[
         MetricInfo::new(
             "align-{bytes}",
             Unit::BytesPerSecond,
-            "random 4 KiB writes, 3 outstanding, this far from their boundary",
+            "random 4 KiB writes, 3 outstanding, at this offset from their boundary",
         ),
-        MetricInfo::new("align-{bytes}.ratio", Unit::Number, "that rate over `align-0`"),
+        MetricInfo::new("align-{bytes}.ratio", Unit::Number, "its ratio to `align-0`"),
     ]],
     answer: crate::answer::align,
     ..MethodInfo::EMPTY
@@ -111,7 +111,7 @@ fn measure(
     Ok(())
 }
 
-/// One per distance that the drive's block size allows.
+/// One workload per offset that the drive's block size allows.
 fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
     let block = u64::from(target.logical_block_bytes.max(1));
     let allowed = SHIFTS.into_iter().filter(|shift| shift.is_multiple_of(block));
@@ -137,7 +137,6 @@ fn region(whole: &Whole) -> Region {
 
 fn forbidden(block: u32) -> Finding {
     let block = binary(u64::from(block));
-    let text =
-        format!("the drive's logical block is {block}: nothing can be off by less than that");
+    let text = format!("the drive's logical block is {block}: smaller offsets are not possible");
     Finding::new(FindingKind::AlignmentForced, Level::Note, text)
 }

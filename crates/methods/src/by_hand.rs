@@ -1,5 +1,5 @@
-//! One workload by hand, for `ssdyno io`. Not a method, because the user defines the workload;
-//! figures, warnings and conclusions are the same as for methods.
+//! A single manual workload, for `ssdyno io`. It is not a method, because the user defines the
+//! workload. Metrics, warnings and verdicts are the same as for methods.
 
 use record::{
     Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind,
@@ -12,7 +12,7 @@ use crate::session::complete;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, MethodInfo, Session};
 
-/// The declarations of a workload's metrics, each name after a prefix.
+/// Declares the metrics of a workload, with a prefix before each name.
 macro_rules! declared {
     ($prefix:literal) => {
         [
@@ -25,28 +25,28 @@ macro_rules! declared {
             MetricInfo::new(
                 concat!($prefix, "{read,write}.throughput"),
                 Unit::BytesPerSecond,
-                "of a mix: one direction",
+                "one direction of a mix",
             ),
             MetricInfo::new(
                 concat!($prefix, "{read,write}.iops"),
                 Unit::Iops,
-                "of a mix: one direction",
+                "one direction of a mix",
             ),
             MetricInfo::new(
                 concat!($prefix, "service.{p50,p90,p99,p99.9,max}"),
                 Unit::Nanoseconds,
-                "from the issue of an operation to its completion; a percentile has ten operations \
-                 beyond it",
+                "from the submission of an operation to its completion; a percentile needs ten \
+                 operations beyond it",
             ),
             MetricInfo::new(
                 concat!($prefix, "response.{p50,p90,p99,p99.9,max}"),
                 Unit::Nanoseconds,
-                "from the time at which an operation was due, of a paced workload",
+                "from the time an operation was due to its completion, for a paced workload",
             ),
             MetricInfo::new(
                 concat!($prefix, "{read,write,flush}.{service,response}.{p50,p90,p99,p99.9,max}"),
                 Unit::Nanoseconds,
-                "the same of one kind of operation: of a mix, and of the flushes between writes",
+                "the same for one kind of operation: in a mix, and for flushes between writes",
             ),
             MetricInfo::new(
                 concat!($prefix, "effective_depth"),
@@ -56,12 +56,12 @@ macro_rules! declared {
             MetricInfo::new(
                 concat!($prefix, "cpu_ns_per_io"),
                 Unit::Nanoseconds,
-                "processor time of ssdyno for an operation",
+                "CPU time of ssdyno per operation",
             ),
             MetricInfo::new(
                 concat!($prefix, "batch_mean"),
                 Unit::Number,
-                "operations handed over in one system call, mean",
+                "operations submitted per system call, mean",
             ),
             MetricInfo::new(
                 concat!($prefix, "late_ops"),
@@ -77,13 +77,14 @@ macro_rules! declared {
     };
 }
 
-/// Metrics of a step that is a workload by hand: those of [`BY_HAND`] after the name of the step.
+/// Metrics of a step that runs a manual workload: those of [`BY_HAND`], with the step's name before
+/// each.
 pub static STEP_METRICS: [MetricInfo; 12] = declared!("{step}.");
 
-/// A workload by hand, as `ssdyno methods io` describes it.
+/// A manual workload, as described by `ssdyno methods io`.
 pub static BY_HAND: MethodInfo = MethodInfo {
     name: "io",
-    summary: "one workload, given by the user",
+    summary: "one workload, defined by the user",
     about: "See ssdyno io --help. The workload runs once.",
     safety: Safety::Destroys,
     writes: "the workload's own bytes",
@@ -92,7 +93,7 @@ pub static BY_HAND: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-/// Runs a workload once. The results are in the session, even if the user ends it early.
+/// Runs a workload once. The session has the results even if the user stops the run early.
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
     session.out.issued(workload);
@@ -176,7 +177,7 @@ fn figures(measurement: &Measurement) -> Vec<Metric> {
     figures
 }
 
-/// Percentiles and maximum of the service time, and of the response time if there is one.
+/// Adds the percentiles and maximum of the service time, and of the response time if there is one.
 fn latencies(subject: &MetricKey, stats: &KindStats, figures: &mut Vec<Metric>) {
     let parts =
         [(Clock::Service, Some(&stats.service)), (Clock::Response, stats.response.as_ref())];

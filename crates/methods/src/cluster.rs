@@ -279,7 +279,7 @@ mod tests {
         let slack = value("cluster-slack-4KiB").expect("sizes were given");
         assert!((slack - (1.0 - 21_100.0 / (8.0 * 4096.0))).abs() < 1e-9);
         let answer = out.answer.as_ref().expect("declared");
-        assert!(answer.headline.starts_with("Units of 512 KiB write "), "{}", answer.headline);
+        assert!(answer.headline.starts_with("512 KiB units write "), "{}", answer.headline);
         assert!(value("cluster-exfat-2KiB").is_some() && value("cluster-exfat-1MiB").is_some());
         assert!(out.warnings.is_empty(), "{:?}", out.warnings);
     }

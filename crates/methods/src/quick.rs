@@ -1,12 +1,12 @@
 //! `quick`, the default: the common figures in about a minute, each in a named state of the drive.
 //!
-//! What a cell measures depends on the state that the one before it left: after random writes
+//! A cell's result depends on the state that the previous cell left: after random writes,
 //! sequential reads can run at half the rate, and data just written reads several times as fast as
-//! data at rest. So the cells are in phases of a fixed order: what was just written is read first,
-//! under its own names; after a rest the same cells are read again, which are the primary figures;
-//! then it is written in order, then at random; at last the scattered data are read in order, again
-//! under a name of their own. A short form of the checks of `authentic` then shows whether the
-//! figures can be trusted. Ratios between phases mean nothing.
+//! data at rest. So the cells run in phases of a fixed order. Data just written is read first,
+//! under its own names. After a rest, the same reads give the primary figures. Then come sequential
+//! writes and random writes. Finally, the scattered data is read sequentially, again under its own
+//! name. A short form of `authentic`'s checks then shows whether the figures can be trusted. Ratios
+//! between phases are meaningless.
 
 use record::{Finding, FindingKind, Level, Safety, Unit};
 use workload::OpKind::{Read, Write};
@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
-/// Default duration of everything, in seconds.
+/// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
 
 /// Shares of the time; the rest is for the cells.
@@ -29,21 +29,21 @@ const CHECKS_SHARE: f64 = 0.12;
 const CAUSES_SHARE: f64 = 0.1;
 const REST_SHARE: f64 = 1.0 / 6.0;
 
-/// A rest that is long enough for the drives known: one with QLC flash stays slow for 7 s and then
-/// changes at once, so a probe that ends early would be fooled.
+/// A rest that is long enough for the drives known, in seconds. A drive with QLC flash stays slow
+/// for 7 s and then changes at once, which a probe that ends early would miss.
 const REST_SECONDS: f64 = 10.0;
 
-/// Cells in a phase: four of reads, two of writes in order, three of random writes and mixes.
+/// Cells in a round: four of reads, two of sequential writes, three of random writes and mixes.
 const ROUND_CELLS: u32 = 4 + 2 + 3;
 
-/// Cells that run once: reads of just-written data, and of the scattered data.
+/// Cells that run once: reads of just-written data and of scattered data.
 const SINGLE_CELLS: u32 = 4 + 1;
 
-/// Seeds of the cells that run once, apart from those of the others.
+/// Seeds of the cells that run once, distinct from those of the others.
 const FRESH_SEEDS: u32 = 10;
 const SCATTERED_SEED: u32 = 9;
 
-/// The states that have names of their own.
+/// States with their own metric names.
 const JUST_WRITTEN: &str = "just-written";
 const SCATTERED: &str = "scattered";
 
@@ -53,20 +53,20 @@ pub(crate) struct Quick;
 static INFO: MethodInfo = MethodInfo {
     name: "quick",
     summary: "how fast, and can the numbers be believed",
-    about: "Fills a scratch file of 1 GiB (or --size, or what fits) with random content and works on \
-            it past the page cache, in phases: (1) the fill; (2) reads of just-written data, \
-            once; (3) a rest of 10 s; (4) reads at rest; (5) writes in order; (6) random writes, \
-            and a mix of 70% reads and 30% writes; (7) a sequential read of the scattered data, \
-            once; (8) the checks of 'authentic' in their short form. Reads and writes that nothing \
-            explains yet are measured again after phases 4 and 6 with one thing changed: more in \
-            flight, larger blocks, the same blocks in order, few of them, a burst after a rest. Reads and writes are 1 MiB \
-            blocks in order with 8 and 1 in flight and 4 KiB blocks at random with 32 and 1 in \
-            flight. Phases 4 to 6 have four rounds (--replicates) of cells of 0.75 s, the first \
-            quarter of which is discarded; a value is all operations over all time, writes with \
-            the flush that makes them durable. --time scales fill, cells and checks, and below a \
-            minute the rest. A device that was not given away with --destroy is only read: phases \
-            4 and 8. A drive much slower than expected gets fewer rounds, at least two, and a \
-            smaller file.",
+    about: "Fills a scratch file of 1 GiB (or --size, or the space available) with random content, \
+            and measures it without the page cache, in phases: (1) the fill; (2) reads of \
+            just-written data, once; (3) a rest of 10 s; (4) reads at rest; (5) sequential writes; \
+            (6) random writes, and a mix of 70% reads and 30% writes; (7) a sequential read of the \
+            scattered data, once; (8) the checks of 'authentic' in their short form. After phases \
+            4 and 6, reads and writes without a known cause are measured again with one change: a \
+            higher queue depth, larger blocks, sequential blocks, few blocks, a burst after a \
+            rest. Reads and writes are sequential 1 MiB blocks at queue depths 8 and 1 and random \
+            4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four rounds (--replicates) \
+            of cells of 0.75 s, the first quarter of which is discarded; a value is the total \
+            operations over the total time, for writes including the flush that makes them \
+            durable. --time scales fill, cells and checks, and below a minute also the rest. A \
+            device not opened with --destroy is only read: phases 4 and 8. A drive much slower \
+            than expected gets fewer rounds, at least two, and a smaller file.",
     safety: Safety::Scratch,
     protocol: 2,
     seconds: SECONDS,
@@ -85,12 +85,12 @@ const GRID: [MetricInfo; 9] = [
     MetricInfo::new(
         "seq-{read,write}-{size}-q{8,1}",
         Unit::BytesPerSecond,
-        "blocks in order, so many in flight; reads of data at rest",
+        "sequential blocks at this queue depth; reads of data at rest",
     ),
     MetricInfo::new(
         "rand-{read,write}-{size}-q{32,1}",
         Unit::Iops,
-        "blocks at random, so many in flight; reads of data at rest",
+        "random blocks at this queue depth; reads of data at rest",
     ),
     MetricInfo::new(
         "mixed-{read,write}-{size}-q32",
@@ -125,7 +125,7 @@ const GRID: [MetricInfo; 9] = [
     MetricInfo::new(
         "check-read-after-rest",
         Unit::Nanoseconds,
-        "a single read after a short rest, from which a power state would have to be left",
+        "a single read after a short rest, which includes leaving a power state, if any",
     ),
 ];
 
@@ -151,8 +151,9 @@ struct Times {
 }
 
 impl Times {
-    /// The time that the user gave is shared by all rounds. Without one a cell lasts as long as ever,
-    /// so that more rounds are more time and the same measurement.
+    /// Divides the time among the parts. All rounds share a time given by the user. Without one,
+    /// the duration of a cell is fixed, so that more rounds take more time with the same
+    /// measurement.
     fn of(test_region: &TestRegion, given: bool) -> Times {
         let seconds = test_region.seconds;
         let (fill, checks) = (FILL_SHARE * seconds, CHECKS_SHARE * seconds);
@@ -185,7 +186,7 @@ fn measure(
     let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
     causes::run(session, &test_region, Read, times.causes / 2.0)?;
     if test_region.writes {
-        run.push(("writes in order", phase(session, rounds, writes(&test_region))?));
+        run.push(("sequential writes", phase(session, rounds, writes(&test_region))?));
         run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
         causes::run(session, &test_region, Write, times.causes / 2.0)?;
         let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
@@ -217,14 +218,14 @@ fn random_writes(test_region: &TestRegion) -> Vec<Cell> {
     ]
 }
 
-/// Lets the drive finish the work that the fill left it. A rest cut short is said.
+/// Lets the drive finish the work left by the fill. A shortened rest is reported.
 fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     session.rest("rest", times.rest)?;
     if times.rest < REST_SECONDS {
         let (had, full) = (span(times.rest), span(REST_SECONDS));
         let text = format!(
-            "there was time to rest for {had}, not {full}: the reads may be of data that the drive \
-             still holds in its write cache"
+            "the rest took only {had}, not {full}: the reads may be of data that is still in the \
+             drive's write cache"
         );
         let finding = Finding::new(FindingKind::RestCut, Level::Note, text);
         session.out.note(finding.advise("--time 60s has the full rest"));
@@ -232,7 +233,8 @@ fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     Ok(())
 }
 
-/// Most drives have a write cache larger than the region, and no method of a minute sees its end.
+/// Notes that the writes stay in the write cache: that of most drives is larger than the region,
+/// and no method of a minute reaches its end.
 fn note_cache(session: &mut Session<'_>, test_region: &TestRegion) {
     let text = format!(
         "the writes stayed within {}, which the write cache of most drives holds: they do not show \

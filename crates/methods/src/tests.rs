@@ -255,7 +255,7 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 2);
     let said = &out.warnings[3].text;
-    assert!(said.contains("2 of writes in order") && said.ends_with("not 4"), "{said}");
+    assert!(said.contains("2 of sequential writes") && said.ends_with("not 4"), "{said}");
     // An explicit size or number is kept.
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
@@ -377,7 +377,8 @@ fn an_interrupted_replicate_is_no_sample_but_its_time_series_is_kept() {
     let (out, _) = run(&mut fake, "quick");
     let samples: usize =
         out.metrics.iter().filter(|m| !m.name.contains('.')).map(|m| m.samples.len()).sum();
-    // Each cell is a warm-up and its replicate: the four of what was just written, and half a fifth.
+    // Each cell is a warm-up and its replicate: the four of what was just written, and half a
+    // fifth.
     assert_eq!((samples, out.series.len()), (4, 5));
 }
 

@@ -1,9 +1,9 @@
 //! `trim`: does a discard reach the drive, and what is its effect?
 //!
-//! A drive may accept the command and ignore it, and an adapter may swallow it. Three signals do
-//! not depend on the drive's claim: the content of the blocks afterwards; whether reading them
-//! still takes the time of flash; whether random writes on a used drive become faster. In a
-//! directory only the first is available, through the file system: blocks of a scratch file are
+//! A drive can accept the command and ignore it, and an adapter can swallow it. Three signals do
+//! not depend on the drive's claim: the content of the blocks after the discard, whether reads of
+//! them still take the time of flash, and whether random writes on a used drive become faster. In a
+//! directory, only the first is available, through the file system: blocks of a scratch file are
 //! located on the device, freed, trimmed, and read without the file system.
 
 use record::{MetricKey, Safety, Statistic, TargetKind, Unit};
@@ -23,7 +23,7 @@ const AGE_SECONDS: f64 = 60.0;
 /// Seconds of random writes before and after the full discard.
 const WRITE_SECONDS: f64 = 30.0;
 
-/// They end earlier after this many passes: a fast drive would be worn for nothing.
+/// These writes end early after this many passes; more would only wear a fast drive.
 const AGE_PASSES: f64 = 0.5;
 const WRITE_PASSES: f64 = 0.25;
 
@@ -48,7 +48,7 @@ const CANARY_MOST: u64 = 1 << 30;
 /// Size of the canary in a directory, bytes.
 const SCRATCH: u64 = 64 << 20;
 
-/// Names of the two sides of the reads, and of the writes.
+/// Names of the two workloads compared, for reads and for writes.
 const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
 const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
 
@@ -58,12 +58,12 @@ pub(crate) struct TrimMethod;
 static INFO: MethodInfo = MethodInfo {
     name: "trim",
     summary: "does a discard reach it, with what effect",
-    about: "On a drive: fills it and writes at random until it is used; gives a part of it back \
-            and looks at what its blocks hold, and whether reads of them still take the time of \
-            flash; then holds random writes before against random writes after everything was \
-            given back; twice. In a directory: writes a scratch file, finds its blocks on the \
-            device, frees them, trims (fstrim), and reads the blocks past the file system, which \
-            needs root. The verdict says which of the signals were seen.",
+    about: "On a drive: fills it and writes at random until it is used; discards a part of it, \
+            checks the content of its blocks, and whether reads of them still take the time of \
+            flash; then compares random writes before and after a discard of the whole drive; \
+            twice. In a directory: writes a scratch file, finds its blocks on the device, frees \
+            them, trims (fstrim), and reads the blocks without the file system, which needs root. \
+            The verdict lists the signals observed.",
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
@@ -72,17 +72,17 @@ static INFO: MethodInfo = MethodInfo {
         MetricInfo::new(
             "trim-canary.{zeros,kept}",
             Unit::Share,
-            "share of discarded blocks that read as zeros; that still hold their content",
+            "share of discarded blocks that read as zeros; that keep their content",
         ),
         MetricInfo::new(
             "trim-read-{mapped,discarded}",
             Unit::BytesPerSecond,
-            "single random 4 KiB reads of blocks that hold data; of discarded ones, in turns",
+            "random 4 KiB reads at queue depth 1 of blocks with data; of discarded ones, in turn",
         ),
         MetricInfo::new(
             "trim-write-{used,restored}",
             Unit::BytesPerSecond,
-            "random 4 KiB writes, 3 outstanding, on a full and used drive; after a full discard",
+            "random 4 KiB writes at queue depth 3 on a full and used drive; after a full discard",
         ),
     ]],
     answer: crate::answer::trim,
@@ -108,7 +108,7 @@ impl Method for TrimMethod {
     }
 }
 
-/// The region used by the file-system form.
+/// The region of the scratch file in a directory.
 fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodError> {
     let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
     TestRegion::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
@@ -151,7 +151,7 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
     Ok(())
 }
 
-/// Reads of the discarded region against reads of the other, in alternation.
+/// Compares reads of the discarded region with reads of the other, in alternation.
 fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     let [given, kept] = canaries(whole);
     let sides = [reads(whole, READS[0], kept), reads(whole, READS[1], given)];
@@ -175,13 +175,13 @@ impl Session<'_> {
         self.checks.trim.get_or_insert_default()
     }
 
-    /// A measured replicate with its time series; returns bytes per second.
+    /// Measures a replicate, keeps its time series and returns bytes per second.
     fn rate_kept(&mut self, w: &Workload, round: u32) -> Result<f64, MethodError> {
         let m = self.measure(&TestRegion::replicate(w, round), round)?;
         Ok(m.throughput(None).unwrap_or(0.0))
     }
 
-    /// Discards a region and records its content afterwards, or why it cannot be checked.
+    /// Discards a region and records the resulting content, or the reason why it cannot be checked.
     fn release(&mut self, region: Region) -> Result<(), MethodError> {
         match self.prepare("release", Preparation::Release { region }) {
             Ok(prepared) => self.keep(prepared.released.filter(looked)),

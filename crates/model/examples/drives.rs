@@ -1,5 +1,5 @@
-//! Prints the results of all presets side by side: sequential rates of the first GiB, random rates
-//! and the latency of a single command.
+//! Prints the results of all presets side by side: sequential rates over the first GiB, random
+//! rates, and the latency of a single command.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

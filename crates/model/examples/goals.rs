@@ -1,6 +1,6 @@
-//! Measures the model itself: steady-state random writes with full timing, a 2 TB fill with a
-//! latency per request, whole-drive discard, and memory. With `--release` it prints the figures of
-//! the goals. Times are processor time, because the machine may be shared.
+//! Benchmarks the model itself: steady-state random writes with full timing, a 2 TB fill with a
+//! latency per request, whole-drive discard, and memory. Build with `--release` for the figures
+//! that the goals refer to. Times are CPU time, because the machine may be shared.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -14,7 +14,7 @@ use model::ftl::superblock::{Layout, Wear};
 use model::{Drive, DriveSpec};
 use workload::{Op, OpKind};
 
-/// Processor time of this process so far, in seconds; excludes other processes.
+/// CPU time of this process so far, in seconds; excludes other processes.
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let ns = text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
@@ -61,10 +61,7 @@ fn steady(op: &str) -> f64 {
     write(8 * blocks, &mut ring, true);
     let rate = 8.0 * blocks as f64 / (processor_s() - clock) / 1e6;
     let work = drive.work();
-    println!(
-        "   (write amplification over its life {:.2})",
-        1.0 + work.moved as f64 / work.host as f64
-    );
+    println!("   (lifetime write amplification {:.2})", 1.0 + work.moved as f64 / work.host as f64);
     rate
 }
 

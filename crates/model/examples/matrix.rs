@@ -1,7 +1,7 @@
-//! Every policy with every over-provisioning: write amplification against the closed forms, and ten
-//! random drive writes without a stall. `matrix amplification` and `matrix endurance` print a
-//! Markdown table and exit with 1 if a goal is missed. Takes minutes; `tiny` after it selects the
-//! smallest sizes, a number only superblocks of that many pages.
+//! Tests every policy at every over-provisioning: write amplification against the closed forms, and
+//! ten random drive writes without a stall. `matrix amplification` and `matrix endurance` print a
+//! Markdown table and exit with 1 if a goal is missed. A full run takes minutes. The argument
+//! `tiny` selects the smallest sizes; a number selects superblocks of that many pages.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -15,11 +15,12 @@ use model::ftl::collect::Policy;
 /// Tolerated relative deviation from the closed form.
 const TOLERANCE: f64 = 0.01;
 
-/// Pages in a superblock, and superblocks: enough that their number hardly matters.
+/// Pages per superblock, and number of superblocks: enough for the number to hardly matter.
 const SIZES: [(u32, u32); 3] = [(128, 8192), (1024, 2048), (16_384, 200)];
 
-/// Capacity and mapping unit. The state of a drive, and the time of ten drive writes, grow with the
-/// number of mapping units; hence coarser units on larger drives, half a million to a million.
+/// Capacity and mapping unit. The state of a drive and the time for ten drive writes grow with the
+/// number of mapping units, so larger drives have coarser units, half a million to a million in
+/// all.
 const DRIVES: [(&str, &str); 3] = [("4GiB", "8192"), ("64GiB", "131072"), ("1TiB", "1048576")];
 
 fn main() -> ExitCode {
@@ -33,9 +34,9 @@ fn main() -> ExitCode {
 
 fn amplification(tiny: bool, only: Option<u32>) -> usize {
     println!(
-        "Write amplification of uniform random writes over two drive writes after three (over"
+        "Write amplification of uniform random writes, measured over two drive writes after three"
     );
-    println!("forty where few superblocks are chosen from at random), and its deviation from the");
+    println!("(over forty for random victims among few superblocks), and its deviation from the");
     println!("closed form (goal: within {:.0}%).\n", TOLERANCE * 100.0);
     println!("| policy | pages per superblock | OP 7% | OP 15% | OP 28% | OP 50% |");
     println!("|---|---|---|---|---|---|");
@@ -61,16 +62,16 @@ fn amplification(tiny: bool, only: Option<u32>) -> usize {
 }
 
 /// Whether two drive writes are too few: with one or two choices among a few hundred superblocks,
-/// windows differ by a percent or two.
+/// measurement windows differ by a percent or two.
 fn scatters(policy: Policy, blocks: u32) -> bool {
     matches!(policy, Policy::Choices(1 | 2)) && blocks < 1000
 }
 
 fn endurance(tiny: bool) -> usize {
     println!(
-        "\nTen drive writes of random mapping units with full timing: the longest command and the"
+        "\nTen drive writes of random mapping units with full timing: the longest command, and the"
     );
-    println!("write amplification over all ten (goal: nothing refused, nothing above 3 s).\n");
+    println!("write amplification over all ten (goal: no refusal, no command above 3 s).\n");
     println!("| drive | mapping unit | policy | OP 2% | OP 7% | OP 15% | OP 28% | OP 50% |");
     println!("|---|---|---|---|---|---|---|---|");
     let drives = &DRIVES[..if tiny { 1 } else { DRIVES.len() }];

@@ -32,7 +32,7 @@ fn main() {
     }
 }
 
-/// Prints runs of parts whose rates are within 10% of each other.
+/// Prints stretches with rates within 10% of each other.
 fn show(name: &str, rates: &[f64], bytes: u64) {
     let part = bytes as f64 / rates.len() as f64 / 1e9;
     println!("{name}:");

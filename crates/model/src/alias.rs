@@ -1,10 +1,10 @@
-//! Counterfeit capacity: a drive that announces more blocks than it has.
+//! Counterfeit capacity: a drive that reports more blocks than it has.
 //!
-//! The kinds are those that the author of f3 found in counterfeit cards and sticks: a drive that
-//! ignores the high bits of an address (wrap), and one that acknowledges writes beyond its memory and
-//! forgets them (black hole), perhaps with a small cache in which the latest of them can still be
-//! read, so that a check right after a write passes. Only content is affected: such a drive takes
-//! the time of a good one.
+//! Models the kinds that the author of f3 found in counterfeit cards and sticks: a drive that
+//! ignores the high bits of an address (wrap), and one that acknowledges writes beyond its memory
+//! and drops them (black hole). A black hole can have a small cache of the latest dropped writes,
+//! so a check right after a write passes. Only content is affected: a counterfeit drive takes as
+//! long as a genuine one.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -18,16 +18,16 @@ use crate::figure::{Figure, Size};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AliasKind {
-    /// There are none: the capacity is real.
+    /// No such blocks: the capacity is real.
     #[default]
     None,
-    /// They are the blocks at the start again.
+    /// They alias the blocks at the start.
     Wrap,
-    /// Writes are acknowledged and forgotten.
+    /// Writes are acknowledged and dropped.
     BlackHole,
 }
 
-/// A capacity that is not real.
+/// Parameters of a counterfeit capacity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AliasSpec {
@@ -35,7 +35,8 @@ pub struct AliasSpec {
     pub kind: Figure<AliasKind>,
     /// Real capacity.
     pub real: Figure<Size>,
-    /// Bytes of the latest writes beyond the real capacity that can still be read from a black hole.
+    /// Cache of a black hole: bytes of the latest writes beyond the real capacity that can still be
+    /// read.
     pub cache: Figure<Size>,
 }
 
@@ -49,7 +50,7 @@ impl Default for AliasSpec {
     }
 }
 
-/// Where the content of a block is.
+/// Location of a block's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In this block.
@@ -58,21 +59,21 @@ pub(crate) enum Place {
     Lost,
 }
 
-/// The false part of a drive. A default one has none.
+/// The counterfeit part of a drive; none by default.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Alias {
     kind: AliasKind,
-    /// Real blocks, and bytes of a block.
+    /// Number of real blocks, and their size in bytes.
     blocks: u64,
     block_bytes: u64,
-    /// Most blocks in the cache of a black hole, and those in it, the oldest first.
+    /// Capacity of a black hole's cache in blocks, and its content, oldest first.
     room: usize,
     latest: VecDeque<u64>,
     cached: HashSet<u64>,
 }
 
 impl Alias {
-    /// The false part of a description, if it has one.
+    /// Creates the counterfeit part of a description.
     pub fn new(spec: &AliasSpec, block_bytes: u32, capacity: u64) -> Alias {
         let block_bytes = u64::from(block_bytes);
         let blocks = (spec.real.0 / block_bytes).max(1);
@@ -83,8 +84,8 @@ impl Alias {
         Alias { kind: *spec.kind, blocks, block_bytes, room, ..Alias::default() }
     }
 
-    /// The operation as the memory behind the address sees it: what is beyond takes the time of its
-    /// place at the start.
+    /// Translates the operation to real memory: an operation beyond the real capacity takes as long
+    /// as one at its aliased address.
     pub fn seen_by_memory(&self, op: &Op) -> Op {
         match self.kind {
             AliasKind::None => *op,
@@ -97,12 +98,12 @@ impl Alias {
         self.kind == AliasKind::None
     }
 
-    /// Whether a discard of this byte reaches no memory.
+    /// Whether a discard of this byte affects no memory.
     pub fn is_beyond(&self, byte: u64) -> bool {
         self.kind == AliasKind::BlackHole && byte >= self.blocks * self.block_bytes
     }
 
-    /// Where the content of a block is.
+    /// Returns the location of a block's content.
     pub fn place(&self, block: u64) -> Place {
         match self.kind {
             AliasKind::Wrap => Place::At(block % self.blocks),
@@ -113,7 +114,7 @@ impl Alias {
         }
     }
 
-    /// The ranges of blocks in which the content of written blocks is kept.
+    /// Records a write. Returns the ranges of blocks that store its content.
     pub fn written(&mut self, blocks: Range<u64>) -> Vec<Range<u64>> {
         match self.kind {
             AliasKind::None => vec![blocks],
@@ -132,7 +133,7 @@ impl Alias {
                 let beyond = blocks.start.max(self.blocks)..blocks.end;
                 let beyond = if beyond.start < beyond.end { beyond } else { 0..0 };
                 self.remember(beyond.clone());
-                // Of a write larger than the cache only the end is in it.
+                // Only the end of a write larger than the cache stays in it.
                 let kept =
                     beyond.start.max(beyond.end.saturating_sub(self.room as u64))..beyond.end;
                 [real, kept].into_iter().filter(|range| range.start < range.end).collect()
@@ -140,7 +141,7 @@ impl Alias {
         }
     }
 
-    /// Puts blocks into the cache, and drops the oldest.
+    /// Adds blocks to the cache and evicts the oldest.
     fn remember(&mut self, blocks: Range<u64>) {
         for block in blocks {
             if self.cached.insert(block) {

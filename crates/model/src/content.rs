@@ -1,8 +1,8 @@
-//! Content of logical blocks: the number of the write that wrote each, for drives whose content is
-//! checked.
+//! Content of logical blocks, stored as the number of each block's last write. Used for drives with
+//! content checks.
 //!
-//! Kept on request only ([`crate::Drive::remember`]), in pieces of 2,048 blocks. Until the data of
-//! a write are in flash, the content they replaced is kept too, because a power cut restores it.
+//! Recorded only on request ([`crate::Drive::remember`]), in pieces of 2,048 blocks. Until a write
+//! reaches flash, the content it replaced is also kept, because a power cut restores it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,7 +16,7 @@ const PIECE: u64 = 2048;
 pub enum Held {
     /// Zeros: never written, or discarded on a drive that returns zeros after a discard.
     Zeros,
-    /// The data of this write; the first is 1.
+    /// The data of the write with this number; the first is 1.
     Write(u64),
     /// Indeterminate: discarded, on a drive that guarantees nothing.
     Anything,
@@ -27,7 +27,7 @@ struct Undo {
     block: u64,
     old: u64,
     new: u64,
-    /// Host unit that must reach flash.
+    /// Host unit that makes the write durable.
     unit: u64,
 }
 
@@ -40,8 +40,8 @@ pub struct Content {
     pieces: BTreeMap<u64, Vec<u64>>,
     undo: VecDeque<Undo>,
     writes: u64,
-    /// Ranges written without being remembered, as start and end: apart and not adjacent. They
-    /// hide the pieces.
+    /// Ranges written without recording their content, as start and end: disjoint and not adjacent.
+    /// They take precedence over the pieces.
     unkept: BTreeMap<u64, u64>,
 }
 
@@ -68,8 +68,8 @@ impl Content {
         self.writes
     }
 
-    /// Records a write, which is kept in these ranges of blocks and durable once host unit `unit` is.
-    /// Returns the number of the write.
+    /// Records a write that is stored in these ranges of blocks and becomes durable with host unit
+    /// `unit`. Returns the number of the write.
     pub fn write(&mut self, places: &[Range<u64>], unit: u64) -> u64 {
         self.writes += 1;
         for blocks in places {
@@ -84,8 +84,8 @@ impl Content {
         self.writes
     }
 
-    /// Records a write whose content is not remembered: the blocks hold anything, also after a power
-    /// cut. One range after another takes no memory, however long.
+    /// Records a write without its content: the blocks then hold anything, even after a power cut.
+    /// Adjacent ranges are merged, so sequential writes of any length take no memory.
     pub fn write_unkept(&mut self, blocks: Range<u64>) {
         self.writes += 1;
         self.carve(&blocks);
@@ -95,7 +95,7 @@ impl Content {
         self.unkept.insert(start, end);
     }
 
-    /// Takes a range out of the unkept ones; returns the parts that were in them.
+    /// Removes a range from the unkept ones. Returns the parts that were in them.
     fn carve(&mut self, blocks: &Range<u64>) -> Vec<Range<u64>> {
         let mut parts = Vec::new();
         while let Some((a, b)) = self.unkept.range(..blocks.end).next_back().map(|(a, b)| (*a, *b))
@@ -135,8 +135,8 @@ impl Content {
         std::mem::replace(&mut piece[(block % PIECE) as usize], value)
     }
 
-    /// Drops the replaced content of writes whose unit is in flash according to `done`. Returns the
-    /// oldest unit that is still needed.
+    /// Drops the replaced content of writes for whose unit `done` returns true. Returns the oldest
+    /// unit that is still needed.
     pub fn settle(&mut self, done: impl Fn(u64) -> bool) -> Option<u64> {
         while self.undo.front().is_some_and(|undo| done(undo.unit)) {
             self.undo.pop_front();
@@ -149,8 +149,8 @@ impl Content {
         self.undo.clear();
     }
 
-    /// Cuts the power: undoes writes whose unit is not `done`. Returns the number of blocks that
-    /// reverted to older content.
+    /// Cuts the power: undoes writes for whose unit `done` returns false. Returns the number of
+    /// blocks that reverted to older content.
     pub fn cut(&mut self, done: impl Fn(u64) -> bool) -> u64 {
         let mut lost = 0;
         while let Some(undo) = self.undo.pop_back() {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
         content.discard(0..12, true);
         assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));
-        // A cut does not bring back what was there before the writes that were not remembered.
+        // A power cut does not restore the content before unrecorded writes.
         assert_eq!(content.cut(|_| false), 20);
         assert_eq!((content.held(15), content.held(95)), (Held::Anything, Held::Anything));
         content.write_unkept(12..14);

@@ -1,11 +1,11 @@
-//! Sizes of its inside that a virtual drive declares. They reach the record as those of a real drive
-//! do and change nothing that the drive does: a drive may declare another erase block than it has.
+//! Internal sizes that a virtual drive declares. They are recorded like those of a real drive and
+//! do not affect its behaviour: the declared erase block can differ from the actual one.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, Size};
 
-/// Declared sizes; 0: nothing is declared.
+/// Declared sizes; 0 means not declared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeclaredSpec {

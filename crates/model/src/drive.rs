@@ -1,9 +1,9 @@
 //! The drive: takes a command at a virtual time and returns its completion time.
 //!
 //! A command passes, in order, through a queue slot, a controller core, the link, the write buffer,
-//! the map and flash; heat may hold it back. Each stage is the time at which it becomes free, so
-//! a first-come-first-served drive is exact without an event queue. Idle time is used for folding
-//! and collection when the next command arrives.
+//! the map and flash; heat can delay it. Each stage is represented by the time at which it becomes
+//! free, which is exact for a first-come-first-served drive and needs no event queue. When a
+//! command arrives, the idle time before it is used for folding and collection.
 
 use serde::{Deserialize, Serialize};
 use workload::{Content, Op, OpKind};
@@ -36,7 +36,7 @@ pub enum Status {
 /// Completion of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// When the host sees it, in nanoseconds of virtual time.
+    /// Time at which the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
     /// Result.
     pub status: Status,
@@ -55,7 +55,7 @@ struct Costs {
     write: u64,
     latency: u64,
     host: u64,
-    /// Copying on the host, picoseconds per byte read and written.
+    /// Copying on the host, in picoseconds per byte read and per byte written.
     copy_ps: [u64; 2],
     flush: u64,
     discard: u64,
@@ -66,7 +66,7 @@ struct Costs {
     idle_after: u64,
     sleep_after: u64,
     wake: u64,
-    /// Read and write without variation.
+    /// Read and write times without variation.
     usual: [u64; 2],
 }
 
@@ -92,7 +92,7 @@ impl Costs {
         }
     }
 
-    /// Time of a command on the host: fixed, and copying the data.
+    /// Host time of a command: a fixed part, and copying the data.
     #[inline]
     fn on_host(&self, op: &Op) -> u64 {
         match op.kind {
@@ -122,7 +122,7 @@ pub struct Drive {
     map_cache: MapCache,
     pub(crate) read_cache: ReadCache,
     reduction: Reduction,
-    /// Share of its endurance used before the first command, percent.
+    /// Percentage of the endurance used before the first command.
     worn_percent: f64,
     pub(crate) partials: Partials,
     pub(crate) media: Media,
@@ -131,20 +131,20 @@ pub struct Drive {
     pub(crate) content: Option<Kept>,
     pub(crate) alias: Alias,
     pub(crate) faults: Faults,
-    /// The write under way is not to be remembered.
+    /// Do not record the content of the current write.
     #[serde(skip)]
     pub(crate) forgetful: bool,
     pub(crate) counters: Counters,
     /// End of the last command; also the time up to which idle time has been used.
     pub(crate) busy_until: u64,
-    /// When the drive goes to sleep, unless a command comes.
+    /// Time at which the drive goes to sleep unless a command arrives.
     awake_until: u64,
     pub(crate) arrived: u64,
 }
 
 impl Drive {
-    /// Creates a drive from its description, fully discarded and idle at time 0. `seed` is the
-    /// specimen; the session is in the description.
+    /// Creates a drive from its description, fully discarded and idle at time 0. `seed` selects the
+    /// specimen; the description contains the session's seed.
     pub fn new(spec: &DriveSpec, seed: u64) -> Drive {
         let mut spec = spec.clone();
         spec.seed.value = seed;
@@ -196,8 +196,8 @@ impl Drive {
         self.block_bytes
     }
 
-    /// Issues a command at `now` and returns its completion. Commands are issued in order of time;
-    /// an earlier `now` counts as that of the previous command.
+    /// Issues a command at `now` and returns its completion. Commands are issued in time order; a
+    /// `now` earlier than the previous command's is replaced by it.
     #[inline]
     pub fn submit(&mut self, now: u64, op: &Op) -> Completion {
         self.arrived = self.arrived.max(now);
@@ -234,7 +234,7 @@ impl Drive {
         Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.on_host(op)), status }
     }
 
-    /// The controller drifts with the flash.
+    /// Applies the flash's drift to the controller.
     #[cold]
     fn drift(&mut self, now: u64) {
         let pace = self.media.vary.drift(now);
@@ -250,7 +250,7 @@ impl Drive {
             && (op.bytes > 0 || op.kind == OpKind::Flush)
     }
 
-    /// Issues a write that completes when it is in flash (forced unit access).
+    /// Issues a write that completes once it is in flash (forced unit access).
     pub fn submit_fua(&mut self, now: u64, op: &Op) -> Completion {
         let written = self.submit(now, op);
         if written.status != Status::Ok || self.protected {
@@ -261,12 +261,13 @@ impl Drive {
         Completion { done_ns: done, status }
     }
 
-    /// Share of writes of this content that reaches flash, for [`Self::set_stored_share`].
+    /// Fraction of this content that reaches flash when written, for [`Self::set_stored_share`].
     pub fn stored_share(&self, content: &Content) -> f64 {
         self.reduction.stored_share(content)
     }
 
-    /// Sets the share of the data written from now on that reaches flash, above 0 to 1.
+    /// Sets the fraction of subsequently written data that reaches flash, greater than 0 and at
+    /// most 1.
     pub fn set_stored_share(&mut self, share: f64) {
         self.media.set_host_share(share);
     }
@@ -338,7 +339,7 @@ impl Drive {
         self.links.carry(Way::Out, first.min(last).max(ready), last, bytes)
     }
 
-    /// The core looks up every piece of a read before data begin to flow.
+    /// Adds the core time to look up every piece of a read, before its data transfer starts.
     #[inline]
     fn find_pieces(&mut self, at: u64, lpn: u32, n: u32) -> u64 {
         let page = match &self.translation {
@@ -381,7 +382,7 @@ impl Drive {
         (done, Status::Ok)
     }
 
-    /// Writes, and remembers the content where it is kept.
+    /// Executes a write, and records its content if enabled.
     fn written(&mut self, at: u64, op: &Op) -> (u64, Status) {
         let (done, status) = self.write(at, &self.alias.seen_by_memory(op));
         if status == Status::Ok {
@@ -390,8 +391,8 @@ impl Drive {
         (done, status)
     }
 
-    /// Bytes `from..to` enter the buffer at `at`. Returns the time until which the command is held
-    /// up.
+    /// Stores bytes `from..to`, which enter the buffer at `at`. Returns the time until which the
+    /// command is delayed.
     #[inline]
     fn store(&mut self, at: u64, from: u64, to: u64) -> Result<u64, Full> {
         let page = u64::from(self.page_bytes);
@@ -432,8 +433,8 @@ impl Drive {
         }
     }
 
-    /// Writes part of a mapping unit, which waits for the rest. If too many wait, the oldest is
-    /// completed by read-modify-write.
+    /// Writes part of a mapping unit, which then waits for the rest. If too many units wait,
+    /// completes the oldest by read-modify-write.
     #[cold]
     fn put_partial(&mut self, at: u64, lpn: u32, range: std::ops::Range<u32>) -> Result<u64, Full> {
         let whole = self.page_bytes;
@@ -445,7 +446,8 @@ impl Drive {
         Ok(at)
     }
 
-    /// Reads the old content of a mapping unit and merges; the core is busy until then.
+    /// Reads the old content of a mapping unit and merges it with the new; the core is busy until
+    /// the end.
     fn modify(&mut self, at: u64, lpn: u32) -> u64 {
         let old = match &self.translation {
             Translation::Page(page) => {
@@ -514,7 +516,7 @@ impl Drive {
         done
     }
 
-    /// Wear, errors and temperature as the drive reports them.
+    /// Returns the wear, traffic and temperature that the drive reports.
     pub fn health(&self) -> Health {
         let traffic = self.media.traffic();
         let (mean_erases, spare_percent) = match &self.translation {
@@ -569,7 +571,7 @@ impl Drive {
         self.discard_zeros && !self.is_mapped(byte)
     }
 
-    /// The page-mapped translation, if the drive has one; for checks.
+    /// Returns the page-mapped translation, if the drive has one; for checks.
     pub fn page_mapped(&self) -> Option<&PageMapped> {
         match &self.translation {
             Translation::Page(page) => Some(page),

@@ -1,4 +1,4 @@
-//! Durability: block content, power cuts, and the saved state of a drive.
+//! Durability: recorded block content, power cuts, and the saved state of a drive.
 
 use workload::Op;
 
@@ -7,7 +7,7 @@ use crate::content::{Content, Held};
 use crate::drive::{Completion, Drive};
 use crate::fault::Landing;
 
-/// Header of a saved drive; the number is incremented when the format changes.
+/// Header of a saved drive; a format change increments the number.
 const MAGIC: &[u8; 8] = b"ssdyno-5";
 
 /// The bytes are not a drive saved in this format.
@@ -16,7 +16,7 @@ const MAGIC: &[u8; 8] = b"ssdyno-5";
 pub struct LoadError(String);
 
 impl Drive {
-    /// Starts remembering the content of blocks, which takes 8 bytes per written block.
+    /// Starts recording the content of blocks, at 8 bytes per written block.
     pub fn remember(&mut self) {
         if self.content.is_none() {
             self.content = Some(Content::default());
@@ -24,8 +24,8 @@ impl Drive {
         }
     }
 
-    /// Submits a command as [`Drive::submit`] does, but does not remember the content of a write:
-    /// its blocks then hold [`Held::Anything`].
+    /// Submits a command like [`Drive::submit`], but does not record the content of a write: its
+    /// blocks then hold [`Held::Anything`].
     pub fn submit_unkept(&mut self, now: u64, op: &Op) -> Completion {
         self.forgetful = true;
         let completion = self.submit(now, op);
@@ -36,7 +36,8 @@ impl Drive {
     pub(crate) fn remember_write(&mut self, op: &Op) {
         let Some(content) = &mut self.content else { return };
         let grid = u64::from(self.block_bytes);
-        // The last page is in the unit begun next, unless the previous unit is exactly full.
+        // The last page is in the next unit to be started, unless the previous unit is exactly
+        // full.
         let unit = self.media.traffic().host_units;
         let landing = self.faults.land(op.offset / grid..op.end() / grid);
         let places = self.alias.written(landing.places());
@@ -51,12 +52,12 @@ impl Drive {
         self.media.forget_log(oldest.unwrap_or(unit));
     }
 
-    /// Places of the blocks of the last remembered write.
+    /// Returns the actual locations of the last recorded write's blocks.
     pub fn landing(&self) -> Landing {
         self.faults.last()
     }
 
-    /// Content of a logical block; `None` unless the drive remembers.
+    /// Content of a logical block; `None` unless the drive records content.
     pub fn held(&self, block: u64) -> Option<Held> {
         let content = self.content.as_ref()?;
         Some(match self.alias.place(block) {
@@ -65,8 +66,8 @@ impl Drive {
         })
     }
 
-    /// The block that holds the content of a block: itself, unless the drive announces more
-    /// blocks than it has.
+    /// The block that stores the content of `block`: itself, unless the drive has a counterfeit
+    /// capacity.
     pub fn place(&self, block: u64) -> u64 {
         match self.alias.place(block) {
             Place::At(place) => place,
@@ -74,19 +75,19 @@ impl Drive {
         }
     }
 
-    /// Whether each of these blocks holds its own content.
+    /// Whether each of these blocks stores its own content.
     pub fn has_own_places(&self, blocks: std::ops::Range<u64>) -> bool {
         self.alias.is_genuine() || blocks.into_iter().all(|block| self.place(block) == block)
     }
 
-    /// Number of writes since the drive began to remember.
+    /// Number of writes since the drive began to record content.
     pub fn writes_remembered(&self) -> u64 {
         self.content.as_ref().map_or(0, Content::writes)
     }
 
-    /// Cuts the power at `now`. Acknowledged data not yet in flash revert to the previous
-    /// content, unless the buffer is protected. The mapping is unchanged: a reverted block is read
-    /// from the place of its newer content.
+    /// Cuts the power at `now`. Acknowledged data that are not yet in flash revert to the previous
+    /// content, unless the buffer is protected. The mapping is unchanged: reads of a reverted block
+    /// access the location of its newer content.
     pub fn power_cut(&mut self, now: u64) {
         let now = now.max(self.arrived);
         self.counters.power_cuts += 1;
@@ -105,14 +106,14 @@ impl Drive {
         (self.busy_until, self.arrived) = (now, now);
     }
 
-    /// Serialises the state of the drive for [`Drive::load`]. The size grows with
-    /// fragmentation, not with capacity.
+    /// Serialises the state of the drive for [`Drive::load`]. The size depends mostly on
+    /// fragmentation.
     pub fn save(&self) -> Vec<u8> {
         // Serialising plain data to memory cannot fail.
         postcard::to_extend(self, MAGIC.to_vec()).unwrap_or_default()
     }
 
-    /// Restores a saved drive, which continues exactly as the original would have.
+    /// Restores a saved drive, which then behaves exactly like the original.
     pub fn load(bytes: &[u8]) -> Result<Drive, LoadError> {
         let body = bytes.strip_prefix(MAGIC);
         let body = body.ok_or_else(|| LoadError("the header is missing".into()))?;

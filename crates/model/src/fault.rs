@@ -1,9 +1,9 @@
-//! Writes that go wrong: acknowledged like any other, with another content on the drive.
+//! Faulty writes: acknowledged like any other, but not stored correctly.
 //!
-//! Every so many writes one has the fault of the description, so that a test knows how many there
-//! are. Only content is affected: a faulty write takes the time of a good one. The faults are those
-//! that stamped blocks tell apart: bits that flip, a write that is lost (the old content is stale),
-//! one that ends in the middle (torn), and one that lands at another address (misplaced).
+//! Every nth write has the fault given in the description, so a test knows the number of faults.
+//! Only content is affected: a faulty write takes as long as a good one. The faults are those that
+//! block stamps can distinguish: flipped bits, a lost write (the old content is stale), a write
+//! that stops in the middle (torn), and one stored at another address (misplaced).
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// The fault of some writes.
+/// Kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// There are none.
+    /// No faults.
     #[default]
     None,
     /// A bit in the middle of the write is inverted.
@@ -28,15 +28,15 @@ pub enum FaultKind {
     Misplaced,
 }
 
-/// Writes that go wrong.
+/// Parameters of faulty writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultSpec {
     /// The fault.
     pub kind: Figure<FaultKind>,
-    /// One of so many writes has it.
+    /// One in this many writes has it.
     pub every: Figure<u32>,
-    /// Writes before the first that can have it.
+    /// Number of initial writes without a fault.
     pub after: Figure<u32>,
 }
 
@@ -50,38 +50,38 @@ impl Default for FaultSpec {
     }
 }
 
-/// The faults of a drive, and the fate of its last write.
+/// The faults of a drive, and the location of its last write.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Faults {
     kind: FaultKind,
     every: u64,
     after: u64,
     writes: u64,
-    /// Blocks of the drive.
+    /// Number of blocks on the drive.
     blocks: u64,
     last: Landing,
 }
 
-/// Where the blocks of a write are kept.
+/// Where the blocks of a write are actually stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
     /// First block of the write.
     from: u64,
-    /// Exclusive end of the blocks that are kept.
+    /// Exclusive end of the stored blocks.
     end: u64,
-    /// First block in which they are kept.
+    /// First block in which they are stored.
     to: u64,
     flipped: bool,
 }
 
 impl Landing {
-    /// The block in which a block of the write is kept; `None`: nowhere.
+    /// The block that stores a block of the write; `None` if it is lost.
     pub fn of(&self, block: u64) -> Option<u64> {
         let kept = (self.from..self.end).contains(&block);
         kept.then(|| block - self.from + self.to)
     }
 
-    /// Whether all blocks of a write are kept unchanged in their own place.
+    /// Whether all blocks of a write are stored unchanged in their own place.
     pub fn is_whole(&self, blocks: Range<u64>) -> bool {
         (self.from, self.end, self.to, self.flipped)
             == (blocks.start, blocks.end, blocks.start, false)
@@ -92,20 +92,20 @@ impl Landing {
         self.flipped
     }
 
-    /// The blocks in which the write is kept.
+    /// The blocks that store the write.
     pub(crate) fn places(&self) -> Range<u64> {
         self.to..self.to + (self.end - self.from)
     }
 }
 
 impl Faults {
-    /// The faults of a description, on a drive of so many blocks.
+    /// Creates the faults of a description for a drive with `blocks` blocks.
     pub fn new(spec: &FaultSpec, blocks: u64) -> Faults {
         let (every, after) = (u64::from(*spec.every).max(1), u64::from(*spec.after));
         Faults { kind: *spec.kind, every, after, blocks, ..Faults::default() }
     }
 
-    /// Decides the fate of a write.
+    /// Decides where a write is stored.
     pub fn land(&mut self, blocks: Range<u64>) -> Landing {
         self.writes += 1;
         let Range { start, end } = blocks;
@@ -126,7 +126,7 @@ impl Faults {
         self.last
     }
 
-    /// The fate of the last write.
+    /// Where the last write was stored.
     pub fn last(&self) -> Landing {
         self.last
     }

@@ -1,7 +1,7 @@
 //! A figure of a drive and its origin.
 //!
-//! In a file a figure is a bare value or `{ value = 75, from = "published", source = "..." }`. A
-//! bare value counts as guessed. Sizes are numbers of bytes or text such as `"4KiB"`, `"1TB"`.
+//! In a file, a figure is a bare value or `{ value = 75, from = "published", source = "..." }`. A
+//! bare value counts as guessed. Sizes are numbers of bytes, or text such as `"4KiB"` or `"1TB"`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,11 +15,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// Measured or specified in print.
+    /// Published as a measurement or a specification.
     Published,
     /// Chosen so that the model matches published measurements.
     Fitted,
-    /// Typical of such a drive; nothing better is known.
+    /// A typical value; nothing better is known.
     #[default]
     Guessed,
     /// Set by the user.
@@ -33,7 +33,7 @@ pub struct Figure<T> {
     pub value: T,
     /// Origin.
     pub from: Origin,
-    /// The document or reasoning; empty if none was given.
+    /// The document or reasoning; empty if not given.
     pub source: String,
 }
 
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Size {
             }
 
             fn visit_i64<E: Error>(self, v: i64) -> Result<Size, E> {
-                u64::try_from(v).map(Size).map_err(|_| E::custom("a size is not negative"))
+                u64::try_from(v).map(Size).map_err(|_| E::custom("a size cannot be negative"))
             }
 
             fn visit_str<E: Error>(self, v: &str) -> Result<Size, E> {

@@ -1,5 +1,5 @@
-//! The controller's processor: cores that execute commands, the cached part of the map, and partly
-//! written mapping units.
+//! The controller's processor: cores that execute commands, the map cache, and partly written
+//! mapping units.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::Media;
 
-/// Processor cores; a command takes the first free one.
+/// Processor cores; a command takes the one that becomes free first.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cores {
     free: Vec<u64>,
@@ -19,7 +19,7 @@ impl Cores {
         Cores { free: vec![0; count.max(1) as usize] }
     }
 
-    /// Works for `time`, from `at` or later; returns the end.
+    /// Occupies the first free core for `time`, starting no earlier than `at`. Returns the end.
     #[inline]
     pub fn take(&mut self, at: u64, time: u64) -> u64 {
         let mut first = 0;
@@ -33,7 +33,8 @@ impl Cores {
         done
     }
 
-    /// The core that is busy longest continues until `at` and then for `time`; returns the end.
+    /// Extends the work of the core that is busy longest by `time`, starting no earlier than `at`.
+    /// Returns the end.
     pub fn hold(&mut self, at: u64, time: u64) -> u64 {
         let last = (0..self.free.len()).max_by_key(|&i| self.free[i]).unwrap_or(0);
         let done = self.free[last].max(at) + time;
@@ -41,31 +42,31 @@ impl Cores {
         done
     }
 
-    /// Drops all work.
+    /// Drops all work at `at`.
     pub fn reset(&mut self, at: u64) {
         self.free.fill(at);
     }
 }
 
-/// Pages whose mapping fits in one part of the map, the unit of a fetch.
+/// Number of pages mapped by one part of the map, the unit of a fetch.
 const PART_PAGES: u32 = 1024;
 
 /// The cached part of the map: direct-mapped, in parts of 4 KiB.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct MapCache {
-    /// Number of the part + 1 in each place, and whether it is dirty. Empty: the whole map is
+    /// Number of the part + 1 in each slot, and whether it is dirty. Empty if the whole map is
     /// cached.
     places: Vec<(u32, bool)>,
     miss: u64,
 }
 
 impl MapCache {
-    /// A cache of `bytes` of map; 0: the whole map.
+    /// Creates a cache for `bytes` of map; 0 caches the whole map.
     pub fn new(bytes: u64, miss: u64) -> MapCache {
         MapCache { places: vec![(0, false); (bytes / 4096) as usize], miss }
     }
 
-    /// Time at which the mapping of `n` pages is available.
+    /// Returns the time at which the mapping of `n` pages is available.
     #[inline]
     pub fn look_up(&mut self, at: u64, lpn: u32, n: u32, change: bool, media: &mut Media) -> u64 {
         if self.places.is_empty() {
@@ -92,12 +93,12 @@ impl MapCache {
 pub struct Partial {
     /// Logical page number of the unit.
     pub lpn: u32,
-    /// Whether all of its data have arrived.
+    /// Whether all its data have arrived.
     pub complete: bool,
     range: Range<u32>,
 }
 
-/// Mapping units that wait for the rest of their data.
+/// Mapping units waiting for the rest of their data.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Partials {
     waiting: Vec<Partial>,
@@ -105,18 +106,18 @@ pub struct Partials {
 }
 
 impl Partials {
-    /// Room for `most` units.
+    /// Creates room for `most` units.
     pub fn new(most: u32) -> Partials {
         Partials { waiting: Vec::new(), most: most as usize }
     }
 
-    /// Whether no unit waits.
+    /// Whether no unit is waiting.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit to write now: this one if it
-    /// is complete, or one evicted to make room.
+    /// is complete, or another one evicted to make room.
     pub fn add(&mut self, lpn: u32, range: Range<u32>, whole: u32) -> Option<Partial> {
         if let Some(i) = self.waiting.iter().position(|p| p.lpn == lpn) {
             let known = &mut self.waiting[i];
@@ -125,14 +126,14 @@ impl Partials {
                 known.complete = known.range.len() as u32 == whole;
                 return known.complete.then(|| self.waiting.remove(i));
             }
-            // The parts leave a hole: the unit is completed from flash.
+            // There is a gap between the parts, so the unit is completed from flash.
             return Some(std::mem::replace(known, Partial { lpn, complete: false, range }));
         }
         self.waiting.push(Partial { lpn, complete: false, range });
         (self.waiting.len() > self.most).then(|| self.waiting.remove(0))
     }
 
-    /// Drops units that were overwritten whole or discarded.
+    /// Drops units that were completely overwritten or discarded.
     pub fn forget(&mut self, lpn: u32, n: u32) {
         self.waiting.retain(|p| p.lpn.wrapping_sub(lpn) >= n);
     }

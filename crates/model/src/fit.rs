@@ -1,11 +1,11 @@
-//! Fits a description to measurements: closed forms first, then the model itself.
+//! Fits a description to measurements, using closed forms first and then the model itself.
 //!
 //! Whole-drive passes (cache size and rate, rate after the cache, overwrite rate) give flash times
-//! in closed form, corrected by the model's own passes. Grid cells are solved by bisection: each
-//! probe has the parameters it may decide, and decides one only if the model's result depends on
-//! it. The number of dies is the one that fits the cells best with the other parameters nearest to
-//! the base: a grid alone cannot distinguish few dies from slow cores. Parameters that no
-//! measurement decides keep the base's value and are marked as guessed.
+//! in closed form, corrected by passes over the model. Grid cells are solved by bisection: each
+//! probe can determine certain parameters, and does so only if the model's result depends on them.
+//! The number of dies is chosen for the best fit to the cells with the other parameters close to
+//! the base, because a grid alone cannot distinguish few dies from slow cores. Parameters that no
+//! measurement determines keep the base's value and are marked as guessed.
 
 mod probe;
 mod replay;
@@ -21,7 +21,7 @@ use crate::spec::{DriveSpec, LinkSpec};
 /// Numbers of dies tried.
 const DIES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Core times per read tried: this many steps up and down, coarse and then fine.
+/// Core times per read tried: this many steps up and down, first coarse, then fine.
 const CORE_STEPS: i32 = 6;
 const CORE_STEP: f64 = 1.6;
 const CORE_FINE_STEP: f64 = 1.08;
@@ -57,7 +57,8 @@ pub struct Pass {
     pub depth: u32,
     /// Mean rate, bytes per second.
     pub average: f64,
-    /// Bytes until the rate fell, and the rates before and after; `None` if it did not fall.
+    /// Bytes written before the rate fell, and the rates before and after; `None` if it did not
+    /// fall.
     pub cache: Option<(f64, f64, f64)>,
     /// Rate of a second pass, bytes per second; `None` if not measured.
     pub again: Option<f64>,
@@ -85,18 +86,18 @@ pub struct Observed {
 pub struct Prediction {
     /// The workload.
     pub name: String,
-    /// Measured: bytes per second, or bytes.
+    /// Measured value, in bytes per second or bytes.
     pub measured: f64,
-    /// Predicted by the fitted drive, in the same unit.
+    /// Value predicted by the fitted drive, in the same unit.
     pub predicted: f64,
 }
 
 /// A fitted description and its agreement with the measurements.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// The description; decided figures are marked as fitted, the rest as guessed.
+    /// The description. Determined figures are marked as fitted, the others as guessed.
     pub spec: DriveSpec,
-    /// Measurements beside the model's values.
+    /// The measurements with the model's values.
     pub predictions: Vec<Prediction>,
 }
 
@@ -122,7 +123,7 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     Fitted { predictions: predictions(&spec, observed), spec }
 }
 
-/// The link as reported by the system; otherwise as fast as the fastest read.
+/// Sets the link's rate as reported by the system, or else to that of the fastest read.
 fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
     let reads = observed.cells.iter().filter(|c| c.workload.mix.only() == Some(OpKind::Read));
     let fastest = reads.map(|cell| cell.rate).reduce(f64::max);
@@ -139,7 +140,8 @@ fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
     spec.link = vec![LinkSpec { packet_bytes: Figure::default(), ..link }];
 }
 
-/// Flash times from the rates of the passes: rate = dies x planes x page x bits / program time.
+/// Derives flash times from the rates of the passes: rate = dies x planes x page x bits / program
+/// time.
 fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
     let nand = &spec.nand;
     let row = f64::from(*nand.dies * *nand.planes * *nand.page_bytes);
@@ -166,7 +168,7 @@ fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Takes from the model the effects that the closed forms omit: collection, the link, the buffer.
+/// Corrects for effects that only the model includes: collection, the link, the buffer.
 fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     let Some(pass) = &observed.pass else { return };
     for _ in 0..2 {
@@ -183,8 +185,8 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Writes first, because a single write gives the time common to all commands; then reads; then
-/// both again, because the flash times have changed.
+/// Fits writes first, because a single write gives the time common to all commands, and then reads.
+/// Afterwards fits writes again, because the flash times have changed.
 fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     let cells = &observed.cells;
     fit_pass(spec, observed);
@@ -196,7 +198,7 @@ fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     decide(spec, cells, random(cells, OpKind::Write, false), &WRITE_CORE);
 }
 
-/// Lets a cell decide a parameter; measurements at depth 1 give the remaining time.
+/// Determines a parameter from a cell; measurements at depth 1 then give the remaining time.
 fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, parameter: &Parameter) {
     if let Some(cell) = cell
         && let Some(value) = solve(spec, cell, parameter)
@@ -206,9 +208,9 @@ fn decide(spec: &mut DriveSpec, cells: &[Cell], cell: Option<&Cell>, parameter: 
     fit_alone(spec, cells);
 }
 
-/// The description that fits the cells best: every number of dies with every division of a read's
-/// time between core and flash, which depth 1 cannot separate and high depth can. Coarse steps
-/// first, then fine steps around the best of these.
+/// Returns the description that fits the cells best. Tries every number of dies with every division
+/// of a read's time between core and flash, which high depth can separate and depth 1 cannot. Uses
+/// coarse steps first, then fine steps around the best of them.
 fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
     let cells = &observed.cells;
     let trial = |dies: u32, core: f64| {
@@ -236,9 +238,8 @@ fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
     cells.map(|cell| (rate(spec, cell) / cell.rate).ln().powi(2)).sum()
 }
 
-/// Distance of the parameters from those of the base, which decides between equally good fits.
-/// Weighted by 1/100, so that a fit better by 10% in one cell outweighs a parameter off by a factor
-/// of e.
+/// Distance of the parameters from the base's, which decides between equally good fits. A weight of
+/// 1/100 makes a fit that is 10% better in one cell as good as a parameter closer by a factor of e.
 fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
     let value = |parameter: &Parameter, spec: &DriveSpec| {
         (parameter.place)(&mut spec.clone()).value.max(1e-3)
@@ -268,7 +269,7 @@ fn predictions(spec: &DriveSpec, observed: &Observed) -> Vec<Prediction> {
     lines
 }
 
-/// The base as a description of another drive: everything known of the base is a guess here.
+/// Copies the base for another drive: each of its figures becomes a guess.
 fn guessed(base: &DriveSpec) -> DriveSpec {
     let source = format!("not determined; as in {}", base.name);
     let changed = Table::try_from(base).ok().and_then(|mut table| {
@@ -299,7 +300,7 @@ fn put<T>(figure: &mut Figure<T>, value: T, source: &str) {
     *figure = Figure { value, from: Origin::Fitted, source: source.to_string() };
 }
 
-/// Rounds to four significant digits, the limit of the measurements.
+/// Rounds to four significant digits, the precision of the measurements.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -351,7 +352,7 @@ mod tests {
         }
     }
 
-    /// Random writes over a full drive determine the over-provisioning.
+    /// Random writes to a full drive determine the over-provisioning.
     #[test]
     fn random_writes_on_a_full_drive_give_the_spare_flash() {
         let truth = DriveSpec::default();

@@ -1,4 +1,4 @@
-//! Health data of a drive: traffic, wear, spares, temperature.
+//! Health data of a drive: traffic, wear, spares and temperature.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,11 @@ pub struct Counters {
 pub struct Health {
     /// Host traffic and events.
     pub counters: Counters,
-    /// Share of rated life used, percent; may exceed 100.
+    /// Percentage of rated life used; can exceed 100.
     pub wear_percent: f64,
     /// Mean erase count of a superblock.
     pub mean_erases: f64,
-    /// Spare superblocks left, in percent.
+    /// Percentage of spare superblocks left.
     pub spare_percent: f64,
     /// Bytes programmed into flash for any reason.
     pub programmed_bytes: u64,
@@ -38,6 +38,6 @@ pub struct Health {
     pub read_only: bool,
     /// Temperature at the last command, degrees Celsius.
     pub temperature_c: f64,
-    /// Time for which heat held commands back, nanoseconds.
+    /// Total delay of commands due to throttling, in nanoseconds.
     pub throttled_ns: u64,
 }

@@ -1,8 +1,9 @@
-//! Heat and throttling: one thermal mass between the drive's power and the air.
+//! Heat and throttling, with one thermal mass between the drive's power and the air.
 //!
-//! The temperature approaches its final value exponentially, which is exact for constant power, so
-//! any idle time is one step. During work it is updated every 50 ms of virtual time. A throttle
-//! step limits host data to a rate until the drive cools below the step's lower threshold.
+//! The temperature approaches its final value exponentially. This is exact for constant power, so
+//! any idle time is a single step. Under load, it is updated every 50 ms of virtual time. A
+//! throttle step limits the rate of host data until the drive cools below the step's lower
+//! threshold.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// A drive at its idle temperature.
+    /// Creates a drive at its idle temperature.
     pub fn new(spec: &HeatSpec) -> Heat {
         let bare = *spec.bare_c_per_w;
         let c_per_w = if *spec.cooled { *spec.cooled_c_per_w } else { bare };
@@ -66,12 +67,12 @@ impl Heat {
         self.now_c
     }
 
-    /// Time that transfers waited because of heat, in nanoseconds.
+    /// Total time that transfers waited because of heat, in nanoseconds.
     pub fn throttled_ns(&self) -> u64 {
         self.throttled_ns
     }
 
-    /// Advances to `now`; `traffic` is the flash traffic in total.
+    /// Advances to `now`; `traffic` is the total flash traffic so far.
     #[inline]
     pub fn pass(&mut self, now: u64, traffic: Traffic) {
         if now >= self.updated + STEP_NS {
@@ -79,7 +80,7 @@ impl Heat {
         }
     }
 
-    /// Updates the temperature.
+    /// Updates the temperature and the active throttle step.
     pub fn update(&mut self, now: u64, traffic: Traffic) {
         let time = now.saturating_sub(self.updated) as f64;
         if time == 0.0 {
@@ -98,7 +99,7 @@ impl Heat {
         self.active = reached.max(stays);
     }
 
-    /// Earliest start of a host transfer that is ready at `at`.
+    /// Returns the earliest start of a host transfer that is ready at `at`.
     #[inline]
     pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };

@@ -1,9 +1,9 @@
-//! Built-in hosts: what stands between a program and any drive, for `sim:DRIVE?host=NAME`.
+//! Built-in hosts: the system between a program and a drive, for `sim:DRIVE?host=NAME`.
 //!
-//! The files of `drives/hosts/`, included at build time. They are written as drives are, but hold
-//! only `[host]` and `[[link]]`.
+//! The files of `drives/hosts/`, included at build time. They have the format of drives, but
+//! contain only `[host]` and `[[link]]`.
 
-/// The host in a file.
+/// A host's name and file content.
 macro_rules! host {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../drives/hosts/", $name, ".toml")))

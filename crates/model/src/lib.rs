@@ -1,8 +1,8 @@
 //! Virtual drives in virtual time.
 //!
-//! A [`DriveSpec`] describes a drive, from a preset or a user's file. A [`Drive`] made from it
+//! A [`DriveSpec`] describes a drive, from a preset or a user's file. A [`Drive`] built from it
 //! takes operations with their arrival times and returns their completion times. There is no clock
-//! and no I/O here; the same description, seed and operations give the same results on every
+//! and no I/O here: the same description, seed and operations give the same results on every
 //! machine.
 //!
 //! ```

@@ -1,12 +1,12 @@
-//! Links between host and drive, in series, such as a USB bridge on a host's port.
+//! Links in series between host and drive, such as a USB bridge on a host's port.
 //!
-//! A link carries data at its payload ceiling, in one or both directions at once, with a
-//! turn-around per transfer if its protocol has one. Data flow through the chain without being
-//! stored (cut-through), so a chain is as fast as its slowest link. A transfer is booked when its
-//! command arrives, not when a full buffer admits it, so reads overtake waiting writes.
+//! A link carries data at its payload ceiling, half or full duplex, with a turn-around per transfer
+//! if its protocol has one. Data pass through the chain without being stored (cut-through), so a
+//! chain is as fast as its slowest link. A transfer reserves the link when its command arrives, not
+//! when a full buffer admits it, so reads overtake waiting writes.
 //!
-//! Ceilings: PCIe is lanes x rate x encoding x payload / (payload + 28), with 28 bytes of header
-//! and framing per packet; the other buses are measured efficiencies.
+//! The ceiling of PCIe is lanes x rate x encoding x payload / (payload + 28), with 28 bytes of
+//! header and framing per packet. Those of the other buses are measured.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,13 +35,13 @@ struct Link {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Links {
     links: Vec<Link>,
-    /// Times at which each queue slot becomes free. Empty: no limit on outstanding commands.
+    /// Time at which each queue slot becomes free. Empty if outstanding commands are not limited.
     places: Vec<u64>,
 }
 
-/// Payload ceiling of a bus in bytes per second, whether it is full duplex, and the maximum
-/// outstanding commands (0: no limit). `packet` is the PCIe payload size in bytes; 0: 128 for
-/// generations 1 and 2, 256 for later ones.
+/// Returns the payload ceiling of a bus in bytes per second, whether it is full duplex, and the
+/// maximum number of outstanding commands (0: no limit). `packet` is the PCIe payload size in
+/// bytes; 0 selects 128 for generations 1 and 2, and 256 for later ones.
 pub fn bus(name: &str, packet: u32) -> Option<(f64, bool, u32)> {
     if let Some(rest) = name.strip_prefix("pcie-") {
         let (generation, lanes) = rest.split_once('x')?;
@@ -88,14 +88,15 @@ pub const BUSES: &str = "none, pcie-<1..5>x<lanes>, sata-<1..3>, usb-1, usb-2, u
     emmc-hs200, emmc-hs400";
 
 impl LinkSpec {
-    /// Payload ceiling in bytes per second, whether full duplex, and the depth.
+    /// Returns the payload ceiling in bytes per second, whether the link is full duplex, and the
+    /// depth.
     pub fn resolve(&self) -> Option<(f64, bool, u32)> {
         let (rate, duplex, depth) = bus(&self.bus, *self.packet_bytes)?;
         let rate = if *self.ceiling_mb_s > 0.0 { *self.ceiling_mb_s * 1e6 } else { rate };
         Some((rate, duplex, if *self.depth > 0 { *self.depth } else { depth }))
     }
 
-    /// Payload rate of long sequences of maximum-size transfers, turn-arounds included, in bytes
+    /// Payload rate of a long sequence of maximum-size transfers, including turn-arounds, in bytes
     /// per second.
     pub fn ceiling(&self) -> Option<f64> {
         let (rate, _, _) = self.resolve()?;
@@ -115,7 +116,7 @@ impl DriveSpec {
 }
 
 impl Links {
-    /// The chain of a description; links with an unknown bus have been refused before.
+    /// Creates the chain of a description. Links with an unknown bus have already been rejected.
     pub fn new(specs: &[LinkSpec]) -> Links {
         let mut depth = 0;
         let mut links = Vec::new();
@@ -133,7 +134,7 @@ impl Links {
         Links { links, places: vec![0; depth as usize] }
     }
 
-    /// Time at which a command that arrives at `at` gets a queue slot, and the slot.
+    /// Returns the time at which a command that arrives at `at` gets a queue slot, and the slot.
     #[inline]
     pub fn enter(&self, at: u64) -> (u64, usize) {
         let place = self.places.iter().copied().zip(0..).min();
@@ -148,8 +149,8 @@ impl Links {
         }
     }
 
-    /// Moves `bytes`, the first available at `first` and the last at `last`; returns the arrival of
-    /// the last.
+    /// Transfers `bytes`, of which the first is available at `first` and the last at `last`.
+    /// Returns the arrival time of the last.
     #[inline]
     pub fn carry(&mut self, way: Way, first: u64, last: u64, bytes: u64) -> u64 {
         let (mut begin, mut end) = (first, last);
@@ -163,13 +164,13 @@ impl Links {
         end
     }
 
-    /// Time of `bytes` on the slowest link when all are idle.
+    /// Transfer time of `bytes` on the slowest link when all are idle.
     #[inline]
     pub fn time(&self, bytes: u64) -> u64 {
         self.links.iter().map(|link| link.time(bytes)).max().unwrap_or(0)
     }
 
-    /// Drops everything in flight.
+    /// Drops all transfers in flight.
     pub fn reset(&mut self, at: u64) {
         self.places.fill(at);
         self.links.iter_mut().for_each(|link| link.free = [at; 2]);

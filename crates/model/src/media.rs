@@ -1,12 +1,12 @@
-//! Flash and its write buffer, in time.
+//! Timing of the flash and its write buffer.
 //!
-//! Each die and channel is represented by the time at which it becomes free. A program unit moves
-//! over its channel, even while its die still programs the previous unit, and then occupies the
-//! die. A read occupies the die while sensing and the channel while data move. A read may suspend a
-//! program, which then ends later. The buffer holds units until they are programmed; new data wait
-//! for the oldest.
+//! Each die and channel is represented by the time at which it becomes free. A program unit is
+//! transferred over its channel, even while its die is still programming the previous unit, and
+//! then occupies the die. A read occupies the die while sensing and the channel during the
+//! transfer. A read can suspend a program, which then ends later. Units stay in the buffer until
+//! they are programmed; new data wait for the oldest.
 //!
-//! Contiguous pages fill a program unit in one die and continue in the next die.
+//! Contiguous pages fill a program unit on one die and continue on the next die.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,8 @@ pub fn ns(us: f64) -> u64 {
     (us.max(0.0) * 1e3).round() as u64
 }
 
-/// The superblocks of a small drive are parts of erase blocks, which share the erase time.
+/// Fraction of the erase time that a superblock takes. The superblocks of a small drive are parts
+/// of erase blocks, which share the erase time.
 fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     let bytes = f64::from(superblock_pages) * f64::from(*spec.map.unit_bytes);
     match *spec.map.kind {
@@ -36,7 +37,7 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
 struct Die {
     free: u64,
     read_free: u64,
-    /// First page of the last unit programmed, and its end.
+    /// First page of the last unit programmed, and end time of its program operation.
     unit: u32,
     unit_done: u64,
 }
@@ -78,23 +79,24 @@ pub struct Media {
     stride_bits: u32,
     /// Program units in a superblock; the next superblock continues on the next die.
     units: u32,
-    /// The last row read, for neighbours moved together.
+    /// The last row read, for neighbouring pages moved together, and the end of its transfer.
     row: (u32, u64),
     traffic: Traffic,
     buffer: Buffer,
-    /// When each unit of host data was or will be in flash, from unit `log_start` on, if kept.
+    /// Time at which each unit of host data, from `log_start` on, is in flash; `None` if not
+    /// logged.
     log: Option<VecDeque<u64>>,
     log_start: u64,
     pub(crate) vary: Vary,
-    /// Share of host data that is programmed, of [`WHOLE`].
+    /// Fraction of host data that is programmed, relative to [`WHOLE`].
     host_share: u64,
 }
 
-/// All host data are programmed.
+/// Fixed-point one for [`Media::host_share`]: all host data are programmed.
 const WHOLE: u64 = 1 << 16;
 
 impl Media {
-    /// The flash and buffer of a description.
+    /// Creates the flash and buffer of a description.
     pub fn new(spec: &DriveSpec, shape: &Shape) -> Media {
         let nand = &spec.nand;
         let ps_per_byte = 1e6 / nand.bus_mb_s.max(1e-3);
@@ -138,7 +140,7 @@ impl Media {
         self.traffic
     }
 
-    /// Share of the host data written from now on that is programmed, 0 to 1.
+    /// Sets the fraction of subsequent host data that is programmed, 0 to 1.
     pub fn set_host_share(&mut self, share: f64) {
         self.host_share = (share * WHOLE as f64) as u64;
     }
@@ -155,7 +157,8 @@ impl Media {
         (sb.wrapping_mul(self.units).wrapping_add(unit) % self.dies.len() as u32) as usize
     }
 
-    /// Senses one die and transfers `pages`. Returns the times of the first and the last data.
+    /// Senses a row of one die and transfers `pages`. Returns the start and the end of the
+    /// transfer.
     #[inline]
     fn sense(&mut self, at: u64, ppn: u32, pages: u32, slc: bool) -> (u64, u64) {
         let index = self.die_of(ppn, slc);
@@ -188,7 +191,7 @@ impl Media {
         (moving, moved)
     }
 
-    /// A read for the host. Returns the times of the first and the last data.
+    /// Reads pages for the host. Returns the times of the first and the last data.
     pub fn read_for_host(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> (u64, u64) {
         let (mut ppn, end) = (ppn, ppn + n);
         let (mut first, mut last) = (u64::MAX, at);
@@ -202,7 +205,7 @@ impl Media {
         (first, last)
     }
 
-    /// End of all work begun.
+    /// Time at which all work started so far ends.
     pub fn quiet_at(&self) -> u64 {
         self.dies.iter().map(|die| die.free).max().unwrap_or(0)
     }
@@ -220,14 +223,14 @@ impl Media {
         begin + time
     }
 
-    /// Starts the log of when host data reach flash.
+    /// Starts to log the times at which host data reach flash.
     pub fn keep_log(&mut self) {
         self.log = Some(VecDeque::new());
         self.log_start = self.traffic.host_units;
     }
 
-    /// When host unit `unit` is in flash; `None` if it was never begun. Units dropped from the log
-    /// are done.
+    /// Time at which host unit `unit` is in flash; `None` if it was never started. Units dropped
+    /// from the log are in flash.
     pub fn unit_done(&self, unit: u64) -> Option<u64> {
         match unit.checked_sub(self.log_start) {
             Some(i) => self.log.as_ref()?.get(i as usize).copied(),
@@ -243,7 +246,7 @@ impl Media {
         }
     }
 
-    /// Cuts the power: data not yet in flash are lost, and nothing is busy.
+    /// Cuts the power: drops data that are not yet in flash, and all work.
     pub fn reset(&mut self, at: u64) {
         self.dies.fill(Die { free: at, read_free: at, unit: 0, unit_done: 0 });
         self.channels.fill(at);
@@ -256,7 +259,7 @@ impl Flash for Media {
     #[inline]
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64 {
         if n == 1 && ppn / self.row_pages == self.row.0 {
-            // The neighbour was just sensed together with this one, so only the channel is needed.
+            // This page was just sensed together with its neighbour, so only the channel is needed.
             self.row.1 += self.page_transfer;
             self.traffic.sensed += self.page_bytes;
             return self.row.1;
@@ -309,15 +312,15 @@ impl Flash for Media {
     }
 }
 
-/// The write buffer: bytes received and not yet programmed.
+/// The write buffer: bytes received but not yet programmed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Buffer {
     bytes: u64,
-    /// Bytes received that are in no unit yet.
+    /// Received bytes that do not belong to a unit yet.
     open: u64,
-    /// Bytes in units that are being programmed.
+    /// Bytes in units being programmed.
     busy: u64,
-    /// Bytes and end of each of these units, oldest first.
+    /// Size and end time of each of these units, oldest first.
     units: VecDeque<(u32, u64)>,
     latest: u64,
     intake_ps_per_byte: u64,
@@ -331,8 +334,8 @@ impl Buffer {
         Buffer { bytes, open: 0, busy: 0, units, latest: 0, intake_ps_per_byte, intake_free: 0 }
     }
 
-    /// When `bytes` that began to arrive at `first` and ended at `last` can be acknowledged:
-    /// earlier data have been taken in, these may still wait.
+    /// Returns the time at which `bytes` that arrive from `first` to `last` can be acknowledged:
+    /// earlier data have been taken in, but these can still be waiting.
     #[inline]
     pub fn take_in(&mut self, first: u64, last: u64, bytes: u64) -> u64 {
         if self.intake_ps_per_byte == 0 {
@@ -343,7 +346,7 @@ impl Buffer {
         begin.max(last)
     }
 
-    /// When `bytes` arriving at `at` find room.
+    /// Returns the time at which `bytes` arriving at `at` find room.
     #[inline]
     pub fn admit(&mut self, at: u64, bytes: u64) -> u64 {
         self.open += bytes;
@@ -356,15 +359,15 @@ impl Buffer {
         admitted
     }
 
-    /// Starts programming a unit. It occupies its full size, because merged data and padding take
-    /// room too.
+    /// Starts to program a unit. It occupies its full size, because merged data and padding also
+    /// take room.
     #[inline]
     fn push(&mut self, bytes: u32, done: u64) {
         self.open = self.open.saturating_sub(u64::from(bytes));
         self.busy += u64::from(bytes);
         self.units.push_back((bytes, done));
         self.latest = self.latest.max(done);
-        // Without a waiting host nothing else would remove finished units.
+        // Without a waiting host, finished units are removed only here.
         while self.busy > self.bytes
             && let Some((bytes, _)) = self.units.pop_front()
         {
@@ -372,7 +375,7 @@ impl Buffer {
         }
     }
 
-    /// When everything being programmed is in flash.
+    /// Time at which all units being programmed are in flash.
     pub fn empty_at(&self) -> u64 {
         self.latest
     }

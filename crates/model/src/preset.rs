@@ -1,5 +1,5 @@
-//! Reading descriptions of drives: built-in presets, users' files, overrides such as
-//! `capacity=64GB`, and the list of all figures with their sources.
+//! Reads drive descriptions: built-in presets, users' files and overrides such as `capacity=64GB`.
+//! Also lists all figures with their sources.
 
 use serde::Serialize;
 use toml::{Table, Value};
@@ -40,7 +40,7 @@ pub struct FigureLine {
     pub value: String,
     /// Origin.
     pub from: String,
-    /// Source; empty if none was given.
+    /// Source; empty if not given.
     pub source: String,
 }
 
@@ -78,7 +78,7 @@ const SHORT: [(&str, &str); 29] = [
 ];
 
 impl DriveSpec {
-    /// Parses a description; `file` is its name in errors.
+    /// Parses a description; errors name it `file`.
     pub fn parse(file: &str, text: &str) -> Result<DriveSpec, SpecError> {
         let spec: DriveSpec = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
@@ -94,7 +94,7 @@ impl DriveSpec {
         Ok(spec)
     }
 
-    /// A built-in preset.
+    /// Returns a built-in preset.
     pub fn preset(name: &str) -> Result<DriveSpec, SpecError> {
         let found = crate::presets::PRESETS.iter().find(|(known, _)| *known == name);
         let Some((_, text)) = found else {
@@ -110,9 +110,9 @@ impl DriveSpec {
         crate::presets::PRESETS.iter().map(|(name, _)| *name)
     }
 
-    /// The description with parameters overridden, by short names (`capacity`, `op`, `seed`,
-    /// `temperature`, ...) or full ones (`nand.dies`). `link=BUS` inserts a host port before the
-    /// drive's own links.
+    /// Returns the description with parameters overridden, by short names (`capacity`, `op`,
+    /// `seed`, `temperature`, ...) or full ones (`nand.dies`). `link=BUS` inserts a host port
+    /// before the drive's own links.
     pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
         let mut spec = self.clone();
         for (key, value) in pairs {
@@ -157,8 +157,8 @@ impl DriveSpec {
         table.try_into().map_err(|e: toml::de::Error| e.message().trim().to_string())
     }
 
-    /// The drive behind the host of that name: the host's costs instead of its own, and the host's
-    /// links in front of its own. They keep their origins.
+    /// Attaches the drive to the host of that name: replaces the host's costs, and inserts the
+    /// host's links before the drive's. They keep their origins.
     fn behind(mut self, host: &str) -> Result<DriveSpec, String> {
         let found = crate::hosts::HOSTS.iter().find(|(known, _)| *known == host);
         let Some((_, text)) = found else {
@@ -182,7 +182,7 @@ impl DriveSpec {
         lines
     }
 
-    /// Checks all ranges. The error is key and message.
+    /// Checks all ranges. An error consists of key and message.
     fn check(&self) -> Result<(), (String, String)> {
         let table = Table::try_from(self).map_err(|e| (String::new(), e.to_string()))?;
         ranges::check(&table)?;
@@ -204,7 +204,7 @@ impl DriveSpec {
     }
 }
 
-/// The entry of a figure in a table; `None` if there is none.
+/// The entry of a figure in a table; `None` if it does not exist.
 fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     let (head, rest) = key.split_once('.').unwrap_or((key, ""));
     match (table.get_mut(head)?, rest) {
@@ -219,12 +219,12 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// Whether memory can address a map of so many units. Both directions take 4 bytes a unit, in one
-/// piece each: on a system of 32 bits 2 GiB of its 3 are as much as it can give.
+/// Checks that memory can address a map of this many units. Each direction is one allocation with 4
+/// bytes per unit, and a 32-bit system can provide at most 2 of its 3 GiB.
 fn admit_units(units: u64, pointer_bits: u32) -> Result<(), String> {
     let (most, system) = match pointer_bits {
         64.. => (31, ""),
-        _ => (28, ", which a system of 32 bits cannot address"),
+        _ => (28, ", which a 32-bit system cannot address"),
     };
     if units > 1 << most {
         Err(format!("more than 2^{most} mapping units{system}"))
@@ -233,7 +233,7 @@ fn admit_units(units: u64, pointer_bits: u32) -> Result<(), String> {
     }
 }
 
-/// A number or boolean if the text is one, otherwise the text.
+/// Parses a number, percentage or boolean; anything else is text.
 fn parse_value(text: &str) -> Value {
     if let Ok(whole) = text.parse() {
         return Value::Integer(whole);
@@ -281,7 +281,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// `; did you mean 'X'?` for the nearest known name, or the one whose last word is nearest.
+/// Returns `; did you mean 'X'?` for the known name that is nearest, in full or by its last word.
 fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     let last = |full: &'a str| full.rsplit('.').next().unwrap_or(full);
@@ -291,7 +291,7 @@ fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     full.map_or(String::new(), |full| format!("; did you mean '{full}'?"))
 }
 
-/// Line number of a byte offset, from 1, and the key on that line with its section.
+/// Returns the line number of a byte offset, from 1, and the key on that line with its section.
 fn line_and_key(text: &str, at: usize) -> (usize, String) {
     let line = text[..at.min(text.len())].matches('\n').count() + 1;
     let mut section = "";
@@ -307,7 +307,7 @@ fn line_and_key(text: &str, at: usize) -> (usize, String) {
     (line, [section, key].iter().filter(|s| !s.is_empty()).copied().collect::<Vec<_>>().join("."))
 }
 
-/// Line on which a key is set, from 1; 0 if it is not set.
+/// Returns the line on which a key is set, from 1; 0 if it is not set.
 fn line_of(text: &str, key: &str) -> usize {
     let mut start = 0;
     for (i, line) in text.lines().enumerate() {
@@ -372,7 +372,7 @@ mod tests {
             let host = DriveSpec::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(host.name, *name);
             assert!(!host.about.is_empty(), "{name}");
-            // Everything but host and links stays as it is.
+            // A host leaves all other parameters at their defaults.
             let rest = DriveSpec {
                 name: host.name.clone(),
                 about: host.about.clone(),
@@ -425,10 +425,8 @@ mod tests {
         for name in DriveSpec::presets() {
             let spec = match DriveSpec::preset(name) {
                 Ok(spec) => spec,
-                // Larger than the memory of such a system.
-                Err(e)
-                    if cfg!(target_pointer_width = "32") && e.to_string().contains("32 bits") =>
-                {
+                // Its map exceeds the memory of a 32-bit system.
+                Err(e) if cfg!(target_pointer_width = "32") && e.to_string().contains("32-bit") => {
                     continue;
                 }
                 Err(e) => panic!("{e}"),
@@ -448,7 +446,7 @@ mod tests {
         let units = 2_000_000_000_000 / 4096;
         assert_eq!(admit_units(units, 64), Ok(()));
         let why = admit_units(units, 32).expect_err("2 TB");
-        assert_eq!(why, "more than 2^28 mapping units, which a system of 32 bits cannot address");
+        assert_eq!(why, "more than 2^28 mapping units, which a 32-bit system cannot address");
         assert_eq!(admit_units(units / 2, 32), Ok(()), "1 TB");
         assert!(admit_units(1 << 32, 64).is_err());
     }

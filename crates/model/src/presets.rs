@@ -1,6 +1,6 @@
 //! Built-in presets: the files of `drives/`, included at build time.
 
-/// The preset in a file.
+/// A preset's name and file content.
 macro_rules! preset {
     ($name:literal) => {
         ($name, include_str!(concat!("../../../drives/", $name, ".toml")))

@@ -1,19 +1,19 @@
-//! The permitted range of every numeric parameter of a virtual drive, with its unit.
+//! Permitted range and unit of every numeric parameter of a virtual drive.
 //!
-//! The ranges enclose every drive ever built by a wide margin; beyond them lie typing errors, and
-//! values that would simulate for hours or overflow a clock. A parameter without a range here does
-//! not pass the tests.
+//! The ranges include every drive ever built, by a wide margin. They exclude typing errors, and
+//! values that would simulate for hours or overflow a clock. A test fails if a parameter has no
+//! range here.
 
 use toml::{Table, Value};
 
-/// Key, minimum, maximum, unit. Keys of lists have no index.
+/// Key, minimum, maximum and unit. Keys of list items have no index.
 type Range = (&'static str, f64, f64, &'static str);
 
-/// The longest time of a single operation, us.
+/// Maximum time of a single operation, us.
 const LONGEST_US: f64 = 10e6;
-/// The fastest rate, MB/s.
+/// Maximum rate, MB/s.
 const FASTEST_MB_S: f64 = 1e6;
-/// The largest drive, bytes.
+/// Maximum capacity, bytes.
 const LARGEST: f64 = 1.6e13;
 
 const RANGES: &[Range] = &[
@@ -111,7 +111,7 @@ const RANGES: &[Range] = &[
     ("heat.throttle.limit_mb_s", 0.001, FASTEST_MB_S, "MB/s"),
 ];
 
-/// Checks every number of a description. The error is key and message.
+/// Checks every number of a description. An error consists of key and message.
 pub(crate) fn check(spec: &Table) -> Result<(), (String, String)> {
     spec.iter().try_for_each(|(key, value)| check_at(key, value))
 }
@@ -136,7 +136,7 @@ fn check_at(key: &str, value: &Value) -> Result<(), (String, String)> {
         return Ok(());
     }
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-    // An absurd number has no need of 300 digits.
+    // Use an exponent for huge numbers, instead of up to 300 digits.
     let number = if number.abs() < 1e15 { format!("{number}") } else { format!("{number:e}") };
     Err((key.into(), format!("{number} is not between {low} and {high}{unit}")))
 }
@@ -146,14 +146,14 @@ mod tests {
     use super::*;
     use crate::DriveSpec;
 
-    /// A drive with a link and a throttle step has every parameter there is.
+    /// A drive with a link and a throttle step, which has every parameter.
     fn complete() -> Table {
         let text = "[[link]]\nbus = \"usb-2\"\n\
                     [[heat.throttle]]\nabove_c = 80\nbelow_c = 77\nlimit_mb_s = 100\n";
         Table::try_from(DriveSpec::parse("x.toml", text).expect("well formed")).expect("a table")
     }
 
-    /// The keys of all numbers, without the indexes of lists.
+    /// The keys of all numbers, without list indexes.
     fn numbers(prefix: &str, table: &Table, keys: &mut Vec<String>) {
         for (name, value) in table {
             let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };

@@ -1,16 +1,16 @@
-//! Data reduction and the read cache: what keeps host data away from flash.
+//! Data reduction and the read cache, which avoid flash operations.
 //!
-//! A drive that compresses or deduplicates programs a share of the written bytes, so that content
-//! decides its speed. The share is applied to the program time of host data; the space that is saved,
-//! and what collection saves by it, are not modelled. A read cache answers mapping units that were
-//! read or written last without flash. Both are off unless a description turns them on.
+//! A drive that compresses or deduplicates programs only part of the written bytes, so its speed
+//! depends on the content. The fraction is applied to the program time of host data; the space
+//! saved, and its effect on collection, are not modelled. A read cache serves recently read or
+//! written mapping units without accessing flash. Both are off unless a description enables them.
 
 use serde::{Deserialize, Serialize};
 use workload::Content;
 
 use crate::spec::ContentSpec;
 
-/// References and headers of data that is not stored again: the least share that reaches flash. A
+/// Minimum fraction that reaches flash, for references and headers of data not stored again. A
 /// guess; it only has to be small.
 const LEAST: f64 = 0.02;
 
@@ -22,12 +22,12 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// The reduction of a description.
+    /// Creates the reduction of a description.
     pub fn new(spec: &ContentSpec) -> Reduction {
         Reduction { compression: *spec.compression, dedupe: *spec.dedupe }
     }
 
-    /// Share of written bytes of this content that reach flash, above 0 to 1.
+    /// Fraction of written bytes of this content that reaches flash, greater than 0 and at most 1.
     pub fn stored_share(&self, content: &Content) -> f64 {
         let share = match content {
             Content::Zeros if self.dedupe => 0.0,
@@ -42,31 +42,32 @@ impl Reduction {
     }
 }
 
-/// Mapping units read or written last: direct-mapped, a number + 1 in each place.
+/// Cache of recently read or written mapping units: direct-mapped, with a unit number + 1 in each
+/// slot.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReadCache {
     places: Vec<u32>,
 }
 
 impl ReadCache {
-    /// Room for `bytes` in units of `unit` bytes; 0: no cache.
+    /// Creates a cache for `bytes` in units of `unit` bytes; 0 means no cache.
     pub fn new(bytes: u64, unit: u32) -> ReadCache {
         ReadCache { places: vec![0; (bytes / u64::from(unit)) as usize] }
     }
 
-    /// Whether there is none.
+    /// Whether there is no cache.
     #[inline]
     pub fn is_off(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Whether it holds a unit; it does from now on.
+    /// Caches a unit, and returns whether it was already cached.
     pub fn take(&mut self, lpn: u32) -> bool {
         let index = lpn as usize % self.places.len();
         std::mem::replace(&mut self.places[index], lpn + 1) == lpn + 1
     }
 
-    /// Holds `n` units from `lpn` on.
+    /// Caches `n` units from `lpn` on.
     #[inline]
     pub fn keep(&mut self, lpn: u32, n: u32) {
         if self.is_off() {
@@ -77,7 +78,7 @@ impl ReadCache {
         }
     }
 
-    /// Drops everything.
+    /// Drops all units.
     pub fn clear(&mut self) {
         self.places.fill(0);
     }

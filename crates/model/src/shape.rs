@@ -1,12 +1,12 @@
-//! Values derived from a description: pages, superblocks, units, rules of the translation.
+//! Values derived from a description: pages, superblocks, units and translation rules.
 
 use crate::ftl::page::Rules;
 use crate::ftl::slc::Slc;
 use crate::ftl::superblock::{Layout, Wear};
 use crate::spec::{DriveSpec, MapKind};
 
-/// Minimum number of spare superblocks, whatever the drive's size: frontiers and the collector's
-/// reserve take six, which must not be most of them.
+/// Minimum number of spare superblocks for any drive size: frontiers and the collector's reserve
+/// take six, which must be a small part.
 const LEAST_SPARE: u64 = 64;
 
 /// Derived sizes of a drive.
@@ -21,7 +21,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a description.
+    /// Derives the shape from a description.
     pub fn new(spec: &DriveSpec) -> Shape {
         let page = u64::from(*spec.map.unit_bytes);
         let row = u64::from(*spec.nand.planes) * u64::from(*spec.nand.page_bytes);
@@ -30,7 +30,7 @@ impl Shape {
         let unit = row_pages * bits;
         let capacity = spec.capacity.0;
         let flash = capacity as f64 * (1.0 + *spec.op);
-        // Of the spare flash at least an eighth is left: without any, a drive is dead.
+        // At least an eighth of the spare flash remains: without any, a drive is dead.
         let bad = (flash * *spec.wear.bad).min(0.875 * capacity as f64 * *spec.op);
         let spare = (capacity as f64 * *spec.op - bad) as u64;
         let most = (spare / LEAST_SPARE).min(spec.collect.superblock.0) / page;
@@ -52,7 +52,7 @@ impl Shape {
         Shape { layout, unit_bytes, row_pages }
     }
 
-    /// The rules of a page-mapped translation.
+    /// Derives the rules of a page-mapped translation.
     pub fn rules(&self, spec: &DriveSpec) -> Rules {
         let superblock = u64::from(self.layout.superblock_pages) * u64::from(*spec.map.unit_bytes);
         let bits = (*spec.nand.bits).max(1);

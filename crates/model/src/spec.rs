@@ -1,7 +1,7 @@
-//! The description of a virtual drive: every parameter of the model, read from a TOML file.
+//! The description of a virtual drive, read from a TOML file: every parameter of the model.
 //!
-//! Parameters missing in the file have the values of a plain 512 GB NVMe drive. Reading, overriding
-//! and listing are in `preset.rs`; derived values are in `shape.rs`.
+//! Parameters missing from the file have the values of a plain 512 GB NVMe drive. Reading,
+//! overriding and listing are in `preset.rs`; derived values are in `shape.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +27,13 @@ pub struct DriveSpec {
     pub about: String,
     /// Capacity visible to the host.
     pub capacity: Figure<Size>,
-    /// Over-provisioning: spare flash as a share of the capacity, 0.01 to 10.
+    /// Over-provisioning: spare flash as a fraction of the capacity, 0.01 to 10.
     pub op: Figure<f64>,
     /// Logical block size in bytes: 512 or 4096.
     pub block_bytes: Figure<u32>,
     /// Logical block sizes the drive can be formatted to, in bytes.
     pub formats: Vec<u32>,
-    /// Seed of this specimen: which drive of the model it is.
+    /// Seed of this specimen, which selects one drive of the model.
     pub seed: Figure<u64>,
     /// The host, as far as it affects measurements.
     pub host: HostSpec,
@@ -63,9 +63,9 @@ pub struct DriveSpec {
     pub vary: VarySpec,
     /// Counterfeit capacity.
     pub alias: AliasSpec,
-    /// Writes that go wrong.
+    /// Faulty writes.
     pub fault: FaultSpec,
-    /// Sizes it declares.
+    /// Sizes that the drive declares.
     pub declared: DeclaredSpec,
 }
 
@@ -100,16 +100,16 @@ impl Default for DriveSpec {
     }
 }
 
-/// The host at the near end of the chain of links. Only figures measured on a slow host need it.
+/// The host at the near end of the chain of links. Needed only for figures measured on a slow host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
-    /// Host time per command (system call, driver, interrupt), us. Mostly waiting: it limits
-    /// commands at depth 1, not many in flight.
+    /// Host time per command (system call, driver, interrupt), us. It is mostly waiting, so it
+    /// limits the rate at depth 1, not at high depth.
     pub command_us: Figure<f64>,
-    /// Rate at which the host's driver copies data it has read, decimal MB/s; 0: it does not copy.
+    /// Rate at which the host's driver copies data after a read, decimal MB/s; 0: no copy.
     pub read_copy_mb_s: Figure<f64>,
-    /// The same of data it is about to write.
+    /// Rate at which the host's driver copies data before a write, decimal MB/s; 0: no copy.
     pub write_copy_mb_s: Figure<f64>,
 }
 
@@ -129,9 +129,9 @@ pub struct LinkSpec {
     pub packet_bytes: Figure<u32>,
     /// Payload ceiling, decimal MB/s; 0: the default of the bus.
     pub ceiling_mb_s: Figure<f64>,
-    /// Time per transfer besides the data (bulk-only transport, command and response), us.
+    /// Time per transfer in addition to the data (bulk-only transport, command and response), us.
     pub turnaround_us: Figure<f64>,
-    /// Maximum size of such a transfer, bytes; 0: no limit.
+    /// Maximum size of a transfer, bytes; 0: no limit.
     pub transfer_bytes: Figure<Size>,
     /// Maximum outstanding commands; 0: the default of the bus.
     pub depth: Figure<u32>,
@@ -147,15 +147,15 @@ pub struct CommandSpec {
     pub read_us: Figure<f64>,
     /// Core time per write, us.
     pub write_us: Figure<f64>,
-    /// Time of every command that occupies no core, us.
+    /// Time of every command during which it occupies no core, us.
     pub latency_us: Figure<f64>,
-    /// Time of a flush besides the data, us.
+    /// Time of a flush in addition to the data, us.
     pub flush_us: Figure<f64>,
     /// Whether a flush is acknowledged at once and does nothing.
     pub flush_ignored: Figure<bool>,
-    /// A command after this time without any wakes the drive, ms.
+    /// Idle time after which the drive sleeps, ms.
     pub sleep_after_ms: Figure<f64>,
-    /// Time to wake up, us; 0: it never sleeps.
+    /// Time to wake up, us; 0: the drive never sleeps.
     pub wake_us: Figure<f64>,
 }
 
@@ -182,12 +182,12 @@ pub struct BufferSpec {
     pub size: Figure<Size>,
     /// Rate at which the controller takes in written data, decimal MB/s; 0: no limit.
     pub intake_mb_s: Figure<f64>,
-    /// Power-loss protection: survives a power cut, and a flush costs nothing.
+    /// Power-loss protection: the content survives a power cut, and a flush costs nothing.
     pub protected: Figure<bool>,
-    /// Maximum partly written mapping units that wait for the rest; beyond it, the oldest is
-    /// completed by read-modify-write.
+    /// Maximum number of partly written mapping units waiting for the rest; beyond it, the oldest
+    /// is completed by read-modify-write.
     pub combine: Figure<u32>,
-    /// Read cache: data read or written last that are answered without flash, bytes; 0: none.
+    /// Read cache for recently read or written data, bytes; 0: none.
     pub read_cache: Figure<Size>,
 }
 
@@ -203,13 +203,14 @@ impl Default for BufferSpec {
     }
 }
 
-/// Data reduction: how much of the written content reaches flash.
+/// Data reduction: the part of the written content that reaches flash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContentSpec {
-    /// Share of the compressible part of the data that is not programmed, 0 (no compression) to 1.
+    /// Fraction of the compressible part of the data that is not programmed, 0 (no compression) to
+    /// 1.
     pub compression: Figure<f64>,
-    /// Whether data that are stored already are not programmed again.
+    /// Whether data that are already stored are not programmed again.
     pub dedupe: Figure<bool>,
 }
 
@@ -223,7 +224,7 @@ impl Default for ContentSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MapKind {
-    /// Every mapping unit by itself.
+    /// Individual mapping units.
     #[default]
     Page,
     /// Whole allocation units, a few of them open at a time (SD cards, USB sticks).
@@ -238,25 +239,25 @@ pub struct MapSpec {
     pub kind: Figure<MapKind>,
     /// Mapping unit, bytes; partial writes are read-modify-write.
     pub unit_bytes: Figure<u32>,
-    /// Core time per read-modify-write, besides the flash time, us.
+    /// Core time per read-modify-write, in addition to the flash time, us.
     pub rmw_us: Figure<f64>,
-    /// Core time per additional piece of flash that a read consists of, us.
+    /// Core time for each additional contiguous piece of flash in a read, us.
     pub piece_us: Figure<f64>,
-    /// Bytes of map cached (DRAM, host memory, SRAM); 0: the whole map.
+    /// Size of the map cache (DRAM, host memory, SRAM), bytes; 0: the whole map is cached.
     pub cache: Figure<Size>,
     /// Time to fetch a part of the map that is not cached, us.
     pub miss_us: Figure<f64>,
     /// Allocation unit, bytes.
     pub au: Figure<Size>,
-    /// Maximum open allocation units.
+    /// Maximum number of open allocation units.
     pub open_aus: Figure<u32>,
     /// Additional time of a read that crosses from one allocation unit into the next, us.
     pub cross_us: Figure<f64>,
     /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
-    /// Bytes at the start whose allocation units accept any order and stay open beside the others, made
-    /// for the tables of a FAT file system; 0: none. (Linaro's survey of flash cards; flashbench
-    /// `--find-fat`.)
+    /// Size of the zone at the start for the tables of a FAT file system, bytes; 0: none. Its
+    /// allocation units accept any order and do not count as open ones. (Linaro's survey of flash
+    /// cards; flashbench `--find-fat`.)
     pub fat: Figure<Size>,
 }
 
@@ -282,15 +283,15 @@ impl Default for MapSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcSpec {
-    /// Host bytes it always holds, however full the drive is.
+    /// Capacity in host bytes that exists even on a full drive.
     pub fixed: Figure<Size>,
-    /// Additional host bytes it holds while the host leaves room.
+    /// Additional capacity in host bytes while the host leaves room.
     pub dynamic: Figure<Size>,
-    /// Share of program time spent draining while the host writes directly, 0 to 0.9.
+    /// Fraction of program time spent draining while the host writes directly, 0 to 0.9.
     pub drain: Figure<f64>,
     /// No direct path: all writes go through the cache.
     pub first: Figure<bool>,
-    /// Share of the cache that must be drained down to before it is entered again.
+    /// Fraction of the cache in use at which a draining cache accepts writes again.
     pub reenter: Figure<f64>,
     /// Program time of folding relative to direct host writes, 1 or more.
     pub fold_factor: Figure<f64>,
@@ -318,14 +319,14 @@ impl Default for SlcSpec {
 pub struct CollectSpec {
     /// `greedy`, `fifo`, `cost-benefit` or, for example, `8-choices`.
     pub policy: Figure<Policy>,
-    /// Maximum superblock, bytes; small drives have smaller ones.
+    /// Maximum size of a superblock, bytes; small drives have smaller ones.
     pub superblock: Figure<Size>,
-    /// Host data and moved data share a superblock, and a superblock is collected whole when the
-    /// next is begun, as in simple controllers.
+    /// Whether host data and moved data share a superblock, and a whole superblock is collected
+    /// when the next is opened, as in simple controllers.
     pub shared: Figure<bool>,
-    /// Idle work begins after this time without commands, ms.
+    /// Idle work starts after this time without commands, ms.
     pub idle_after_ms: Figure<f64>,
-    /// Share of the spare flash freed in idle time, 0 to 0.9.
+    /// Fraction of the spare flash freed in idle time, 0 to 0.9.
     pub idle_free: Figure<f64>,
 }
 
@@ -345,7 +346,7 @@ impl Default for CollectSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiscardSpec {
-    /// Whether a discard releases the range; otherwise it does nothing.
+    /// Whether a discard releases the range; otherwise it has no effect.
     pub honoured: Figure<bool>,
     /// Whether a discarded block reads as zeros; otherwise its content is indeterminate.
     pub zeros: Figure<bool>,
@@ -370,15 +371,15 @@ impl Default for DiscardSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NandSpec {
-    /// Dies.
+    /// Number of dies.
     pub dies: Figure<u32>,
-    /// Channels; dies are distributed over them in turn.
+    /// Number of channels; dies are distributed over them in turn.
     pub channels: Figure<u32>,
-    /// Planes of a die that work in parallel.
+    /// Number of planes of a die that operate in parallel.
     pub planes: Figure<u32>,
     /// Page size of a plane, bytes.
     pub page_bytes: Figure<u32>,
-    /// Bits per cell; also the pages of a plane programmed at once.
+    /// Bits per cell; also the number of pages per plane programmed at once.
     pub bits: Figure<u32>,
     /// Sense time of a page, us.
     pub read_us: Figure<f64>,
@@ -392,7 +393,7 @@ pub struct NandSpec {
     pub slc_program_us: Figure<f64>,
     /// Rate of a channel, decimal MB/s.
     pub bus_mb_s: Figure<f64>,
-    /// A read suspends a program or erase after this time, us; negative: it waits for the end.
+    /// Time after which a read suspends a program or erase, us; negative: it waits for the end.
     pub suspend_us: Figure<f64>,
 }
 
@@ -419,18 +420,18 @@ impl Default for NandSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WearSpec {
-    /// Erase cycles that a block endures.
+    /// Endurance of a block in erase cycles.
     pub endurance: Figure<u32>,
-    /// Spare blocks that replace worn-out ones, as a share of all.
+    /// Spare blocks that replace worn-out ones, as a fraction of all blocks.
     pub spares: Figure<f64>,
-    /// Difference in erases from the most erased blocks at which a block's data are moved (wear
+    /// Difference in erases from the most erased block at which a block's data are moved (wear
     /// levelling); 0: never.
     pub level_lead: Figure<u32>,
-    /// Share of all flash in bad blocks from the start; it is missing from the spare flash.
+    /// Fraction of all flash in initial bad blocks, which reduce the spare flash.
     pub bad: Figure<f64>,
-    /// Share of its endurance that the drive has used up before the first command.
+    /// Fraction of the endurance used up before the first command.
     pub used: Figure<f64>,
-    /// Share of page reads repeated at the end of the endurance; it grows with the square of
+    /// Fraction of page reads repeated at the end of the endurance; grows with the square of
     /// `used`.
     pub retry: Figure<f64>,
 }
@@ -448,7 +449,7 @@ impl Default for WearSpec {
     }
 }
 
-/// Heat: one thermal mass between the drive's power and the air.
+/// Heat, with one thermal mass between the drive's power and the air.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HeatSpec {
@@ -464,9 +465,9 @@ pub struct HeatSpec {
     pub bare_c_per_w: Figure<f64>,
     /// Thermal resistance with a heat sink in moving air, degrees per watt.
     pub cooled_c_per_w: Figure<f64>,
-    /// Whether there is a heat sink in moving air.
+    /// Whether the drive has a heat sink in moving air.
     pub cooled: Figure<bool>,
-    /// Time constant without cooling, seconds; with cooling it is shorter in proportion.
+    /// Time constant without cooling, seconds; proportionally shorter with cooling.
     pub bare_s: Figure<f64>,
     /// Throttle steps.
     pub throttle: Vec<ThrottleSpec>,
@@ -488,28 +489,28 @@ impl Default for HeatSpec {
     }
 }
 
-/// Variation. Standard deviations are shares of a time. The model is deterministic in itself: without
-/// `amount` every drive, session and operation is the same.
+/// Variation. Standard deviations are fractions of a time. The model itself is deterministic:
+/// without `amount`, all drives, sessions and operations are the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VarySpec {
-    /// Factor of everything below; 0: no variation. Virtual drives that a user names have 1.
+    /// Factor for all amplitudes below; 0: no variation. Virtual drives specified by a user have 1.
     pub amount: Figure<f64>,
-    /// Flash times between drives of the model.
+    /// Variation of flash times between drives of the model.
     pub specimen: Figure<f64>,
-    /// Flash times between the dies of a drive.
+    /// Variation of flash times between the dies of a drive.
     pub die: Figure<f64>,
-    /// Flash times between erase blocks.
+    /// Variation of flash times between erase blocks.
     pub block: Figure<f64>,
-    /// All times between sessions.
+    /// Variation of all times between sessions.
     pub session: Figure<f64>,
     /// Slow drift of all times within a session.
     pub drift: Figure<f64>,
     /// Time constant of the drift, s.
     pub drift_s: Figure<f64>,
-    /// Share of page reads that are repeated.
+    /// Fraction of page reads that are repeated.
     pub retry: Figure<f64>,
-    /// Mean delay of a completion on the host, us; the latency of commands contains it.
+    /// Mean delay of a completion on the host, us; included in the latency of commands.
     pub jitter_us: Figure<f64>,
     /// Seed of the session.
     pub session_seed: Figure<u64>,
@@ -536,9 +537,9 @@ impl Default for VarySpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThrottleSpec {
-    /// Starts at this temperature, degrees Celsius.
+    /// Temperature at which the step starts, degrees Celsius.
     pub above_c: Figure<f64>,
-    /// Ends below this temperature, degrees Celsius.
+    /// Temperature below which the step ends, degrees Celsius.
     pub below_c: Figure<f64>,
     /// Limit on host data, decimal MB/s.
     pub limit_mb_s: Figure<f64>,

@@ -1,13 +1,13 @@
-//! Variation: what makes two drives of a model, two sessions of a drive, and two operations differ.
+//! Variation between drives of a model, between sessions of a drive, and between operations.
 //!
-//! Three levels. The **specimen** is the drive: the pace of its flash, of each die and of each erase
-//! block, drawn from the drive's seed. The **session** is the run: one draw for all of it, and a slow
-//! drift. The **operation**: some reads are repeated, and the host needs more or less time. Factors
-//! are fixed-point numbers in tables, so an operation costs two multiplications and a look-up, and
-//! with `vary.amount` 0 a branch.
+//! There are three levels. The **specimen** is the drive: the speed of its flash, of each die and
+//! of each erase block, drawn from the drive's seed. The **session** is the run: one draw for the
+//! whole run, and a slow drift. At the level of the **operation**, some reads are repeated, and the
+//! host's time varies. Factors are fixed-point numbers in tables, so an operation costs two
+//! multiplications and a lookup, or only a branch if `vary.amount` is 0.
 //!
-//! A fitted program time is the pace of a stripe, which its slowest die sets; so dies and blocks
-//! program at most as slowly as that. Read times vary around the mean.
+//! A fitted program time is that of a whole stripe, which its slowest die determines. Dies and
+//! blocks are therefore never slower than the fitted time. Read times vary around the mean.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,31 +17,31 @@ use crate::spec::DriveSpec;
 /// Fixed-point one.
 const ONE: f64 = 65_536.0;
 
-/// Entries of a table of factors.
+/// Number of entries in a table of factors.
 const ENTRIES: usize = 256;
 
-/// Steps of the drift in its time constant; neighbours correlate by exp(-1 / 10).
+/// Drift steps per time constant; the correlation of neighbouring steps is exp(-1 / 10).
 const DRIFT_STEPS: f64 = 10.0;
 const DRIFT_KEPT: f64 = 0.904_837;
 const DRIFT_NEW: f64 = 0.425_758;
 
-/// Longest gap that the drift is followed through, steps; after it the past is forgotten.
+/// Maximum number of drift steps simulated for a gap; a longer gap loses the past anyway.
 const DRIFT_STEPS_MOST: u64 = 64;
 
-/// Time factors of a die, or of an erase block: reads, programs.
+/// Time factors of a die or an erase block, for reads and for programs.
 type Factors = [u32; 2];
 
 /// The variation of a drive.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Vary {
     on: bool,
-    /// Of each die of this specimen.
+    /// Factors of this specimen's dies.
     specimen: Vec<[f64; 2]>,
-    /// The same with session and drift.
+    /// The same, including session and drift.
     dies: Vec<Factors>,
     blocks: Vec<Factors>,
     retry_below: u32,
-    /// Host times, ns, ascending, and their mean.
+    /// Host times in ascending order and their mean, ns.
     host: Vec<u32>,
     host_mean: u64,
     session: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Vary {
     drift_share: f64,
     step_ns: u64,
     next_ns: u64,
-    /// The factor of all times now.
+    /// The current factor of all times.
     pace: f64,
     dice: u64,
 }
@@ -67,7 +67,7 @@ impl Vary {
         let least_us = *spec.command.latency_us + *spec.host.command_us;
         let host_us = (amount * *vary.jitter_us).min(least_us);
         let host = (0..ENTRIES).map(|i| (host_us * 1e3 * waiting(i)) as u32).collect::<Vec<_>>();
-        // Worn flash has to be read again more often; this is no variation and has no factor.
+        // Worn flash needs more read retries. This is not variation, so `amount` does not scale it.
         let retry = amount * *vary.retry + *spec.wear.retry * spec.wear.used.powi(2);
         let mut vary = Vary {
             on: amount > 0.0,
@@ -89,13 +89,13 @@ impl Vary {
         vary
     }
 
-    /// Whether the pace has to be drawn again.
+    /// Whether a new pace is due.
     #[inline]
     pub fn is_due(&self, now: u64) -> bool {
         self.on && now >= self.next_ns
     }
 
-    /// Draws the pace at `now`; returns the factor of all times.
+    /// Draws the pace at `now`. Returns the factor of all times.
     #[cold]
     pub fn drift(&mut self, now: u64) -> f64 {
         let steps = ((now - self.next_ns.min(now)) / self.step_ns + 1).min(DRIFT_STEPS_MOST);
@@ -117,7 +117,8 @@ impl Vary {
         }
     }
 
-    /// The time that this block of this die takes for a read (0) or a program (1) of `time`.
+    /// Returns the time that this block of this die takes for a read (`kind` 0) or a program (1)
+    /// with a nominal `time`.
     #[inline]
     pub fn flash(&self, time: u64, sb: u32, die: usize, kind: usize) -> u64 {
         if !self.on {
@@ -129,14 +130,14 @@ impl Vary {
         (time * u64::from(block)) >> 16
     }
 
-    /// Whether this read has to be repeated.
+    /// Draws whether a read must be repeated.
     #[inline]
     pub fn retries(&mut self) -> bool {
         self.retry_below > 0 && ((self.draw() >> 32) as u32) < self.retry_below
     }
 
-    /// Completion as the host sees it: `done` with the host's own delay, whose mean is in the drive's
-    /// latency.
+    /// Returns the completion time that the host sees: `done` plus the deviation of the host's
+    /// delay from its mean, which is part of the drive's latency.
     #[inline]
     pub fn seen_by_host(&mut self, done: u64) -> u64 {
         if self.host_mean == 0 {
@@ -146,7 +147,7 @@ impl Vary {
         done + u64::from(self.host[at]) - self.host_mean
     }
 
-    /// 64 bits, the upper ones random.
+    /// Returns 64 bits, of which the upper ones are random.
     #[inline]
     fn draw(&mut self) -> u64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -159,7 +160,7 @@ fn next(dice: &mut u64) -> u64 {
     *dice
 }
 
-/// Factors of reads, around 1, and of programs, at most 1.
+/// Draws a factor for reads, around 1, and one for programs, at most 1.
 fn pair(deviation: f64, seed: u64) -> [f64; 2] {
     let z = normal(seed);
     [1.0 + deviation * z, 1.0 - deviation * z.abs()].map(|factor| factor.clamp(0.5, 2.0))
@@ -169,16 +170,16 @@ fn fixed(factor: f64) -> u32 {
     (factor * ONE).round() as u32
 }
 
-/// Nearly standard normal: a sum of four uniform numbers. It needs no function of the C library, whose
-/// last bits differ between machines.
+/// Returns a nearly standard normal number, as a sum of four uniform ones. Avoids C library
+/// functions, because their last bits differ between machines.
 fn normal(seed: u64) -> f64 {
     let bits = mix(seed);
     let sum: f64 = (0..4).map(|i| ((bits >> (16 * i)) & 0xffff) as f64 / ONE).sum();
     (sum - 2.0) * 3f64.sqrt()
 }
 
-/// The `i`th of 256 quantiles of an exponential wait of mean 1, by a series that is the same on every
-/// machine: -ln(1 - p) = sum of p^k / k, on halves of the rest.
+/// Returns the `i`th of 256 quantiles of an exponential delay with mean 1. The series is the same
+/// on every machine: -ln(1 - p) = sum of p^k / k, after doubling 1 - p until it is at least 1/2.
 fn waiting(i: usize) -> f64 {
     let mut rest = 1.0 - (i as f64 + 0.5) / ENTRIES as f64;
     let mut sum = 0.0;

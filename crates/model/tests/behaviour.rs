@@ -1,4 +1,4 @@
-//! Individual behaviours of a drive, each against the promise of its description.
+//! Tests individual behaviours of a drive against its description.
 
 mod common;
 
@@ -133,7 +133,7 @@ fn wear_levelling_keeps_erases_together() {
         let more = [("endurance", "1000000"), ("superblock", "1MiB")];
         let mut bench = Bench::new(&spec("samsung-980-pro-1t", &[&pairs[..], &more].concat()));
         bench.fill();
-        // Only one eighth of the drive is written again.
+        // Only one eighth of the drive is overwritten.
         for _ in 0..3_000_000 / 8 {
             let offset = bench.below(1 << 10) * 32768;
             let end = bench.drive.submit(bench.now, &op(Write, offset, 32768));
@@ -212,8 +212,8 @@ fn idle_time_empties_the_cache() {
     assert!(fresh > 2200.0 && next < 600.0 && rested > 2100.0, "{fresh} {next} {rested}");
 }
 
-/// The cache was entered again only when nearly all of it was drained, so a rest of seconds gave
-/// nothing back.
+/// Regression test: the cache once accepted writes again only when it was nearly drained, so an
+/// idle time of seconds gained nothing.
 #[test]
 fn a_short_rest_gives_back_the_part_of_the_cache_that_it_drained() {
     let mut bench = Bench::new(&spec("samsung-970-evo-plus-250", &[("capacity", "64GB")]));
@@ -233,8 +233,8 @@ fn a_short_rest_gives_back_the_part_of_the_cache_that_it_drained() {
     assert!(before == 0 && short > 4 && long > 2 * short, "{before} {short} {long} of 64");
 }
 
-/// Folding once filled the queues of the dies with work as long as the idle time, and the next
-/// command waited for all of it: 2.9 s on the QLC drive.
+/// Regression test: folding once filled the dies' queues with as much work as the idle time, and
+/// the next command waited for all of it: 2.9 s on the QLC drive.
 #[test]
 fn a_command_after_a_rest_does_not_wait_for_the_work_of_the_rest() {
     for name in ["qlc-1t", "samsung-970-evo-plus-250", "crucial-mx500-1t"] {
@@ -276,7 +276,7 @@ fn a_drive_that_sleeps_takes_its_time_to_wake() {
     assert!(awake < 1_000_000 && asleep > 5_000_000, "{awake} {asleep}");
 }
 
-/// Times of single reads at depth 1, ns, ascending.
+/// Times of single reads at depth 1 in ascending order, ns.
 fn read_times(pairs: &[(&str, &str)]) -> Vec<u64> {
     let mut bench = Bench::new(&spec("samsung-980-pro-1t", pairs));
     bench.sweep(Write, 0, 1 << 30, 1 << 20, 1);
@@ -296,15 +296,15 @@ fn read_times(pairs: &[(&str, &str)]) -> Vec<u64> {
 fn with_variation_no_two_reads_are_alike_and_their_mean_stays() {
     let (bare, varied) = (read_times(&[]), read_times(&[("vary", "1")]));
     let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
-    assert_eq!(bare[400], bare[3600], "without it all of them are");
+    assert_eq!(bare[400], bare[3600], "without variation, all are equal");
     assert!(varied[2000] < varied[3600] && varied[3600] < varied[3960], "a tail");
     assert!(varied[3999] > varied[2000] * 3 / 2, "a read that was repeated");
     assert!((mean(&varied) / mean(&bare) - 1.0).abs() < 0.03, "{} {}", mean(&varied), mean(&bare));
-    assert_eq!(varied, read_times(&[("vary", "1")]), "the same seeds, the same times");
+    assert_eq!(varied, read_times(&[("vary", "1")]), "the same seeds give the same times");
     assert_ne!(varied, read_times(&[("vary", "1"), ("vary.session_seed", "2")]));
 }
 
-/// Presets are fitted without variation, and hold with it.
+/// Presets are fitted without variation and remain valid with it.
 #[test]
 fn variation_keeps_the_rate_of_a_fill() {
     for name in ["samsung-970-evo-plus-250", "qlc-1t"] {
@@ -329,8 +329,8 @@ fn links_can_be_put_before_any_drive() {
     }
 }
 
-/// A whole drive has a separate frontier for moved data and keeps a few superblocks free; the
-/// closed form's ratio of physical to logical pages counts both as missing flash.
+/// A whole drive has a separate frontier for moved data and keeps a few superblocks free. The
+/// closed form's ratio of physical to logical pages excludes the flash of both.
 #[test]
 fn write_amplification_of_a_whole_drive_is_near_the_closed_form() {
     for share in ["0.07", "0.15", "0.28", "0.5"] {

@@ -1,13 +1,13 @@
-//! Sustained sequential writes of presets against the figures they were made for, most of them published
-//! (the presets name the documents): the first phase within 5%, the mean of the whole drive within
-//! 10%. The tests check measurements of a closed loop over the drive, never the description.
+//! Compares sustained sequential writes of presets with the figures they were made for, most of
+//! them published (the presets name the documents): the first phase within 5%, the mean over the
+//! whole drive within 10%. The tests check measurements in a closed loop, never the description.
 
 mod common;
 
 use common::{Bench, GB, mean};
 
-/// Length in bytes and rate of the first phase of a fill, which ends where the rate of a part falls
-/// below three quarters of the rates before it.
+/// Length in bytes and rate of a fill's first phase, which ends where the rate of a part falls
+/// below three quarters of the mean so far.
 fn first_phase(rates: &[f64], bytes: u64) -> (f64, f64) {
     let falls = |i: &usize| rates[*i] < 0.75 * mean(&rates[..*i]);
     let end = (1..rates.len()).find(falls).unwrap_or(rates.len());
@@ -20,14 +20,14 @@ fn within(name: &str, found: f64, published: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{name}: {found} is not {published}");
 }
 
-/// The figures of a fill.
+/// The expected figures of a fill.
 struct Fill {
     name: &'static str,
-    /// GB and GB/s of the first phase.
+    /// GB and GB/s in the first phase.
     first: (Option<f64>, Option<f64>),
     /// GB/s over the whole drive.
     mean: Option<f64>,
-    /// Range in shares of the drive, and GB/s there.
+    /// Range as fractions of the drive, and GB/s there.
     later: &'static [(f64, f64, f64)],
 }
 
@@ -105,9 +105,9 @@ fn check(fills: &[Fill]) {
     }
 }
 
-/// Published for the 980 PRO 1TB: 170 GB at 5.0, 396 at 1.47 while the cache drains, 167 at 5.0
-/// again, the rest at 1.40. The two bursts must agree within 5%, the phases between and after
-/// within 10%.
+/// Published for the 980 PRO 1TB: 170 GB at 5.0 GB/s, 396 GB at 1.47 while the cache drains, 167 GB
+/// at 5.0 again, the rest at 1.40. The two bursts must agree within 5%, the other phases within
+/// 10%.
 #[test]
 fn the_drained_cache_is_entered_again() {
     let mut bench = Bench::preset("samsung-980-pro-1t");

@@ -1,4 +1,4 @@
-//! Flash of the presets against published timings of such flash.
+//! Compares the flash of the presets with published timings of similar flash.
 
 use model::DriveSpec;
 
@@ -6,14 +6,14 @@ fn presets() -> impl Iterator<Item = DriveSpec> {
     DriveSpec::presets().map(|name| DriveSpec::preset(name).expect("a preset is read"))
 }
 
-/// Program rate of a die with all bits of its cells, MB/s.
+/// Program rate of a die at full density, MB/s.
 fn die_rate(spec: &DriveSpec) -> f64 {
     let nand = &spec.nand;
     let unit = *nand.planes * *nand.page_bytes * *nand.bits;
     f64::from(unit) / *nand.program_us
 }
 
-/// 8, 16 and 32 dies: 0.4, 0.9 and 1.7 GB/s, so 50 to 56 MB/s each.
+/// 8, 16 and 32 dies write 0.4, 0.9 and 1.7 GB/s, so each programs 50 to 56 MB/s.
 #[test]
 fn evo_plus_dies_program_at_their_known_rate() {
     let mut dies = Vec::new();
@@ -26,7 +26,7 @@ fn evo_plus_dies_program_at_their_known_rate() {
     assert_eq!(dies, [8, 16, 32]);
 }
 
-/// A preset without flash figures has the TLC of its time.
+/// A preset without flash figures has typical TLC.
 #[test]
 fn undescribed_flash_is_typical_tlc() {
     let spec = DriveSpec::default();
@@ -38,9 +38,8 @@ fn undescribed_flash_is_typical_tlc() {
     assert!((4.0..=20.0).contains(&*spec.nand.slc_read_us));
 }
 
-/// Sense and erase times are within the published range for flash of that many bits. Program times
-/// are exempt: if only the rate of a drive is known, they are fitted to it with a guess of the
-/// dies.
+/// Sense and erase times are within the published ranges. Program times are exempt: if only the
+/// rate of a drive is known, they are fitted to it with a guessed number of dies.
 #[test]
 fn flash_timings_of_presets_are_realistic() {
     for spec in presets() {

@@ -1,5 +1,5 @@
-//! Write amplification of the translation against closed forms: see `common/oracle.rs`. The example
-//! `matrix` covers more superblock sizes and takes minutes.
+//! Compares the translation's write amplification with the closed forms of `common/oracle.rs`. The
+//! example `matrix` covers more superblock sizes and takes minutes.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn within(name: &str, found: f64, expected: f64, tolerance: f64) {
 
 const OPS: [f64; 4] = [0.07, 0.15, 0.28, 0.5];
 
-/// The closed forms themselves, against the figures published with the design.
+/// Checks the closed forms themselves against the figures published with the design.
 #[test]
 fn closed_forms_give_the_known_table() {
     let near = |a: f64, b: f64| assert!((a - b).abs() < 0.0006, "{a} is not {b}");
@@ -33,7 +33,8 @@ fn closed_forms_give_the_known_table() {
     }
 }
 
-/// Write amplification of a policy over five drive writes against its closed form.
+/// Compares a policy's write amplification, over two drive writes after three, with its closed
+/// form.
 fn meets(policy: Policy, op: f64, pages: u32, blocks: u32) {
     let found = Pages::new(policy, 1.0 + op, pages, blocks).uniform();
     let expected = closed(policy, 1.0 + op, pages).expect("it has one");
@@ -67,7 +68,7 @@ fn choices_meet_their_closed_form() {
     }
 }
 
-/// With superblocks as large as those of drives.
+/// Uses superblocks as large as those of real drives.
 #[test]
 fn large_superblocks_meet_their_closed_form() {
     for policy in [Policy::Greedy, Policy::Fifo] {
@@ -75,8 +76,8 @@ fn large_superblocks_meet_their_closed_form() {
     }
 }
 
-/// A share q of the operations are discards of mapped pages: s = (1 - 2q)/(1 - q) of the pages are
-/// mapped, and alpha becomes alpha/s.
+/// If a fraction q of the operations are discards of mapped pages, s = (1 - 2q)/(1 - q) of the
+/// pages are mapped, and alpha becomes alpha/s.
 #[test]
 #[expect(clippy::approx_constant, reason = "3.142 is no pi")]
 fn discards_act_as_over_provisioning() {
@@ -96,7 +97,7 @@ fn discards_act_as_over_provisioning() {
     }
 }
 
-/// Random writes over a share f of a discarded drive: alpha becomes alpha/f.
+/// For random writes to a fraction f of a discarded drive, alpha becomes alpha/f.
 #[test]
 fn unused_space_acts_as_over_provisioning() {
     for (f, figure) in [(0.5, 1.203), (0.75, 1.881), (0.9, 3.334)] {

@@ -1,4 +1,4 @@
-//! Parameters that put a cause into a drive: each has its effect, and none when it is off.
+//! Tests the parameters that add a cause to a drive: each has its effect, and none when it is off.
 
 mod common;
 
@@ -7,7 +7,7 @@ use model::DriveSpec;
 use workload::Content;
 use workload::OpKind::{Read, Write};
 
-/// A drive of 4 GiB without an SLC cache, with these overrides.
+/// A 4 GiB drive without an SLC cache, with the given overrides.
 fn bench(pairs: &[(&str, &str)]) -> Bench {
     let plain = [("capacity", "4GiB"), ("slc", "0"), ("slc.fixed", "0")];
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a known drive");
@@ -25,7 +25,7 @@ fn write_rate(pairs: &[(&str, &str)], content: &Content) -> f64 {
 fn content_decides_the_rate_where_the_drive_reduces_data() {
     let half = Content::Compressible(0.5);
     let plain = write_rate(&[], &half);
-    assert_eq!(plain, write_rate(&[], &Content::Random), "content is nothing to a plain drive");
+    assert_eq!(plain, write_rate(&[], &Content::Random), "content does not affect a plain drive");
     assert_eq!(plain, write_rate(&[("compression", "1")], &Content::Random));
     assert!(write_rate(&[("compression", "1")], &half) > 1.5 * plain);
     assert!(write_rate(&[("dedupe", "true")], &Content::Repeated) > 1.5 * plain);

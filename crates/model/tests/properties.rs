@@ -1,5 +1,5 @@
-//! Invariants of every drive under any commands: the mapping is one to one, counts add up, time is
-//! monotonic, flushed data survive power cuts, and the same seed gives the same run.
+//! Invariants of every drive under any sequence of commands: the mapping is one to one, counts add
+//! up, time is monotonic, flushed data survive power cuts, and the same seed gives the same run.
 
 mod common;
 
@@ -72,7 +72,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Checks that every logical page has its own physical page and that counts agree with the map.
+/// Checks that every logical page has its own physical page, and that the counts agree with the
+/// map.
 fn check_mapping(drive: &Drive) {
     let Some(page) = drive.page_mapped() else { return };
     let (layout, map, blocks) = (page.layout(), page.map(), page.blocks());
@@ -89,11 +90,11 @@ fn check_mapping(drive: &Drive) {
         let expected = live.get(&sb).copied().unwrap_or(0);
         assert_eq!(blocks.live(sb), expected, "superblock {sb}");
         let empty = matches!(uses[sb as usize], Use::Free | Use::Out);
-        assert!(!empty || expected == 0, "superblock {sb} is free and holds data");
+        assert!(!empty || expected == 0, "superblock {sb} is free but contains data");
     }
 }
 
-/// Possible content of a block: every write since the last flush, oldest first.
+/// Possible contents of each block: those of every write since the last flush, oldest first.
 #[derive(Default)]
 struct Naive {
     may: HashMap<u64, Vec<Held>>,
@@ -135,7 +136,7 @@ impl World {
         };
         let end = self.drive.submit(self.now, &op);
         assert_eq!(end.status, Status::Ok);
-        assert!(end.done_ns >= self.now, "time runs back");
+        assert!(end.done_ns >= self.now, "time runs backwards");
         self.now += u64::from(n) * 997 % (end.done_ns - self.now + 1);
         let blocks = u64::from(block)..u64::from(block + n);
         match kind {
@@ -170,7 +171,7 @@ impl World {
                 self.now += u64::from(us) * 1000;
                 self.drive.power_cut(self.now);
                 for (block, list) in &mut self.naive.may {
-                    let held = self.drive.held(*block).expect("it remembers");
+                    let held = self.drive.held(*block).expect("content is recorded");
                     let allowed = if self.protected { &list[list.len() - 1..] } else { &list[..] };
                     assert!(allowed.contains(&held), "block {block}: {held:?}, not {allowed:?}");
                     *list = vec![held];
@@ -235,7 +236,7 @@ proptest! {
         prop_assert_eq!(go(&mut loaded, &after, now), go(&mut drive, &after, now));
         prop_assert_eq!(loaded.health(), drive.health());
         prop_assert_eq!(loaded.save(), drive.save());
-        // The same seed from the start is the same run.
+        // The same seed gives the same run from the start.
         let mut again = Drive::new(&spec, 7);
         go(&mut again, &before, 0);
         prop_assert_eq!(again.save(), bytes);
@@ -248,8 +249,8 @@ fn foreign_bytes_are_not_a_drive() {
     assert!(Drive::load(b"ssdyno-5\x01\x02").is_err());
 }
 
-/// Ten drive writes of random mapping units without a stall. Mapping units grow with the size so
-/// that this takes seconds; the example `matrix` has smaller ones.
+/// Checks ten drive writes of random mapping units for stalls. Mapping units grow with the
+/// capacity, so this takes seconds; the example `matrix` has smaller ones.
 fn ten_drive_writes(capacity: &str, unit: &str, op: &str, policy: &str) {
     let written = Written::of(capacity, unit, op, policy);
     println!("{capacity} {op} {policy}: {written:?}");
@@ -279,8 +280,9 @@ fn ten_drive_writes_never_stall_at_1_tib() {
     }
 }
 
-/// FIFO once collected data that were written sequentially and never overwritten, which frees
-/// nothing, before draining the cache: a command near the end of the first fill waited for 15 s.
+/// Regression test: before draining the cache, FIFO once collected data that were written
+/// sequentially and never overwritten, which frees nothing. A command near the end of the first
+/// fill waited for 15 s.
 #[test]
 fn fifo_does_not_stall_on_a_fill_with_little_spare() {
     ten_drive_writes("64GiB", "131072", "0.02", "fifo");

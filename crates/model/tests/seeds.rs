@@ -1,4 +1,5 @@
-//! The experiments of documents 000, 003 and 004 on virtual drives, against the published figures.
+//! Repeats the experiments of documents 000, 003 and 004 on virtual drives and compares them with
+//! the published figures.
 
 mod common;
 
@@ -14,7 +15,7 @@ fn within(name: &str, found: f64, published: f64, tolerance: f64) {
     assert!(error.abs() <= tolerance, "{name}: {found} is not {published}");
 }
 
-/// Document 003: 12 minutes of random 4 KiB writes with 3 outstanding on the M225.
+/// Document 003: 12 minutes of random 4 KiB writes at queue depth 3 on the M225.
 fn twelve_minutes(bench: &mut Bench) -> f64 {
     bench.depth = 3;
     let bytes = bench.drive.bytes();
@@ -53,8 +54,8 @@ fn m225_sequential_before_and_after() {
     within("M225 write, first third", mean(&write[..33]) / MB, 160.0, 0.2);
     within("M225 write, third to 90%", mean(&write[33..90]) / MB, 90.0, 0.2);
     within("M225 write, last tenth", mean(&write[90..]) / MB, 27.5, 0.2);
-    // The document's average is the mean rate over the address range, as its own parts show: 160 /
-    // 3 + 90 x 0.57 + 27.5 x 0.1 = 107.
+    // The document's average is the mean rate over the address range, as its parts show: 160 / 3 +
+    // 90 x 0.57 + 27.5 x 0.1 = 107.
     let average = write.iter().sum::<f64>() / 100.0 / MB;
     within("M225 write, used", average, 106.6, 0.2);
     within("M225 read, used", read, 162.7, 0.2);
@@ -73,7 +74,8 @@ fn c300_misaligned() {
     within("C300 misaligned", shifted, 16.0, 0.05);
 }
 
-/// Reads of written data, then writes, of `bytes` at depth `depth`; MB/s.
+/// Writes data and reads them back with a block size of `bytes`. Returns the read and write rates,
+/// MB/s.
 fn both_ways(name: &str, bytes: u32, depth: usize) -> [f64; 2] {
     let mut bench = Bench::preset(name);
     bench.depth = depth;
@@ -101,7 +103,7 @@ fn links_of_document_000() {
     within("eMMC, write", write, 22546.0 * 1024.0 / MB, 0.1);
 }
 
-/// Document 004: the first 32 MiB read and written back.
+/// Document 004: reads the first 32 MiB and writes them back.
 #[test]
 fn cards_of_document_004() {
     for (name, bytes, read, write) in [
@@ -119,8 +121,8 @@ fn cards_of_document_004() {
     }
 }
 
-/// Published for the MX500: 469 MB/s fresh, 100 after random 4 KiB writes, 460 after 30 minutes.
-/// One eighth of the drive, so that it takes seconds.
+/// Published for the MX500: 469 MB/s fresh, 100 MB/s after random 4 KiB writes, 460 MB/s after 30
+/// minutes of idle time. Uses one eighth of the drive to take only seconds.
 #[test]
 fn mx500_dirty_and_rested() {
     let spec = DriveSpec::preset("crucial-mx500-1t").expect("known");
@@ -137,8 +139,8 @@ fn mx500_dirty_and_rested() {
     within("MX500 write, after 30 minutes", rested, 460.0, 0.1);
 }
 
-/// The 970 PRO throttles at 80 C after about 300 GB without cooling (a published test) and stays
-/// above 2.5 GB/s to the end in moving air (document 001).
+/// Without cooling, the 970 PRO throttles at 80 C after about 300 GB (a published test). In moving
+/// air, it stays above 2.5 GB/s to the end (document 001).
 #[test]
 fn heat_of_the_970_pro() {
     let spec = DriveSpec::preset("samsung-970-pro-1t").expect("known");

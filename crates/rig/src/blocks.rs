@@ -1,12 +1,12 @@
-//! The block door: write these bytes there, read them back.
+//! The block interface: writes given bytes at an address and reads them back.
 //!
-//! For methods that bring their own content, such as a recorder, an image or a capacity test.
-//! Buffers travel with their requests and come back with the completion, so that a drive may work on
-//! several at once and nothing is copied twice.
+//! It serves methods that bring their own content, such as a recorder, an image or a capacity test.
+//! Each request owns its buffer and returns it on completion, so several can be in flight and
+//! nothing is copied twice.
 
 use crate::Result;
 
-/// A request for the block door.
+/// A request to the block interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
     /// Chosen by the caller; returned with the completion.
@@ -15,7 +15,7 @@ pub struct BlockRequest {
     pub way: BlockWay,
     /// First byte on the target, a multiple of its logical block size.
     pub offset: u64,
-    /// The bytes to write, or room for the bytes to read; whole logical blocks.
+    /// The bytes to write, or a buffer for the bytes to read; whole logical blocks.
     pub bytes: Vec<u8>,
 }
 
@@ -37,26 +37,27 @@ pub struct BlockDone {
     pub submitted_ns: u64,
     /// When it completed, nanoseconds since the run began.
     pub done_ns: u64,
-    /// Whether all bytes were moved.
+    /// `Ok` if all bytes were transferred.
     pub result: std::io::Result<()>,
 }
 
-/// Blocks of the target, with content.
+/// The target's blocks, with their content.
 pub trait Blocks {
-    /// Requests that can be in flight at once, at least 1.
+    /// The maximum number of requests in flight, at least 1.
     fn depth(&mut self) -> Result<u32>;
 
-    /// Submits a request; waits for an earlier one when `depth` are in flight. Writes are refused
-    /// where the safety class does not allow them.
+    /// Submits a request; if `depth` requests are in flight, waits for one of them. Writes are
+    /// refused if the safety class does not allow them.
     fn submit(&mut self, request: BlockRequest) -> Result<()>;
 
-    /// Submits a write whose bytes are never read back through this door. A virtual drive takes the
-    /// time of the write and forgets the bytes, so that a recording may be as long as the drive.
+    /// Submits a write that is never read back through this interface. A virtual drive simulates
+    /// its time and drops the bytes, so that a recording can be as long as the drive.
     fn submit_unkept(&mut self, request: BlockRequest) -> Result<()> {
         self.submit(request)
     }
 
-    /// Adds completed requests to `done`. With `wait`, and while any is in flight, at least one.
+    /// Appends completed requests to `done`. With `wait`, it waits for at least one if any is in
+    /// flight.
     fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<()>;
 
     /// Waits for all requests in flight, and makes everything written durable.

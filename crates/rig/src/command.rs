@@ -1,13 +1,13 @@
-//! The cost of one run of a user's program, and its traffic on the device.
+//! One run of a user's program: its time, its resources and its device traffic.
 
 use crate::DeviceTraffic;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this code; 0 is success.
+    /// Exited with this code; 0 is success.
     Code(i32),
-    /// Killed by the signal of this number.
+    /// Killed by this signal number.
     Signal(i32),
 }
 
@@ -23,20 +23,20 @@ impl std::fmt::Display for Exit {
 /// One run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommandRun {
-    /// From its start to its end, nanoseconds.
+    /// Time from its start to its end, nanoseconds.
     pub elapsed_ns: u64,
-    /// From its end until its writes were on the device, nanoseconds.
+    /// Time from its end until its writes were on the device, nanoseconds.
     pub sync_ns: u64,
-    /// Processor time in the program and its children, nanoseconds.
+    /// User-mode processor time of the program and its children, nanoseconds.
     pub user_ns: u64,
-    /// Processor time in the kernel for them, nanoseconds.
+    /// Their processor time in the kernel, nanoseconds.
     pub system_ns: u64,
-    /// Maximum memory of it or one of its children, bytes.
+    /// Peak memory of the program or its largest child, bytes.
     pub memory_bytes_max: u64,
     /// How it ended.
     pub exit: Exit,
-    /// Device traffic until its end, that of other users included; `None` where the device cannot be
-    /// watched.
+    /// Device traffic until its end, including that of other users; `None` if the device cannot be
+    /// observed.
     pub device: Option<DeviceTraffic>,
     /// Device traffic until its writes were on the device.
     pub device_synced: Option<DeviceTraffic>,

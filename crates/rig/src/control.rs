@@ -15,9 +15,9 @@ pub enum Ruling {
     GoOn,
     /// With this queue depth, once the operations in flight have completed.
     Depth(u32),
-    /// As before, with statistics reset and the full run time ahead.
+    /// As before, but statistics are reset and the run time starts again.
     Anew,
-    /// It ends, successfully.
+    /// It ends successfully.
     End,
     /// It ends as failed, whatever its operations returned.
     Fail,
@@ -30,17 +30,17 @@ pub trait JobControl: Send {
         None
     }
 
-    /// Whether it wants to see completions; each then costs a call.
+    /// Whether it wants to see completions; each one then costs a call.
     fn watches(&self) -> bool {
         true
     }
 
     /// An operation completed after `service_ns`, `now_ns` after the job began. Operations in
-    /// flight while a ruling takes effect are not shown.
+    /// flight while a ruling takes effect are not reported.
     fn completed(&mut self, op: &Op, service_ns: u64, now_ns: u64) -> Ruling;
 
     /// An operation failed: `result` is a negative error number, or the bytes of a short transfer.
-    /// If `true`, the error does not count towards the limit that ends the job.
+    /// If it returns `true`, the error does not count towards the limit that ends the job.
     fn forgives(&mut self, _op: &Op, _result: i64) -> bool {
         false
     }
@@ -48,14 +48,14 @@ pub trait JobControl: Send {
 
 /// Observes all jobs of a performance while they run.
 pub trait IntervalObserver {
-    /// Called several times per second of the target's clock. `jobs` holds the counts of each job
-    /// since all started, `now_ns` ago; `end` ends the job with this index.
+    /// Called several times per second of the target's clock. `jobs` has the counts of each job
+    /// since their common start, `now_ns` ago; `end` ends the job with the given index.
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32));
 
-    /// A ruling has reset the statistics of a job: its earlier operations no longer count.
+    /// A ruling has reset a job's statistics: its earlier operations no longer count.
     fn anew(&mut self, _job: u32) {}
 
-    /// Operations of a job whose log was requested, in order of completion, as they become known.
-    /// They are kept nowhere else.
+    /// New log entries of a job, in order of completion, if its log was requested. They are not
+    /// stored anywhere else.
     fn ops(&mut self, _job: u32, _log: &[Logged]) {}
 }

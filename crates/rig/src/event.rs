@@ -1,4 +1,4 @@
-//! Events of a run: for the progress line, and for the store.
+//! Events of a run, for the progress line and the store.
 
 use record::Finding;
 
@@ -15,48 +15,49 @@ pub struct Interval {
     pub ops: [u64; 2],
     /// Median service time of reads and writes, nanoseconds.
     pub p50_ns: [Option<u64>; 2],
-    /// 99th percentile of the service time, if at least ten samples are beyond it.
+    /// 99th percentile of the service time of reads and writes, nanoseconds, if at least ten
+    /// samples are beyond it.
     pub p99_ns: [Option<u64>; 2],
-    /// Longest service time.
+    /// Longest service time of reads and writes, nanoseconds.
     pub max_ns: [Option<u64>; 2],
-    /// Bytes read and written by the device itself, if it can be watched.
+    /// Bytes read and written by the device itself, if it can be observed.
     pub device_bytes: Option<[u64; 2]>,
     /// Temperature in degrees Celsius.
     pub temperature_c: Option<f64>,
-    /// The process stood still in a part of it: its counts are those of the rest, and its rates are
-    /// unknown.
+    /// Whether the process stood still during part of it. Its counts are then those of the rest,
+    /// and its rates are unknown.
     pub stood_still: bool,
 }
 
-/// Something an observer may want to know.
+/// An event of a run, for observers.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The method begins a step of its plan. `replicate` counts from 0.
     Step {
         /// The step's name in the plan.
         name: String,
-        /// Which repetition of it, from 0.
+        /// Number of its repetition, from 0.
         replicate: u32,
     },
     /// An interval of a workload ended.
     Interval {
         /// The workload.
         workload: String,
-        /// Which execution of that workload within the run, from 0.
+        /// Number of its execution within the run, from 0.
         replicate: u32,
         /// When the workload began, nanoseconds since the run began.
         start_ns: u64,
         /// Its counts.
         interval: Interval,
     },
-    /// Share of a preparation that is done, 0 to 1.
+    /// Progress of a preparation.
     Progress {
         /// The preparation.
         name: String,
         /// 0 to 1.
         done: f64,
     },
-    /// A part of a step with a budget begins: such a step is one in the plan, its parts vary.
+    /// A part of a step with a budget begins. The plan lists only the step, because its parts vary.
     Part {
         /// The step.
         step: String,
@@ -64,21 +65,21 @@ pub enum Event {
         done: f64,
         /// The workload.
         name: String,
-        /// From 0.
+        /// Number of its execution, from 0.
         replicate: u32,
     },
     /// A finding about the validity of the numbers.
     Finding(Finding),
-    /// The drive has operations in flight and has been silent for a while. Reported once, and once
-    /// more at the limit: the workload's threads are then blocked in the kernel and cannot be killed.
-    /// An observer that can keep the results so far and end the process does so; if it returns, the
-    /// wait continues.
+    /// Operations are in flight, but the drive has completed none for a while. Reported once, and
+    /// again at the limit: the workload's threads are then blocked in the kernel and cannot be
+    /// killed. An observer that can save the results so far does so and ends the process; if it
+    /// returns, the wait continues.
     NoAnswer {
         /// The workload.
         workload: String,
-        /// Length of the silence, nanoseconds.
+        /// Time without a completion, nanoseconds.
         silent_ns: u64,
-        /// The patience, nanoseconds.
+        /// The limit, nanoseconds.
         limit_ns: u64,
     },
 }

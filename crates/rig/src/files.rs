@@ -1,41 +1,41 @@
-//! The files named by jobs: inspected, admitted, laid out and removed by the rig.
+//! The files named by jobs. The rig inspects, admits, lays out and removes them.
 //!
-//! Nothing is changed before [`Files::admit`] has accepted all of it. On a virtual drive a file is
-//! a region of the drive.
+//! Nothing is changed before [`Files::admit`] has accepted every plan. On a virtual drive, a file
+//! is a region of the drive.
 
 use std::path::{Path, PathBuf};
 
 use crate::Result;
 
-/// The file under a name.
+/// The state of a named file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
     /// Whether it is a block device.
     pub device: bool,
-    /// Its size in bytes; `None`: it does not exist.
+    /// Its size in bytes; `None` if it does not exist.
     pub bytes: Option<u64>,
-    /// Whether it is a drive without data, which is laid out before it is read.
+    /// Whether it is an empty drive, which must be laid out before it is read.
     pub blank: bool,
 }
 
-/// The use that jobs will make of a file.
+/// How jobs will use a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePlan {
     /// The file or device as the user named it.
     pub path: PathBuf,
     /// Exclusive end of the bytes that any job uses.
     pub end: u64,
-    /// Bytes of it that jobs use, each job's part counted.
+    /// Sum of the bytes that each job uses.
     pub used_bytes: u64,
-    /// Whether it must hold data before the jobs begin.
+    /// Whether it must contain data before the jobs begin.
     pub content: bool,
     /// Whether a job changes it.
     pub changed: bool,
     /// Allocation of a new file.
     pub allocation: Allocation,
-    /// Whether its layout ends with an `fsync`.
+    /// Whether laying it out ends with an `fsync`.
     pub fsync: bool,
-    /// Whether a job creates it on opening.
+    /// Whether a job creates it when opening it.
     pub on_open: bool,
 }
 
@@ -53,20 +53,20 @@ pub enum Allocation {
     Full,
 }
 
-/// Use of one disk under the files since they were admitted.
+/// Activity of one disk under the files since they were admitted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DiskUse {
     /// Kernel name.
     pub name: String,
-    /// Reads, writes completed.
+    /// Reads and writes completed.
     pub ios: [u64; 2],
-    /// Reads, writes merged with others.
+    /// Reads and writes merged with others.
     pub merges: [u64; 2],
-    /// Milliseconds that reads, writes took, summed.
+    /// Total time of reads and of writes, milliseconds.
     pub ticks: [u64; 2],
-    /// Milliseconds times requests in flight.
+    /// Requests in flight integrated over time, milliseconds.
     pub in_queue: u64,
-    /// Percent of the time with requests in flight.
+    /// Percentage of time with requests in flight.
     pub util: f64,
 }
 
@@ -78,13 +78,13 @@ pub trait Files {
     /// Bytes available in a directory.
     fn room(&mut self, directory: &Path) -> Result<u64>;
 
-    /// Checks that all this may be done: user data is given away by name, and new files leave room.
-    /// From here on [`crate::Rig::target`] is the drive under the first file. Returns, in words, the
-    /// data that will be lost, if any.
+    /// Checks that the plans are allowed: the user has named all data that will be lost, and new
+    /// files leave room. Afterwards [`crate::Rig::target`] is the drive under the first file.
+    /// Returns a description of the data that will be lost, if any.
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>>;
 
-    /// Creates the files that do not exist and fills those that must hold data. `progress` gets
-    /// each file and its bytes before it is laid out, and ends the layout with `false`.
+    /// Creates missing files and fills those that must contain data. `progress` is called with each
+    /// file and its size before it is laid out, and stops the layout by returning `false`.
     fn lay_out(&mut self, seed: u64, progress: &mut dyn FnMut(&Path, u64) -> bool) -> Result<()>;
 
     /// Removes a file that was laid out.
@@ -93,7 +93,7 @@ pub trait Files {
     /// The regular files that still exist, with their sizes.
     fn left(&self) -> Vec<(PathBuf, u64)>;
 
-    /// Use of the disks under the files since they were admitted.
+    /// Activity of the disks under the files since they were admitted.
     fn disks(&mut self) -> Vec<DiskUse> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
-//! How a job's operations are issued, beyond its workload: backend, ramp, waits, priorities and
-//! tolerance of failures.
+//! The settings of a job beyond its workload: backend, ramp-up, waits, priorities and failure
+//! tolerance.
 
 use std::str::FromStr;
 
@@ -19,9 +19,9 @@ pub enum BackendKind {
     Psync,
     /// Files mapped into memory.
     Mmap,
-    /// Queue pairs of an NVMe controller, without a kernel between.
+    /// Queue pairs of an NVMe controller, bypassing the kernel.
     Nvme,
-    /// None: measures the instrument.
+    /// No I/O: measures the instrument.
     Null,
 }
 
@@ -64,21 +64,21 @@ pub struct Issue {
     pub backend: Option<BackendKind>,
     /// Ramp-up: statistics are reset after this time, which is added to the run time, nanoseconds.
     pub ramp_ns: u64,
-    /// Completions to wait for at once when the queue is full, at least 1.
+    /// Completions to wait for when the queue is full, at least 1.
     pub complete_min: u32,
     /// Consecutive failures that end the job, at least 1.
     pub failures_max: u32,
-    /// Pass every operation to [`crate::IntervalObserver::ops`].
+    /// Whether to pass every operation to [`crate::IntervalObserver::ops`].
     pub log: bool,
     /// Whether the time includes the final flush without counting it as an operation.
     pub flush_uncounted: bool,
-    /// Whether the first fault found by verify ends the job.
+    /// Whether the first verification fault ends the job.
     pub fault_ends: bool,
-    /// Keep blocks that verify found wrong.
+    /// Whether to keep the blocks that fail verification.
     pub dump: bool,
     /// Distinguishes this job's content from that of others with the same seed.
     pub salt: u64,
-    /// Advise the kernel of the access order of mapped files.
+    /// Whether to advise the kernel of the access order of mapped files.
     pub fadvise: bool,
     /// Think time.
     pub think: Option<Think>,
@@ -86,7 +86,7 @@ pub struct Issue {
     pub serialize_overlap: bool,
     /// Whether a flush is an `fsync` rather than an `fdatasync`.
     pub fsync: bool,
-    /// Its share in a flow, which then is its pace.
+    /// Its share in a flow, which then sets its pace.
     pub flow: Option<FlowPart>,
     /// Priorities of single operations, if the backend can pass them to the kernel.
     pub priorities: Option<Priorities>,
@@ -125,14 +125,14 @@ pub struct FlowPart {
     pub group: u32,
     /// Its weight, at least 1.
     pub weight: u64,
-    /// Length of its pauses when it is ahead, nanoseconds.
+    /// Pause when it is ahead of the others, nanoseconds.
     pub rest_ns: u64,
 }
 
-/// A share of the operations of one direction, and its priority.
+/// The priority of a share of the operations in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityRule {
-    /// Only operations of this size; `None`: all.
+    /// Operation size it applies to, bytes; `None`: all sizes.
     pub bytes: Option<u32>,
     /// Percentage, 0 to 100; rules for the same operations add up to at most 100.
     pub percent: u32,
@@ -151,19 +151,19 @@ pub struct Priorities {
     pub seed: u64,
 }
 
-/// How a job's files are opened on a real machine; a virtual drive has no files. Bypassing the page
-/// cache follows from the workload.
+/// How a job's files are opened on a real machine; a virtual drive has no files. The workload
+/// decides whether to bypass the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFlags {
-    /// For reading.
+    /// Open for reading.
     pub read: bool,
-    /// For writing; a missing file is created.
+    /// Open for writing; a missing file is created.
     pub write: bool,
-    /// Writes return when they are durable.
+    /// When writes return.
     pub sync: SyncWrites,
-    /// Read each file once before the job, to fill the page cache.
+    /// Whether to read each file once before the job, to fill the page cache.
     pub pre_read: bool,
-    /// Drop a buffered file's pages from the page cache before the job.
+    /// Whether to drop a buffered file's pages from the page cache before the job.
     pub invalidate: bool,
     /// The access order announced to the kernel.
     pub advice: Option<Advice>,
@@ -201,6 +201,6 @@ pub enum Advice {
     Sequential,
     /// Random order.
     Random,
-    /// Once only.
+    /// Each byte is accessed only once.
     NoReuse,
 }

@@ -1,7 +1,7 @@
-//! One job: a workload, issued one way, on one target.
+//! One job: a workload with its way of issue, on one target.
 //!
 //! A job is plain data except for its sources and its control, so any [`crate::Rig`] can plan,
-//! refuse or run it. Files are only named here, never opened.
+//! refuse or run it. A job only names files; it does not open them.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Job {
     /// Its files; empty: the rig's target. With several files, the bits of an operation's address
     /// above [`place_bits`] select the file.
     pub files: Vec<FileUse>,
-    /// When it begins, and whether its end ends all jobs.
+    /// When it begins, and whether its end also ends the other jobs.
     pub start: Start,
     /// Its placement in the machine; ignored on a virtual drive.
     pub placement: Placement,
@@ -32,7 +32,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job with its own source, started at once, issued with the defaults on the rig's target.
+    /// A job with the given source, the default settings and an immediate start, on the rig's
+    /// target.
     pub fn new(workload: Workload, source: Box<dyn Source>) -> Job {
         Job {
             workload,
@@ -67,8 +68,8 @@ pub struct FileUse {
     pub region: Region,
 }
 
-/// Bits of an address for the offset within a file: all of them for one file, as many as the
-/// largest end needs for several.
+/// The number of address bits used for the offset within a file: all 63 for one file; for several,
+/// as many as the largest end needs.
 pub fn place_bits(files: &[FileUse]) -> u32 {
     let largest = files.iter().map(|file| file.region.end()).max().unwrap_or(1);
     if files.len() <= 1 { u64::BITS - 1 } else { u64::BITS - largest.leading_zeros() }
@@ -77,11 +78,12 @@ pub fn place_bits(files: &[FileUse]) -> u32 {
 /// When a job begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Delay after the common start, or after the end of the last job it waits for, nanoseconds.
+    /// Delay after the common start, or after the last of the jobs in `after` has ended,
+    /// nanoseconds.
     pub delay_ns: u64,
-    /// Numbers of the jobs that must end before it begins.
+    /// Indices of the jobs that must end before it begins.
     pub after: Range<usize>,
-    /// Whether its end ends all jobs.
+    /// Whether its end also ends the other jobs.
     pub ends_all: EndsAll,
 }
 
@@ -93,11 +95,11 @@ pub enum EndsAll {
     Never,
     /// If the job ended with an error.
     OnError,
-    /// In any case.
+    /// Always, with or without an error.
     Always,
 }
 
-/// Placement of a job in the machine, and its priorities.
+/// Placement of a job on processors and memory nodes, and its priorities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// The processors it may use; empty: all.

@@ -1,8 +1,9 @@
-//! The door between a measurement and the drive under test.
+//! The interface between a measurement and the drive under test.
 //!
 //! Methods, fio and iozone see a drive only through [`Rig`]. Real drives, virtual drives and the
-//! planner implement it alike, so its users cannot distinguish them. [`Job`]s go in, a
-//! [`Performance`] comes out, and [`Event`]s go to the observer. Pure: no I/O, no clock.
+//! planner all implement it, so its users cannot distinguish them. A rig takes [`Job`]s, returns a
+//! [`Performance`], and passes [`Event`]s to the observer. This crate does no I/O and reads no
+//! clock.
 
 #![forbid(unsafe_code)]
 
@@ -36,37 +37,36 @@ use std::time::Duration;
 use record::{Safety, State, Target, TargetKind};
 use workload::{Content, Region, Workload, WorkloadError};
 
-/// The drive under test, as far as it is known before a measurement.
+/// The facts known about the drive under test before a measurement.
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
     /// Identity, in the form of the record.
     pub target: Target,
-    /// Usable bytes: size of the scratch file, file or drive.
+    /// Usable bytes: the size of the scratch file, file or drive.
     pub bytes: u64,
     /// Smallest unit of an O_DIRECT transfer, bytes.
     pub logical_block_bytes: u32,
     /// The highest safety class allowed.
     pub allowed: Safety,
-    /// The data live in memory (tmpfs, zram, RAM disc).
+    /// Whether the data are in memory (tmpfs, zram, RAM disk).
     pub ram: bool,
     /// Whether discards can be issued.
     pub discard: bool,
     /// The known state of the drive.
     pub state: State,
-    /// Logical block sizes it can be formatted to, bytes; empty if it cannot be formatted, or not
-    /// through this target.
+    /// Logical block sizes it can be formatted to, bytes; empty if this target cannot format it.
     pub formats: Vec<u32>,
-    /// Bus.
+    /// The drive's bus.
     pub bus: Bus,
     /// Ceilings known before any measurement.
     pub limits: Limits,
-    /// The hypervisor, if this machine is a guest of one: its drives may be anything.
+    /// The hypervisor, if this machine is a guest: any storage can back its drives.
     pub guest: Option<String>,
 }
 
 impl TargetInfo {
-    /// No target at all: operations complete without being carried out, and the instrument measures
-    /// itself.
+    /// Describes the null target: operations complete without being carried out, so the instrument
+    /// measures itself.
     pub fn null(bytes: u64) -> TargetInfo {
         let target = Target {
             spec: "null:".to_string(),
@@ -94,12 +94,12 @@ impl TargetInfo {
     }
 }
 
-/// Method of erasing everything.
+/// A method of erasing a region or a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
-    /// A discard: the drive learns that the blocks hold no data.
+    /// A discard, which marks the blocks as unused.
     Discard,
-    /// A discard that erases at once, all copies included.
+    /// A discard that erases immediately, including all copies.
     SecureDiscard,
     /// Writing zeroes.
     Zero,
@@ -113,7 +113,7 @@ pub enum Erase {
 }
 
 impl Erase {
-    /// The name in records and on screen.
+    /// The name used in records and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Erase::Discard => "discard",
@@ -143,8 +143,9 @@ pub enum Preparation {
         /// Region.
         region: Region,
     },
-    /// Compare all borrowed blocks with their original content, restore those that differ, and forget
-    /// them. Also works on a run that was ended. `Prepared::bytes` counts the bytes restored.
+    /// Compare all borrowed blocks with their original content, restore those that differ, and
+    /// forget them. This also works after the run has been ended. `Prepared::bytes` counts the
+    /// bytes restored.
     Restore,
     /// Discard the region.
     Discard {
@@ -155,17 +156,17 @@ pub enum Preparation {
     Flush,
     /// Drop the target's pages from the operating system's cache.
     DropCaches,
-    /// Empty a scratch file, so that the next workload makes it grow like a new file. Devices and the
-    /// user's own files keep their size.
+    /// Truncate a scratch file, so that the next workload makes it grow like a new file. Devices
+    /// and the user's own files keep their size.
     Empty,
-    /// Release the region as its user would, and read its blocks afterwards: a device by a discard, a
-    /// file system by freeing the blocks and trimming. See [`Released`].
+    /// Release the region as its user would, then read its blocks: a device is discarded; a file
+    /// system frees the blocks and trims. See [`Released`].
     Release {
         /// Region.
         region: Region,
     },
-    /// Write canaries, erase the region (format and sanitize: the whole drive), and read the blocks
-    /// afterwards. See [`Released`].
+    /// Write canaries, erase the region (with format and sanitize, the whole drive), then read the
+    /// blocks. See [`Released`].
     Erase {
         /// Region.
         region: Region,
@@ -188,13 +189,14 @@ pub struct Prepared {
     pub elapsed_ns: u64,
     /// Bytes written or discarded.
     pub bytes: u64,
-    /// Bytes of the target still in the operating system's cache after a drop, where it reports them.
+    /// Bytes of the target still in the operating system's cache after the drop, if it reports
+    /// them.
     pub cached_bytes: Option<u64>,
     /// Content of released blocks.
     pub released: Option<Released>,
 }
 
-/// Content of blocks after their release. Bytes that are neither zero nor kept are something else.
+/// Content of blocks after their release. The remaining bytes are neither zero nor unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     /// Bytes read before and after, bypassing all caches.
@@ -207,7 +209,7 @@ pub struct Released {
     pub trimmed_bytes: Option<u64>,
 }
 
-/// The reason why a rig did not carry out a request.
+/// The reason a rig did not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum RigError {
     /// The user ended the run; the measurements so far count.
@@ -219,7 +221,7 @@ pub enum RigError {
     /// The target cannot do it.
     #[error("not supported by this target: {0}")]
     Unsupported(String),
-    /// A target or file cannot be used as asked.
+    /// A target or file cannot be used as requested.
     #[error("{text}")]
     Target {
         /// Who has to act.
@@ -243,12 +245,12 @@ pub enum RigError {
 }
 
 impl RigError {
-    /// A request that cannot be served, and what to try instead.
+    /// A request that cannot be served, and the advice on what to try instead.
     pub fn usage(text: impl Into<String>, advice: impl Into<String>) -> RigError {
         RigError::Target { fault: Fault::Usage, text: text.into(), advice: Some(advice.into()) }
     }
 
-    /// Who has to act; `None` where the user ended the run.
+    /// Who has to act; `None` if the user ended the run.
     pub fn fault(&self) -> Option<Fault> {
         match self {
             RigError::Interrupted => None,
@@ -273,22 +275,21 @@ impl RigError {
 pub enum Fault {
     /// The user: the command line is wrong.
     Usage,
-    /// The user: it is not safe, or not allowed.
+    /// The user: the request is not safe, or not allowed.
     Refused,
-    /// The system or the drive failed.
+    /// No one: the system or the drive failed.
     Io,
 }
 
-/// Result of everything on a [`Rig`].
+/// The result of every [`Rig`] method.
 pub type Result<T> = std::result::Result<T, RigError>;
 
 /// How the jobs of a performance run together.
 #[derive(Default)]
 pub struct Stage<'a> {
-    /// Name of the performance; empty: that of its first job.
+    /// Name of the performance; if empty, the name of its first job.
     pub name: &'a str,
-    /// Length of the intervals of series and interval counts, nanoseconds; `None`: the rig's
-    /// default.
+    /// Interval length of time series and interval counts, nanoseconds; `None`: the rig's default.
     pub interval_ns: Option<u64>,
     /// Report each job separately, with its intervals; otherwise [`Performance::jobs`] stays empty.
     pub by_job: bool,
@@ -301,7 +302,7 @@ pub trait Rig {
     /// Capacity, block sizes, identity, limits, safety class.
     fn target(&self) -> &TargetInfo;
 
-    /// Runs jobs concurrently, to the end of the last. If the user interrupts, it returns the
+    /// Runs jobs concurrently until the last has ended. If the user interrupts, it returns the
     /// results so far with [`StopReason::Interrupted`], and the next call returns
     /// [`RigError::Interrupted`].
     fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance>;
@@ -311,33 +312,34 @@ pub trait Rig {
         Ok(self.perform(vec![Job::of(workload)], Stage::default())?.whole)
     }
 
-    /// Brings the drive into a state.
+    /// Carries out a preparation.
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared>;
 
     /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
     fn idle(&mut self, time: Duration) -> Result<()>;
 
-    /// Runs a user's program on the target: in the directory, or while the device is watched. A
-    /// virtual drive has no machine around it to run one.
+    /// Runs a user's program on the target: in its directory, or while sampling the device. A
+    /// virtual drive has no host to run it.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         let program = words.first().map_or("", String::as_str);
         Err(RigError::Unsupported(format!("running '{program}': this drive has no host to run it")))
     }
 
-    /// Wear, errors and temperature as the drive reports them now; `None` where nothing reports.
+    /// The drive's current wear, errors and temperature; `None` if it reports none.
     fn health(&mut self) -> Option<record::Health> {
         None
     }
 
-    /// The blocks of the target, with content.
+    /// The target's blocks, for access with content.
     fn blocks(&mut self) -> Result<&mut dyn Blocks>;
 
-    /// The files named by jobs. Refused where the rig is one target: its jobs name no files.
+    /// The files named by jobs. Refused if the rig is a single target, because its jobs name no
+    /// files.
     fn files(&mut self) -> Result<&mut dyn Files> {
-        Err(RigError::Unsupported("files by name: this is one target".into()))
+        Err(RigError::Unsupported("jobs that name their files".into()))
     }
 
-    /// A RAM disc to measure the same on: the limit of the machine around the drive.
+    /// A RAM disk for the same measurements: it shows the limit of the machine.
     fn reference(&mut self) -> Option<&mut dyn Rig> {
         None
     }
@@ -345,6 +347,6 @@ pub trait Rig {
     /// Passes an event to the observer.
     fn note(&mut self, event: Event);
 
-    /// Nanoseconds since the run began, on the target's clock.
+    /// Nanoseconds since the start of the run, on the target's clock.
     fn elapsed_ns(&mut self) -> u64;
 }

@@ -1,7 +1,7 @@
-//! Bounds of a drive, as far as they are known before it is measured.
+//! The bounds of a drive that are known before it is measured.
 //!
-//! The byte bound of a plan is derived from these. They are ceilings: no drive exceeds them, most
-//! stay below.
+//! The byte bound of a plan is derived from them. They are ceilings: no drive exceeds them, and
+//! most stay below.
 
 use record::DriveIdentity;
 
@@ -30,7 +30,8 @@ pub enum Bus {
 }
 
 impl Bus {
-    /// The bus of a name in a drive's identity (`nvme`) or in a virtual drive's link (`pcie-4x4`).
+    /// The bus for a transport in a drive's identity (`nvme`) or a virtual drive's link
+    /// (`pcie-4x4`).
     pub fn of(word: &str) -> Bus {
         let kinds = [
             ("nvme", Bus::Nvme),
@@ -56,7 +57,7 @@ pub struct Limits {
     pub link_bytes_per_s: Option<f64>,
     /// Minimum time from issue to completion of a command, nanoseconds.
     pub least_command_ns: Option<u64>,
-    /// Bytes that its buffers and caches accept beyond the rate of the media.
+    /// Bytes that its buffers and caches absorb beyond the rate of the media.
     pub burst_bytes: Option<u64>,
     /// Maximum rate of the media after a burst, bytes per second.
     pub native_bytes_per_s: Option<f64>,
@@ -76,7 +77,7 @@ pub struct GroupLimits {
 }
 
 impl Limits {
-    /// Limits of a real drive, of which only the link is known.
+    /// The limits of a real drive: only its link is known.
     pub fn of_drive(drive: Option<&DriveIdentity>) -> Limits {
         let link = drive.and_then(|drive| drive.link.as_ref());
         let link_bytes_per_s = link.and_then(|link| link.ceiling_bytes_per_s);

@@ -10,9 +10,10 @@ pub struct KindStats {
     pub ops: u64,
     /// Bytes transferred.
     pub bytes: u64,
-    /// Issue to completion, nanoseconds.
+    /// Service time, from issue to completion, nanoseconds.
     pub service: Histogram,
-    /// Intended start to completion; `None` in a closed loop, where it is the service time.
+    /// Response time, from intended start to completion; `None` in a closed loop, where it equals
+    /// the service time.
     pub response: Option<Histogram>,
 }
 
@@ -30,7 +31,7 @@ impl KindStats {
     }
 }
 
-/// Traffic of the device itself, including that of other users.
+/// Traffic of the whole device, including that of other users.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceTraffic {
     /// Bytes read from the device.
@@ -48,8 +49,8 @@ pub struct DeviceTraffic {
 }
 
 impl DeviceTraffic {
-    /// Upper bound of the bytes the measurement read from the device: all reads of the device,
-    /// limited to those of this process if known. The process's own count alone proves nothing: it
+    /// An upper bound on the bytes that the measurement read from the device: the device's reads or
+    /// this process's reads, whichever is less. The process's count alone proves nothing: it
     /// includes reads of a loop device whose file is in memory.
     pub fn fetched_bytes(&self) -> u64 {
         self.own_read_bytes.map_or(self.read_bytes, |own| own.min(self.read_bytes))
@@ -70,14 +71,14 @@ pub struct Temperature {
 /// The reason a workload ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
-    /// Its time was up.
+    /// The end of its run time.
     #[default]
     Time,
-    /// It reached its bytes, operations or coverage.
+    /// Its limit of bytes, operations or coverage.
     Amount,
-    /// Its trace ended.
+    /// The end of its trace.
     TraceEnd,
-    /// The user interrupted it.
+    /// An interrupt by the user.
     Interrupted,
     /// Too many errors, or the target vanished.
     Errors,
@@ -88,15 +89,15 @@ pub enum StopReason {
 pub struct Measurement {
     /// The workload's name.
     pub name: String,
-    /// From the first issue to the last completion, including the last flush, nanoseconds.
+    /// Time from the first issue to the last completion, including the final flush, nanoseconds.
     pub elapsed_ns: u64,
-    /// Per op kind, indexed by `OpKind as usize`; `None` for kinds that did not occur.
+    /// Statistics indexed by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: [Option<KindStats>; 4],
     /// Time series.
     pub series: Series,
-    /// Mean number of operations in flight, from their service times (Little's law).
+    /// Mean number of operations in flight, computed from their service times (Little's law).
     pub effective_depth: f64,
-    /// Operations issued after their due time, because no slot was free.
+    /// Operations issued after their due time because no slot was free.
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,
@@ -118,7 +119,7 @@ pub struct Measurement {
     pub findings: Vec<Finding>,
     /// I/O and verify errors.
     pub errors: Vec<IoErrors>,
-    /// Reason for the end.
+    /// Reason it ended.
     pub stop: StopReason,
 }
 
@@ -169,7 +170,7 @@ mod tests {
             ..DeviceTraffic::default()
         };
         assert_eq!(traffic(disk, process).fetched_bytes(), disk);
-        // Another program reads the same disk: its bytes are not ours.
+        // The reads of another program on the same disk are not counted.
         assert_eq!(traffic(900 << 20, Some(8 << 20)).fetched_bytes(), 8 << 20);
         assert_eq!(traffic(disk, None).fetched_bytes(), disk);
     }

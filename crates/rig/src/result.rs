@@ -10,9 +10,9 @@ pub type Kinds = [Option<KindStats>; 4];
 /// The results of a performance.
 #[derive(Clone, Debug, Default)]
 pub struct Performance {
-    /// Every job, in the order given.
+    /// The results of each job, in the order of the jobs.
     pub jobs: Vec<JobResult>,
-    /// All jobs together, with device traffic and findings.
+    /// The measurement of all jobs together, with device traffic and findings.
     pub whole: Measurement,
 }
 
@@ -35,9 +35,10 @@ pub struct JobResult {
     pub usage: ThreadUsage,
     /// Operations issued, including the ramp-up.
     pub issued: u64,
-    /// Histogram of operations in flight at each issue: 1, 2-3, 4-7, ..., 64 and more.
+    /// Histogram of operations in flight at each issue: 1, 2-3, 4-7, ..., 64 or more.
     pub depths: [u64; 7],
-    /// Histogram of operations submitted per turn of the worker: 0, 1-4, 5-8, ..., 33-64, more.
+    /// Histogram of operations submitted per turn of the worker: 0, 1-4, 5-8, ..., 33-64, more than
+    /// 64.
     pub handed: [u64; 7],
     /// Histogram of operations completed per turn, in the same classes.
     pub returned: [u64; 7],
@@ -50,11 +51,12 @@ pub struct JobResult {
 pub struct JobSeen {
     /// Statistics by `OpKind as usize`; `None` for kinds that did not occur.
     pub kinds: Kinds,
-    /// The intervals with activity, in order. A very long job keeps only the latest.
+    /// The intervals with activity, in order. A very long job keeps only the latest ones.
     pub intervals: Vec<JobInterval>,
     /// Number of earlier intervals with activity that were dropped.
     pub forgotten: u64,
-    /// Intervals below this index are final: 0 before the first report, `u64::MAX` after the end.
+    /// Index of the first interval that can still change: 0 before the first report, `u64::MAX`
+    /// after the end.
     pub closed: u64,
 }
 
@@ -63,8 +65,8 @@ pub struct JobSeen {
 pub struct JobInterval {
     /// Index of the interval, counted from the start of all jobs.
     pub index: u64,
-    /// By `OpKind as usize`: operations, bytes, and the sum and maximum of the service times in
-    /// nanoseconds.
+    /// Indexed by `OpKind as usize`: operations, bytes, and the sum and maximum of the service
+    /// times in nanoseconds.
     pub kinds: [(u64, u64, u64, u64); 4],
 }
 

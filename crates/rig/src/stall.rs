@@ -1,24 +1,24 @@
-//! Stalls of a measurement: time in which the drive completed nothing although operations were in
-//! flight.
+//! Stalls of a measurement: periods in which operations were in flight but none completed.
 //!
-//! A closed loop hides a stall in one slow operation per slot, which no percentile shows. The series
-//! shows it as silent intervals. Never counted: the final flush, and standstills of the process, whose
-//! operations have no latency.
+//! In a closed loop, a stall appears as one slow operation per slot, which no percentile shows. The
+//! time series shows it as silent intervals. Two causes are not counted: the final flush, and
+//! standstills of the process, which remove the latencies of the operations in flight.
 
 use workload::{OpKind, Workload};
 
 use crate::Measurement;
 
-/// Shortest stall, nanoseconds: ten times as long as a person notices, and longer than the pauses of
-/// a busy machine ...
+/// Shortest stall, nanoseconds: ten times the shortest delay a person notices, and longer than the
+/// pauses of a busy machine.
 const LEAST_NS: u64 = 100_000_000;
 
-/// ... and this many times as long as the median operation: a slow card is slow, not stalled.
+/// Shortest stall as a multiple of the median operation, so that a slow card does not count as
+/// stalled.
 const MEDIANS_LEAST: u64 = 20;
 
 impl Measurement {
-    /// Bytes per second of both directions in each whole interval. Neither the final flush nor the
-    /// interval in which it began is part of it: that would look like a rate that falls.
+    /// Bytes per second in both directions, for each whole interval. The final flush and the
+    /// interval in which it began are left out, because they would look like a falling rate.
     pub fn rates(&self) -> Vec<f64> {
         let columns = self.series.columns.iter();
         let mut sums = vec![0.0; self.series.t_ns.len()];
@@ -32,8 +32,8 @@ impl Measurement {
         sums
     }
 
-    /// Time of all stalls, nanoseconds; 0 without any. Silent intervals show them at any depth; where
-    /// intervals are long, and at depth 1, the longest operation does.
+    /// Total time of all stalls, nanoseconds; 0 if there are none. Silent intervals show stalls at
+    /// any depth; with long intervals and at depth 1, the longest operation does.
     pub fn stalled_ns(&self, workload: &Workload) -> u64 {
         let (longest, median) = (self.service_ns(1.0), self.service_ns(0.5));
         if longest < LEAST_NS.max(MEDIANS_LEAST.saturating_mul(median)) {
@@ -50,7 +50,7 @@ impl Measurement {
         if alone || coarse { silent.max(longest).min(self.elapsed_ns) } else { silent }
     }
 
-    /// Service time of reads or writes at this quantile, the greater of both, nanoseconds; 0 without
+    /// Service time at this quantile, nanoseconds: the greater of reads and writes, or 0 without
     /// either.
     pub fn service_ns(&self, quantile: f64) -> u64 {
         let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| self.kind(kind));
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::KindStats;
 
-    /// Writes at this depth for 10 s, without any in the intervals `silent`, then a flush.
+    /// Writes at this depth for 10 s, with none in the intervals `silent`, then a flush.
     fn interrupted(
         depth: u32,
         silent: std::ops::Range<u64>,

@@ -1,8 +1,7 @@
-//! Write content blended from random bytes, a pattern and copies, for callers that need exact
-//! shares.
+//! Write content that blends random bytes, a pattern and copies in exact shares.
 //!
-//! Every write has a number. Its content follows from that number and the seed alone, so a copy is
-//! made by drawing an earlier number again; nothing is stored.
+//! Every write has a number. Its content depends only on that number and the seed, so using an
+//! earlier number again makes a copy without storing anything.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,25 +17,25 @@ pub struct Blend {
     pub plain_percent: u32,
     /// Chunk size in bytes, at least 1.
     pub chunk: u32,
-    /// Repeated over the pattern part of each chunk, or over the whole write if there is no random
-    /// part. Empty: zeros.
+    /// Bytes repeated over the pattern part of each chunk, or over the whole write if there is no
+    /// random part. Empty: zeros.
     pub pattern: Vec<u8>,
     /// Percent of writes that repeat the content of another write, 0 to 100.
     pub copy_percent: u32,
-    /// Pool that copies are drawn from; `None`: a copy repeats the previous write.
+    /// Pool from which copies are drawn; `None`: a copy repeats the previous write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Shared>,
-    /// Refill the buffer for every write, because reads overwrite it too.
+    /// Whether to refill the buffer for every write, because reads overwrite it too.
     pub anew: bool,
 }
 
-/// A pool of contents that copies are drawn from uniformly.
+/// A pool of contents, from which copies are drawn uniformly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shared {
     /// Number of contents, at least 1.
     pub contents: u64,
-    /// Seeds of the writers that the contents belong to, the writer's own first; at least one. Each
-    /// writer supplies an equal part of the pool.
+    /// Seeds of the writers that supply the contents, starting with the writer's own; at least one.
+    /// Each writer supplies an equal part of the pool.
     pub seeds: Vec<u64>,
 }
 
@@ -56,8 +55,8 @@ impl Blend {
         if self.chunk == 0 { Err(WorkloadError::Zero("bytes of a chunk")) } else { Ok(()) }
     }
 
-    /// Whether each write is generated in full; otherwise a buffer is filled once and changed
-    /// slightly.
+    /// Whether each write is generated in full. Otherwise a buffer is filled once and each write
+    /// changes a few bytes.
     pub(crate) fn refills(&self) -> bool {
         self.anew || self.copy_percent > 0
     }
@@ -189,7 +188,8 @@ mod tests {
             let blend = Blend { copy_percent: percent, ..PLAIN };
             let copies = 2000 - different(&writes(blend, 5, 2000));
             let expected = f64::from(percent) * 20.0;
-            // Five standard deviations of a binomial; the first write may be a copy of nothing.
+            // Five standard deviations of a binomial. The first write can be drawn as a copy
+            // although none precedes it.
             let deviation = (expected * (1.0 - f64::from(percent) / 100.0)).sqrt();
             assert!(
                 (copies as f64 - expected).abs() <= 5.0 * deviation + 1.0,

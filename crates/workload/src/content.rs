@@ -1,8 +1,8 @@
 //! Content of writes.
 //!
-//! Controllers compress and deduplicate, so content decides the speed of some drives. Buffers are
-//! filled once, before the timed part. Each write then changes eight bytes of every 4 KiB, which
-//! makes it unique to a deduplicating drive at almost no cost in the hot loop.
+//! Some controllers compress and deduplicate, so the speed of their drives depends on content.
+//! Buffers are filled once, before the timed part. Each write then changes eight bytes of every 4
+//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,16 +21,16 @@ pub enum Content {
     /// Random and unique: neither compressible nor deduplicable.
     #[default]
     Random,
-    /// Unique; this share (0 to 1) of every 4 KiB is zeros.
+    /// Unique, with this share (0 to 1) of every 4 KiB zeros.
     Compressible(f64),
-    /// This share (0 to 1) of every write, in whole 4 KiB at its end, is the same random 4 KiB
-    /// repeated; the rest is unique.
+    /// This share (0 to 1) of every write repeats the same random 4 KiB. It comes last, in whole 4
+    /// KiB; the rest is unique.
     Duplicate(f64),
     /// The same random 4 KiB repeated: deduplicable, not compressible.
     Repeated,
     /// Zeros.
     Zeros,
-    /// The current content of the blocks, which must be borrowed first.
+    /// The current content of the blocks, which must have been borrowed.
     Original,
     /// Shares of random bytes, a pattern and copies.
     Blend(Blend),
@@ -88,12 +88,12 @@ impl Filler {
         Filler { content, seed, numbers: Numbers::new(seed) }
     }
 
-    /// Fills a buffer, outside the measured time. `index` distinguishes buffers.
+    /// Fills a buffer outside the measured time. `index` distinguishes buffers.
     pub fn fill(&self, buffer: &mut [u8], index: u64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.seed ^ index.rotate_left(32));
         match &self.content {
             Content::Zeros => buffer.fill(0),
-            // Supplied with each operation by its owner.
+            // The owner supplies it with each operation.
             Content::Original => {}
             Content::Random => rng.fill_bytes(buffer),
             Content::Repeated => self.repeat(buffer),
@@ -102,7 +102,7 @@ impl Filler {
                 rng.fill_bytes(unique);
                 self.repeat(same);
             }
-            // Numbers never used by a write.
+            // No write uses these numbers.
             Content::Blend(blend) => blend.make(buffer, self.seed, !index),
             Content::Compressible(share) => {
                 for part in buffer.chunks_mut(PAGE) {
@@ -114,7 +114,7 @@ impl Filler {
         }
     }
 
-    /// The 4 KiB that repeated content consists of.
+    /// Repeats the same random 4 KiB over the buffer.
     fn repeat(&self, buffer: &mut [u8]) {
         let mut page = [0; PAGE];
         Xoshiro256PlusPlus::seed_from_u64(self.seed).fill_bytes(&mut page);
@@ -123,7 +123,8 @@ impl Filler {
         }
     }
 
-    /// Makes a write unlike every other. Call it before each write with a different `nonce`.
+    /// Makes a write unique, unless its content is meant to repeat. Call it before each write, with
+    /// a different `nonce` each time.
     #[inline]
     pub fn touch(&mut self, buffer: &mut [u8], nonce: u64) {
         let mut bytes = buffer.len();
@@ -146,7 +147,7 @@ impl Filler {
     }
 }
 
-/// Bytes of a write of which this share is duplicate that are unique.
+/// The number of unique bytes in a write with this duplicate share.
 fn unique_bytes(bytes: usize, share: f64) -> usize {
     let same = (share * (bytes / PAGE) as f64).round() as usize * PAGE;
     bytes - same.min(bytes)

@@ -1,10 +1,10 @@
 //! A random permutation of `0..n` without memory: a four-round Feistel network on the smallest
-//! power of two that holds `n`, repeated while the result is out of range (at most twice on
-//! average).
+//! power of two that is at least `n` (and at least 4), repeated while the result is out of range
+//! (for `n` above 1, at most two passes on average).
 //!
-//! A bitmap of visited blocks costs more per address, grows with the drive and is slow to find its
-//! last blocks. A network costs a few nanoseconds per address from first to last. It shuffles well
-//! enough for a benchmark; it is not cryptographically secure.
+//! A bitmap of visited blocks costs more per address, grows with the drive and is slow to find the
+//! last free blocks. The network costs a few nanoseconds per address throughout. It shuffles well
+//! enough for a benchmark, but is not cryptographically secure.
 
 /// A permutation of `0..len`.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Permutation {
         self.len
     }
 
-    /// The position of `index`, which must be below `len`.
+    /// The number at position `index`, which must be below `len`.
     #[inline]
     pub fn get(&self, index: u64) -> u64 {
         let mut x = index;
@@ -45,7 +45,7 @@ impl Permutation {
         }
     }
 
-    /// One pass through the network, on the whole power of two.
+    /// One pass through the network, over the full power of two.
     #[inline]
     fn shuffle(&self, x: u64) -> u64 {
         let [low_bits, high_bits] = self.half_bits;
@@ -59,7 +59,7 @@ impl Permutation {
     }
 }
 
-/// A short invertible mix of 64 bits (the constants of MurmurHash3's finaliser).
+/// A short invertible 64-bit mix with a constant of MurmurHash3's finalizer.
 #[inline]
 fn mix(mut x: u64) -> u64 {
     x ^= x >> 32;

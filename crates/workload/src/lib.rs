@@ -2,9 +2,9 @@
 //!
 //! A [`Workload`] is a description; an [`OpStream`] turns it into operations and a [`Pace`] into
 //! intended start times. Both are pure and deterministic: the same description and seed give the
-//! same operations on every machine, so a run can be repeated exactly and a virtual drive compared
-//! with a real one. Nothing here does I/O or reads a clock. Floating-point functions come from
-//! `libm`, because those of the C library differ between machines in the last bit.
+//! same operations on every machine, so a run can be repeated exactly, and a virtual drive can be
+//! compared with a real one. Nothing here does I/O or reads a clock. Floating-point functions come
+//! from `libm`, because C libraries differ in the last bit.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,6 @@
-//! A pattern that fills every write from its first byte, optionally with the offset of the write in
-//! it.
+//! A pattern that fills every write from its first byte and can contain the write's offset.
 //!
-//! Unlike stamps, it can be checked by any program that knows the pattern; but it cannot
+//! Unlike stamps, it can be checked by any program that knows the pattern, but it cannot
 //! distinguish an older write from a newer one.
 
 use serde::{Deserialize, Serialize};
@@ -11,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Motif {
     /// The bytes, at least one. Those at `offsets_at` are overwritten.
     pub bytes: Vec<u8>,
-    /// Positions at which the offset of the write is stored, as eight little-endian bytes truncated
-    /// at the end of `bytes`.
+    /// Positions at which the write's offset is stored, as eight little-endian bytes truncated at
+    /// the end of `bytes`.
     pub offsets_at: Vec<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! Due times of operations.
 //!
 //! A schedule is kept in nanoseconds with a 64-bit fraction, so 300,000/s stays 300,000/s for
-//! hours. A late drive never moves a due time, because response time is counted from it. Rounding
-//! to whole microseconds would give 31% too many Poisson arrivals at that rate.
+//! hours. A late drive never moves a due time, because response times are measured from it.
+//! Rounding to whole microseconds would give 31% too many Poisson arrivals at that rate.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -79,14 +79,14 @@ pub trait Pace {
     /// equals service time.
     const OPEN: bool;
 
-    /// Takes the next due time off the schedule if it is at or before `now`.
+    /// Removes and returns the next due time if it is at or before `now`.
     fn next_due(&mut self, now: u64) -> Option<u64>;
 
     /// When to wake up for the next operation; `None` if it is already due.
     fn wake_at(&self) -> Option<u64>;
 
-    /// Moves all due times to come by `ns`: time in which nobody could have issued anything. A closed
-    /// loop has none.
+    /// Moves all future due times by `ns`, a time in which no worker could run. A closed loop has
+    /// no due times.
     fn postpone(&mut self, _ns: u64) {}
 }
 
@@ -111,7 +111,8 @@ impl Pace for Closed {
 /// A schedule of due times: fixed rate, Poisson, or bursts.
 #[derive(Clone, Debug)]
 pub struct Open {
-    /// Nanoseconds on a clock that runs only during bursts; `fraction` is in units of 2^-64.
+    /// Next due time in nanoseconds on a clock that runs only during bursts; `fraction` is in units
+    /// of 2^-64 ns.
     due: u64,
     fraction: u64,
     step: Step,
@@ -135,8 +136,8 @@ enum Step {
 }
 
 impl Open {
-    /// The schedule of job `job` of `jobs`. Each job gets an equal share of the rate; fixed
-    /// schedules are staggered so that together they have the fixed rate again.
+    /// The schedule of job `job` of `jobs`. Each job gets an equal share of the rate. Fixed
+    /// schedules are staggered, so that the jobs together keep the fixed rate.
     pub fn new(pacing: &Pacing, job: u32, jobs: u32, seed: u64) -> Open {
         let jobs = jobs.max(1);
         let (rate, bursts) = match *pacing {

@@ -27,12 +27,12 @@ pub enum Pattern {
     Sequential,
     /// Descending; wraps to the end.
     Backwards,
-    /// Ascending with a fixed distance between operations; each pass is shifted by one block.
+    /// Ascending with a fixed distance between operations. Each pass is shifted by one block.
     Strided {
         /// Distance in bytes.
         stride_bytes: u64,
     },
-    /// Uniformly random, every block once per pass; each pass has a different order.
+    /// Uniformly random, each block once per pass. Each pass has a different order.
     UniformOnce,
     /// Uniformly random; blocks may repeat immediately.
     Uniform,
@@ -46,7 +46,7 @@ pub enum Pattern {
         /// The zones; spaces sum to 1.
         zones: Vec<Zone>,
     },
-    /// The operations of a trace, dealt to the jobs in turn; ends with the trace.
+    /// The operations of a trace, distributed to the jobs in turn. It ends with the trace.
     Trace {
         /// The operations, in order.
         ops: Arc<[Op]>,
@@ -103,7 +103,7 @@ pub(crate) enum Addresses {
     Zones { zones: Vec<ZonePlaces>, grid: u64, end: u64 },
 }
 
-/// A zone in grid places, with the upper bound of its share of a 64-bit draw.
+/// A zone in grid places, with the upper bound of its range of a 64-bit random number.
 #[derive(Debug)]
 pub(crate) struct ZonePlaces {
     bound: u64,
@@ -112,8 +112,8 @@ pub(crate) struct ZonePlaces {
 }
 
 impl Addresses {
-    /// Addresses for a job that stays within `slice`. `grid` is the smallest block, `whole` the
-    /// largest: a permutation visits places of whole blocks, so none overlap.
+    /// Addresses for a job within `slice`. `grid` is the smallest block and `whole` the largest. A
+    /// permutation visits places of the largest block size, so that no two operations overlap.
     pub(crate) fn new(pattern: &Pattern, slice: Region, grid: u32, whole: u32, seed: u64) -> Self {
         let (grid, whole) = (u64::from(grid), u64::from(whole));
         let places = slice.bytes / grid;
@@ -145,7 +145,7 @@ impl Addresses {
         }
     }
 
-    /// The address of the next operation of `bytes` bytes, which lies wholly within the slice.
+    /// Returns an address at which the next operation, of `bytes` bytes, lies within the slice.
     #[inline]
     pub(crate) fn next(&mut self, bytes: u32, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let bytes = u64::from(bytes);
@@ -204,13 +204,13 @@ impl Addresses {
     }
 }
 
-/// Maps a 64-bit draw to a number below `n` (multiply-high; the bias is under n / 2^64).
+/// Maps a 64-bit random number to a number below `n` (multiply-high; the bias is under n / 2^64).
 #[inline]
 pub(crate) fn below(draw: u64, n: u64) -> u64 {
     ((u128::from(draw) * u128::from(n)) >> 64) as u64
 }
 
-/// The last grid place at which `bytes` fit.
+/// The address of the last grid place at which `bytes` fit; `u64::MAX` if they fit at any.
 #[inline]
 fn last_fit(start: u64, end: u64, bytes: u64, grid: u64) -> u64 {
     if bytes <= grid {

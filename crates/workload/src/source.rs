@@ -1,9 +1,9 @@
-//! Sources of a job's operations: a workload's own stream, or a job in another tool's language,
-//! which counts, ends and reads back by its own rules.
+//! Sources of a job's operations: a workload's own stream, or a job of another tool, which has its
+//! own rules for counting, ending and reading back.
 //!
-//! Operations are drawn in batches: one boxed call for up to [`BATCH_MAX`] of them costs less than
-//! an inlined call for each. A source therefore runs ahead of the drive and must be able to take
-//! back operations that were drawn but never issued; see [`Source::after`].
+//! Operations are drawn in batches, because one boxed call for up to [`BATCH_MAX`] operations costs
+//! less than an inlined call for each. A source therefore runs ahead of the drive and must be able
+//! to take back operations that were drawn but not issued; see [`Source::after`].
 
 use crate::{Op, OpStream};
 
@@ -13,14 +13,14 @@ pub const BATCH_MAX: usize = 64;
 /// The next part of a job, after a source has run out of operations or the time is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// Nothing.
+    /// Nothing: the job ends.
     End,
     /// More operations of the job.
     More {
         /// Whether the files are truncated first.
         emptied: bool,
     },
-    /// Reading back the written data, by operations that are counted but follow no schedule.
+    /// Reading back the written data. The operations are counted but follow no schedule.
     Check {
         /// Whether this is the last part of the job.
         last: bool,
@@ -30,20 +30,21 @@ pub enum After {
 /// A source of operations for one job.
 pub trait Source: Send {
     /// Appends the next operations to `out`, which is empty: at most [`BATCH_MAX`], and only one if
-    /// they depend on `now`, the time of the job in nanoseconds. A batch ends with its part of the
-    /// job; if nothing is appended, the part is over. Completions have no influence.
+    /// they depend on `now`, the job's time in nanoseconds. A batch does not extend past its part
+    /// of the job; if nothing is appended, the part is over. Operations do not depend on
+    /// completions.
     fn draw(&mut self, now: u64, out: &mut Vec<Op>);
 
-    /// The next part of the job; called at the end of a part, when all operations issued have
-    /// completed. `taken` counts the operations issued since the beginning of the job. Those drawn
-    /// beyond it were never issued: the source continues as if it had not drawn them. With `over`
-    /// the part ended before its operations did, and only reading back may follow.
+    /// Returns the next part of the job. Called at the end of a part, when all issued operations
+    /// have completed. `taken` counts the operations issued since the start of the job. Those drawn
+    /// beyond it were not issued: the source continues as if it had not drawn them. If `over` is
+    /// set, the part ended before its operations were exhausted, and only reading back can follow.
     fn after(&mut self, _taken: u64, _over: bool) -> After {
         After::End
     }
 
-    /// Whether the source itself issues the reads for verification. Otherwise verify reads back all
-    /// written data.
+    /// Whether the source itself issues the reads for verification. If not, the verifier reads back
+    /// all written data.
     fn reads_back(&self) -> bool {
         false
     }

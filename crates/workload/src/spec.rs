@@ -40,7 +40,7 @@ pub enum BlockSizes {
 }
 
 impl BlockSizes {
-    /// The largest size; buffers must hold it.
+    /// The largest size, which buffers must be able to hold.
     pub fn max(&self) -> u32 {
         match self {
             BlockSizes::Fixed(bytes) => *bytes,
@@ -48,7 +48,7 @@ impl BlockSizes {
         }
     }
 
-    /// The smallest size; random addresses are multiples of it.
+    /// The smallest size, of which random addresses are multiples.
     pub fn min(&self) -> u32 {
         match self {
             BlockSizes::Fixed(bytes) => *bytes,
@@ -127,10 +127,10 @@ impl Mix {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caching {
-    /// Direct to the drive (O_DIRECT). If the file system refuses, the record says so.
+    /// Direct to the drive (O_DIRECT). If the file system refuses it, the record notes that.
     #[default]
     Bypass,
-    /// Through the page cache.
+    /// Buffered by the page cache.
     Buffered,
 }
 
@@ -146,13 +146,13 @@ pub enum Calls {
     /// One byte at a time through a stream with a buffer of one block, like C's `getc` and `putc`.
     /// An operation is one bufferful, including the calls that fill or empty it.
     Bytes {
-        /// Host time per call on a virtual drive, in nanoseconds. On a real drive the calls are
-        /// made.
+        /// Host time per call on a virtual drive, in nanoseconds. A real drive ignores it, because
+        /// the calls are made.
         host_ns: u32,
     },
 }
 
-/// When a workload ends: at the first of these bounds. Without any it runs forever.
+/// When a workload ends: at the first of these limits. Without any, it runs forever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// After this time, in nanoseconds of the target's clock.
@@ -170,17 +170,17 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Stop after `ns` nanoseconds.
+    /// Stops after `ns` nanoseconds.
     pub fn after_ns(ns: u64) -> Stop {
         Stop { time_ns: Some(ns), ..Stop::default() }
     }
 
-    /// Stop after issuing `share` of the region.
+    /// Stops after issuing `share` of the region.
     pub fn coverage(share: f64) -> Stop {
         Stop { coverage: Some(share), ..Stop::default() }
     }
 
-    /// The smaller of the two byte bounds, in a region of `region_bytes`.
+    /// The smaller of the two byte limits, in a region of `region_bytes`.
     pub fn bytes_bound(&self, region_bytes: u64) -> Option<u64> {
         let coverage = self.coverage.map(|share| (share * region_bytes as f64) as u64);
         match (self.bytes, coverage) {
@@ -208,7 +208,7 @@ pub struct Workload {
     pub shift_bytes: u64,
     /// Content of writes.
     pub content: Content,
-    /// When operations are due.
+    /// How operations are paced.
     pub pacing: Pacing,
     /// Maximum operations in flight, per job.
     pub depth: u32,
@@ -230,7 +230,7 @@ pub struct Workload {
     /// System calls.
     #[serde(default, skip_serializing_if = "is_best")]
     pub calls: Calls,
-    /// Each write returns when it is durable, including the metadata needed to find it (O_SYNC).
+    /// Each write returns once it is durable, including the metadata needed to find it (O_SYNC).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sync_writes: bool,
     /// Stamp every sector written and check every sector read.
@@ -285,7 +285,8 @@ impl Workload {
         }
     }
 
-    /// The slice of the region used by job `job`: equal parts, in multiples of the largest block.
+    /// The slice of the region used by job `job`. Slices are equal, in multiples of the largest
+    /// block.
     pub fn slice(&self, job: u32) -> Region {
         let jobs = u64::from(self.jobs.max(1));
         let block = u64::from(self.blocks.max().max(1));
@@ -333,8 +334,8 @@ impl Workload {
     }
 }
 
-/// Maximum operations in flight over all jobs. Each takes some 100 bytes of memory; no drive has
-/// so deep a queue.
+/// Maximum operations in flight over all jobs. Each takes about 100 bytes of memory, and no drive
+/// has a queue this deep.
 pub const IN_FLIGHT_MAX: u64 = 1 << 20;
 
 /// An invalid description.
@@ -343,7 +344,7 @@ pub enum WorkloadError {
     /// No kind has a weight.
     #[error("the mix is empty: every weight is 0")]
     EmptyMix,
-    /// A number that must be at least 1.
+    /// A number is 0 but must be at least 1.
     #[error("{0} must be at least 1")]
     Zero(&'static str),
     /// A job's slice is smaller than one block.
@@ -356,7 +357,7 @@ pub enum WorkloadError {
         /// Largest block size.
         block: u32,
     },
-    /// Synchronous calls have one operation in flight.
+    /// Synchronous calls allow only one operation in flight.
     #[error("synchronous calls have one operation in flight, not {depth}")]
     Synchronous {
         /// The requested queue depth.
@@ -368,7 +369,7 @@ pub enum WorkloadError {
         /// Depth times jobs.
         operations: u64,
     },
-    /// A parameter out of range.
+    /// A parameter is out of range.
     #[error("{what} is {value}, must be {range}")]
     OutOfRange {
         /// The parameter.

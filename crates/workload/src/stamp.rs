@@ -1,9 +1,9 @@
 //! Stamped sectors: content that identifies its address, its write and its run.
 //!
-//! Each sector carries a header with its address, the sequence number of the write, the seed of
-//! the run and a checksum of the whole sector. Read back, this distinguishes a *stale* sector
-//! (an older write), a *misplaced* one (another address), a *torn* block (sectors of different
-//! writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp at all). Sectors
+//! Each sector carries a header with its address, the sequence number of the write, the seed of the
+//! run and a checksum of the whole sector. When the sector is read back, the header distinguishes a
+//! *stale* sector (an older write), a *misplaced* one (another address), a *torn* block (sectors of
+//! different writes), *flipped* bits (a bad checksum) and an *unwritten* sector (no stamp). Sectors
 //! are 512 bytes by default, because a drive may tear at its smallest unit.
 
 use serde::{Deserialize, Serialize};
@@ -69,15 +69,15 @@ pub struct Stamp {
 /// A fault in a block that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The right address, but older than the last acknowledged write.
+    /// Content of the right address, but older than the last acknowledged write.
     Stale,
-    /// Content of another address.
+    /// Content written to another address.
     Misplaced,
-    /// Sectors of one block come from different writes.
+    /// Sectors of different writes in one block.
     Torn,
-    /// The checksum fails or the stamp is missing.
+    /// A bad checksum or a missing stamp.
     Flipped,
-    /// A valid stamp of another run: this run never wrote here.
+    /// A valid stamp of another run.
     Foreign,
     /// No stamp, where an earlier run should have left one.
     Unwritten,
@@ -97,8 +97,8 @@ impl Fault {
     }
 }
 
-/// Fills a block that begins at `offset` and stamps each whole sector. The filling is derived from
-/// the stamp, so a sector is incompressible and unique.
+/// Fills a block that begins at `offset` and stamps each whole sector. The remaining bytes are
+/// derived from the stamp, so each sector is incompressible and unique.
 pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
     for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
         let offset = stamp.offset + (i * layout.sector) as u64;
@@ -112,7 +112,7 @@ pub fn write(block: &mut [u8], stamp: Stamp, layout: Layout) {
     }
 }
 
-/// Stamps each whole sector of a block and leaves other bytes unchanged. `stamp` is that of the
+/// Stamps each whole sector of a block and leaves the other bytes unchanged. `stamp` belongs to the
 /// first sector.
 pub fn seal(block: &mut [u8], stamp: Stamp, layout: Layout) {
     for (i, sector) in block.chunks_exact_mut(layout.sector).enumerate() {
@@ -149,15 +149,16 @@ fn words(sector: &[u8], at: usize) -> Option<[u64; 5]> {
     Some(std::array::from_fn(|i| header[i * 8..i * 8 + 8].try_into().map_or(0, u64::from_le_bytes)))
 }
 
-/// Whether any field of an invalid stamp is as expected, so the sector was written and has changed.
+/// Whether any field of an invalid stamp has its expected value: the sector was written and then
+/// changed.
 fn resembles_stamp(sector: &[u8], offset: u64, seed: u64, at: usize) -> bool {
     let Some([_, magic, place, _, run]) = words(sector, at) else { return false };
     // An offset or a seed of zero also matches a sector of zeros.
     magic == MAGIC || (place == offset && place != 0) || (run == seed && run != 0)
 }
 
-/// Checks a block that was read at `offset`. `sequence` is the last acknowledged write of the
-/// block; `None` if this run has not written it, in which case any valid stamp of this address
+/// Checks a block that was read at `offset`. `sequence` is the block's last acknowledged write, or
+/// `None` if this run has not written it. In that case any valid stamp with this address and seed
 /// passes.
 pub fn check(
     block: &[u8],

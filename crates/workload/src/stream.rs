@@ -7,8 +7,8 @@ use crate::pattern::{Addresses, below};
 use crate::units::gcd;
 use crate::{BlockSizes, Mix, Op, OpKind, Pattern, Workload};
 
-/// Draws the operations of one job. The workload's seed and the job's number decide them all; time
-/// and completions have no influence.
+/// Draws the operations of one job. They depend only on the workload and the job's number, not on
+/// time or completions.
 #[derive(Debug)]
 pub struct OpStream {
     addresses: Addresses,
@@ -25,19 +25,19 @@ enum Kinds {
     Mixed(Deck),
 }
 
-/// A deck with as many cards of each kind as its weight says, dealt in random order, over and over.
-/// Independent draws have the shares only in the long run: of 40 operations, which are a cell on a
+/// A deck with as many cards of each kind as its weight, dealt in random order and then reshuffled.
+/// Independent draws reach the shares only in the long run: over 40 operations, a whole cell on a
 /// slow card, they miss them by a tenth.
 #[derive(Debug)]
 struct Deck {
     whole: [u64; 4],
     left: [u64; 4],
-    /// Cards left, of all kinds.
+    /// Cards left of all kinds.
     count: u64,
 }
 
 impl Deck {
-    /// The smallest deck with the shares of the mix, which has a weight that is not 0.
+    /// The smallest deck with the shares of the mix. At least one weight must not be 0.
     fn of(mix: &Mix) -> Deck {
         let weights = OpKind::ALL.map(|kind| u64::from(mix.weight(kind)));
         let divisor = weights.into_iter().fold(0, gcd);
@@ -66,7 +66,7 @@ impl Deck {
 #[derive(Debug)]
 enum Sizes {
     Fixed(u32),
-    /// Upper bound of the draw, and size.
+    /// Sum of the weights; cumulative weight and size of each part.
     Split {
         total: u64,
         bounds: Vec<(u64, u32)>,
@@ -87,7 +87,7 @@ struct FlushEvery {
 }
 
 impl OpStream {
-    /// The stream of job `job`, counted from 0. The workload must have passed [`Workload::check`].
+    /// The stream of job `job`, numbered from 0. The workload must have passed [`Workload::check`].
     pub fn new(workload: &Workload, job: u32) -> OpStream {
         let seed = workload.seed.wrapping_add(u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (grid, whole) = (workload.blocks.min(), workload.blocks.max());
@@ -109,8 +109,8 @@ impl OpStream {
     }
 
     /// The next operation; `None` at the end of a trace. Other patterns never end.
-    // Forced inline: returned through memory, an operation is stored in parts and loaded whole, a
-    // store-forwarding stall that takes longer than drawing the operation.
+    // Forced inline: an operation returned through memory is stored in parts and loaded whole, and
+    // the store-forwarding stall takes longer than drawing the operation.
     #[inline(always)]
     pub fn next_op(&mut self) -> Option<Op> {
         if let Some(trace) = &mut self.trace {

@@ -1,23 +1,23 @@
 //! Think time: pauses after a number of operations or a period.
 //!
-//! A pause begins when the next operation could be issued; operations in flight continue. On a
-//! schedule of due times the pause either makes operations late, which shows in their response
-//! times, or moves the schedule.
+//! A pause begins when the next operation could be issued; operations in flight continue. With a
+//! schedule of due times, a pause either makes operations late, which their response times show, or
+//! moves the schedule.
 
 use crate::pace::Pace;
 
 /// When and how long a job pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Think {
-    /// Operations between two pauses, at least 1; `None` if not counted.
+    /// Operations between two pauses, at least 1; `None`: no limit.
     pub every: Option<u32>,
-    /// Time between two pauses, in nanoseconds; with `every`, whichever comes first.
+    /// Time between two pauses, in nanoseconds; with `every`, the first limit reached applies.
     pub period_ns: Option<u64>,
     /// Length of a pause, nanoseconds.
     pub pause_ns: u64,
     /// Initial part of the pause that keeps the processor busy, in nanoseconds.
     pub spin_ns: u64,
-    /// Whether pauses move the due times.
+    /// Whether pauses postpone the due times.
     pub moves_schedule: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Thinking<P> {
     since: u64,
     /// Start and end of the current pause.
     pause: Option<(u64, u64)>,
-    /// The current pause is in its busy part.
+    /// Whether the current pause is in its busy part.
     spins: bool,
     /// Total shift of the due times.
     moved: u64,
@@ -82,7 +82,7 @@ impl<P: Pace> Pace for Thinking<P> {
     #[inline]
     fn wake_at(&self) -> Option<u64> {
         match self.pause {
-            // At once: the caller returns without sleeping.
+            // A time in the past: the caller does not sleep.
             Some((began, _)) if self.spins => Some(began),
             Some((_, end)) => Some(end),
             None => self.inner.wake_at().map(|due| due + self.moved),
@@ -137,7 +137,7 @@ mod tests {
 
     /// Issue and due times until `end`, polled every nanosecond.
     fn issued(think: Think, end: u64) -> Vec<(u64, u64)> {
-        // One every 10 ns.
+        // One operation every 10 ns.
         let mut pace = Thinking::new(think, Open::new(&Pacing::Fixed { rate: 1e8 }, 0, 1, 1));
         (0..end).filter_map(|now| Some((now, pace.next_due(now)?))).collect()
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_schedule_is_caught_up_with_or_moved() {
         let think = Think { every: Some(2), pause_ns: 15, ..NONE };
-        // Paused from 11 to 26: the operation due at 20 is late, the one due at 30 on time.
+        // Paused from 11 to 26: the operation due at 20 is late, and the one due at 30 is on time.
         assert_eq!(issued(think, 31), [(0, 0), (10, 10), (26, 20), (30, 30)]);
         let moved = issued(Think { moves_schedule: true, ..think }, 60);
         assert_eq!(moved, [(0, 0), (10, 10), (35, 35), (45, 45)]);

@@ -1,4 +1,4 @@
-//! Sizes, times and rates as people write them: parsing and formatting.
+//! Parses and formats sizes, times and rates.
 //!
 //! `4k`, `4KiB` and `1G` are powers of two, as in fio; `4kB`, `1MB` and `2GB` are powers of ten, as
 //! on a drive's label. Throughput is shown in decimal MB/s, block sizes in KiB, latencies with
@@ -117,7 +117,7 @@ pub fn latency(ns: f64) -> String {
     if scale == 1.0 { format!("{ns:.0} ns") } else { format!("{} {unit}", significant(ns / scale)) }
 }
 
-/// A time span: `41 s`, `18:04`, `2:03:11`.
+/// A time span with minutes and hours after colons: `41 s`, `18:04`, `2:03:11`.
 pub fn span(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -164,8 +164,8 @@ pub fn amount(value: f64) -> String {
     if value < 0.0 { format!("-{out}") } else { out }
 }
 
-/// The greatest common divisor; that of 0 and a number is the number. A loop, because the numbers come
-/// from outside.
+/// The greatest common divisor; with 0, the other number. It loops instead of recursing, because
+/// the numbers come from user input.
 pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);

@@ -1,6 +1,6 @@
 //! Zipf-distributed ranks by rejection-inversion (Hoermann and Derflinger, "Rejection-inversion to
 //! generate variates from monotone discrete distributions", 1996). It needs no tables, so a 16 TiB
-//! drive costs no more than a 32 MiB card, and it is exact for every exponent above 0.
+//! drive costs no more than a 32 MiB card. It is exact for every exponent above 0.
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,7 +41,7 @@ impl Zipf {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// Integral of the density, up to a constant chosen so that theta = 1 is no special case.
+    /// Integral of the density, up to a constant chosen so that theta = 1 is not a special case.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         expm1_over((1.0 - self.theta) * log) * log
@@ -53,7 +53,7 @@ impl Zipf {
     }
 }
 
-/// A number in [0, 1) from the upper 53 bits of a draw.
+/// A number in [0, 1) from the upper 53 bits of a random number.
 pub(crate) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -73,7 +73,8 @@ mod tests {
     use super::*;
     use rand_core::SeedableRng;
 
-    /// Shares of the first ranks against the definition, for exponents below, at and above 1.
+    /// Compares the shares of the first ranks with the definition, for exponents below, at and
+    /// above 1.
     #[test]
     fn shares_match_the_definition() {
         for theta in [0.5, 0.99, 1.0, 1.1, 2.0] {

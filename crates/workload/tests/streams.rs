@@ -1,5 +1,6 @@
-//! The guarantees of operation streams: within the region, aligned, every block once per pass where
-//! promised, shares as configured, and the same operations on every machine and in every version.
+//! The guarantees of operation streams: they stay within the region, are aligned, visit every block
+//! once per pass where promised, keep the configured shares, and are the same on every machine and
+//! in every version.
 
 use std::collections::HashMap;
 
@@ -104,7 +105,7 @@ fn shares_are_as_configured() {
     close(share(&|op| op.offset < (1 << 30) / 5), 0.8);
 }
 
-/// A cell on a slow card ends after some forty operations.
+/// A cell on a slow card ends after about forty operations.
 #[test]
 fn a_mix_has_its_shares_after_every_few_operations_in_an_order_that_varies() {
     let region = Region::first(1 << 30);
@@ -119,7 +120,7 @@ fn a_mix_has_its_shares_after_every_few_operations_in_an_order_that_varies() {
             orders.insert(reads);
         }
     }
-    // Ten over three: every order of the ten occurs.
+    // All orders of ten operations with three writes occur: 10 choose 3 is 120.
     assert_eq!(orders.len(), 120);
 }
 
@@ -155,8 +156,8 @@ fn strides_eventually_visit_every_block() {
     assert_eq!(offsets, (0..170).map(|i| i * 4096).collect::<Vec<_>>());
 }
 
-/// Golden values, which hold on every machine and in every later version. A change here means that
-/// earlier runs can no longer be repeated; it needs a new seed scheme and an entry in CHANGELOG.
+/// Golden values for every machine and every later version. A change means that earlier runs can no
+/// longer be repeated; it requires a new seed scheme and an entry in CHANGELOG.
 #[test]
 fn the_operations_of_seed_1_never_change() {
     let golden: [(&str, u64); 7] = GOLDEN;

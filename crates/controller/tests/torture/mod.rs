@@ -1,9 +1,9 @@
-//! A host that knows the content of every block, over the driver, against a controller with faults.
+//! A host that tracks the content of every block, and tests the driver with a faulty controller.
 //!
-//! Requests of all kinds and sizes are in flight on several queues and namespaces, never two on one
-//! block. Each block has one content, or, after a failed write or a power cut, one of several. Data
-//! that are neither are corrupt; a request that ends without a status is lost; a driver that makes
-//! no progress hangs.
+//! Requests of all kinds and sizes are in flight on several queues and namespaces, but never two
+//! for the same block. Each block has one possible content, or several after a failed write or a
+//! power cut; any other data are corrupt. A request without a completion is lost, and a driver that
+//! makes no progress hangs.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use nvme::{
 
 const BLOCKS: u64 = 8192;
 const BLOCK_BITS: [u32; 2] = [9, 12];
-/// Steps of the controller without a completion after which the driver hangs.
+/// Number of controller steps without a completion after which the driver counts as hung.
 const PATIENCE: u32 = 200_000;
 
-/// A run.
+/// Parameters of a run.
 #[derive(Clone, Copy)]
 pub struct Plan {
     pub setup: Setup,
@@ -30,7 +30,7 @@ pub struct Plan {
     pub timeout_ns: u64,
 }
 
-/// Its result.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub pushed: u64,
@@ -46,19 +46,19 @@ pub struct Outcome {
     pub doorbells: u64,
     pub faults: [u64; 9],
     pub violations: u64,
-    /// Full turns of completion rings, each a change of phase.
+    /// Wraps of the completion rings, each with a phase change.
     pub turns: u64,
 }
 
-/// The versions that a block may hold; 0 stands for zeros.
+/// The possible versions of a block; version 0 is all zeros.
 #[derive(Clone)]
 struct Block {
     /// The version that must be read, if it is certain.
     current: Option<u32>,
-    /// Versions that a power cut may leave.
+    /// Versions that can remain after a power cut.
     possible: Vec<u32>,
     busy: bool,
-    /// When its last write ended, in pushes.
+    /// Number of pushes at the end of the last write.
     ended: u64,
 }
 
@@ -66,18 +66,18 @@ struct Block {
 #[derive(Clone)]
 struct Flying {
     namespace: usize,
-    /// First block and blocks.
+    /// First block and number of blocks of each range.
     ranges: Vec<(u64, u64)>,
     act: Act,
     pushed: u64,
-    /// Power cuts seen before it.
+    /// Number of power cuts noticed before the request.
     cuts: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Read,
-    /// With this version; 0: zeros.
+    /// Writes this version; 0 is zeros.
     Write(u32),
     Flush,
 }
@@ -153,7 +153,7 @@ impl Torture {
         Torture { plan, random, simulated, host, controller, lanes, blocks, cuts, version, outcome }
     }
 
-    /// Xorshift, unlike the controller's.
+    /// Returns a random number below `bound`. Uses xorshift, unlike the controller.
     fn below(&mut self, bound: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -161,7 +161,7 @@ impl Torture {
         (self.random >> 11) % bound
     }
 
-    /// Pushes requests on some of the free slots.
+    /// Pushes requests to some of the free slots.
     fn fill(&mut self, lane: usize) {
         for _ in 0..self.below(self.plan.slots as u64) {
             let free: Vec<usize> = (0..self.plan.slots)
@@ -197,7 +197,7 @@ impl Torture {
         Ok(())
     }
 
-    /// Up to 40 ranges of one block, or the whole list of 256.
+    /// Pushes a discard with up to 40 ranges of one block each, or the maximum of 256.
     fn push_discard(
         &mut self,
         lane: usize,
@@ -229,7 +229,7 @@ impl Torture {
     ) -> Result<(), PushError> {
         let place = Torture::place(namespace);
         let most = self.plan.request_bytes as u64 >> place.block_bits;
-        // Mostly small ones.
+        // Most requests are small.
         let most = if self.below(16) == 0 { most } else { most.min(8) };
         let blocks = 1 + self.below(most);
         let lba = self.below(BLOCKS - blocks + 1);
@@ -254,7 +254,7 @@ impl Torture {
             (Kind::Write | Kind::WriteThrough, Act::Write(version)) => {
                 write_data(&memory, at, place, lba, blocks, version);
             }
-            // Data left over from before are not taken for an answer.
+            // Overwrite old data, which must not pass for the result.
             _ => memory.store(at, 0xdead_beef),
         }
         let request = Request { kind, place, lba, blocks: blocks as u32, at };
@@ -290,7 +290,7 @@ impl Torture {
         found as usize
     }
 
-    /// A request has ended.
+    /// Handles the end of a request.
     fn end(&mut self, lane: usize, completed: &Completed) {
         self.notice_cuts();
         let Some(flying) = self.lanes[lane].flying[completed.slot].take() else {
@@ -300,7 +300,7 @@ impl Torture {
         self.outcome.ended += 1;
         self.outcome.failed += u64::from(!completed.status.is_ok());
         let ok = completed.status.is_ok();
-        // A completion may have been posted before a cut that is noticed now.
+        // The completion could have been posted before a power cut that is only noticed now.
         let sure = flying.cuts == self.cuts;
         match flying.act {
             Act::Flush if ok => self.settle(&flying),
@@ -320,7 +320,7 @@ impl Torture {
         }
     }
 
-    /// A flush: writes completed before it was pushed are durable.
+    /// Handles a flush: writes that completed before it was pushed are durable.
     fn settle(&mut self, flush: &Flying) {
         for block in &mut self.blocks[flush.namespace] {
             if let Some(current) = block.current
@@ -368,7 +368,7 @@ impl Torture {
         }
     }
 
-    /// Aborts overdue commands; resets the controller where nothing else helps.
+    /// Aborts overdue commands, and resets the controller if nothing else helps.
     fn attend(&mut self) {
         let healthy = |lane: &mut Lane, controller: &mut Controller<Arc<Host>>| {
             matches!(controller.attend(&mut lane.queue), Ok(None))
@@ -396,7 +396,7 @@ impl Torture {
         }
     }
 
-    /// Reads everything once more, without faults.
+    /// Reads all blocks once more, without faults.
     fn verify_all(&mut self) {
         self.simulated.set_faults(controller::Faults::default());
         self.notice_cuts();
@@ -430,7 +430,7 @@ impl Torture {
             let counters = lane.queue.counters();
             self.outcome.strays += counters.strays;
             self.outcome.overdue += counters.overdue;
-            // Four completions for a command the ring has room for.
+            // The completion ring has four entries per tracker.
             self.outcome.turns += counters.commands / (4 * lane.queue.layout().trackers()) as u64;
         }
         Outcome {
@@ -467,7 +467,8 @@ fn lane(
     Lane { queue, flying: vec![None; plan.slots], data_at }
 }
 
-/// A word of a block's content: never zero, and different for every word of every version.
+/// Returns a word of a block's content, which is never zero and differs for every word of every
+/// version.
 fn word(place: Place, lba: u64, version: u32, i: u32) -> u32 {
     let seed = u64::from(version) << 32 | u64::from(i) ^ lba << 12 ^ u64::from(place.nsid) << 60;
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 | 1
@@ -484,7 +485,7 @@ fn write_data(memory: &Memory, at: usize, place: Place, lba: u64, blocks: u64, v
     }
 }
 
-/// The version in a block, if all of the block is of it.
+/// Returns the version of a block, if the whole block has the same one.
 fn version_of(memory: &Memory, at: usize, place: Place, lba: u64) -> Option<u32> {
     let words = 1u32 << (place.block_bits - 2);
     let version = memory.load(at);

@@ -1,6 +1,6 @@
-//! Linux AIO, for kernels and sandboxes without io_uring. Asynchronous with O_DIRECT only: through
-//! the page cache `io_submit` itself does the I/O, and the depth is nominal, as the
-//! effective depth shows.
+//! Linux AIO, for kernels and sandboxes without io_uring. It is asynchronous only with O_DIRECT:
+//! through the page cache, `io_submit` itself does the I/O and the queue depth is only nominal,
+//! which the effective depth shows.
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,8 +1,8 @@
-//! Stream calls around a synchronous backend: the program moves one byte a call, and the backend
-//! works only when the stream's buffer, which is the operation's, is empty or full.
+//! Stream calls around a synchronous backend. The program moves one byte per call, and the backend
+//! transfers data only when the stream's buffer, which is the operation's buffer, is empty or full.
 //!
-//! The calls are made, not calculated: their cost depends on the processor, and limits a program that
-//! works byte by byte on a fast drive.
+//! The calls are made rather than calculated, because their cost depends on the processor and
+//! limits a program that works byte by byte on a fast drive.
 
 use std::io;
 
@@ -24,7 +24,7 @@ impl<B: Backend> ByBytes<B> {
         ByBytes { inner, queued: None, program: vec![0; block_bytes as usize] }
     }
 
-    /// The program fills the stream's buffer with its data.
+    /// Fills the stream's buffer with the program's data.
     fn put(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
@@ -35,7 +35,7 @@ impl<B: Backend> ByBytes<B> {
         }
     }
 
-    /// The program reads everything that arrived.
+    /// Copies all bytes read into the program's memory.
     fn get(&mut self, slot: u32, op: &Op) {
         let buffer = self.inner.buffer(slot, op.bytes);
         let program = &mut self.program[..buffer.len()];
@@ -47,7 +47,7 @@ impl<B: Backend> ByBytes<B> {
     }
 }
 
-/// One stream call. Never inlined: the call itself takes the time.
+/// One stream call. Never inlined, because the call itself is the cost to measure.
 #[inline(never)]
 fn move_byte(to: &mut [u8], from: &[u8], at: &mut usize) {
     if let (Some(to), Some(from)) = (to.get_mut(*at), from.get(*at)) {

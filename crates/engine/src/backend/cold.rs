@@ -1,5 +1,5 @@
-//! Operations rare enough to be synchronous in every backend: flushes without an asynchronous form,
-//! and discards, for which files and devices need different calls.
+//! Operations that are rare enough to be synchronous: flushes without an asynchronous form, and
+//! discards, for which files and devices need different calls.
 
 use std::fs::File;
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
     result.map_or_else(|e| negative(&e), |()| 0)
 }
 
-/// Discards a range: a hole in a file, a discard on a device.
+/// Discards a range: punches a hole in a file, or sends a discard to a device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
         return sys::file::discard(file, offset, bytes);
@@ -31,7 +31,7 @@ pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     Ok(fallocate(file, flags, offset, bytes)?)
 }
 
-/// An error as the kernel would have returned it; EIO when it has no number.
+/// The negative error number of an error; EIO if it has none.
 pub(crate) fn negative(error: &io::Error) -> i64 {
     -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
 }

@@ -1,8 +1,8 @@
 //! The files of a job as one address space.
 //!
-//! The upper bits of an address select the file, the lower ones the offset: `shift` is as large as
-//! the largest file needs. A single file uses all bits, so the usual case costs a shift and a mask
-//! and no table.
+//! The upper bits of an address select the file, and the lower `shift` bits are the offset, enough
+//! for the largest file. A single file uses all bits, so the usual case costs a shift and a mask
+//! but no table.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// Files that one job works on.
+/// The files of one job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files<'f> {
     list: &'f [&'f File],
@@ -19,8 +19,8 @@ pub(crate) struct Files<'f> {
 }
 
 impl<'f> Files<'f> {
-    /// Files, at least one; an address has `shift` bits (1 to 63) for the offset within a file. A
-    /// flush is an `fsync` if `whole` is set, otherwise an `fdatasync`.
+    /// Combines at least one file. The offset within a file takes `shift` bits (1 to 63) of an
+    /// address. A flush is an `fsync` if `whole` is set, otherwise an `fdatasync`.
     pub(crate) fn new(list: &'f [&'f File], shift: u32, whole: bool) -> Files<'f> {
         assert!(!list.is_empty() && (1..u64::BITS).contains(&shift));
         Files { list, shift, whole }
@@ -36,13 +36,13 @@ impl<'f> Files<'f> {
         self.whole
     }
 
-    /// The index of the file at an address, and the offset in it.
+    /// The index of the file at an address, and the offset within it.
     #[inline]
     pub(crate) fn split(&self, address: u64) -> (usize, u64) {
         ((address >> self.shift) as usize, address & ((1 << self.shift) - 1))
     }
 
-    /// The file at an address, and the offset in it.
+    /// The file at an address, and the offset within it.
     #[inline]
     pub(crate) fn at(&self, address: u64) -> (&'f File, u64) {
         let (number, offset) = self.split(address);
@@ -55,7 +55,7 @@ impl<'f> Files<'f> {
         (0..self.list.len() as u64).map(move |number| number << shift)
     }
 
-    /// Truncates the regular files; devices are left alone.
+    /// Truncates the regular files. Devices are left alone.
     pub(crate) fn empty(&self) -> io::Result<()> {
         self.list.iter().try_for_each(|file| match file.metadata()?.is_file() {
             true => file.set_len(0),
@@ -63,9 +63,8 @@ impl<'f> Files<'f> {
         })
     }
 
-    /// Disables updates of the access time on reads: the file system would write it during a
-    /// measurement, and each read would cost more. Only a file's owner may request this; otherwise
-    /// nothing changes.
+    /// Disables access time updates, which would cause writes during a measurement and make each
+    /// read more expensive. Only a file's owner can request this; for others nothing changes.
     pub(crate) fn keep_times(&self) {
         for file in self.list {
             if let Ok(flags) = fcntl_getfl(file) {

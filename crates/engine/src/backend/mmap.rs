@@ -1,6 +1,6 @@
-//! The files mapped into memory: an operation is a copy, and the kernel does its I/O when a page is
-//! touched that is not there, or when it writes back. Bypassing the cache means
-//! here, as in fio, that each operation's pages are written and released at once.
+//! Files mapped into memory. An operation is a copy, and the kernel does the I/O when the copy
+//! touches a missing page or when pages are written back. As in fio, bypassing the cache means that
+//! each operation's pages are written and released immediately.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -67,7 +67,7 @@ impl Transfer for Mmap<'_> {
     }
 }
 
-/// Size of a file or device in bytes.
+/// The size of a file or device in bytes.
 fn length(mut file: &File) -> io::Result<u64> {
     file.seek(SeekFrom::End(0))
 }

@@ -1,11 +1,11 @@
-//! How operations reach the target. A backend owns its slots' memory and its clock; one worker
-//! drives one backend, and nothing is shared between them.
+//! Backends, which carry operations to the target. A backend owns its slots' memory and its clock.
+//! Each worker drives its own backend, and they share nothing.
 //!
-//! `uring` is the fast path; `aio`, `psync` and `mmap` serve where the kernel or the user demands
-//! it. `nvme` polls a queue pair of a drive without a kernel between. `null` moves nothing and so
+//! `uring` is the fast path; `aio`, `psync` and `mmap` are used if the kernel or the user requires
+//! them. `nvme` polls a queue pair of a drive, bypassing the kernel. `null` moves no data and so
 //! measures the instrument itself; `sim` is a virtual drive in virtual time. `bytes` wraps another
-//! backend in a program's stream calls, `overlap` serializes overlapping operations, `serial` is
-//! the common part of backends with one operation at a time.
+//! backend in a program's stream calls, `overlap` serializes overlapping operations, and `serial`
+//! is the common part of backends with one operation at a time.
 
 mod aio;
 mod bytes;
@@ -39,37 +39,37 @@ use workload::Op;
 /// A finished operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// The slot it was pushed on.
+    /// The slot of the operation.
     pub slot: u32,
     /// Bytes moved, or a negative error number. 0 is success for flush and discard.
     pub result: i64,
 }
 
-/// Maximum duration of a turn.
+/// How long a turn waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Not at all.
     No,
     /// Until this many operations have completed, at least one.
     For(u32),
-    /// Until an operation completes, or until this time of the backend's clock.
+    /// Until an operation completes or the backend's clock reaches this time.
     Until(u64),
 }
 
-/// The way to a target, as one worker sees it.
+/// A worker's path to a target.
 pub(crate) trait Backend {
-    /// A sleep ends this long before the next due time, and the rest is spent spinning, because
+    /// A sleep ends this long before the next due time, and the worker spins for the rest, because
     /// timers of real machines are inexact; nanoseconds.
     const SPIN_NS: u64 = 60_000;
 
     /// Whether data are moved. A virtual drive only computes the time.
     const CARRIES_DATA: bool = true;
 
-    /// Whether its clock is virtual and waits for the worker; [`Backend::returns_at`] is then
-    /// known.
+    /// Whether its clock is virtual and waits for the worker. [`Backend::returns_at`] is known only
+    /// then.
     const VIRTUAL: bool = false;
 
-    /// Nanoseconds on this backend's clock.
+    /// The time on this backend's clock, nanoseconds.
     fn now(&self) -> u64;
 
     /// Temperature of the drive, if the backend knows it, degrees Celsius.
@@ -96,7 +96,7 @@ pub(crate) trait Backend {
         0
     }
 
-    /// When a turn with this wait would return, on a virtual clock; `None`: immediately.
+    /// The virtual time at which a turn with this wait would return; `None`: immediately.
     fn returns_at(&self, _wait: Wait) -> Option<u64> {
         None
     }
@@ -104,7 +104,7 @@ pub(crate) trait Backend {
     /// Submits the queued operations, waits, and adds completed operations to `done`.
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// The files below it, if any.
+    /// The files it works on, if any.
     fn files(&self) -> Option<&Files<'_>> {
         None
     }
@@ -119,12 +119,12 @@ pub(crate) trait Backend {
         self.files().map_or(Ok(()), |files| files.flush(address))
     }
 
-    /// Truncates all files; devices are left alone.
+    /// Truncates all regular files. Devices are left alone.
     fn empty(&mut self) -> io::Result<()> {
         self.files().map_or(Ok(()), Files::empty)
     }
 
-    /// Reads from an address, outside the queue. Returns `false` if no data are kept.
+    /// Reads from an address, outside the queue. Returns `false` if the target keeps no data.
     fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(files) = self.files() else { return Ok(false) };
         files.read_exact(address, buffer).map(|()| true)

@@ -1,8 +1,8 @@
-//! No target: operations complete without any action. The cost of a workload here is the cost of
-//! the instrument itself.
+//! The null backend: operations complete without any action. The cost of a workload on it is the
+//! cost of the instrument itself.
 //!
-//! The queue depth is honoured: an operation stays in flight until the worker waits, and then as
-//! many complete as were submitted, oldest first.
+//! It honors the queue depth: operations stay in flight until the worker waits. Then as many
+//! complete as were submitted, oldest first.
 
 use std::collections::VecDeque;
 use std::io;
@@ -49,7 +49,7 @@ impl Backend for Null {
         self.handed += 1;
     }
 
-    // Inlined by force: the call costs as much as a tenth of an operation.
+    // Forced inline: the call costs a tenth of an operation.
     #[inline(always)]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         let handed = std::mem::take(&mut self.handed);
@@ -59,7 +59,7 @@ impl Backend for Null {
             Wait::No if handed > 0 => 0,
             Wait::No | Wait::Until(_) => self.in_flight.len(),
         };
-        // One by one: appending a list would call memcpy.
+        // Moved one by one, because appending a list would call memcpy.
         for _ in 0..count {
             let Some(completion) = self.in_flight.pop_front() else { break };
             done.push(completion);
@@ -76,7 +76,7 @@ impl Backend for Null {
 mod tests {
     use super::*;
 
-    /// Depths at the issue of operations, in a closed loop of `depth` slots.
+    /// The depth at the issue of each operation, in a closed loop with `depth` slots.
     fn depths(depth: u32, batch: u32) -> Vec<u32> {
         let arena = Arena::new(depth as usize, 512).expect("memory");
         let mut null = Null::new(Clock::new(), arena);

@@ -1,8 +1,9 @@
-//! A queue pair of an NVMe controller: submission is a store to memory, completion is seen by
-//! polling. The processor is busy as long as an operation is in flight.
+//! A queue pair of an NVMe controller. Submission is a store to memory, and completions are polled,
+//! so the processor is busy while an operation is in flight.
 //!
-//! Slots are page-aligned memory that the controller reads and writes by itself. A silent drive is the
-//! queue's matter (abort, reset: `device/pci/owner.rs`); what a reset ends fails with a time-out.
+//! Slots are page-aligned memory, which the controller accesses by DMA. The queue's owner handles
+//! silent drives by abort and reset (`device/pci/owner.rs`). Operations ended by a reset fail with
+//! a timeout.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,11 +20,11 @@ pub(crate) struct QueueBackend<B: Bus> {
     pair: QueuePair<B>,
     clock: Clock,
     depth: u32,
-    /// A write completes when its data are durable.
+    /// The write command; write-through if a write completes only when its data are durable.
     write: Kind,
     /// The operation of each slot.
     ops: Vec<Op>,
-    /// Operations for which the ring had no room, or that never reached it, with their result.
+    /// Slots of operations that wait for room in the ring.
     held: VecDeque<u32>,
     refused: Vec<Completion>,
     in_flight: u32,
@@ -68,7 +69,7 @@ impl<B: Bus> QueueBackend<B> {
         self.pair.push(slot, Request { kind, place, lba, blocks, at: 0 })
     }
 
-    /// Submits what had no room.
+    /// Submits the operations that wait for room.
     #[cold]
     fn submit_held(&mut self) {
         while let Some(slot) = self.held.pop_front() {
@@ -85,8 +86,8 @@ impl<B: Bus> QueueBackend<B> {
         self.refused.push(Completion { slot, result: -i64::from(libc::EINVAL) });
     }
 
-    /// Counts the time since the last turn, and adds the turn to the traffic when nothing is in
-    /// flight or enough has come together.
+    /// Adds the time since the last turn to the statistics, and passes them to the traffic counters
+    /// once they cover enough busy time.
     #[inline]
     fn account(&mut self) {
         /// Traffic is sampled ten times a second.
@@ -107,7 +108,7 @@ impl<B: Bus> QueueBackend<B> {
         self.pair.owner.traffic.add(std::mem::take(&mut self.turn));
     }
 
-    /// Takes finished operations; returns how many.
+    /// Appends completed operations to `done`; returns their number.
     #[inline]
     fn collect(&mut self, done: &mut Vec<Completion>) -> u32 {
         let QueueBackend { pair, ops, turn, .. } = self;
@@ -128,13 +129,14 @@ impl<B: Bus> QueueBackend<B> {
         (done.len() - start) as u32
     }
 
-    /// Overdue commands and resets; returns how many operations ended by that.
+    /// Handles overdue commands and resets; returns the number of operations that this ended.
     #[cold]
     fn attend(&mut self, done: &mut Vec<Completion>) -> io::Result<u32> {
         let QueueBackend { pair, ops, turn, .. } = self;
         let start = done.len();
         pair.attend(|completed| done.push(completion(ops, turn, completed)))?;
-        // Whatever a reset removed from the ring is in `done`; whatever waits has its turn now.
+        // Operations that a reset removed from the ring are in `done`. Those waiting for room
+        // follow now.
         self.submit_held();
         self.pair.ring();
         Ok((done.len() - start) as u32)
@@ -203,7 +205,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
         }
         let in_flight = self.in_flight;
         for turn in 1u64.. {
-            // Before every look, also the only one: a simulated controller works in here.
+            // Pause before every poll, even a single one: a simulated controller runs in this call.
             nvme::Clock::pause(&*self.pair.owner.host);
             found += self.collect(done);
             if !self.held.is_empty() {
@@ -230,14 +232,14 @@ impl<B: Bus> Backend for QueueBackend<B> {
         Ok(())
     }
 
-    /// Slot 0 is free: the worker has waited for everything.
+    /// Slot 0 is free, because the worker has waited for everything.
     fn sync(&mut self, _address: u64) -> io::Result<()> {
         let place = self.pair.owner.place;
         let flush = Request { kind: Kind::Flush, place, lba: 0, blocks: 0, at: 0 };
         self.pair.carry_out(|pair| pair.push(0, flush))
     }
 
-    /// Slot 0 is free: the worker has waited for everything.
+    /// Slot 0 is free, because the worker has waited for everything.
     fn read_back(&mut self, address: u64, buffer: &mut [u8]) -> io::Result<bool> {
         let place = self.pair.owner.place;
         let bytes = buffer.len() as u32;
@@ -250,7 +252,7 @@ impl<B: Bus> Backend for QueueBackend<B> {
     }
 }
 
-/// Traffic that was not handed over yet.
+/// Adds the remaining statistics to the traffic counters.
 impl<B: Bus> Drop for QueueBackend<B> {
     fn drop(&mut self) {
         self.hand_over();

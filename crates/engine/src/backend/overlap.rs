@@ -1,7 +1,7 @@
-//! Serializes operations that overlap one in flight, around a backend that can have several at once:
-//! the result of two writes to one place does not depend on which was faster.
+//! Wraps an asynchronous backend and serializes operations that overlap one in flight, so that the
+//! result of two overlapping writes does not depend on which is faster.
 //!
-//! The wait is part of the service time, because the job waited.
+//! The wait counts towards the service time, because the job has issued the operation.
 
 use std::io;
 
@@ -12,9 +12,9 @@ use super::{Backend, Completion, Wait};
 
 pub(crate) struct SerializeOverlap<B> {
     inner: B,
-    /// Submitted to the inner backend and not complete.
+    /// Operations in flight in the inner backend.
     flying: Vec<(u32, Op)>,
-    /// Waiting, in order.
+    /// Operations held back, in order of submission.
     held: Vec<(u32, Op)>,
 }
 
@@ -23,7 +23,7 @@ impl<B: Backend> SerializeOverlap<B> {
         SerializeOverlap { inner, flying: Vec::new(), held: Vec::new() }
     }
 
-    /// Hands over operations that no longer overlap one in flight.
+    /// Submits operations that no longer overlap one in flight.
     fn release(&mut self) {
         let mut still: Vec<(u32, Op)> = Vec::new();
         for (slot, op) in std::mem::take(&mut self.held) {
@@ -39,7 +39,7 @@ impl<B: Backend> SerializeOverlap<B> {
     }
 }
 
-/// Whether an operation overlaps one of these. Addresses hold the file, too; a flush has none.
+/// Whether an operation overlaps one of these. Addresses include the file; a flush has no address.
 fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
     let end = |op: &Op| op.offset + u64::from(op.bytes);
     let both = |other: &Op| op.offset < end(other) && other.offset < end(op);
@@ -130,7 +130,7 @@ impl<B: Backend> Backend for SerializeOverlap<B> {
 mod tests {
     use super::*;
 
-    /// Completes the oldest operation in each turn, and records the operations handed over.
+    /// Completes the oldest operation in each turn, and records the submitted operations.
     struct Slow {
         flying: Vec<u32>,
         handed: Vec<u32>,
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn overlapping_operations_are_serialized_and_others_are_not() {
         let mut serialized = SerializeOverlap::new(Slow { flying: Vec::new(), handed: Vec::new() });
-        // 1 overlaps 0; 3 overlaps 1, which waits, though not 0; 2 and the flush overlap nothing.
+        // 1 overlaps 0. 3 overlaps only 1, which waits. 2 and the flush overlap nothing.
         for (slot, offset) in [(0, 0), (1, 2048), (2, 1 << 20), (3, 4096)] {
             serialized.push(slot, write(offset));
         }

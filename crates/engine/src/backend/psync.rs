@@ -1,4 +1,4 @@
-//! Synchronous `pread` and `pwrite`, as in a plain program; works on every kernel.
+//! Synchronous `pread` and `pwrite`, as in a plain program. They work on every kernel.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -34,7 +34,7 @@ impl Transfer for Psync<'_> {
                 OpKind::Write => file.write_at(buffer, offset),
                 _ => file.read_at(buffer, offset),
             };
-            // A signal is not the drive's.
+            // A signal is not an error of the drive.
             if !matches!(&done, Err(e) if e.kind() == io::ErrorKind::Interrupted) {
                 return done;
             }

@@ -1,5 +1,5 @@
-//! One operation at a time, whatever depth was asked for: a [`Transfer`], carried out by the calling
-//! thread in the turn that hands it over.
+//! Backends with one operation at a time, whatever the requested depth. The calling thread carries
+//! out each [`Transfer`] in the turn that submits it.
 
 use std::io;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// A synchronous way to move data.
+/// A synchronous method of moving data.
 pub(crate) trait Transfer {
     /// The files it works on.
     fn files(&self) -> &Files<'_>;
 
-    /// Reads into the buffer, or writes it. Returns the bytes moved.
+    /// Reads into the buffer, or writes from it. Returns the bytes moved.
     fn transfer(&self, op: Op, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Makes earlier writes durable. 0, or a negative error number.
+    /// Makes earlier writes durable. Returns 0 or a negative error number.
     fn flush(&self, op: Op) -> i64 {
         cold::perform(self.files(), op)
     }

@@ -1,8 +1,9 @@
-//! A virtual drive: the model returns the completion time of an operation, and time jumps there.
+//! A virtual drive: the model returns the completion time of an operation, and virtual time jumps
+//! to it.
 //!
-//! Deterministic, and as fast as the model computes. No data are moved and buffers are never
-//! touched. Several backends may share a drive, each with its own time; [`crate::conductor`] keeps
-//! them in order.
+//! It is deterministic and as fast as the model. No data are moved, and buffers are not touched.
+//! Several backends can share a drive, each with its own time; [`crate::conductor`] keeps them in
+//! order.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -17,7 +18,7 @@ use super::{Backend, Completion, Wait};
 /// Positions of a job's files on the drive.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileMap {
-    /// First byte of each file; empty: addresses are those of the drive.
+    /// First byte of each file; if empty, addresses are drive offsets.
     pub starts: Vec<u64>,
     /// Bits of an address that give the offset within a file.
     pub place_bits: u32,
@@ -49,7 +50,7 @@ pub(crate) struct Sim<'d> {
 }
 
 impl<'d> Sim<'d> {
-    /// A backend on a drive whose time is `now`, for the calls and the content of a workload.
+    /// A backend on a drive at time `now`, for the calls and the content of a workload.
     pub(crate) fn new(
         drive: &'d RefCell<&'d mut Drive>,
         now: u64,
@@ -101,7 +102,7 @@ impl Backend for Sim<'_> {
         u32::MAX
     }
 
-    /// None: this backend carries no data.
+    /// Empty, because this backend carries no data.
     fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
         &mut []
     }

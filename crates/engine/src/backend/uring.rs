@@ -17,7 +17,7 @@ pub(crate) struct Uring<'r> {
     arena: Arena,
     files: Files<'r>,
     clock: Clock,
-    /// Discards, which not every kernel supports on a ring, done at the next turn.
+    /// Discards, which not every kernel supports on a ring; the next turn carries them out.
     cold: Vec<(u32, Op)>,
     priorities: Option<SlotPriorities>,
 }
@@ -94,8 +94,8 @@ impl Backend for Uring<'_> {
 
 impl Drop for Uring<'_> {
     fn drop(&mut self) {
-        // The worker drains before dropping the ring. After an error operations may still be in
-        // flight, and memory that the kernel may write to is never freed.
+        // The worker drains before dropping the ring, but after an error operations can still be in
+        // flight. Memory to which the kernel may write is never freed.
         if !self.ring.settle() {
             self.arena.leak();
         }

@@ -20,17 +20,17 @@ use crate::priority::SlotPriorities;
 use crate::probe;
 use crate::sys;
 
-/// One or several open files or devices, with the drive under them.
+/// Open files or devices, with the drive under them.
 pub(crate) struct FdDevice {
     list: Vec<Handles>,
-    /// Bits of an address that give the offset within a file.
+    /// Address bits for the offset within a file.
     place_bits: u32,
-    /// The counters of the drive. Locked for the moment of a sample, ten times a second.
+    /// The counters of the drive, locked briefly for each sample, ten times a second.
     watch: Mutex<Watch>,
     guard: Guard,
-    /// Block device of the file system that holds the file.
+    /// Block device of the file system that contains the file.
     below: PathBuf,
-    /// The name and the request it was opened with, to open it again after a format.
+    /// The name and request with which it was opened, to reopen it after a format.
     request: Option<(String, OpenRequest)>,
 }
 
@@ -51,13 +51,14 @@ impl FdDevice {
         })
     }
 
-    /// The files of a job, opened in their final mode, bypassing the page cache or not.
+    /// The files of a job, already opened with their final flags; `direct` if they bypass the page
+    /// cache.
     pub(crate) fn of_files(files: Vec<File>, direct: bool, place_bits: u32) -> FdDevice {
         let list = files.into_iter().map(|file| Handles::opened(file, direct)).collect();
         FdDevice { list, place_bits, ..FdDevice::watching(Watch::nothing()) }
     }
 
-    /// No files, and the counters of the drive under them.
+    /// A device without files, with the counters of the drive under them.
     pub(crate) fn watching(watch: Watch) -> FdDevice {
         FdDevice {
             list: Vec::new(),
@@ -88,7 +89,7 @@ impl FdDevice {
         issue(ask, files, user)
     }
 
-    /// New descriptors whose writes return when durable; empty unless requested.
+    /// New descriptors with durable writes; empty unless requested.
     fn synchronous(&self, workload: &Workload) -> io::Result<Vec<File>> {
         let asked = self.list.iter().filter(|_| workload.sync_writes);
         asked.map(|handles| handles.synchronous(workload.caching)).collect()
@@ -98,12 +99,12 @@ impl FdDevice {
         self.list.first().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// The descriptor through the page cache.
+    /// The descriptor that uses the page cache.
     fn buffered(&self) -> io::Result<&File> {
         self.first().map(Handles::buffered)
     }
 
-    /// The descriptor past the page cache, where there is one.
+    /// The descriptor that bypasses the page cache, if there is one; otherwise the cached one.
     fn direct(&self) -> io::Result<&File> {
         Ok(self.first()?.pick(Caching::Bypass).0)
     }
@@ -121,7 +122,7 @@ impl Device for FdDevice {
         self.list.iter().all(|handles| handles.pick(caching).1)
     }
 
-    /// Of several files, the one with the smallest written share counts, each taken as a whole.
+    /// Of several files, each taken as a whole, the smallest written share counts.
     fn written_share(&self, region: Region) -> Option<f64> {
         if let [handles] = &self.list[..] {
             return space::written_share(handles.buffered(), region);
@@ -217,7 +218,7 @@ impl Device for FdDevice {
         Ok(self.guard.sanitize(progress)?)
     }
 
-    /// The kernel adopts another block size once every descriptor of the device is closed.
+    /// The kernel adopts the new block size only once every descriptor of the device is closed.
     fn format(&mut self, block_bytes: u32) -> Able<TargetInfo> {
         self.guard.format(block_bytes)?;
         let request = self.request.take().ok_or(io::ErrorKind::NotConnected)?;
@@ -242,7 +243,7 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
         BackendKind::Uring => {
             let mut ring = sys::ring::make(depth);
             let absent = |e: &mut io::Error| {
-                io::Error::new(e.kind(), format!("io_uring is not available here: {e}"))
+                io::Error::new(e.kind(), format!("io_uring is not available: {e}"))
             };
             let ring = ring.as_mut().map_err(absent);
             let uring = ring.and_then(|r| Ok(Uring::new(r, clock, files, arena?, priorities())));

@@ -1,8 +1,8 @@
-//! Blocks of a scratch file, released on the drive below its file system.
+//! Releases the blocks of a scratch file and reads them on the drive below its file system.
 //!
-//! They are found on the device by the file system's own map, freed by punching a hole (the same to
-//! the file system as deleting the file), and trimmed. The map is checked first: the device must hold
-//! the file's content there.
+//! The file system's extent map locates the blocks on the device. Punching a hole frees them (to
+//! the file system, the same as deleting the file), and a trim follows. The map is checked first:
+//! the device must contain the file's content at those places.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,7 +16,7 @@ use workload::Region;
 use crate::release::{Look, STRETCH, STRETCHES, Stretch, look};
 use crate::sys::file::{Piece, pieces, trim_free};
 
-/// Blocks of a file, located on the device below its file system.
+/// The blocks of a file, located on the device below its file system.
 pub(super) struct Found {
     device: File,
     places: Vec<Stretch>,
@@ -24,26 +24,26 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Locates the blocks of a region of `file`, which bypasses the cache, on `device`; the error
-    /// is the reason for a failure.
+    /// Locates the blocks of a region of `file` on `device`. `file` bypasses the cache. The error
+    /// text gives the reason for a failure.
     pub(super) fn find(file: &File, region: Region, device: &Path) -> Result<Found, String> {
         file.sync_data().map_err(|e| format!("the file cannot be flushed: {e}"))?;
         let all = pieces(file, region.start, region.bytes)
-            .map_err(|e| format!("the file system does not tell where its blocks are: {e}"))?;
+            .map_err(|e| format!("the file system does not report where its blocks are: {e}"))?;
         if all.is_empty() || all.iter().any(|piece| !piece.plain) {
-            return Err("the file's blocks do not stand on the device as they are".into());
+            return Err("the device does not store the file's blocks unchanged".into());
         }
         let (logical, places) = stretches(&all);
         let mut options = OpenOptions::new();
         let raw = options.read(true).custom_flags(libc::O_DIRECT).open(device);
         let name = device.display();
-        let raw = raw.map_err(|e| format!("{name} cannot be read past its file system: {e}"))?;
-        let unread = |e| format!("{name} cannot be read past its file system: {e}");
+        let raw = raw.map_err(|e| format!("{name} cannot be read directly: {e}"))?;
+        let unread = |e| format!("{name} cannot be read directly: {e}");
         let before = look(exactly(&raw), &places).map_err(unread)?;
         let held =
             look(exactly(file), &logical).map_err(|e| format!("the file cannot be read: {e}"))?;
         if before != held {
-            return Err(format!("what {name} holds there is not what the file holds"));
+            return Err(format!("the blocks on {name} differ from the file's content"));
         }
         Ok(Found { device: raw, places, before })
     }
@@ -54,7 +54,7 @@ impl Found {
     }
 }
 
-/// The first stretches of the pieces, in the file and on the device.
+/// The first stretches of the pieces: their places in the file and on the device.
 fn stretches(pieces: &[Piece]) -> (Vec<Stretch>, Vec<Stretch>) {
     let cut = |piece: &Piece| {
         let piece = *piece;
@@ -67,13 +67,12 @@ fn stretches(pieces: &[Piece]) -> (Vec<Stretch>, Vec<Stretch>) {
     pieces.iter().flat_map(cut).take(STRETCHES as usize).unzip()
 }
 
-/// Frees a region of a file and makes the file system tell the device: immediately if it discards
-/// online, otherwise by trimming all its free space. Returns the bytes reported as trimmed; `None`
-/// if unsupported.
+/// Frees a region of a file and makes the file system trim all its free space. Returns the number
+/// of bytes reported as trimmed, or `None` if trimming is unsupported.
 pub(super) fn free(file: &File, region: Region) -> io::Result<Option<u64>> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(file, flags, region.start, region.bytes)?;
-    // Blocks in the file system's journal are not free yet.
+    // Blocks are not free until the file system has committed the change.
     file.sync_all()?;
     match trim_free(file) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -82,7 +81,7 @@ pub(super) fn free(file: &File, region: Region) -> io::Result<Option<u64>> {
     }
 }
 
-/// Reads from a file.
+/// Returns a function that fills a buffer from a file.
 fn exactly(file: &File) -> impl Fn(u64, &mut [u8]) -> io::Result<()> {
     |offset, buffer| file.read_exact_at(buffer, offset)
 }

@@ -1,7 +1,7 @@
-//! Descriptors of a file or device: one that bypasses the page cache, one through it.
+//! The descriptors of a file or device: one bypasses the page cache, the other uses it.
 //!
-//! O_DIRECT has no silent fallback. If it is refused, the caller gets the cached descriptor
-//! together with that fact, and the record says so.
+//! O_DIRECT has no silent fallback. If it is refused, the caller gets the cached descriptor and
+//! learns that it is cached, and the record notes it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,10 +12,10 @@ use workload::Caching;
 
 /// The descriptors of one target.
 pub(super) struct Handles {
-    /// Uses the page cache, unless the file was passed in an open state.
+    /// Uses the page cache, unless the file was opened by the caller.
     buffered: File,
     direct: Option<File>,
-    /// The only descriptor bypasses the page cache.
+    /// Whether the only descriptor bypasses the page cache.
     past_cache: bool,
 }
 
@@ -35,7 +35,7 @@ impl Handles {
         Handles { buffered: file, direct: None, past_cache }
     }
 
-    /// The descriptor for a caching mode, and whether it really bypasses the cache.
+    /// The descriptor for a caching mode, and whether it actually bypasses the cache.
     pub(super) fn pick(&self, caching: Caching) -> (&File, bool) {
         match (&self.direct, caching) {
             (Some(direct), Caching::Bypass) => (direct, true),
@@ -43,8 +43,8 @@ impl Handles {
         }
     }
 
-    /// A new descriptor whose writes return when durable (O_SYNC), with the same use of the page
-    /// cache as `pick`.
+    /// A new descriptor with durable writes (O_SYNC), which uses or bypasses the page cache like
+    /// `pick`.
     pub(super) fn synchronous(&self, caching: Caching) -> io::Result<File> {
         let (_, direct) = self.pick(caching);
         let flags = if direct { libc::O_SYNC | libc::O_DIRECT } else { libc::O_SYNC };
@@ -57,8 +57,8 @@ impl Handles {
     }
 }
 
-/// Opens a file again with other flags, through /proc, because the scratch file no longer has a
-/// name and a device's name may by now refer to another one.
+/// Opens a file again with other flags, through /proc, because a scratch file no longer has a name
+/// and a device's name may now refer to another device.
 fn again(file: &File, writable: bool, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     OpenOptions::new().read(true).write(writable).custom_flags(flags).open(path)

@@ -1,8 +1,8 @@
-//! A device in memory, for tests: a drive without a file descriptor, as an NVMe queue pair is one.
+//! A device in memory, for tests: a drive without a file descriptor, like an NVMe queue pair.
 //!
-//! It has a backend of its own (operations are submitted, and complete when polled), its own
-//! identity, counters, discard and flush. It shows that such a device needs one more variant of
-//! [`super::AnyDevice`], and that neither the worker nor [`crate::Machine`] need know it.
+//! It has its own backend (operations complete when polled), identity, counters, discard and flush.
+//! It shows that such a device needs only one more variant of [`super::AnyDevice`], and no change
+//! in the worker or in [`crate::Machine`].
 
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -18,7 +18,7 @@ use crate::backend::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// The drive, which every queue shares.
+/// The drive, shared by all queues.
 pub(crate) struct Memory(Mutex<Drive>);
 
 /// Its content and counters.
@@ -28,9 +28,9 @@ pub(crate) struct Drive {
     pub serial: String,
     pub counters: Sample,
     pub flushes: u64,
-    /// Most operations that were in a queue when it was polled.
+    /// Maximum number of operations in a queue when polled.
     pub depth_seen: usize,
-    /// Operations fail from this number on.
+    /// Number of operations that succeed; all later ones fail.
     pub fails_after: Option<u64>,
     /// Operations carried out.
     pub ops: u64,
@@ -42,7 +42,7 @@ impl Memory {
         Memory(Mutex::new(Drive { bytes: vec![0; bytes], serial, ..Drive::default() }))
     }
 
-    /// The drive, to look at and to change behind everybody's back.
+    /// The drive, which tests inspect and change directly.
     pub(crate) fn drive(&self) -> MutexGuard<'_, Drive> {
         self.0.lock().expect("not poisoned")
     }
@@ -162,7 +162,7 @@ impl Storage for Memory {
     }
 }
 
-/// A queue pair: operations are submitted, and completed by polling, the latest first.
+/// A queue pair: polling completes the submitted operations, the latest first.
 struct Queue<'m> {
     memory: &'m Memory,
     clock: Clock,

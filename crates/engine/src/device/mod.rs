@@ -1,11 +1,11 @@
-//! Devices under the engine: files and block devices of the kernel, the queue pairs of a drive without
-//! a kernel between, or nothing at all.
+//! The engine's devices: files and block devices of the kernel, the queue pairs of a drive driven
+//! from user space, and the null device.
 //!
-//! A device opens a way to issue I/O, a [`Backend`], for one thread at a time ([`AnyDevice::io`]),
-//! and performs the rare operations around a run ([`Device`]). An operation it does not have is
-//! answered with [`DeviceError::Absent`]. No module above this one mentions a file or a descriptor:
-//! a new device touches its own file, [`AnyDevice`] and, if it has a backend of its own, that file.
-//! The worker is generic over backends and stays unchanged.
+//! A device creates a [`Backend`] for each thread that issues I/O ([`AnyDevice::io`]), and carries
+//! out the rare operations around a run ([`Device`]). Operations that it does not support return
+//! [`DeviceError::Absent`]. No module above this one mentions files or descriptors. A new device
+//! requires changes only in its own file, in [`AnyDevice`] and, for a new backend, in that
+//! backend's file. The worker is generic over backends and stays unchanged.
 
 mod fd;
 mod freed;
@@ -40,28 +40,28 @@ use crate::sys::arena::Arena;
 
 /// A thread's request for a backend.
 pub(crate) struct IoAsk<'a> {
-    /// Backend.
+    /// The backend to create.
     pub kind: BackendKind,
     /// Depth, block sizes, caching and durability.
     pub workload: &'a Workload,
-    /// Priorities, overlap, advice.
+    /// Priorities, overlap and advice.
     pub issue: &'a Issue,
     /// The clock of the run.
     pub clock: Clock,
 }
 
-/// Code that works with any backend.
+/// Code that runs with any backend.
 pub(crate) trait UseBackend {
     type Out;
 
-    /// Called with the backend, or with the reason why there is none.
+    /// Called with the backend, or with the error that prevented it.
     fn with<B: Backend>(self, backend: io::Result<B>) -> Self::Out;
 }
 
-/// The reason why a device did not carry out an operation.
+/// The reason a device did not carry out an operation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DeviceError {
-    /// The device has no such thing; the words say why.
+    /// The device does not support the operation; the text gives the reason.
     #[error("{0}")]
     Absent(String),
     /// The guard, or a command to the drive, refused or failed.
@@ -78,43 +78,43 @@ impl From<io::ErrorKind> for DeviceError {
     }
 }
 
-/// Result of an operation that not every device has.
+/// The result of an operation that not every device supports.
 pub(crate) type Able<T> = Result<T, DeviceError>;
 
 fn absent<T>() -> Able<T> {
-    Err(DeviceError::Absent("this device has no such thing".into()))
+    Err(DeviceError::Absent("this device does not support it".into()))
 }
 
 /// The rare operations of a device.
 pub(crate) trait Device: Send + Sync {
-    /// The backend that works best here, with a finding if it is not the usual one.
+    /// The best available backend, with a finding if it is not the usual one.
     fn best_backend(&self, clock: Clock) -> (BackendKind, Option<Finding>);
 
-    /// The backend for a run in which this one was requested.
+    /// The backend to use when this one is requested.
     fn backend(&self, requested: BackendKind) -> BackendKind {
         requested
     }
 
-    /// Whether I/O of that kind of caching really bypasses the page cache.
+    /// Whether I/O with this caching mode really bypasses the page cache.
     fn bypasses_cache(&self, caching: Caching) -> bool;
 
-    /// Share of a region that was written before, where that is known.
+    /// Share of a region that is already written, if known.
     fn written_share(&self, _region: Region) -> Option<f64> {
         None
     }
 
-    /// The bytes it holds, for borrowing; `None` if it holds none.
+    /// Its stored bytes, for borrowing; `None` if it stores nothing.
     fn storage(&self) -> Option<&dyn Storage> {
         None
     }
 
-    /// Fills a page-aligned buffer with the bytes at `offset`, past all caches.
+    /// Fills a page-aligned buffer with the bytes at `offset`, bypassing all caches.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Able<()> {
         let storage = self.storage().map_or_else(absent, Ok)?;
         Ok(storage.read_exact(offset, buffer)?)
     }
 
-    /// Writes a page-aligned buffer at `offset`, past all caches.
+    /// Writes a page-aligned buffer at `offset`, bypassing all caches.
     fn write(&self, offset: u64, bytes: &[u8]) -> Able<()> {
         let storage = self.storage().map_or_else(absent, Ok)?;
         Ok(storage.write_all(offset, bytes)?)
@@ -126,33 +126,32 @@ pub(crate) trait Device: Send + Sync {
     /// Discards a region.
     fn discard(&self, region: Region) -> io::Result<()>;
 
-    /// Its own counters and temperature, where it can be watched.
+    /// Its counters and temperature, if it can be observed.
     fn watch(&self) -> Option<Sample> {
         None
     }
 
-    /// Whether the kernel carries out its reads, and so counts them for this process.
+    /// Whether the kernel carries out its reads and so counts them for this process.
     fn is_read_by_kernel(&self) -> bool {
         true
     }
 
-    /// Wear, errors and temperature as the drive reports them now, where the device asks it by itself.
+    /// The drive's current wear, errors and temperature, if the device queries the drive itself.
     fn health(&self) -> Option<Health> {
         None
     }
 
-    /// The key by which it is recognised after a restart, if it is a drive.
+    /// The key that identifies it after a restart, if it is a drive.
     fn identify(&self) -> Option<DriveKey> {
         None
     }
 
-    /// Checks that it is still the device that was opened, and still unused by others.
+    /// Checks that it is still the device that was opened, and that no one else uses it.
     fn check(&self) -> Result<(), DriveError> {
         Ok(())
     }
 
-    /// Drops its pages from the operating system's cache; returns the bytes still there, where that
-    /// is known.
+    /// Drops its pages from the operating system's cache; returns the bytes still cached, if known.
     fn drop_caches(&self) -> Able<Option<u64>> {
         Ok(None)
     }
@@ -162,44 +161,44 @@ pub(crate) trait Device: Send + Sync {
         Ok(())
     }
 
-    /// Truncates a file to nothing.
+    /// Truncates a file to length 0.
     fn empty(&self) -> Able<()> {
         absent()
     }
 
-    /// Frees the blocks of a region of a file, and reads them on the drive below.
+    /// Frees the blocks of a region of a file, then reads them on the drive below.
     fn free(&self, _region: Region) -> Able<Released> {
         absent()
     }
 
-    /// Makes the file system discard its free space; returns the bytes reported.
+    /// Makes the file system discard its free space; returns the number of bytes it reports.
     fn trim_free(&self) -> Able<u64> {
         absent()
     }
 
-    /// Waits until the cached writes of other programs are on the device: those of its file system,
-    /// or with `everywhere` those of the machine.
+    /// Writes back the cached writes of all programs: those on its file system, or with
+    /// `everywhere` those of the whole machine.
     fn settle(&self, _everywhere: bool) -> Able<()> {
         absent()
     }
 
-    /// Whether it could be erased in this way; asked before anything is written to it.
+    /// Checks that this erase method is supported, before anything is written.
     fn can_erase(&self, how: Erase) -> Able<()> {
         if how == Erase::Discard { Ok(()) } else { absent() }
     }
 
-    /// Erases a region by a secure discard or with zeroes.
+    /// Erases a region by a secure discard or by writing zeros.
     fn erase(&self, _region: Region, _how: Erase) -> Able<()> {
         absent()
     }
 
-    /// Makes the drive erase all its flash; `progress` receives the share done.
+    /// Makes the drive erase all its flash; `progress` receives the completed share.
     fn sanitize(&self, _progress: &mut dyn FnMut(f64)) -> Able<()> {
         absent()
     }
 
-    /// Formats to another logical block size. Returns the drive as it is afterwards, which the
-    /// caller compares with the one before: nothing may be done with the device until then.
+    /// Formats to another logical block size. Returns the description of the drive after the
+    /// format. The caller must compare it with the one before and not use the device until then.
     fn format(&mut self, _block_bytes: u32) -> Able<TargetInfo> {
         absent()
     }
@@ -211,11 +210,11 @@ pub(crate) enum AnyDevice {
     Fd(Box<FdDevice>),
     /// An NVMe drive driven from user space.
     Pci(Box<PciDevice<Wired>>),
-    /// The same driver on a simulated controller.
+    /// The same driver with a simulated controller.
     SimulatedPci(Box<PciDevice<Wire>>),
-    /// Nothing: measures the instrument.
+    /// No device: measures the instrument.
     Null(NullDevice),
-    /// Memory with its own backend: shows in tests that a new one fits.
+    /// Memory with its own backend, for tests.
     #[cfg(test)]
     Memory(Memory),
 }
@@ -226,18 +225,19 @@ impl AnyDevice {
         FdDevice::of(opened).map(AnyDevice::files)
     }
 
-    /// A drive that was taken from the kernel. A silent drive fails before `patience` ends.
+    /// A drive that is detached from the kernel. Commands of a silent drive fail before `patience`
+    /// ends.
     pub(crate) fn pci(opened: PciOpened, patience: Duration) -> Able<AnyDevice> {
         PciDevice::of(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
     }
 
-    /// A simulated drive of so many bytes under the same driver.
+    /// A simulated drive of `bytes` bytes behind the same driver.
     pub(crate) fn null_nvme(spec: String, bytes: u64, patience: Duration) -> Able<AnyDevice> {
         let device = PciDevice::at_once(spec, bytes, patience)?;
         Ok(AnyDevice::SimulatedPci(Box::new(device)))
     }
 
-    /// Files, or the drive under them.
+    /// Files, or the drive under them for its counters.
     pub(crate) fn files(device: FdDevice) -> AnyDevice {
         AnyDevice::Fd(Box::new(device))
     }
@@ -247,8 +247,8 @@ impl AnyDevice {
         AnyDevice::Null(NullDevice)
     }
 
-    /// Opens a way to issue I/O on the thread that will use it. `placed` is the result of placing
-    /// that thread.
+    /// Creates a backend on the thread that will use it. `placed` is the result of placing that
+    /// thread.
     pub(crate) fn io<U: UseBackend>(
         &self,
         ask: &IoAsk<'_>,
@@ -299,7 +299,7 @@ fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
     Arena::new(depth as usize, ask.workload.blocks.max() as usize)
 }
 
-/// The backend, with overlapping operations serialized if requested.
+/// Runs `user` with the backend, with overlapping operations serialized if requested.
 fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
     match issue.serialize_overlap {
         true => user.with(backend.map(SerializeOverlap::new)),

@@ -1,4 +1,5 @@
-//! No device: operations complete without being carried out, and a run measures the instrument.
+//! The null device: operations complete without being carried out, so a run measures the
+//! instrument.
 
 use std::io;
 
@@ -50,6 +51,6 @@ impl Device for NullDevice {
     }
 
     fn settle(&self, _everywhere: bool) -> Able<()> {
-        Err(DeviceError::Absent("this is no drive at all".into()))
+        Err(DeviceError::Absent("the null target is not a drive".into()))
     }
 }

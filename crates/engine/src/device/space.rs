@@ -1,4 +1,4 @@
-//! Space and cached pages of files and block devices.
+//! Allocated space and cached pages of files and block devices.
 
 use std::fs::File;
 use std::io;
@@ -9,8 +9,8 @@ use workload::Region;
 
 use crate::sys;
 
-/// Extends a regular file to `end` with allocated space, so that writing it does not also grow it.
-/// File systems that cannot reserve space get a sparse file.
+/// Extends a regular file to `end` and allocates its space, so that writing does not also grow it.
+/// If the file system cannot reserve space, the file is sparse.
 pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() >= end {
@@ -26,7 +26,7 @@ pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
 /// Drops the target's pages from the kernel's cache.
 pub(super) fn drop_caches(file: &File) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        // Needs CAP_SYS_ADMIN; without it, the advice below does most of the work.
+        // This needs CAP_SYS_ADMIN. Without it, the advice below does most of the work.
         let _ = sys::file::flush_buffers(file);
     } else {
         file.sync_data()?;
@@ -34,7 +34,7 @@ pub(super) fn drop_caches(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Bytes of a regular file in the kernel's page cache; `None` where unknown (devices, kernels that
+/// Bytes of a regular file in the kernel's page cache; `None` if unknown (devices, and kernels that
 /// do not report it).
 pub(super) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     let meta = file.metadata()?;
@@ -44,8 +44,8 @@ pub(super) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     Ok(sys::file::cached_bytes(file, meta.len()).ok())
 }
 
-/// Written share of a region of a regular file; `None` where unknown (devices, file systems without
-/// an extent map).
+/// Written share of a region of a regular file; `None` if unknown (devices, and file systems
+/// without an extent map).
 pub(super) fn written_share(file: &File, region: Region) -> Option<f64> {
     let regular = file.metadata().is_ok_and(|m| m.is_file());
     if !regular || region.bytes == 0 {

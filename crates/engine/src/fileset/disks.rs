@@ -1,4 +1,4 @@
-//! Use of the disks under the files during a run, from the kernel's counters
+//! Activity of the disks under the files during a run, from the kernel's counters
 //! (Documentation/block/stat.rst), which include other users.
 
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub(super) fn look<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Before {
     Before { at: Instant::now(), disks: disks.collect() }
 }
 
-/// The use of each disk since `before`.
+/// The activity of each disk since `before`.
 pub(super) fn since(before: &Before) -> Vec<DiskUse> {
     let elapsed_ms = before.at.elapsed().as_millis().max(1) as f64;
     let one = |(name, then): &(String, [u64; 11])| {

@@ -1,4 +1,5 @@
-//! Laying a file out: its length, its space and, where it is read before it is written, its content.
+//! Lays out a file: sets its length, allocates space and, if it is read before it is written, fills
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +12,7 @@ use workload::{Content, Filler};
 /// Files are laid out in writes of this size, bytes.
 pub(super) const BLOCK: u64 = 1 << 20;
 
-/// Makes a file longer, as planned.
+/// Lays out a file as planned.
 pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()> {
     allocate(file, plan.allocation, plan.end)?;
     if !plan.content {
@@ -30,7 +31,7 @@ pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()>
     if plan.fsync { file.sync_all() } else { Ok(()) }
 }
 
-/// Gives a file its length and its space.
+/// Sets a file's length and allocates its space.
 fn allocate(file: &File, how: Allocation, end: u64) -> io::Result<()> {
     let flags = match how {
         Allocation::None => return Ok(()),

@@ -1,5 +1,5 @@
-//! The mark of a file that a run created: an extended attribute that holds the time of the last
-//! change by ssdyno. A later change by anybody else makes the file the user's own.
+//! The mark of a file created by a run: an extended attribute with the time of ssdyno's last
+//! change. After a later change by anyone else, the file counts as the user's own.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -10,18 +10,18 @@ use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 
 const NAME: &str = "user.ssdyno";
 
-/// Marks a file as ours in its present state. Where the file system has no extended attributes, the
-/// next run asks for --destroy.
+/// Marks a file as ours in its current state. If the file system has no extended attributes, the
+/// next run requires --destroy.
 pub(super) fn mark(file: File) -> io::Result<()> {
     let stamp = stamp(&file.metadata()?);
     Ok(fsetxattr(&file, NAME, stamp.as_bytes(), XattrFlags::empty())?)
 }
 
-/// Whether a file is as a run left it.
+/// Whether a file is unchanged since a run marked it.
 pub(super) fn is_marked(path: &Path, meta: &Metadata) -> bool {
     let mut found = [0u8; 64];
     let Ok(file) = File::open(path) else { return false };
-    // The name may by now mean another file.
+    // The name may now refer to another file.
     let same = |now: Metadata| (now.dev(), now.ino()) == (meta.dev(), meta.ino());
     let length = fgetxattr(&file, NAME, &mut found);
     file.metadata().is_ok_and(same)

@@ -1,10 +1,11 @@
-//! The files that jobs name, on a real machine: checked before anything is written, laid out as fio
-//! does it, opened, and marked as they were left.
+//! The files that jobs name, on a real machine. They are checked before anything is written, laid
+//! out as in fio, opened, and marked after the run.
 //!
-//! A missing file is created; a file that is long enough is kept as it is; files stay afterwards
-//! unless they are removed. A file created here carries a mark, so that the next run may overwrite
-//! it. Any other data are overwritten only if the user gave them away: a file by its size, a device
-//! by its serial number. A file is the one that was looked at, whatever its name means later.
+//! A missing file is created, and a file that is long enough is left as it is. Files remain after
+//! the run unless they are removed. A file created here is marked, so that the next run may
+//! overwrite it. Any other data are overwritten only if the user allows it with `--destroy`: for a
+//! file with its size, for a device with its serial number. A run uses the file that it inspected,
+//! whatever its name refers to later.
 
 mod disks;
 mod layout;
@@ -33,22 +34,22 @@ use same::SameFiles;
 #[derive(Debug)]
 struct Known {
     seen: FileSeen,
-    /// Created by an earlier run and unchanged since, or empty.
+    /// Whether it was created by an earlier run and is unchanged since, or is empty.
     ours: bool,
-    /// The file itself; `None` for a device, and for a file that was not there.
+    /// The identity of the file; `None` for a device and for a missing file.
     identity: Option<FileIdentity>,
-    /// What jobs will do with it, once that is known.
+    /// How jobs will use it, once known.
     plan: Option<FilePlan>,
 }
 
 impl Known {
-    /// Bytes that its file system must still provide.
+    /// The bytes that its file system must still provide.
     fn grows(&self) -> u64 {
         let end = self.plan.as_ref().map_or(0, |plan| plan.end);
         if self.seen.device { 0 } else { end.saturating_sub(self.seen.bytes.unwrap_or(0)) }
     }
 
-    /// Whether data that are in it now would be lost.
+    /// Whether its current data would be lost.
     fn overwrites(&self) -> bool {
         let Some(plan) = &self.plan else { return false };
         plan.changed || (self.grows() > 0 && plan.content)
@@ -58,11 +59,11 @@ impl Known {
 /// The user's permissions for the files of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Words that give targets away (`--destroy`).
+    /// Serial numbers and sizes of targets whose data may be destroyed (`--destroy`).
     pub destroy: Vec<String>,
-    /// Every regular file is given away (`--overwrite-files`). Devices stay guarded.
+    /// Whether every regular file may be overwritten (`--overwrite-files`). Devices stay protected.
     pub overwrite_files: bool,
-    /// A drive without an IOMMU may be taken from the kernel (`--no-iommu`).
+    /// Whether a drive without an IOMMU may be detached from the kernel (`--no-iommu`).
     pub no_iommu: bool,
 }
 
@@ -70,21 +71,23 @@ pub struct Permissions {
 pub struct FileSet {
     permissions: Permissions,
     known: BTreeMap<PathBuf, Known>,
-    /// Devices, files that were given away and files that are only read, with their guards.
+    /// Devices, the user's files that may be destroyed, and files that are only read, with their
+    /// guards.
     opened: HashMap<PathBuf, Opened>,
-    /// The files themselves.
+    /// The identities of the files.
     same: SameFiles,
     info: TargetInfo,
     watch: Option<Watch>,
     before: Option<disks::Before>,
-    /// Laying out has begun.
+    /// Whether laying out has begun.
     touched: bool,
-    /// The only file is this NVMe drive without the kernel's driver, and this request opens it.
+    /// If the only file is an NVMe drive without a kernel driver: its name, and the request that
+    /// opens it.
     pci: Option<(String, OpenRequest)>,
 }
 
 impl FileSet {
-    /// No files yet.
+    /// A set without files.
     pub fn new(permissions: Permissions) -> FileSet {
         FileSet {
             permissions,
@@ -99,7 +102,7 @@ impl FileSet {
         }
     }
 
-    /// The words that give a file away.
+    /// The words that allow a file to be destroyed.
     fn given(&self, seen: &FileSeen) -> Vec<String> {
         let bytes = seen.bytes.filter(|_| self.permissions.overwrite_files && !seen.device);
         self.permissions
@@ -110,17 +113,17 @@ impl FileSet {
             .collect()
     }
 
-    /// The drive under the first file, once files were admitted.
+    /// The drive under the first file, once files have been admitted.
     pub fn info(&self) -> &TargetInfo {
         &self.info
     }
 
-    /// That drive, without any of the files; a drive without the kernel's driver is opened.
+    /// Returns that drive as a device without files. Opens a drive that has no kernel driver.
     pub(crate) fn drive(&mut self, patience: Duration) -> Result<AnyDevice> {
         if let Some((spec, request)) = &self.pci {
             let opened = drive::open_pci(spec, request).map_err(refused)?;
             let device = AnyDevice::pci(opened, patience);
-            return device.map_err(|e| device_error(&self.info, "bringing the controller up", e));
+            return device.map_err(|e| device_error(&self.info, "starting the controller", e));
         }
         let watch = self.watch.take();
         Ok(watch.map_or_else(AnyDevice::null, |watch| AnyDevice::files(FdDevice::watching(watch))))
@@ -131,7 +134,7 @@ impl FileSet {
         self.pci.is_some()
     }
 
-    /// Plans the only file, a drive without the kernel's driver.
+    /// Plans the only file, a drive without a kernel driver.
     fn admit_drive(&mut self, spec: String, plans: &[FilePlan]) -> Result<Option<String>> {
         let changed = plans.iter().any(|plan| plan.changed);
         let planned = pci::plan(&spec, changed, &self.permissions)?;
@@ -140,13 +143,13 @@ impl FileSet {
         Ok(planned.planned.destroys)
     }
 
-    /// Asks the guard of every device again. Files grow as jobs write to them.
+    /// Checks every device again. Files are not checked, because they grow as jobs write to them.
     pub(crate) fn check_again(&self) -> Result<()> {
         let mut devices = self.opened.values().filter(|o| o.info.target.kind == TargetKind::Device);
         devices.try_for_each(|opened| opened.guard.check_again()).map_err(refused)
     }
 
-    /// Whether one file may be treated as planned; opens it where it is guarded.
+    /// Checks that one file may be used as planned, and opens it if it needs a guard.
     fn admit_one(&mut self, path: &Path) -> Result<()> {
         let Some(known) = self.known.get(path) else { return Ok(()) };
         let there = known.seen.bytes.unwrap_or(0);
@@ -165,7 +168,7 @@ impl FileSet {
         Ok(())
     }
 
-    /// Whether the file systems have room for everything that grows.
+    /// Checks that the file systems have room for every file that grows.
     fn admit_room(&self) -> Result<()> {
         let mut wanted: BTreeMap<PathBuf, u64> = BTreeMap::new();
         for (path, known) in self.known.iter().filter(|(_, known)| known.grows() > 0) {
@@ -175,7 +178,7 @@ impl FileSet {
             let room = drive::room(&directory).map_err(refused)?;
             if bytes > room {
                 let text = format!(
-                    "the files need {} more in {}, and no more than {} may be taken: a tenth of \
+                    "the files need {} more in {}, but only {} may be used: a tenth of \
                      the file system stays free",
                     units::binary(bytes),
                     directory.display(),
@@ -187,16 +190,16 @@ impl FileSet {
         Ok(())
     }
 
-    /// The drive under a file, for the record and the doctor.
+    /// The drive under a file, for records and the doctor.
     fn target(&self, path: &Path, bytes: u64) -> Result<(TargetInfo, Watch)> {
         if let Some(opened) = self.opened.get(path) {
             let watch = drive::locate(path).map_err(refused)?.watch();
             return Ok((opened.info.clone(), watch));
         }
         let directory = directory(path);
-        // The smallest scratch file: this asks only for the drive under the directory.
+        // A plan for the smallest scratch file identifies the drive under the directory.
         let request = OpenRequest { size: Some(1), ..OpenRequest::to(Safety::Scratch) };
-        // Where there is no room for even that, the file may still be there.
+        // If there is no room even for that, the file may still exist.
         let there = OpenRequest::to(Safety::Reads);
         let planned = drive::plan_open(&directory.to_string_lossy(), &request)
             .or_else(|full| drive::plan_open(&path.to_string_lossy(), &there).map_err(|_| full));
@@ -206,7 +209,7 @@ impl FileSet {
         Ok((info, drive::locate(&directory).map_err(refused)?.watch()))
     }
 
-    /// What is lost of the data that were given away, in words.
+    /// A description of the data that will be lost.
     fn destroys(&self) -> Option<String> {
         let lost: Vec<String> = self.opened.values().filter_map(|o| o.destroys.clone()).collect();
         (!lost.is_empty()).then(|| lost.join("; "))
@@ -293,13 +296,14 @@ impl Files for FileSet {
     }
 }
 
-/// However a run ended, the files it created or wrote are marked as they were left.
+/// Marks the files that the run created or wrote, however it ended.
 impl Drop for FileSet {
     fn drop(&mut self) {
         let ours = |known: &Known| !known.seen.device && (known.ours || known.seen.bytes.is_none());
         if self.touched {
             for (path, _) in self.known.iter().filter(|(_, known)| ours(known)) {
-                // It may be gone by now (unlink), or the file system has no marks.
+                // It may have been removed (unlink), or the file system may not support extended
+                // attributes.
                 let _ =
                     self.same.open(path, OpenOptions::new().read(true), false).and_then(mark::mark);
             }
@@ -314,12 +318,12 @@ fn look_at(path: &Path) -> Result<Known> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let directory = directory(path);
             if !directory.is_dir() {
-                let text = format!("the directory {} is not there", directory.display());
-                return Err(RigError::usage(text, "make it, or name another"));
+                let text = format!("the directory {} does not exist", directory.display());
+                return Err(RigError::usage(text, "create it, or name another"));
             }
             return Ok(known);
         }
-        Err(e) => return Err(failed("look at", path, e)),
+        Err(e) => return Err(failed("inspect", path, e)),
     };
     known.seen.device = meta.file_type().is_block_device();
     if known.seen.device {
@@ -330,7 +334,7 @@ fn look_at(path: &Path) -> Result<Known> {
         known.seen.bytes = Some(meta.len());
         known.identity = Some(FileIdentity::of(&meta));
         known.ours = meta.len() == 0 || mark::is_marked(path, &meta);
-        // Two names of one file would be laid out twice.
+        // A file with two names would be laid out twice.
         known.ours &= meta.nlink() == 1;
     } else {
         let text = format!("{} is neither a file nor a block device", path.display());
@@ -346,7 +350,8 @@ fn directory(path: &Path) -> PathBuf {
     }
 }
 
-/// Opens a file that holds data and is not ours, if one of the words given gives it away.
+/// Opens a file that contains data and is not ours, if one of the given words allows its
+/// destruction.
 fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> {
     let spec = path.to_string_lossy();
     let request = |word: &String| OpenRequest {
@@ -354,28 +359,28 @@ fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> 
         ..OpenRequest::to(Safety::Destroys)
     };
     let right = given.iter().find(|word| drive::plan_open(&spec, &request(word)).is_ok());
-    // Without a right one the first is refused, and the error says why.
+    // If none matches, the first is refused, and the error gives the reason.
     if let Some(word) = right.or(given.first()) {
         return drive::open(&spec, &request(word)).map_err(refused);
     }
     let (kind, word) = match seen.device {
         true => {
-            let word = "SERIAL, its serial number or else its size in bytes, gives it away";
+            let word = "SERIAL (its serial number, or else its size in bytes) allows it";
             ("a device", word.to_string())
         }
         false => {
-            let word = "its size in bytes, gives it away, and --overwrite-files every such file";
+            let word = "its size in bytes, allows it; --overwrite-files allows it for all files";
             ("not a file that ssdyno made", format!("{}, {word}", seen.bytes.unwrap_or(0)))
         }
     };
     Err(RigError::Target {
         fault: Fault::Refused,
-        text: format!("{spec} holds data and is {kind}: the job would overwrite it"),
+        text: format!("{spec} contains data and is {kind}: the job would overwrite it"),
         advice: Some(format!("--destroy={word}; or name another")),
     })
 }
 
-/// An error of the drive as one of the rig.
+/// Converts an error of the drive into one of the rig.
 fn refused(error: DriveError) -> RigError {
     let fault = match error.kind() {
         ErrorKind::Usage => Fault::Usage,

@@ -1,4 +1,4 @@
-//! Opening the files of a job.
+//! Opens the files of a job.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ use super::{FileSet, failed};
 use crate::device::{AnyDevice, FdDevice};
 
 impl FileSet {
-    /// Opens the files of a job as it asks for them; no device at all for a job without files.
+    /// Opens the files of a job with its flags. A job without files gets the null device.
     pub(crate) fn open(&self, job: &Job) -> Result<AnyDevice> {
         if job.files.is_empty() {
             return Ok(AnyDevice::null());
@@ -34,13 +34,13 @@ impl FileSet {
         }
         advise(job, &file).map_err(|e| failed("open", path, e))?;
         if job.issue.backend == Some(BackendKind::Mmap) && asked.write {
-            // A mapping ends with its file: writing to it makes no file longer.
+            // Writing to a mapping does not extend the file.
             let longer =
                 file.metadata().and_then(|meta| match meta.is_file() && meta.len() < end {
                     true => file.set_len(end),
                     false => Ok(()),
                 });
-            longer.map_err(|e| failed("make longer", path, e))?;
+            longer.map_err(|e| failed("extend", path, e))?;
         }
         Ok(file)
     }
@@ -50,7 +50,8 @@ impl FileSet {
         let mut options = OpenOptions::new();
         options.read(asked.read).write(asked.write).custom_flags(flags(job));
         match self.opened.get(path) {
-            // By way of the descriptor that was checked: the name may by now mean something else.
+            // Opened through the checked descriptor, because the name may now refer to something
+            // else.
             Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file().as_raw_fd())),
             None => self.same.open(path, &options, asked.write),
         }
@@ -76,12 +77,12 @@ fn open_failed(job: &Job, path: &Path, error: io::Error) -> RigError {
     if refuses && is_direct(job) {
         let text =
             format!("{}: the file system of {} refuses direct=1", job.name(), path.display());
-        return RigError::usage(text, "direct=0, for results of the page cache");
+        return RigError::usage(text, "direct=0, which measures the page cache");
     }
     failed("open", path, error)
 }
 
-/// Reads a file once, so that the page cache holds as much of it as fits.
+/// Reads a file once to fill the page cache.
 fn read_through(file: &File) -> io::Result<()> {
     let mut buffer = vec![0; BLOCK as usize];
     let mut at = 0;
@@ -93,7 +94,7 @@ fn read_through(file: &File) -> io::Result<()> {
     }
 }
 
-/// Makes the kernel drop cached pages, and tells it the order of accesses.
+/// Makes the kernel drop cached pages if requested, and announces the access order.
 fn advise(job: &Job, file: &File) -> io::Result<()> {
     let asked = job.issue.open;
     if asked.invalidate && !is_direct(job) {

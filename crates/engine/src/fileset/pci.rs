@@ -1,4 +1,4 @@
-//! A drive without the kernel's driver as the only file of jobs (`filename=pci:0000:01:00.0`).
+//! A drive without a kernel driver as the only file of jobs (`filename=pci:0000:01:00.0`).
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use rig::{FileSeen, Result};
 
 use super::{Known, Permissions, refused};
 
-/// A drive that passed every check, and the request that passes them again.
+/// A drive that passed every check, and the request that opens it.
 pub(super) struct PlannedDrive {
     pub planned: Planned,
     pub request: OpenRequest,
 }
 
-/// The target that a path is.
+/// The target specification in a path, if it is one.
 pub(super) fn spec(path: &Path) -> Option<String> {
     let spec = path.to_str()?;
     spec.starts_with(drive::pci::PREFIX).then(|| spec.to_string())
 }
 
-/// Plans a drive for jobs that change it, or only read it. One of the words that give targets away
-/// may be its serial number.
+/// Plans a drive for jobs that change or only read it. One of the words given with `--destroy` can
+/// be its serial number.
 pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Result<PlannedDrive> {
     let wants = if changed { Safety::Destroys } else { Safety::Scratch };
     let Permissions { destroy, no_iommu, .. } = permissions;
@@ -35,7 +35,7 @@ pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Resu
             Err(error) => wrong = wrong.or(Some(error)),
         }
     }
-    // A drive bound before is read without a word.
+    // A drive that is already bound can be read without `--destroy`.
     let request = OpenRequest { no_iommu, ..OpenRequest::to(wants) };
     match (drive::plan_open(spec, &request), wrong) {
         (Ok(planned), None) => Ok(PlannedDrive { planned, request }),
@@ -43,7 +43,7 @@ pub(super) fn plan(spec: &str, changed: bool, permissions: &Permissions) -> Resu
     }
 }
 
-/// The drive as a file of its size.
+/// Inspects the drive as a file of its size.
 pub(super) fn look(spec: &str, permissions: &Permissions) -> Result<Known> {
     let planned = plan(spec, false, permissions)?.planned;
     let seen = FileSeen { bytes: Some(planned.info.bytes), device: true, ..FileSeen::default() };

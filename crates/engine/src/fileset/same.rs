@@ -1,8 +1,8 @@
-//! Files by what they are, not by what their names mean at the moment.
+//! Files by identity, independent of what their names currently refer to.
 //!
-//! A name can be moved to another file between two system calls. Here a name is first pinned, by a
-//! descriptor that opens nothing; the file is opened through that descriptor, if it is the one that
-//! was looked at. A file that was not there is created anew and through no link.
+//! Between two system calls, a name can be moved to another file. A name is therefore first pinned
+//! by an O_PATH descriptor, and the file is opened through that descriptor if it is the one that
+//! was inspected. A missing file is created exclusively and not through a symbolic link.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -24,17 +24,17 @@ impl SameFiles {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers the file of a name.
+    /// Records the file behind a name.
     pub fn insert(&self, path: &Path, identity: FileIdentity) {
         self.known().insert(path.to_path_buf(), identity);
     }
 
-    /// The name has no file any more.
+    /// Forgets the file behind a name.
     pub fn forget(&self, path: &Path) {
         self.known().remove(path);
     }
 
-    /// Whether the name still means its file.
+    /// Checks that the name still refers to its file.
     pub fn check(&self, path: &Path) -> io::Result<()> {
         match self.known().get(path) {
             Some(identity) => pin(path, identity).map(drop),
@@ -42,7 +42,7 @@ impl SameFiles {
         }
     }
 
-    /// Opens the file of a name; one that was not there is created, if `create` says so.
+    /// Opens the file behind a name; creates a missing one if `create` is set.
     pub fn open(&self, path: &Path, options: &OpenOptions, create: bool) -> io::Result<File> {
         let mut known = self.known();
         if let Some(identity) = known.get(path) {
@@ -58,18 +58,18 @@ impl SameFiles {
     }
 }
 
-/// A descriptor of the file, which opens nothing.
+/// Returns an O_PATH descriptor of the file, which does not open its content.
 fn pin(path: &Path, identity: &FileIdentity) -> io::Result<File> {
     let flags = OFlags::PATH.bits() as i32;
     let pinned = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     check(identity, &pinned).map(|()| pinned)
 }
 
-/// Whether an open file is that one.
+/// Checks that an open file has this identity.
 pub(super) fn check(identity: &FileIdentity, file: &File) -> io::Result<()> {
     match identity.is_same_file(&FileIdentity::of(&file.metadata()?)) {
         true => Ok(()),
-        false => Err(io::Error::other("it was replaced by another file meanwhile")),
+        false => Err(io::Error::other("it was replaced by another file")),
     }
 }
 

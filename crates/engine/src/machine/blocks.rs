@@ -1,4 +1,4 @@
-//! The block door of a real target: given bytes, written and read at any depth.
+//! The block interface of a real target: writes given bytes and reads blocks at any queue depth.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use crate::door::Door;
 use crate::failure::{device_error, io_error};
 use crate::sys::arena::Arena;
 
-/// How often the interrupt flag is checked while the drive is awaited.
+/// How often the interrupt flag is checked while waiting for the drive.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The state of the block door.
+/// The state of the block interface.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Its thread, once it was used.
+    /// Its thread, once it has been used.
     door: Option<Door>,
     /// Completed requests that have not been polled.
     done: Vec<BlockDone>,
-    /// The guard was asked since the door was last opened.
+    /// Whether the target was checked since the interface was last opened.
     checked: bool,
 }
 
 impl Queue {
-    /// Waits for everything in flight and ends the thread, which shares the device.
+    /// Waits for everything in flight and ends the thread, which then releases the device.
     pub(super) fn close(&mut self) {
         self.door = None;
     }
 
-    /// The guard is to be asked again before the next write.
+    /// Requires another check of the target before the next write.
     pub(super) fn reopened(&mut self) {
         self.checked = false;
     }
@@ -46,7 +46,7 @@ impl Machine {
         if way == BlockWay::Read {
             return Ok(());
         }
-        // Borrowed blocks are in a journal and get their content back.
+        // Borrowed blocks are saved in a journal and restored later.
         let region = Region { start: offset, bytes: bytes as u64 };
         if self.info.allowed != Safety::Borrows || !self.borrowed.cover_region(region) {
             admit::admit_change("blocks would be written", &self.info)?;
@@ -67,7 +67,7 @@ impl Machine {
             return Ok(());
         }
         if self.info.allowed == Safety::Scratch {
-            // A file that grows would be measured as well, and reading past its end fails.
+            // Growing the file would add to the measured time, and reading past its end fails.
             let reserved = self.device.reserve(self.info.bytes);
             reserved.map_err(|e| io_error(&self.info, "reserve space", e))?;
         }
@@ -86,7 +86,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Takes one completed request, if there is one in time; returns whether there was.
+    /// Takes one completed request, waiting at most `patience`; returns whether there was one.
     fn take_block(&mut self, patience: Duration) -> Result<bool> {
         let Some(door) = &mut self.queue.door else { return Ok(false) };
         let done = door.take(patience).map_err(|e| io_error(&self.info, "wait", e))?;

@@ -1,4 +1,5 @@
-//! Erasing a real drive: who may, the check of the result, and the drive after a format.
+//! Erases a real drive: checks permission, reads the result back, and reopens the drive after a
+//! format.
 
 use std::io;
 use std::sync::Arc;
@@ -23,20 +24,20 @@ impl Machine {
         )))
     }
 
-    /// Fingerprints of the places.
+    /// Reads the places and returns their fingerprints.
     pub(super) fn look(&self, places: &[Stretch]) -> Result<Look> {
         let seen = release::look(|at, buffer| self.device.read(at, buffer), places);
-        seen.map_err(|e| device_error(&self.info, "look at blocks", e))
+        seen.map_err(|e| device_error(&self.info, "reading blocks", e))
     }
 
     /// Writes canaries to the places and makes them durable.
     pub(super) fn put_canaries(&self, places: &[Stretch]) -> Result<()> {
         let put = release::put_canaries(|at, bytes| self.device.write(at, bytes), places);
         let put = put.and_then(|()| Ok(self.device.flush()?));
-        put.map_err(|e: DeviceError| device_error(&self.info, "look at blocks", e))
+        put.map_err(|e: DeviceError| device_error(&self.info, "writing canaries", e))
     }
 
-    /// A command that a device does not support is not a failure of the device.
+    /// The error of a failed erase. A command that the device does not support is not a failure.
     pub(super) fn not_erased(&self, how: Erase, error: DeviceError) -> RigError {
         if how != Erase::Discard && is_unsupported(&error) {
             let text = format!("{}: the device does not support it", how.name());
@@ -53,28 +54,29 @@ impl Machine {
         sanitized.map_err(|e| device_error(&self.info, "sanitize", e))
     }
 
-    /// Formats, and compares the drive that is there afterwards with the one before.
+    /// Formats the drive and checks that it is still the same drive.
     pub(super) fn format_drive(&mut self, block_bytes: u32) -> Result<()> {
         let who = |info: &TargetInfo| {
             let drive = info.target.drive.as_ref();
             drive.map(|d| (d.serial.clone(), d.model.clone(), d.hardware_id.clone()))
         };
-        // Its thread shares the device.
+        // The queue's thread shares the device.
         self.queue.close();
         let busy = || io::ErrorKind::ResourceBusy.into();
         let device = Arc::get_mut(&mut self.device);
         let device = device.ok_or_else(busy).map_err(|e| io_error(&self.info, "format", e))?;
         let can = device.can_erase(Erase::Format { block_bytes });
         can.map_err(|e| device_error(&self.info, "format", e))?;
-        // A format may leave no drive or another one; the rig must not be usable then.
-        self.ended = Some(|| RigError::Refused("the drive could not be opened again".into()));
+        // After a format the drive can be missing or a different one. The rig must not be usable
+        // then.
+        self.ended = Some(|| RigError::Refused("the drive could not be reopened".into()));
         let formatted = device.format(block_bytes);
         if formatted.is_err() && device.storage().is_some() {
             self.ended = None;
         }
         let info = formatted.map_err(|e| device_error(&self.info, "format", e))?;
         if who(&info) != who(&self.info) {
-            let text = "another drive was there after the format: nothing was written to it";
+            let text = "a different drive appeared after the format: nothing was written to it";
             return Err(RigError::Refused(text.into()));
         }
         self.info = TargetInfo { state: State::Fresh, ..info };
@@ -83,13 +85,13 @@ impl Machine {
         Ok(())
     }
 
-    /// The reason why a file system does not trim.
+    /// The error of a file system that does not trim.
     pub(super) fn untrimmed(&self, error: DeviceError) -> RigError {
         let filesystem = self.info.target.filesystem.as_ref();
         let kind = filesystem.map_or("this", |fs| fs.kind.as_str());
         match &error {
             _ if is_unsupported(&error) => RigError::Unsupported(format!(
-                "{kind} file systems, or the drive below it, do not trim"
+                "{kind} file systems, or the drive below, do not support trimming"
             )),
             DeviceError::Io(e) if e.raw_os_error() == Some(libc::EPERM) => {
                 RigError::Refused("trimming free space needs root".into())

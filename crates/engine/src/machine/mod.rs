@@ -1,4 +1,4 @@
-//! The rig of real targets: admits jobs and preparations, and carries them out.
+//! The rig of real targets, which admits and carries out jobs and preparations.
 
 mod blocks;
 mod erase;
@@ -42,13 +42,13 @@ const HEAT_MARGIN_K: f64 = 5.0;
 pub struct Options {
     /// The backend; `None`: the fastest available.
     pub backend: Option<BackendKind>,
-    /// Bind every job to a processor.
+    /// Whether to bind every job to a processor.
     pub pin: bool,
-    /// Length of the intervals of series, nanoseconds.
+    /// Interval length of time series, nanoseconds.
     pub interval_ns: u64,
-    /// Where borrowed blocks are kept; `None`: the user's blocks are not borrowed.
+    /// Where borrowed blocks are saved; `None`: the user's blocks cannot be borrowed.
     pub journal: Option<journal::Place>,
-    /// How long the drive may stay silent before it is given up: see [`Event::NoAnswer`].
+    /// How long the drive may stay silent before the run gives up; see [`Event::NoAnswer`].
     pub patience: Duration,
 }
 
@@ -62,7 +62,7 @@ impl Default for Options {
 /// A real target under test.
 pub struct Machine {
     info: TargetInfo,
-    /// Shared with the thread of the block door, while that is open.
+    /// Shared with the thread of the block interface while that is open.
     device: Arc<AnyDevice>,
     options: Options,
     backend: BackendKind,
@@ -70,16 +70,16 @@ pub struct Machine {
     began: u64,
     interrupt: Arc<AtomicBool>,
     observer: Box<dyn Observer>,
-    /// Executions so far, by workload.
+    /// Number of executions so far, by workload.
     replicates: HashMap<String, u32>,
     borrowed: BorrowedBlocks,
     ended: Option<fn() -> RigError>,
-    /// The scratch file was emptied: the next workload makes it grow.
+    /// Whether the scratch file was truncated, so that the next workload makes it grow.
     empty: bool,
     reference: Option<Box<Machine>>,
-    /// The queue of the block door.
+    /// The queue of the block interface.
     queue: Queue,
-    /// The files that jobs name, on a machine that was opened for those.
+    /// The files that jobs name, on a machine opened for named files.
     files: Option<FileSet>,
 }
 
@@ -98,14 +98,14 @@ impl Machine {
         let device = AnyDevice::of(opened).map_err(|source| io_error(&info, "open", source))?;
         let mut machine = Machine::on(device, info, options, interrupt, observer);
         if orphans > 0 {
-            let text = format!("{orphans} scratch files of killed runs were removed");
+            let text = format!("removed {orphans} scratch files of killed runs");
             let finding = Finding::new(FindingKind::OrphansRemoved, Level::Note, text);
             machine.note(Event::Finding(finding));
         }
         Ok(machine)
     }
 
-    /// The rig of a drive that was taken from the kernel.
+    /// Creates the rig of a drive that is detached from the kernel.
     pub fn pci(
         opened: PciOpened,
         options: Options,
@@ -114,11 +114,12 @@ impl Machine {
     ) -> Result<Machine> {
         let info = opened.info.clone();
         let device = AnyDevice::pci(opened, options.patience);
-        let device = device.map_err(|e| device_error(&info, "bringing the controller up", e))?;
+        let device = device.map_err(|e| device_error(&info, "starting the controller", e))?;
         Ok(Machine::on(device, info, options, interrupt, observer))
     }
 
-    /// A target that completes everything without doing it: a run on it measures the instrument.
+    /// Creates the null target, which completes every operation without carrying it out, so that a
+    /// run measures the instrument.
     pub fn null(
         info: TargetInfo,
         options: Options,
@@ -128,8 +129,9 @@ impl Machine {
         Machine::on(AnyDevice::null(), info, options, interrupt, observer)
     }
 
-    /// A simulated NVMe controller that completes everything at once, under the driver of real ones: a
-    /// run on it measures that driver and the controller beside the instrument.
+    /// Creates a simulated NVMe controller that completes every command at once, behind the driver
+    /// for real controllers. A run measures the instrument, the driver and the simulated
+    /// controller.
     pub fn null_nvme(
         info: TargetInfo,
         options: Options,
@@ -137,11 +139,11 @@ impl Machine {
         observer: Box<dyn Observer>,
     ) -> Result<Machine> {
         let device = AnyDevice::null_nvme(info.target.spec.clone(), info.bytes, options.patience);
-        let device = device.map_err(|e| device_error(&info, "bringing the controller up", e))?;
+        let device = device.map_err(|e| device_error(&info, "starting the controller", e))?;
         Ok(Machine::on(device, info, options, interrupt, observer))
     }
 
-    /// The rig of any device.
+    /// Creates the rig of any device.
     pub(crate) fn on(
         device: AnyDevice,
         mut info: TargetInfo,
@@ -183,17 +185,17 @@ impl Machine {
         self.info.state = state;
     }
 
-    /// The same with a RAM disc beside it, for methods that compare with one.
+    /// Adds a RAM disk for methods that compare the target with one.
     pub fn with_reference(self, reference: Option<Box<Machine>>) -> Machine {
         Machine { reference, ..self }
     }
 
-    /// Name of the backend in use, for the record.
+    /// Name of the backend in use, for records.
     pub fn backend(&self) -> &'static str {
         self.backend.name()
     }
 
-    /// Name of the clock in use, for the record.
+    /// Name of the clock in use, for records.
     pub fn clock(&self) -> &'static str {
         self.clock.name()
     }
@@ -236,7 +238,7 @@ impl Machine {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// A run that the user or the drive's heat has ended stays ended.
+    /// Returns an error once the user or the drive's temperature has ended the run.
     fn goes_on(&self) -> Result<()> {
         match self.ended {
             Some(error) => Err(error()),
@@ -293,7 +295,7 @@ impl Rig for Machine {
         stage.run(words).map_err(|e| device_error(&self.info, &what(), e))
     }
 
-    /// Where no kernel is between, the device asks the drive.
+    /// A device that bypasses the kernel asks the drive directly.
     fn health(&mut self) -> Option<Health> {
         self.device.health().or_else(|| drive::health(self.info.target.drive.as_ref()?))
     }
@@ -307,7 +309,7 @@ impl Rig for Machine {
     fn files(&mut self) -> Result<&mut dyn rig::Files> {
         match self.files {
             Some(_) => Ok(self),
-            None => Err(RigError::Unsupported("files by name: this is one target".into())),
+            None => Err(RigError::Unsupported("jobs that name their files".into())),
         }
     }
 

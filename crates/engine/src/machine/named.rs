@@ -1,4 +1,4 @@
-//! A machine that works on the files that jobs name, rather than on one target.
+//! A machine on the files that jobs name, rather than on one target.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::fileset::{FileSet, Permissions};
 use crate::machine::{Machine, Options};
 
 impl Machine {
-    /// A machine for jobs on named files, which `files` has admitted. The target is the drive under
-    /// the first file. Setting `interrupt` ends a run cleanly.
+    /// Creates a machine for jobs on named files. Its target is the drive under the first file.
+    /// Setting `interrupt` ends a run cleanly.
     pub fn over(
         mut files: FileSet,
         options: Options,

@@ -1,4 +1,5 @@
-//! A machine on the NVMe driver and a simulated controller: the path of `pci:` targets without a drive.
+//! Tests a machine on the NVMe driver with a simulated controller: the path of `pci:` targets
+//! without a drive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +24,7 @@ fn expected() -> Expected {
     Expected { spec, serial: SERIAL.into(), nsid: 1, bytes: BYTES, block_bytes: 512 }
 }
 
-/// A machine, and the wire to its controller. Commands are aborted after `patience` / 8.
+/// A machine and the connection to its controller. Commands are aborted after `patience` / 8.
 fn machine_with(setup: Setup, patience: Duration) -> (Machine, Wire) {
     let wire = Wire::new(setup, BYTES / 512);
     let device = PciDevice::start(wire.clone(), expected(), patience).expect("starts");
@@ -49,7 +50,8 @@ fn workload(mix: Mix) -> Workload {
 
 #[test]
 fn a_mixed_workload_is_verified_and_its_traffic_counted() {
-    // Every doorbell a register; none, because the controller looks at memory; those that wake it.
+    // Register doorbells; shadow doorbells that the controller polls; shadow doorbells with
+    // register writes only to wake it.
     for (shadow, dozes) in [(false, false), (true, false), (true, true)] {
         mixed_workload(Setup { shadow, dozes, ..Setup::default() });
     }
@@ -70,7 +72,7 @@ fn mixed_workload(setup: Setup) {
     assert_eq!(ops(OpKind::Read) + ops(OpKind::Write), 2000);
     let device = measured.device.expect("it counts its traffic");
     assert_eq!(device.written_bytes, ops(OpKind::Write) * 4096);
-    // The kernel, which counts the reads of a process, has seen none of them.
+    // The kernel counts the reads of a process, but these bypass it.
     assert_eq!(device.fetched_bytes(), ops(OpKind::Read) * 4096);
     assert!(device.depth > 1.0, "several are in flight: {}", device.depth);
     assert_eq!(measured.temperature.map(|t| t.max_c), Some(40.0));
@@ -97,7 +99,7 @@ fn fill_discard_zero_borrowed_reads_and_the_block_door_work() {
         let refused = machine.prepare(Preparation::Erase { region, how });
         assert!(matches!(refused, Err(RigError::Unsupported(_))), "{how:?}");
     }
-    let door = machine.blocks().expect("a door");
+    let door = machine.blocks().expect("a block interface");
     let bytes: Vec<u8> = (0..600_000 / 512 * 512).map(|i| (i / 7) as u8).collect();
     let request = |way, bytes| BlockRequest { tag: 0, way, offset: 512, bytes };
     let mut done = Vec::new();
@@ -124,8 +126,8 @@ fn errors_of_the_drive_are_counted_and_the_run_goes_on() {
     assert_eq!(wire.controller.counters().violations, 0);
 }
 
-/// Lost commands are aborted; stubborn ones, a fatal error take a reset, in which
-/// the commands of both queues end.
+/// Lost commands are aborted. Commands that ignore the abort, and fatal errors, require a
+/// controller reset, which ends the commands of both queues.
 #[test]
 fn silent_commands_end_by_abort_or_reset_and_the_run_goes_on() {
     let faults = Faults { lost: 2_000, stubborn: 500, fatal: 500, ..Faults::default() };
@@ -162,7 +164,7 @@ fn a_drive_that_is_gone_ends_the_run_with_one_error() {
     assert!(wire.cut.load(Ordering::Relaxed), "it is kept from memory");
 }
 
-/// Every way in which a worker waits: for a completion, until a time, not at all.
+/// Covers every way a worker waits: for a completion, until a time, and not at all.
 #[test]
 fn a_controller_in_our_time_serves_closed_open_and_verified_loops() {
     let null = TargetInfo::null(BYTES);

@@ -1,4 +1,4 @@
-//! Admits jobs on a real target and runs them there.
+//! Admits jobs on a real target and runs them.
 
 use rig::{Fault, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
@@ -10,12 +10,12 @@ use crate::perform::{Assignment, Cut, Performer, name_of};
 use crate::probe;
 
 impl Machine {
-    /// Whether a job may and can run.
+    /// Checks that a job may run and that the target supports it.
     pub(super) fn admit(&self, job: &Job) -> Result<()> {
         admit::admit_sources(job)?;
         match (&self.files, job.files.is_empty()) {
-            (None, false) => Err(RigError::Unsupported("files by name: this is one target".into())),
-            // The files were admitted by name.
+            (None, false) => Err(RigError::Unsupported("jobs that name their files".into())),
+            // The named files were admitted earlier.
             (Some(files), _) if !files.is_drive() => {
                 self.goes_on()?;
                 job.workload.check()?;
@@ -25,20 +25,20 @@ impl Machine {
         }
     }
 
-    /// Whether a workload may and can run on this target.
+    /// Checks that a workload may run and that this target supports it.
     pub(super) fn admit_workload(&self, workload: &Workload) -> Result<()> {
         self.goes_on()?;
         admit::admit(workload, &self.info)?;
         let on_drive = self.device.storage().is_some();
         if writes_original(workload) && on_drive && !self.borrowed.cover(workload) {
-            let text = format!("workload {} writes what was not borrowed", workload.name);
+            let text = format!("workload {} writes blocks that were not borrowed", workload.name);
             return Err(RigError::Refused(text));
         }
         if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
     }
 
-    /// Whether the target is still the one that was opened; checked before each phase that changes
-    /// it, and after the last.
+    /// Checks that the target is still the one that was opened. Called before each phase that
+    /// changes it, and after the last.
     pub fn check_again(&self) -> Result<()> {
         self.device.check().map_err(|e| match e.kind() {
             drive::ErrorKind::Io => {
@@ -93,7 +93,7 @@ impl Machine {
                 let hot = || RigError::Refused("the drive is at its temperature limit".into());
                 self.ended = Some(hot);
             }
-            // Jobs that end each other, or are ended by an observer, do not end the run.
+            // Jobs ended by each other or by an observer do not end the run.
             None if !self.stopped() => {}
             _ if interrupted => self.ended = Some(|| RigError::Interrupted),
             _ => {}
@@ -101,7 +101,7 @@ impl Machine {
         Ok(performance)
     }
 
-    /// Reserves space for a scratch file, so that writing it does not also grow it.
+    /// Reserves space for a scratch file, so that writing does not also grow it.
     fn reserve(&self, jobs: &[Job]) -> Result<()> {
         if self.empty {
             return Ok(());

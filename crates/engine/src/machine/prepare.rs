@@ -11,7 +11,7 @@ use crate::failure::{device_error, io_error};
 use crate::prepare::Prepare;
 use crate::release;
 
-/// Size of the pieces in which a region is erased, so that it can be interrupted and shown, bytes.
+/// Bytes per erase step, so that an erase can be interrupted and its progress shown.
 const ERASE_STEP: u64 = 1 << 30;
 
 impl Prepare for Machine {
@@ -65,7 +65,7 @@ impl Prepare for Machine {
         dropped.map_err(|e| device_error(&self.info, "drop caches", e))
     }
 
-    /// Files and devices of the user keep their size.
+    /// The user's own files and devices keep their size.
     fn empty(&mut self) -> Result<()> {
         if self.info.target.kind != TargetKind::Directory {
             return Ok(());
@@ -74,15 +74,15 @@ impl Prepare for Machine {
         self.device.empty().map_err(|e| device_error(&self.info, "empty", e))
     }
 
-    /// A device is discarded; of a file, the file system frees and trims the blocks.
+    /// A device is discarded. A file's blocks are freed and trimmed by the file system.
     fn release(&mut self, region: Region) -> Result<Released> {
-        admit::admit_change("giving blocks back destroys data", &self.info)?;
+        admit::admit_change("releasing blocks destroys data", &self.info)?;
         if self.device.storage().is_none() {
             return Ok(Released::default());
         }
         if self.info.target.kind != TargetKind::Device {
             let freed = self.device.free(region);
-            return freed.map_err(|e| device_error(&self.info, "look at blocks", e));
+            return freed.map_err(|e| device_error(&self.info, "reading blocks", e));
         }
         let places = release::places(region);
         let before = self.look(&places)?;
@@ -107,7 +107,7 @@ impl Prepare for Machine {
         if region.bytes == self.info.bytes {
             self.info.state = if how == Erase::Zero { State::Filled } else { State::Fresh };
         }
-        // A format to larger blocks may have made the drive slightly smaller.
+        // A format to larger blocks can make the drive slightly smaller.
         let end = self.info.bytes;
         let still_there = places.iter().all(|place| place.at + u64::from(place.bytes) <= end);
         if !still_there {
@@ -124,7 +124,8 @@ impl Prepare for Machine {
         self.device.trim_free().map_err(|e| self.untrimmed(e))
     }
 
-    /// Everything of the drive is closed, and a different drive is refused for good.
+    /// Closes the drive completely. If a different drive then appears, the rig refuses it
+    /// permanently.
     fn format(&mut self, block_bytes: u32) -> Result<()> {
         self.may_erase("format")?;
         self.format_drive(block_bytes)
@@ -132,7 +133,7 @@ impl Prepare for Machine {
 }
 
 impl Machine {
-    /// Discards or erases a region piece by piece, which shows the progress.
+    /// Discards or erases a region in steps and reports progress after each.
     fn in_steps(&mut self, region: Region, how: Erase) -> Result<()> {
         let mut at = region.start;
         while at < region.end() {

@@ -1,4 +1,4 @@
-//! A machine on a device without a file descriptor, used as a method uses any rig.
+//! Tests a machine on a device without a file descriptor, used as methods use any rig.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -140,7 +140,7 @@ fn workloads_and_commands_leave_borrowed_blocks_their_own_content() {
     machine.prepare(Preparation::Borrow { region }).expect("kept");
     let refused = |what: &str, error: Option<RigError>| match error {
         Some(RigError::Refused(text)) => {
-            let own = "what is borrowed may only be overwritten with its own content";
+            let own = "borrowed blocks may only be overwritten with their own content";
             assert!(text.ends_with(own), "{what}: {text}");
         }
         other => panic!("{what}: {other:?}"),
@@ -158,7 +158,7 @@ fn workloads_and_commands_leave_borrowed_blocks_their_own_content() {
     let write =
         |offset| BlockRequest { tag: 0, way: BlockWay::Write, offset, bytes: vec![1; 8192] };
     for offset in [region.bytes, region.bytes - 4096] {
-        let outside = machine.blocks().expect("a door").submit(write(offset));
+        let outside = machine.blocks().expect("a block interface").submit(write(offset));
         assert!(matches!(outside, Err(RigError::Refused(_))), "{offset}: {outside:?}");
     }
     let erase = machine.prepare(Preparation::Erase { region, how: Erase::Discard });
@@ -178,7 +178,7 @@ fn content_of_a_method_that_went_through_the_block_door_goes_back() {
     memory(&machine).drive().bytes.copy_from_slice(&content);
     machine.prepare(Preparation::Borrow { region: Region::first(262_144) }).expect("kept");
     let stamp = BlockRequest { tag: 0, way: BlockWay::Write, offset: 4096, bytes: vec![1; 512] };
-    let door = machine.blocks().expect("a door");
+    let door = machine.blocks().expect("a block interface");
     door.submit(stamp).expect("its content is in the journal");
     door.poll(true, &mut Vec::new()).expect("written");
     assert_ne!(memory(&machine).drive().bytes, content);
@@ -188,7 +188,7 @@ fn content_of_a_method_that_went_through_the_block_door_goes_back() {
 
 #[test]
 fn a_drive_near_its_warning_temperature_ends_the_run() {
-    // The drive has 40 degrees, and the margin is 5.
+    // The drive is at 40 degrees Celsius, and the margin is 5.
     for (warn_c, ends) in [(45.0, true), (45.1, false)] {
         let mut machine = machine(Safety::Destroys, None);
         let mut drive = record::DriveIdentity::default();
@@ -216,7 +216,7 @@ fn another_drive_in_its_place_is_not_written_to() {
     assert!(matches!(machine.measure(&write), Err(RigError::Refused(_))));
     let discard = Preparation::Discard { region };
     assert!(matches!(machine.prepare(discard), Err(RigError::Refused(_))));
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     let request = BlockRequest { tag: 0, way: BlockWay::Write, offset: 0, bytes: vec![1; 512] };
     assert!(matches!(blocks.submit(request), Err(RigError::Refused(_))));
     assert_eq!(memory(&machine).drive().ops, before);
@@ -236,7 +236,7 @@ fn a_drive_that_was_unplugged_is_said_to_be_gone_once() {
 fn failing_operations_are_the_requests_results_at_the_block_door() {
     let mut machine = machine(Safety::Destroys, None);
     memory(&machine).drive().fails_after = Some(4);
-    let blocks = machine.blocks().expect("a block door");
+    let blocks = machine.blocks().expect("a block interface");
     for tag in 0..8 {
         let request =
             BlockRequest { tag, way: BlockWay::Write, offset: tag * 4096, bytes: vec![1; 4096] };

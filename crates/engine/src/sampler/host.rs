@@ -1,4 +1,4 @@
-//! The host's own counters of a measurement: device, process, kernel workers.
+//! The host's counters for a measurement: device, process and kernel workers.
 
 use std::fs;
 
@@ -14,16 +14,16 @@ pub(super) fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
     }
 }
 
-/// Bytes read from block devices for this process so far, from any device
-/// (Documentation/filesystems/proc.rst); `None` if the kernel keeps no account.
+/// Bytes read from all block devices for this process so far (Documentation/filesystems/proc.rst);
+/// `None` if the kernel does not count them.
 pub(super) fn own_read_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
 }
 
-/// Processor time of the kernel's workers for this process (`iou-wrk-*`), which take over requests
-/// that could not be issued inline. They end with their ring, so those of an earlier measurement
-/// are not counted.
+/// Processor time of this process's kernel workers (`iou-wrk-*`), which carry out requests that
+/// could not be issued inline. They end with their ring, so those of an earlier measurement do not
+/// count.
 pub(super) fn kernel_worker_cpu_ns() -> u64 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
     let cpu = |task: fs::DirEntry| {

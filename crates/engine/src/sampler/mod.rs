@@ -1,7 +1,7 @@
-//! The sampler of a performance: merges the reports of the workers interval by interval, samples the
-//! device and its temperature meanwhile, and informs the observers.
+//! The sampler of a performance: merges the workers' reports interval by interval, samples the
+//! device and its temperature, and informs the observers.
 //!
-//! It runs on the thread that called, so that an observer is never called from two threads.
+//! It runs on the calling thread, so that an observer is never called from two threads.
 
 mod host;
 mod series;
@@ -28,10 +28,10 @@ use crate::standstill::Standstills;
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::{ROWS_MAX, Row, push_row};
 
-/// The latest intervals that are kept of a job: 3 hours of 100 ms each, 18 MB.
+/// Number of a job's latest intervals to keep: 3 hours of 100 ms each, 18 MB.
 const JOB_INTERVALS: u64 = 1 << 17;
 
-/// The longest sleep, nanoseconds: a longer standstill shows in it.
+/// The longest sleep, nanoseconds. An overdue sleep reveals a standstill.
 const SLEEP_NS: u64 = 100_000_000;
 
 /// The performance that a sampler watches.
@@ -45,40 +45,40 @@ pub(crate) struct Subject<'a> {
     pub clock: Clock,
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
-    /// Tells the workers to end.
+    /// Stop flags of the workers.
     pub halt: &'a Halt,
-    /// Temperature at which the run is ended, degrees Celsius.
+    /// Temperature at which the run ends, degrees Celsius.
     pub hot_c: Option<f64>,
-    /// Grows while the jobs complete turns.
+    /// Signs of life of the jobs.
     pub pulse: Pulse,
-    /// Operations use the page cache.
+    /// Whether operations use the page cache.
     pub cached: bool,
     /// The longest silence, nanoseconds.
     pub patience_ns: u64,
-    /// Keep the counts of each job separate.
+    /// Whether to keep the counts of each job separate.
     pub by_job: bool,
 }
 
 /// The sampler's data of one performance.
 pub(crate) struct Seen {
     pub totals: Kinds,
-    /// By job, if requested.
+    /// Counts by job, if requested.
     pub by_job: Vec<JobSeen>,
     pub series: Series,
-    /// Intervals in a row of the series; more than 1 once it was thinned.
+    /// Intervals per row of the series; more than 1 once it has been thinned.
     pub grain: u64,
     pub ends: Vec<JobEnd>,
     pub device: Option<DeviceTraffic>,
     pub temperature: Option<Temperature>,
-    /// Processor time of kernel worker threads that did I/O for the process, nanoseconds.
+    /// Processor time of kernel worker threads for the process's I/O, nanoseconds.
     pub worker_cpu_ns: u64,
-    /// Time for which a control group's quota kept threads off the processor, nanoseconds.
+    /// Time that a control group's quota kept threads off the processor, nanoseconds.
     pub throttled_ns: u64,
-    /// Whether heat of the drive ended the run.
+    /// Whether the drive's temperature ended the run.
     pub too_hot: bool,
-    /// The run was ended because the drive stayed silent.
+    /// Whether the run was ended because the drive stayed silent.
     pub silent: bool,
-    /// Time in which the process stood still.
+    /// Standstills of the process.
     pub standstills: Standstills,
 }
 
@@ -88,27 +88,27 @@ pub(crate) struct Sampler<'a> {
     origin: u64,
     observer: &'a mut dyn Observer,
     intervals: Option<&'a mut dyn IntervalObserver>,
-    /// The device, if it can be watched.
+    /// The device, if its counters are sampled.
     watch: Option<&'a dyn Device>,
-    /// Intervals below this index are closed, per job.
+    /// Intervals below this index are closed, per worker.
     closed: Vec<u64>,
     open: BTreeMap<u64, Kinds>,
     /// Intervals in the rows of the series so far.
     emitted: u64,
-    /// Final intervals of the row that is not full yet.
+    /// The current row, which is not full yet.
     row: Row,
-    /// Intervals whose end on the wall clock has passed.
+    /// Number of intervals that have ended by the wall clock.
     ticks: u64,
-    /// The time on a virtual clock.
+    /// The time on a virtual clock, if there is one.
     virtual_ns: Option<u64>,
     /// The temperature of the latest report, from a backend that knows it.
     reported_c: Option<f64>,
     patience: Patience,
-    /// Bytes moved by the device at the last look.
+    /// Bytes moved by the device at the last sample.
     moved: u64,
     first: Option<Sample>,
     own_first: Option<u64>,
-    /// The processor quota of a real machine, and its count at the start.
+    /// The processor quota of a real machine, and its counters at the start.
     quota: Option<(drive::CpuQuota, Vec<u64>)>,
     /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
@@ -116,8 +116,8 @@ pub(crate) struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Takes the first sample of the device. Must be made before any worker begins: a short workload
-    /// is over before this thread runs again.
+    /// Takes the first sample of the device. Create it before any worker begins, because a short
+    /// workload can be over before this thread runs again.
     pub(crate) fn new(
         subject: Subject<'a>,
         observer: &'a mut dyn Observer,
@@ -166,7 +166,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The same with an observer of the intervals of all jobs.
+    /// Adds an observer of the intervals of all jobs.
     pub(crate) fn observed<'o: 'a>(
         self,
         by: Option<&'a mut (dyn IntervalObserver + 'o)>,
@@ -194,7 +194,7 @@ impl<'a> Sampler<'a> {
                     self.tick(self.now() / interval);
                     self.listen();
                 }
-                // A worker died without a report; its thread's panic is raised by the caller.
+                // A worker died without a report; the caller propagates its panic.
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -262,13 +262,13 @@ impl<'a> Sampler<'a> {
         self.observe();
         let upto = self.closed.iter().copied().min().unwrap_or(0);
         if upto < u64::MAX {
-            // Reports may arrive before the clock is read.
+            // Reports can arrive before the clock is read.
             self.tick(upto);
             self.emit_until(upto);
         }
     }
 
-    /// So many intervals have ended: sample the device, check heat and interrupt.
+    /// Samples the device and checks temperature and interrupt, once `ended` intervals have ended.
     fn tick(&mut self, ended: u64) {
         if ended <= self.ticks {
             return;
@@ -284,13 +284,13 @@ impl<'a> Sampler<'a> {
         self.look_at_user();
     }
 
-    /// Counts of the worker's job, if kept separately.
+    /// The counts of the worker's job, if kept separately.
     fn seen_of(&mut self, worker: u32) -> Option<&mut JobSeen> {
         let job = self.subject.jobs[worker as usize];
         self.seen.by_job.get_mut(job as usize)
     }
 
-    /// Intervals of a job are final once they are for all of its workers.
+    /// Updates which intervals of a worker's job are final: those closed for all of its workers.
     fn close(&mut self, worker: u32) {
         let job = self.subject.jobs[worker as usize];
         let of_job = self.subject.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
@@ -319,14 +319,14 @@ impl<'a> Sampler<'a> {
         let Some(silent_ns) = silent else { return };
         if silent_ns >= limit_ns {
             self.seen.silent = true;
-            // For jobs that only wait for their turn.
+            // This ends jobs that are not blocked in the kernel.
             self.subject.halt.end_all();
         }
         let workload = self.subject.name.to_string();
         self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
     }
 
-    /// Ends a run early: by the user's interrupt, or by heat.
+    /// Stops all workers after the user's interrupt or at the temperature limit.
     fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
             self.subject.halt.end_all();
@@ -345,8 +345,8 @@ impl<'a> Sampler<'a> {
         self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
     }
 
-    /// Emits every row that ends at interval `upto` or before, including silent ones: a stall of the drive is
-    /// a row of zeros, a standstill of the process one of unknown values.
+    /// Emits every row that ends at or before interval `upto`, including silent ones: a stall of
+    /// the drive is a row of zeros, and a standstill of the process is a row of unknown values.
     fn emit_until(&mut self, upto: u64) {
         loop {
             let end = self.emitted + self.seen.grain;
@@ -362,7 +362,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Moves the intervals below `upto`, which are final, into the row.
+    /// Adds the final intervals below `upto` to the row.
     fn gather(&mut self, upto: u64) {
         while let Some(first) = self.open.first_entry().filter(|first| *first.key() < upto) {
             self.row.add(first.remove());
@@ -412,7 +412,7 @@ impl<'a> Sampler<'a> {
         let interval = self.subject.interval_ns;
         let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
-        // A short last interval gives a noisy rate; its counts are in the totals.
+        // A short last interval would give a noisy rate; its counts are in the totals.
         if end.saturating_sub(self.emitted * interval) > interval / 2 {
             self.gather(u64::MAX);
             self.emit(end.div_ceil(interval), end);
@@ -427,7 +427,8 @@ impl<'a> Sampler<'a> {
         }
         self.seen.device = self.first.zip(last).map(|(first, last)| {
             let mut traffic = traffic(&first, &last);
-            // Weighted milliseconds over elapsed milliseconds: the mean queue in the device.
+            // Weighted milliseconds divided by elapsed milliseconds are the mean queue depth of the
+            // device.
             let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
             traffic.own_read_bytes = own_read_bytes().zip(self.own_first).map(|(b, a)| b - a);
             traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
@@ -464,7 +465,7 @@ fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
     }
 }
 
-/// Adds the counts of another thread of the job in the same interval.
+/// Adds the counts of another worker of the job in the same interval.
 fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 4]) {
     for (mine, theirs) in into.iter_mut().zip(from) {
         *mine = (mine.0 + theirs.0, mine.1 + theirs.1, mine.2 + theirs.2, mine.3.max(theirs.3));
@@ -472,7 +473,7 @@ fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 
 }
 
 impl Seen {
-    /// Before the first report.
+    /// The state before the first report.
     fn nothing() -> Seen {
         Seen {
             totals: [const { None }; 4],

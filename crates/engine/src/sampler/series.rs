@@ -1,26 +1,26 @@
-//! The rows of a time series, one for each interval at first.
+//! The rows of a time series, initially one per interval.
 //!
-//! A run of a year must not cost more than one of an hour: a series that has grown to [`ROWS_MAX`]
-//! rows is thinned to half of them, and from then on a row covers twice as many intervals.
+//! To limit the memory of long runs, a series that has grown to [`ROWS_MAX`] rows is thinned to
+//! half, and each row then covers twice as many intervals.
 
 use record::{Series, Unit};
 use rig::{Interval, Kinds};
 
-/// The longest series, rows: almost an hour of intervals of 100 ms.
+/// Maximum rows of a series: almost an hour of 100 ms intervals.
 pub(super) const ROWS_MAX: usize = 32_768;
 
-/// The intervals that will be one row.
+/// The intervals that are combined into one row.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     pub kinds: Kinds,
-    /// Bytes of the interval that moved least and of the one that moved most, read and written.
+    /// Least and greatest bytes per interval, for reads and writes.
     pub extremes: [(u64, u64); 2],
-    /// Intervals that had operations.
+    /// Number of intervals with operations.
     busy: u64,
 }
 
 impl Row {
-    /// Adds an interval that had operations.
+    /// Adds an interval with operations.
     pub fn add(&mut self, kinds: Kinds) {
         for (side, (least, most)) in self.extremes.iter_mut().enumerate() {
             let bytes = kinds[side].as_ref().map_or(0, |kind| kind.bytes);
@@ -34,7 +34,7 @@ impl Row {
         self.busy += 1;
     }
 
-    /// The row of so many intervals, and the next one.
+    /// Returns the row of `intervals` intervals and begins the next one.
     pub fn take(&mut self, intervals: u64) -> Row {
         let mut row = std::mem::take(self);
         if row.busy < intervals {
@@ -44,8 +44,8 @@ impl Row {
     }
 }
 
-/// Adds a row to the series; a direction that never occurred gets no columns. `extremes` are the
-/// least and the greatest rates of its intervals, in bytes per second, if it has several.
+/// Adds a row to the series. A direction that never occurred gets no columns. `extremes` are the
+/// lowest and highest rates of the row's intervals, in bytes per second, if it has several.
 pub(super) fn push_row(
     series: &mut Series,
     interval: &Interval,
@@ -53,7 +53,7 @@ pub(super) fn push_row(
     extremes: Option<[(f64, f64); 2]>,
 ) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
-    // Bytes moved while the process stood still for part of an interval give no rate of the drive.
+    // If the process stood still during the interval, the bytes do not give a rate of the drive.
     let known = |value: f64| (!interval.stood_still).then_some(value);
     let ns = |value: Option<u64>| value.and_then(|v| known(v as f64));
     let mut row = Vec::with_capacity(12);

@@ -1,10 +1,11 @@
-//! The block door of a virtual drive: the model gives the time, and the bytes are kept here.
+//! The block interface of a virtual drive. The model determines the time; this module stores the
+//! bytes.
 //!
-//! Once the door is open, the model remembers which write each block holds, and the bytes of writes
-//! through this door are kept here under that number. Discards, formats and other writes therefore
-//! clear them. Blocks without known bytes read as zeros where the drive has zeros, and otherwise as
-//! a pattern: overwritten by a workload, or discarded on a drive that guarantees nothing. Stamped
-//! content is kept as its stamps (`stamped.rs`).
+//! Once the interface is open, the model records which write each block contains, and the bytes of
+//! writes through this interface are stored under that write's number. Discards, formats and other
+//! writes therefore invalidate them. Blocks without known bytes read as zeros where the drive has
+//! zeros. Otherwise they read as a pattern: a workload overwrote them, or the drive guarantees
+//! nothing after a discard. Stamped content is stored as its stamps (`stamped.rs`).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -26,9 +27,9 @@ const DEPTH: usize = 64;
 /// Content and requests in flight.
 #[derive(Default)]
 pub(super) struct Stored {
-    /// The bytes of blocks, with the number of the write that brought them.
+    /// The bytes of blocks, with the number of the write that stored them.
     blocks: HashMap<u64, (u64, Box<[u8]>)>,
-    /// The same of stamped blocks.
+    /// The same for stamped blocks.
     stamped: Stamped,
     /// Regions that preparations filled with zeros, with the numbers of their writes.
     zeroed: Vec<(Region, Range<u64>)>,
@@ -39,11 +40,12 @@ pub(super) struct Stored {
     done: Vec<BlockDone>,
 }
 
-/// Word of the pattern of a block without known bytes; arbitrary, but not zero.
+/// Pattern word for blocks without known bytes; arbitrary, but not zero.
 const PATTERN: u64 = 0xdead_b10c_0bad_0001;
 
 impl Stored {
-    /// Keeps the bytes of a write that the drive has just accepted, as they landed.
+    /// Stores the bytes of a write that the drive has just accepted, at the places where they
+    /// landed.
     fn write(&mut self, drive: &Drive, offset: u64, bytes: &[u8]) {
         let (size, write) = (u64::from(drive.block_bytes()), drive.writes_remembered());
         let (first, landing) = (offset / size, drive.landing());
@@ -83,7 +85,7 @@ impl Stored {
         }
     }
 
-    /// Remembers that these writes filled a region with zeros.
+    /// Records that these writes filled a region with zeros.
     pub(super) fn zeroed(&mut self, region: Region, writes: Range<u64>) {
         self.zeroed.push((region, writes));
     }
@@ -95,12 +97,13 @@ impl Stored {
         })
     }
 
-    /// Forgets the bytes that the drive no longer holds. Runs of stamps cost next to nothing and stay.
+    /// Drops the bytes of blocks that the drive no longer contains. Runs of stamps are small and
+    /// stay.
     fn retain_held(&mut self, drive: &Drive) {
         self.blocks.retain(|number, (write, _)| drive.held(*number) == Some(Held::Write(*write)));
     }
 
-    /// Puts a request in flight.
+    /// Adds a request to those in flight.
     fn put(&mut self, done: BlockDone) {
         let at = done.done_ns;
         let free = self.waiting.iter().position(Option::is_none);
@@ -121,18 +124,18 @@ impl Stored {
 }
 
 impl Simulator {
-    /// Forgets all stored bytes: the drive has another format.
+    /// Drops all stored bytes, because the drive has a new format.
     pub(super) fn forget_all_blocks(&mut self) {
         self.stored.blocks.clear();
         self.stored.stamped.clear();
     }
 
-    /// Forgets stored bytes that a preparation has removed from the drive.
+    /// Drops stored bytes that a preparation has removed from the drive.
     pub(super) fn forget_blocks(&mut self) {
         self.stored.retain_held(&self.drive);
     }
 
-    /// Submits a request; `kept` says whether the bytes of a write may be read back.
+    /// Submits a request; `kept` specifies whether the bytes of a write can be read back.
     fn submit_block(&mut self, mut request: BlockRequest, kept: bool) -> Result<()> {
         self.admit_block(request.offset, request.bytes.len())?;
         if self.stored.order.len() >= DEPTH {

@@ -1,8 +1,8 @@
-//! Files on a virtual drive: regions in order of first mention.
+//! Files on a virtual drive: regions allocated in the order in which jobs first name them.
 //!
-//! A file with the drive's own name is the whole drive. Layout is a fill in virtual time, also of the
-//! whole drive, which holds no data at first; removal is a discard. A virtual drive has no user data,
-//! so no confirmation is needed.
+//! A file with the drive's own name is the whole drive. Laying out is a fill in virtual time,
+//! including that of the whole drive, which is empty at first; removal is a discard. A virtual
+//! drive has no user data, so no confirmation is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use workload::{Content, Region};
 use super::Simulator;
 use crate::prepare::Prepare;
 
-/// Alignment of files, bytes, equal to that of partitions.
+/// Alignment of files, bytes; the same as that of partitions.
 const ALIGNMENT: u64 = 1 << 20;
 
-/// The files there are.
+/// The files on the drive.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
     files: Vec<Laid>,
-    /// First byte after the last file.
+    /// Aligned end of the last file, where the next one begins.
     end: u64,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Regions {
 struct Laid {
     path: PathBuf,
     region: Region,
-    /// The whole drive, by its own name.
+    /// Whether it is the whole drive, named by its own name.
     whole: bool,
     /// Whether it must be filled before the jobs begin.
     wants_content: bool,
-    /// Bytes laid out or written before; `None`: the file does not exist.
+    /// Bytes laid out; `None`: the file does not exist.
     there: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Regions {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// First byte of a file.
+    /// The first byte of a file.
     pub(super) fn start(&self, path: &Path) -> Result<u64> {
         let unknown = || RigError::Unsupported(format!("{} was not admitted", path.display()));
         self.find(path).map(|file| file.region.start).ok_or_else(unknown)
@@ -60,7 +60,7 @@ impl Simulator {
         let region = Region { start, bytes: plan.end };
         if region.end() > self.info.bytes {
             let text = format!(
-                "{} ends at byte {}, the virtual drive has {}",
+                "{} ends at byte {}, but the virtual drive has {}",
                 plan.path.display(),
                 region.end(),
                 self.info.bytes

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Simulator;
 
 impl Simulator {
-    /// The target for a drive of that description.
+    /// The target for a drive with this description.
     pub fn info(spec: &DriveSpec, spec_text: &str) -> TargetInfo {
         let block = u64::from(*spec.block_bytes);
         let bytes = spec.capacity.0 / block * block;
@@ -38,9 +38,9 @@ impl Simulator {
     }
 }
 
-/// Ceilings that follow from a description. A burst fills buffer and SLC cache; beyond it the media
-/// take as much as all planes program together, at the speed of the SLC cache where there is one,
-/// because data overwritten in the cache are never folded.
+/// Ceilings derived from a description. A burst fills the buffer and the SLC cache. After that, the
+/// rate is limited by all planes programming in parallel, at SLC speed if there is a cache, because
+/// data overwritten in the cache are never folded.
 fn limits(spec: &DriveSpec) -> Limits {
     let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();
@@ -57,15 +57,16 @@ fn limits(spec: &DriveSpec) -> Limits {
     }
 }
 
-/// The name of this one drive: a hash of its description, so that the runs of a drive are found again
-/// however it was asked for, and a changed file or preset is another drive. The session is none of it.
+/// The identifier of this drive: a hash of its description without the session seed. The runs of a
+/// drive are found however it was specified, and a changed file or preset counts as a different
+/// drive.
 fn specimen(spec: &DriveSpec) -> String {
     let figures = spec.figures().into_iter().filter(|line| line.key != "vary.session_seed");
     let lines: Vec<String> = figures.map(|line| format!("{}={}", line.key, line.value)).collect();
     format!("virtual.{:016x}", xxh3_64(lines.join("\n").as_bytes()))
 }
 
-/// The host that a drive stands behind, if its description has one: drives of the same are on one port.
+/// The simulated host, if the description has one. Drives with the same host share a port.
 fn port(spec: &DriveSpec) -> Option<String> {
     let host = &spec.host;
     let costs = [*host.command_us, *host.read_copy_mb_s, *host.write_copy_mb_s];

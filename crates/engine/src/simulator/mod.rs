@@ -1,9 +1,10 @@
-//! The rig of virtual drives: the same worker, recorder and doctor as on real ones, in virtual time.
+//! The rig of virtual drives: the same worker, recorder and doctor as on real drives, in virtual
+//! time.
 //!
-//! One thread keeps the time and carries all jobs ([`crate::conductor`]); the sampler merges their
-//! reports as on a real drive. It is a rig of its own rather than a device of [`crate::Machine`]: the
-//! threads of that one wait for a clock, and here the clock waits for the workers. Time passes only
-//! in jobs, preparations, the block door and `idle`.
+//! One thread keeps the time and runs all jobs ([`crate::conductor`]); the sampler merges their
+//! reports as on a real drive. It is a separate rig rather than a device of [`crate::Machine`],
+//! because the machine's threads wait for a clock, whereas here the clock waits for the workers.
+//! Time passes only in jobs, preparations, the block interface and `idle`.
 
 mod blocks;
 mod files;
@@ -28,8 +29,8 @@ use workload::Region;
 use blocks::Stored;
 use files::Regions;
 
-/// The longest virtual time of a run, nanoseconds: 20 years, which leaves clocks of 64 bits ample
-/// room.
+/// The longest virtual time of a run, nanoseconds: 20 years, well within the range of a 64-bit
+/// clock.
 const TIME_MAX_NS: u64 = 20 * 365 * 86_400 * 1_000_000_000;
 
 /// A virtual drive under test.
@@ -43,14 +44,15 @@ pub struct Simulator {
     replicates: HashMap<String, u32>,
     borrowed: Vec<Region>,
     interrupted: bool,
-    /// Content written through the block door.
+    /// Content written through the block interface.
     stored: Stored,
-    /// Files, as regions of the drive.
+    /// Named files, as regions of the drive.
     regions: Regions,
 }
 
 impl Simulator {
-    /// A new drive of that description, fresh and idle. `spec_text` is the target as the user typed it.
+    /// Creates a drive from a description, fresh and idle. `spec_text` is the target as the user
+    /// typed it.
     pub fn new(
         spec: DriveSpec,
         spec_text: &str,
@@ -81,7 +83,7 @@ impl Simulator {
         simulator
     }
 
-    /// Wear, traffic and temperature by the virtual drive's own counters.
+    /// Wear, traffic and temperature from the virtual drive's own counters.
     pub fn health(&self) -> record::Health {
         let health = self.drive.health();
         record::Health {
@@ -96,7 +98,7 @@ impl Simulator {
         }
     }
 
-    /// Its warning level: a drive that throttles declares the temperature from which it does.
+    /// The drive's warning temperature: the lowest one at which it throttles.
     fn warn_c(&self) -> Option<f64> {
         self.spec.heat.throttle.iter().map(|step| *step.above_c).reduce(f64::min)
     }

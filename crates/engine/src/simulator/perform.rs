@@ -1,4 +1,4 @@
-//! Runs jobs on a virtual drive, in one virtual time.
+//! Runs jobs on a virtual drive, on one virtual clock.
 
 use std::cell::RefCell;
 use std::io;
@@ -25,18 +25,18 @@ use crate::perform::{Description, Results, name_of, shares};
 use crate::recorder::{Outlet, Recorder, Report};
 use crate::sampler::{Sampler, Seen, Subject};
 
-/// Approximate number of intervals of a workload that ends by time.
+/// Approximate number of intervals of a workload with a time limit.
 const INTERVALS: u64 = 600;
 
-/// Reports that the drive's thread may be ahead of the one that merges them. Each holds histograms
-/// of 30 KB.
+/// Maximum reports queued between the drive's thread and the one that merges them. Each contains
+/// histograms of 30 KB.
 const REPORTS_AHEAD: usize = 64;
 
-/// Minimum length of an interval, also used without a time limit, nanoseconds.
+/// Minimum length of an interval, nanoseconds; also the length without a time limit.
 const INTERVAL_NS: u64 = 100_000_000;
 
 impl Simulator {
-    /// Whether a job can run, and as which workload.
+    /// Checks that a job can run, and returns it as it will run.
     pub(super) fn admit_job(&self, mut job: Job) -> Result<Job> {
         if job.workload.verify {
             let text = format!("verify in {}: a virtual drive keeps no data", job.name());
@@ -52,7 +52,7 @@ impl Simulator {
         } else {
             job.workload.check()?;
         }
-        // There is nothing between host and drive: a durable write is a write and a flush.
+        // Nothing is between host and drive, so a durable write is a write followed by a flush.
         if job.workload.sync_writes && job.workload.flush_every.is_none() {
             job.workload.flush_every = Some(1);
             job.sources = Job::of(&job.workload).sources;
@@ -60,7 +60,7 @@ impl Simulator {
         Ok(job)
     }
 
-    /// Runs jobs that were admitted.
+    /// Runs admitted jobs.
     pub(super) fn run(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
         let name = name_of(&jobs, &stage);
         let replicate = self.replicates.entry(name.clone()).or_default();
@@ -101,7 +101,7 @@ impl Simulator {
             done.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end.min(TIME_MAX_NS));
         self.drive.set_stored_share(1.0);
-        // The processor time is the simulator's and says nothing about the drive.
+        // The processor time is the simulator's, not the drive's.
         seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved_since(&before, &self.drive.health()));
         let descriptions: Vec<_> = kept.iter().map(describe).collect();
@@ -115,7 +115,7 @@ impl Simulator {
         };
         let mut performance = results.of(seen);
         let whole = &mut performance.whole;
-        // Nothing lies between host and drive: the drive's queue is the host's.
+        // Nothing is between host and drive, so the drive's queue is the host's.
         let depth = whole.effective_depth;
         whole.device = whole.device.map(|seen| DeviceTraffic { depth, ..seen });
         whole.findings.extend(notes);
@@ -128,7 +128,7 @@ impl Simulator {
         let place_bits = rig::place_bits(&job.files);
         let starts = job.files.iter().map(|file| self.regions.start(&file.path));
         let starts: Vec<u64> = starts.collect::<Result<_>>()?;
-        // Equal jobs share a worker, unless each pauses by its own count of operations.
+        // Equal jobs share a worker, unless each job pauses after its own number of operations.
         let apart =
             matches!(job.workload.pacing, Pacing::Pauses { .. }) || job.issue.think.is_some();
         let Job { workload, sources, issue, start, control, .. } = job;
@@ -162,7 +162,8 @@ fn describe((_, issue): &(Workload, Issue)) -> Description {
     Description { backend: None, direct: true, ramp_ns: issue.ramp_ns, written_share: None }
 }
 
-/// The way of reports: with an observer, both ends are on one thread, which must not wait for itself.
+/// The channel for reports. With an observer, both ends are on one thread, which must not wait for
+/// itself.
 fn outlet(observed: bool) -> (Outlet, Receiver<Report>) {
     if observed {
         let (sender, reports) = channel();
@@ -205,12 +206,12 @@ struct Score<'a> {
     start: u64,
     interval_ns: u64,
     halt: &'a Halt,
-    /// An observer receives the intervals and may end jobs at exactly that time.
+    /// Whether an observer receives the intervals and can end jobs at exactly that time.
     observed: bool,
 }
 
 impl Score<'_> {
-    /// Runs the players to the end of the last. Returns the time.
+    /// Runs the players until the last has ended. Returns that time.
     fn play(
         &self,
         drive: &mut Drive,
@@ -228,7 +229,7 @@ impl Score<'_> {
             drop(conductor);
             return Ok((sampler.finish(), end));
         }
-        // One thread computes while this one merges.
+        // One thread simulates while this one merges reports.
         thread::scope(|scope| {
             let play = move || {
                 let drive = RefCell::new(drive);
@@ -242,7 +243,7 @@ impl Score<'_> {
     }
 }
 
-/// A note about settings for a host, which have no effect on a virtual drive.
+/// A note about host settings, which have no effect on a virtual drive.
 fn notes(jobs: &[Job]) -> Vec<Finding> {
     let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
     let names = [
@@ -260,13 +261,13 @@ fn notes(jobs: &[Job]) -> Vec<Finding> {
     vec![Finding::new(FindingKind::NoHost, Level::Note, text)]
 }
 
-/// Interval length for a series of a few hundred rows.
+/// Interval length for a time series of a few hundred rows.
 fn interval(jobs: &[Job]) -> u64 {
     let times = jobs.iter().filter_map(|job| job.workload.stop.time_ns);
     times.max().map_or(0, |ns| ns / INTERVALS).max(INTERVAL_NS)
 }
 
-/// The traffic that reached the drive: nothing lies between it and the host.
+/// The drive's traffic between two readings of its counters.
 fn moved_since(before: &Health, after: &Health) -> DeviceTraffic {
     let (a, b) = (&before.counters, &after.counters);
     DeviceTraffic {

@@ -1,4 +1,4 @@
-//! Brings a virtual drive into a state. No data are moved; the time is the model's.
+//! Preparations of a virtual drive. No data are moved; the model determines the time.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::failure::io_error;
 use crate::prepare::{Prepare, read_workload};
 use crate::release;
 
-/// The largest discard in one command, bytes: the length of an operation has 32 bits.
+/// The largest discard in one command, bytes; an operation's length has only 32 bits.
 const DISCARD_STEP: u64 = 1 << 30;
 
 impl Prepare for Simulator {
@@ -39,7 +39,7 @@ impl Prepare for Simulator {
         Ok(measured)
     }
 
-    /// No data are moved: borrowing and restoring cost one read of the region.
+    /// No data are moved; borrowing and restoring each cost one read of the region.
     fn borrow(&mut self, region: Region) -> Result<u64> {
         self.run_admitted(&read_workload("borrow", region))?;
         self.borrowed.push(region);
@@ -68,7 +68,7 @@ impl Prepare for Simulator {
         Ok(region.bytes)
     }
 
-    /// Discards a region and returns the content of its blocks afterwards.
+    /// Discards a region, then returns the content of its blocks.
     fn release(&mut self, region: Region) -> Result<Released> {
         let places = release::places(region);
         let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();
@@ -85,7 +85,7 @@ impl Prepare for Simulator {
         Ok(released)
     }
 
-    /// A virtual drive keeps no copies: every erase except format and zeroes is a discard.
+    /// A virtual drive keeps no copies, so every erase except format and zero is a discard.
     fn erase(&mut self, region: Region, how: Erase) -> Result<Released> {
         for place in release::places(region) {
             self.command(Op { kind: OpKind::Write, offset: place.at, bytes: place.bytes })?;
@@ -107,22 +107,23 @@ impl Prepare for Simulator {
         self.command(Op::FLUSH)
     }
 
-    /// There is no cache around a virtual drive.
+    /// A virtual drive has no page cache.
     fn drop_caches(&mut self) -> Result<Option<u64>> {
         Ok(None)
     }
 
-    /// There is no file that could grow.
+    /// A virtual drive has no file that could grow.
     fn empty(&mut self) -> Result<()> {
         Ok(())
     }
 
     fn trim_free(&mut self) -> Result<u64> {
-        let text = "trimming free space: a virtual drive holds no file system";
+        let text = "trimming free space: a virtual drive contains no file system";
         Err(RigError::Unsupported(text.into()))
     }
 
-    /// Changes the logical block size: to a host, a new drive in the same virtual time.
+    /// Changes the logical block size. This replaces the drive by a new one at the same virtual
+    /// time.
     fn format(&mut self, block_bytes: u32) -> Result<()> {
         if !self.spec.formats.contains(&block_bytes) {
             let text = format!("formatting to blocks of {block_bytes} bytes");
@@ -138,7 +139,7 @@ impl Prepare for Simulator {
 }
 
 impl Simulator {
-    /// One command outside a workload.
+    /// Runs one command outside a workload.
     pub(super) fn command(&mut self, op: Op) -> Result<()> {
         let completion = self.drive.submit(self.now, &op);
         self.now = self.now.max(completion.done_ns);

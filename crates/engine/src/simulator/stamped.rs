@@ -1,8 +1,8 @@
-//! Stamped content of a virtual drive, kept as the stamps it follows from.
+//! Stamped content of a virtual drive, stored as the stamps that generate it.
 //!
-//! The bytes of a stamped block are a function of its stamp, so that a drive full of them takes a few
-//! bytes per write. Each run remembers the number of its write: the model knows which write a block
-//! holds, and a run that was overwritten is found out that way.
+//! The bytes of a stamped block are a function of its stamp, so a drive full of them takes only a
+//! few bytes per write. Each run records the number of its write. The model knows which write a
+//! block contains, which shows whether a run was overwritten.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ struct Run {
 #[derive(Default)]
 pub(super) struct Stamped {
     runs: BTreeMap<u64, Run>,
-    /// Blocks of the longest run ever kept.
+    /// Number of blocks of the longest run ever stored.
     longest: u64,
 }
 
 impl Stamped {
-    /// Keeps the bytes of a write that begins at this block, if they are nothing but stamps; returns
-    /// whether they are.
+    /// Stores a write that begins at this block if it consists entirely of stamped sectors; returns
+    /// whether it does.
     pub fn keep(&mut self, first: u64, block_bytes: u64, write_number: u64, bytes: &[u8]) -> bool {
         let Some(stamp) = bytes.get(..SECTOR).and_then(|s| read_sector(s, Layout::default().at))
         else {
@@ -42,7 +42,7 @@ impl Stamped {
         let run = Run { blocks: bytes.len() as u64 / block_bytes, write: write_number, stamp };
         self.longest = self.longest.max(run.blocks);
         let old = self.runs.insert(first, run);
-        // The end of a longer run stays where it was.
+        // The rest of a longer run remains.
         if let Some(old) = old.filter(|old| old.blocks > run.blocks) {
             let offset = old.stamp.offset + run.blocks * block_bytes;
             let blocks = old.blocks - run.blocks;
@@ -52,7 +52,8 @@ impl Stamped {
         true
     }
 
-    /// Writes the content that this write left in a block into `bytes`; returns whether it is known.
+    /// Fills `bytes` with the content that this write stored in a block; returns whether it is
+    /// known.
     pub fn read(&self, block: u64, write_number: u64, bytes: &mut [u8]) -> bool {
         let near = self.runs.range(..=block).rev();
         let mut near = near.take_while(|(first, _)| block - **first < self.longest);
@@ -64,7 +65,7 @@ impl Stamped {
         true
     }
 
-    /// Forgets everything: the drive has another format.
+    /// Drops everything, because the drive has a new format.
     pub fn clear(&mut self) {
         self.runs.clear();
     }

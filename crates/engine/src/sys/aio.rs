@@ -1,5 +1,5 @@
-//! Linux asynchronous I/O (`io_submit` and related calls) by bare system calls: the C library has
-//! no wrapper, and the usual one adds nothing needed here.
+//! Linux asynchronous I/O (`io_submit` and related calls) by direct system calls. The C library has
+//! no wrapper, and the usual wrapper library adds nothing needed here.
 //!
 //! Layouts and numbers: `include/uapi/linux/aio_abi.h`.
 
@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 pub(crate) const PREAD: u16 = 0;
 pub(crate) const PWRITE: u16 = 1;
 
-/// `IOCB_FLAG_IOPRIO`: the block's own priority holds.
+/// `IOCB_FLAG_IOPRIO`: the control block's own priority applies.
 const FLAG_PRIORITY: u32 = 1 << 1;
 
 /// `struct iocb`.
@@ -48,7 +48,7 @@ pub(crate) struct Event {
 
 const _: () = assert!(size_of::<Event>() == 32);
 
-/// An `aio_context_t` with the control blocks it may refer to.
+/// An `aio_context_t` with its control blocks.
 pub(crate) struct Context {
     id: libc::c_ulong,
     blocks: Vec<Iocb>,
@@ -90,7 +90,7 @@ impl Context {
         self.queue.push(block);
     }
 
-    /// Sets the priority of the queued operation of a slot; 0 is that of the thread.
+    /// Sets the priority of the queued operation of a slot; 0 means the thread's priority.
     pub(crate) fn prioritise(&mut self, slot: u32, priority: u16) {
         if priority != 0 {
             let block = &mut self.blocks[slot as usize];
@@ -98,7 +98,7 @@ impl Context {
         }
     }
 
-    /// Number of operations queued and not submitted.
+    /// Number of operations queued but not submitted.
     pub(crate) fn queued(&self) -> usize {
         self.queue.len()
     }
@@ -113,7 +113,7 @@ impl Context {
         Ok(taken as usize)
     }
 
-    /// Drops the first queued operation, rejected by the kernel, and returns its slot.
+    /// Drops the first queued operation, which the kernel has rejected, and returns its slot.
     pub(crate) fn drop_first(&mut self) -> Option<u32> {
         if self.queue.is_empty() {
             return None;

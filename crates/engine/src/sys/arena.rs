@@ -1,9 +1,9 @@
-//! Memory for transfers: one page-aligned anonymous mapping, cut into slots of equal size.
+//! Memory for transfers: one page-aligned anonymous mapping, divided into slots of equal size.
 //!
-//! The kernel reads and writes slots while an operation is in flight; the worker touches a slot
-//! only before submission and after completion. The worker must follow that rule; while it does,
-//! this module never gives out a slice and a pointer for the same slot at the same time. Huge pages
-//! are requested, which makes registration cheap.
+//! The kernel reads and writes a slot while its operation is in flight, and the worker must access
+//! a slot only before submission and after completion. Under that rule, a slice and a pointer to
+//! the same slot are never in use at the same time. The mapping requests huge pages, which make
+//! registration cheap.
 
 use std::io;
 use std::ptr::NonNull;
@@ -42,7 +42,7 @@ impl Arena {
         Ok(Arena { base, stride, slots, length, leaked: false })
     }
 
-    /// The slot's memory. Only for slots not in use by the kernel.
+    /// The slot's memory. The kernel must not be using the slot.
     #[inline]
     pub(crate) fn slot(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
         assert!((slot as usize) < self.slots && bytes as usize <= self.stride);

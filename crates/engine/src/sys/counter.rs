@@ -1,9 +1,9 @@
 //! The processor's own constant-rate counter.
 
-/// Whether this processor family has a counter that is read here.
+/// Whether this module can read the counter of this processor family.
 pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// Name for the record.
+/// Name of the counter in records.
 pub(crate) const NAME: &str = if cfg!(target_arch = "aarch64") { "cntvct" } else { "tsc" };
 
 /// Ticks since some start.

@@ -25,8 +25,8 @@ pub(crate) fn flush_buffers(file: &File) -> io::Result<()> {
     check(unsafe { libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0) })
 }
 
-/// Makes timed waits of the calling thread end on time, not up to 50 us later, the kernel's
-/// default.
+/// Makes timed waits of the calling thread end on time. By default the kernel can delay them by up
+/// to 50 us.
 pub(crate) fn exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes a number; it cannot fail with a positive one.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
@@ -63,14 +63,14 @@ pub(crate) struct Piece {
     pub physical: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Whether the device holds the bytes as in the file: neither compressed nor encrypted, nor
-    /// inside another block, nor still in memory.
+    /// Whether the device stores the bytes exactly as in the file: not compressed, encrypted,
+    /// inside another block, or still in memory.
     pub plain: bool,
 }
 
-/// The written extents of a range of a file, without holes and without extents that are allocated
-/// but unwritten (which read as zeros without touching the drive). An error if the file system has
-/// no extent map.
+/// The written extents of a range of a file, without holes and without allocated but unwritten
+/// extents (which read as zeros without accessing the drive). Fails if the file system has no
+/// extent map.
 pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Piece>> {
     const LAST: u32 = 1;
     const UNWRITTEN: u32 = 0x800;
@@ -110,8 +110,8 @@ pub(crate) fn pieces(file: &File, start: u64, length: u64) -> io::Result<Vec<Pie
     Ok(pieces)
 }
 
-/// Makes the file system of an open directory or file discard all its free space; returns the bytes
-/// reported.
+/// Makes the file system of an open directory or file discard all its free space; returns the
+/// number of bytes it reports.
 pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
     /// `FITRIM`, `include/uapi/linux/fs.h`.
     const FITRIM: libc::c_ulong = 0xC018_5879;
@@ -121,8 +121,8 @@ pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
     Ok(range[1])
 }
 
-/// Bytes of a file in the page cache: by `cachestat` if the kernel has it (Linux 6.5), otherwise by
-/// `mincore` on a mapping that is never touched.
+/// Bytes of a file in the page cache, from `cachestat` (since Linux 6.5) or from `mincore` on a
+/// mapping that is not accessed.
 pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
@@ -130,7 +130,7 @@ pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
     cachestat(file, length).or_else(|_| mincore(file, length))
 }
 
-/// `include/uapi/linux/mman.h`; the number is the same on all architectures but alpha.
+/// `include/uapi/linux/mman.h`; the number is the same on all architectures except alpha.
 fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     const CACHESTAT: libc::c_long = 451;
     let range = [0, length];

@@ -1,12 +1,13 @@
 //! A file mapped into memory, read and written by copying.
 //!
-//! An access beyond the end of a mapped file raises SIGBUS, and another program may shorten a file at
-//! any time; a device that fails to read does the same. The handler here puts an empty page under the
-//! faulting address of one of our own mappings and counts the fault. The copy then completes and is
-//! reported as an I/O error; the file is then mapped again, so that the next access fails too. Faults
-//! elsewhere go to the previous handler.
+//! An access beyond the end of a mapped file raises SIGBUS, and another program can shorten a file
+//! at any time. A read error of the device also raises SIGBUS. If the faulting address is in one of
+//! our mappings, the handler maps an empty page there and counts the fault. The copy then
+//! completes, and an I/O error is returned. The file is mapped again, so that the next access also
+//! fails. Faults elsewhere are passed to the previous handler.
 //!
-//! Within the last page of a shortened file nothing faults: the rest of it reads as zeros.
+//! An access within the last page of a shortened file does not fault: the rest of the page reads as
+//! zeros.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +16,15 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
-/// The most files mapped at once; a fault searches all of them. Arbitrary.
+/// Maximum number of files mapped at once, because a fault searches all of them. The value is
+/// arbitrary.
 const MAPPINGS_MAX: usize = 4096;
 
-/// The address range of a mapping, for the handler, and its number of faults.
+/// The address range of a mapping and its number of faults, for the handler.
 struct MappedRange {
-    /// 0 while unknown.
+    /// 0 until set.
     base: AtomicUsize,
-    /// 0: this entry is free.
+    /// 0 if this entry is free.
     length: AtomicUsize,
     faults: AtomicUsize,
 }
@@ -54,7 +56,7 @@ unsafe impl Send for Mapping {}
 
 impl Mapping {
     /// Maps a file or device of `length` bytes for reading, and for writing if `writable`. The file
-    /// must stay open while the mapping lives.
+    /// must stay open while the mapping exists.
     pub(crate) fn new(file: &File, length: u64, writable: bool) -> io::Result<Mapping> {
         INSTALLED.call_once(install);
         let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -71,7 +73,7 @@ impl Mapping {
             None => {
                 // SAFETY: the mapping was just made, and nothing refers to it.
                 unsafe { libc::munmap(base.as_ptr().cast(), length) };
-                return Err(io::Error::other("more files are mapped than can be watched"));
+                return Err(io::Error::other("too many files are mapped at once"));
             }
         };
         Ok(Mapping { base, length, fd, protection, range })
@@ -88,9 +90,9 @@ impl Mapping {
     pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = self.at(offset, buffer.len())?;
         self.watched(|| {
-            // SAFETY: both ranges are mapped and apart: the buffer is exclusively borrowed, and
-            // nobody else has this mapping. What another process writes meanwhile is copied as it
-            // is found; no value is made of it but bytes.
+            // SAFETY: both ranges are mapped and do not overlap: the buffer is borrowed
+            // exclusively, and this mapping is not shared. Concurrent writes by another process
+            // only change which bytes are copied; any bytes are valid.
             unsafe { std::ptr::copy_nonoverlapping(from, buffer.as_mut_ptr(), buffer.len()) }
         })
     }
@@ -134,11 +136,11 @@ impl Mapping {
         if end.is_none_or(|end| end > self.length) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // SAFETY: within the mapping, as was just seen.
+        // SAFETY: within the mapping, as just checked.
         Ok(unsafe { self.base.as_ptr().add(offset as usize) })
     }
 
-    /// Copies, and returns whether a page that does not exist was touched.
+    /// Runs a copy; returns an error if it touched a page that does not exist.
     fn watched(&self, copy: impl FnOnce()) -> io::Result<()> {
         let before = self.range.faults.load(Ordering::Relaxed);
         // The handler runs on this thread, in the middle of the copy.
@@ -152,10 +154,10 @@ impl Mapping {
         Err(io::Error::from_raw_os_error(libc::EIO))
     }
 
-    /// Removes the empty pages mapped by the handler.
+    /// Maps the file again, which removes the empty pages mapped by the handler.
     fn map_again(&self) -> io::Result<()> {
         let (base, flags) = (self.base.as_ptr().cast(), libc::MAP_SHARED | libc::MAP_FIXED);
-        // SAFETY: replaces this mapping by itself; no reference into it is alive.
+        // SAFETY: replaces this mapping with itself; no reference into it is alive.
         let again = unsafe { libc::mmap(base, self.length, self.protection, flags, self.fd, 0) };
         if again == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -165,7 +167,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         self.range.base.store(0, Ordering::Release);
         self.range.length.store(0, Ordering::Release);
-        // SAFETY: the mapping is ours, and nothing refers to it any more.
+        // SAFETY: the mapping is ours, and nothing refers to it any longer.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
@@ -174,13 +176,13 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// A free range, taken for a mapping.
+/// Reserves a free entry for a mapping.
 fn take_range(base: usize, length: usize) -> Option<&'static MappedRange> {
     let free = RANGES.iter().find(|range| {
         let taken = range.length.compare_exchange(0, length, Ordering::AcqRel, Ordering::Relaxed);
         taken.is_ok()
     })?;
-    // Until this is done the range names a range at address 0, where nothing is ever mapped.
+    // Until this store, the entry describes a range at address 0, where nothing is ever mapped.
     free.base.store(base, Ordering::Release);
     Some(free)
 }
@@ -188,25 +190,26 @@ fn take_range(base: usize, length: usize) -> Option<&'static MappedRange> {
 /// Installs the handler in front of the existing one.
 fn install() {
     let mut before: Box<libc::sigaction> = Box::new(
-        // SAFETY: a sigaction of zeros is a value: the default action.
+        // SAFETY: an all-zero sigaction is valid: the default action.
         unsafe { std::mem::zeroed() },
     );
-    // SAFETY: writes the action in force to memory that is live for the call.
+    // SAFETY: writes the current action to memory that is live for the call.
     unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut *before) };
     BEFORE.store(Box::into_raw(before), Ordering::Release);
     // SAFETY: as above.
     let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
     ours.sa_sigaction = handler as usize;
-    // On the stack for signals that Rust's threads have: the fault may lie anywhere.
+    // Runs on the signal stack of Rust's threads, because the fault can occur anywhere.
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     // SAFETY: the handler is async-signal-safe, and the mask is empty.
     unsafe { libc::sigaction(libc::SIGBUS, &ours, null_mut()) };
 }
 
-/// Only atomics and system calls, because it interrupts arbitrary code.
+/// Uses only atomics and system calls, because it interrupts arbitrary code.
 extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: with SA_SIGINFO the kernel hands a filled siginfo, which for SIGBUS has an address.
+    // SAFETY: with SA_SIGINFO the kernel passes a filled siginfo, which contains an address for
+    // SIGBUS.
     let address = unsafe { (*info).si_addr() } as usize;
     let holds = |range: &&MappedRange| {
         let length = range.length.load(Ordering::Acquire);
@@ -219,7 +222,7 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
         range.faults.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    // Not ours: it happens again at once, for the previous handler.
+    // Not ours: restore the previous handler, which the repeated fault then reaches.
     let before = BEFORE.load(Ordering::Acquire);
     // SAFETY: the pointer was stored before this handler was installed, and is never freed.
     unsafe { libc::sigaction(libc::SIGBUS, before, null_mut()) };
@@ -227,14 +230,14 @@ extern "C" fn on_fault(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc:
 
 /// Maps an empty page where one of our mappings faulted.
 fn lay_page(address: usize) -> bool {
-    // SAFETY: only looks a constant up, and may be called in a handler.
+    // SAFETY: only looks up a constant, and is allowed in a signal handler.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: errno belongs to this thread, and is restored for the interrupted code.
     let errno = unsafe { *libc::__errno_location() };
     let at = (address / page * page) as *mut libc::c_void;
-    // SAFETY: replaces one page of a mapping of ours, which held nothing.
+    // SAFETY: replaces one page of our mapping that has no content.
     let laid = unsafe { libc::mmap(at, page, protection, flags, -1, 0) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };

@@ -1,5 +1,6 @@
-//! Everything unsafe of the engine: the processor's counter, memory the kernel writes to, system
-//! calls without a safe wrapper. Small modules, each with its reasons; the rest of the crate is safe.
+//! All unsafe code of the engine: the processor's counter, memory to which the kernel writes, and
+//! system calls without a safe wrapper. Each module is small and justifies its unsafe code; the
+//! rest of the crate is safe.
 #![allow(unsafe_code)]
 
 pub(crate) mod aio;

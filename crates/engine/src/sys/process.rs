@@ -1,4 +1,4 @@
-//! Waits for a child and returns its resource usage, which the standard library does not.
+//! Waits for a child and returns its resource usage, which the standard library does not provide.
 
 use std::io;
 

@@ -1,9 +1,9 @@
-//! An io_uring with everything that makes it cheap: one issuer, task work only when asked for, no
-//! submission array, registered ring, file and buffers. Features the kernel lacks are dropped one at a
-//! time and reported.
+//! An io_uring with all cost-saving features: single issuer, deferred task work, no submission
+//! array, and registered ring, files and buffers. Features that the kernel lacks are dropped;
+//! missing registrations are reported.
 //!
 //! The ring is created on the thread that uses it, as `SINGLE_ISSUER` requires. [`Ring`] borrows
-//! its halves for its whole life, because the registered index lives in the submitting half.
+//! its halves throughout, because the submitting half stores the registered index.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -15,11 +15,11 @@ use workload::{Op, OpKind};
 use super::arena::Arena;
 use crate::backend::Files;
 
-/// The longest time for which the kernel may take no operation: shortage of memory passes, or the
-/// run cannot go on.
+/// Maximum time during which the kernel accepts no operation. A memory shortage either passes or
+/// ends the run.
 const REFUSED_MAX: Duration = Duration::from_secs(3);
 
-/// The most capable ring of this kernel: Linux 6.6, 6.1, and earlier.
+/// Creates the most capable ring that the kernel supports: for Linux 6.6, 6.1, or earlier.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
     let entries = entries.next_power_of_two();
     let lean = |builder: &mut io_uring::Builder| {
@@ -44,12 +44,12 @@ pub(crate) struct Ring<'r> {
     fixed_files: bool,
     fixed_buffers: bool,
     in_flight: usize,
-    /// Since when the kernel has taken no operation for lack of resources.
+    /// When the kernel began to reject operations for lack of resources.
     refused_since: Option<Instant>,
 }
 
 impl<'r> Ring<'r> {
-    /// Starts using a ring. Files and arena must outlive it.
+    /// Registers files and buffers with a ring. Files and arena must outlive it.
     pub(crate) fn new(ring: &'r mut IoUring, files: Files<'r>, arena: &Arena) -> Ring<'r> {
         let (mut submitter, queue, completions) = ring.split();
         let fds: Vec<_> = files.list().iter().map(|file| file.as_raw_fd()).collect();
@@ -57,7 +57,7 @@ impl<'r> Ring<'r> {
         // SAFETY: the range is mapped now, and the kernel pins its pages for as long as they are
         // registered. Fails under a low memlock limit; then buffers are passed by address.
         let fixed_buffers = unsafe { submitter.register_buffers(&[arena.whole()]) }.is_ok();
-        // Only saves a descriptor look-up; kernels before 5.18 do without.
+        // This only saves a descriptor lookup. Kernels before 5.18 do not support it.
         let _ = submitter.register_ring_fd();
         let (in_flight, refused_since) = (0, None);
         Ring {
@@ -72,7 +72,7 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Queues an operation on a slot of the arena; a `priority` of 0 is that of the thread.
+    /// Queues an operation on a slot of the arena; a `priority` of 0 means the thread's priority.
     #[inline]
     pub(crate) fn push(&mut self, op: Op, slot: u32, buffer: *mut u8, priority: u16) {
         let entry = self.entry(op, buffer, priority).user_data(u64::from(slot));
@@ -119,8 +119,8 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Submits the queue and waits for `want` completions, at most `timeout_ns`. No system call when
-    /// there is nothing to do.
+    /// Submits the queue and waits for `want` completions, at most `timeout_ns`. Makes no system
+    /// call if there is nothing to do.
     #[inline]
     pub(crate) fn enter(&mut self, want: usize, timeout_ns: Option<u64>) -> io::Result<()> {
         self.queue.sync();
@@ -139,7 +139,7 @@ impl<'r> Ring<'r> {
         // Reads the kernel's progress; otherwise the queue would look full.
         self.queue.sync();
         match result.map_err(|e| (e.raw_os_error(), e)) {
-            // A time-out or a signal: the rest is still queued, and the next call continues with it.
+            // After a timeout or a signal, the rest is still queued, and the next call submits it.
             Ok(_) | Err((Some(libc::ETIME | libc::EINTR), _)) => {
                 self.refused_since = None;
                 Ok(())
@@ -149,15 +149,15 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// A kernel that is short of requests takes more when some have completed. One that takes none
-    /// for long never will.
+    /// Tolerates a rejection for a while: a kernel that is short of resources accepts more once
+    /// some operations have completed.
     #[cold]
     fn refused(&mut self, error: io::Error) -> io::Result<()> {
         let since = *self.refused_since.get_or_insert_with(Instant::now);
         if since.elapsed() < REFUSED_MAX { Ok(()) } else { Err(error) }
     }
 
-    /// Passes every completion to `done`: slot, and bytes moved or a negative error number.
+    /// Passes every completion to `done`: its slot, and the bytes moved or a negative error number.
     #[inline]
     pub(crate) fn collect(&mut self, mut done: impl FnMut(u32, i32)) {
         self.completions.sync();
@@ -167,7 +167,7 @@ impl<'r> Ring<'r> {
         }
     }
 
-    /// Waits until the kernel has no operation of this ring; false when that cannot be known.
+    /// Waits until no operation of this ring is in flight; returns `false` if waiting fails.
     pub(crate) fn settle(&mut self) -> bool {
         while self.in_flight > 0 {
             if self.enter(1, None).is_err() {

@@ -30,10 +30,10 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Number of nodes in a policy's mask; the largest supported by Linux.
+/// Number of nodes in a policy's mask; Linux supports no more.
 const NODES_MAX: usize = 1024;
 
-/// Sets where the calling thread's memory is allocated from now on.
+/// Sets the NUMA policy for future memory allocations of the calling thread.
 pub(crate) fn set_memory_policy(policy: &MemoryPolicy) -> io::Result<()> {
     let (mode, nodes) = match policy {
         MemoryPolicy::Local => (libc::MPOL_LOCAL, &[][..]),

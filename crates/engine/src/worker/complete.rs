@@ -1,4 +1,4 @@
-//! The cold path of a completion: failures, verify, logs, and reads that returned zeros.
+//! The cold path of a completion: failures, verification, logs, and reads that returned zeros.
 
 use rig::Logged;
 use workload::{Op, OpKind};
@@ -7,7 +7,7 @@ use super::Worker;
 use super::issue::READS_SAMPLED;
 use crate::backend::Backend;
 
-/// Maximum wrong blocks kept: enough for a diagnosis, few enough for memory.
+/// Maximum number of wrong blocks kept: enough for a diagnosis, with little memory.
 const DUMPS_MAX: usize = 16;
 
 /// Logged operations per report: few messages, little memory.
@@ -37,7 +37,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Examines a completed operation: control, log, verify, or whether a read was all zeros.
+    /// Examines a completed operation: for the control, the log, verification, or zeros.
     #[cold]
     pub(super) fn look_at(&mut self, slot: u32, now: u64, service_ns: u64) {
         let op = self.slots[slot as usize].op;

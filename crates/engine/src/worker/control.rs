@@ -1,5 +1,5 @@
-//! Rulings of a job's control, and giving up when too much has failed: rare, and apart from the
-//! loop, which only checks one flag.
+//! Handles the rulings of a job's control and gives up after too many failures. Both are rare and
+//! outside the loop, which only checks one flag.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::sys::thread;
 pub(super) struct Control {
     by: Option<Box<dyn JobControl>>,
     ruling: Ruling,
-    /// Too much has failed.
+    /// Whether too many operations have failed.
     gave_up: bool,
 }
 
@@ -30,7 +30,7 @@ impl Control {
         self.gave_up
     }
 
-    /// Whether completions must be shown.
+    /// Whether the control wants to see completions.
     pub(super) fn watches(&self) -> bool {
         self.by.as_ref().is_some_and(|control| control.watches())
     }
@@ -43,7 +43,7 @@ impl Control {
 }
 
 impl<B: Backend> Worker<'_, B> {
-    /// Shows a completion to the control. Operations in flight when it wants a change are not shown.
+    /// Passes a completion to the control, unless a ruling is pending.
     pub(super) fn show(&mut self, op: &Op, service_ns: u64, now: u64) {
         let Some(control) = &mut self.control.by else { return };
         if self.control.ruling != Ruling::GoOn {
@@ -59,13 +59,13 @@ impl<B: Backend> Worker<'_, B> {
         self.control.by.as_mut().is_some_and(|control| control.forgives(op, result))
     }
 
-    /// Ends the job with this turn, because too much has failed.
+    /// Ends the job after this turn, because too many operations have failed.
     pub(super) fn give_up(&mut self) {
         self.control.gave_up = true;
         self.called = true;
     }
 
-    /// The phase that follows a call.
+    /// The phase that follows a ruling or a failure.
     #[cold]
     pub(super) fn attend(&mut self) -> Phase {
         self.called = false;
@@ -78,7 +78,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Lets a ruling take effect when the operations in flight have completed.
+    /// Applies a ruling once the operations in flight have completed.
     pub(super) fn settle(&mut self, ruling: Ruling, horizon: u64) -> io::Result<Option<u64>> {
         if let Some(at) = self.drain(horizon)? {
             return Ok(Some(at));

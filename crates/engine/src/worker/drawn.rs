@@ -1,11 +1,11 @@
-//! A source of operations, with the batch that was drawn from it and not issued yet.
+//! A source of operations, with the drawn batch that is not fully issued yet.
 
 use workload::{After, BATCH_MAX, Op, Source};
 
 pub(super) struct Drawn {
     source: Box<dyn Source>,
     batch: Vec<Op>,
-    /// The next operation of the batch.
+    /// Index of the next operation in the batch.
     at: usize,
     /// Operations taken from earlier batches.
     before: u64,
@@ -20,7 +20,7 @@ impl Drawn {
         self.source.reads_back()
     }
 
-    /// The next operation, which stays next until it is taken.
+    /// The next operation, without taking it.
     #[inline(always)]
     pub(super) fn next(&mut self, now: u64) -> Option<Op> {
         if self.at == self.batch.len() {
@@ -46,7 +46,7 @@ impl Drawn {
         self.batch.clear();
     }
 
-    /// Ends a part: operations drawn and not taken are given back to the source.
+    /// Ends a part: operations drawn but not taken return to the source.
     pub(super) fn after(&mut self, over: bool) -> After {
         self.begin_batch();
         self.source.after(self.before, over)
@@ -59,7 +59,8 @@ mod tests {
 
     use super::*;
 
-    /// Ten operations a batch, numbered by their offsets; notes how many were taken at its ends.
+    /// Returns ten operations per batch, numbered by their offsets, and records the number taken at
+    /// the end of each part.
     struct Tens(u64, Arc<Mutex<Vec<u64>>>);
 
     impl Source for Tens {
@@ -85,7 +86,7 @@ mod tests {
                 taken.push(drawn.next(0).expect("endless").offset);
                 drawn.take();
             }
-            // Peeked, and not taken.
+            // Peeked but not taken.
             drawn.next(0);
             drawn.after(true);
         }

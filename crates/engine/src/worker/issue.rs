@@ -1,4 +1,4 @@
-//! The loop: hands over operations, waits, counts completions.
+//! The worker's loop: submits operations, waits, and counts completions.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -10,17 +10,18 @@ use super::{Limits, NAP_NS, Phase, Slot, Worker};
 use crate::backend::{Backend, Completion, Wait};
 use crate::standstill::LATE_NS;
 
-/// An open-loop operation issued this much after it was due counts as late, nanoseconds. Well above
-/// the jitter of a wake-up, well below the delay of a schedule that has run out of slots.
+/// An open-loop operation issued this long after its due time counts as late, nanoseconds. This is
+/// well above the jitter of a wake-up and well below the delay of a schedule that has run out of
+/// slots.
 const OP_LATE_NS: u64 = 100_000;
 
-/// Reads whose content is checked for zeros: enough to tell, few enough to cost nothing.
+/// Number of reads checked for zeros: enough for a conclusion, at negligible cost.
 pub(super) const READS_SAMPLED: u32 = 16;
 
 impl<B: Backend> Worker<'_, B> {
     /// Issues operations until the part ends, a ruling stops the loop, or the next turn would wait
-    /// beyond `horizon`: then the time of that turn on the backend's clock is returned, and the next
-    /// call continues there.
+    /// beyond `horizon`. In the last case it returns the time of that turn on the backend's clock,
+    /// and the next call continues there.
     pub(super) fn issue_until<P: Pace>(
         &mut self,
         pacer: &mut P,
@@ -30,7 +31,7 @@ impl<B: Backend> Worker<'_, B> {
         let batch = workload.batch;
         let Limits { time_ns, bytes: mut bytes_left, ops: ops_max } = self.part;
         let mut now = self.now();
-        // The stamp of the last turn, while it is as good as a new one.
+        // The timestamp of the last turn, while it is recent enough to be reused.
         let mut stamp = Some(now);
         let reason = 'part: loop {
             if now >= time_ns {
@@ -88,8 +89,8 @@ impl<B: Backend> Worker<'_, B> {
         Ok(None)
     }
 
-    /// The time at which a turn would return, where that lies beyond the horizon. Only a virtual
-    /// drive knows, and only there is a horizon.
+    /// The time at which a turn would return, if it is beyond the horizon. Only virtual drives know
+    /// this time and have a horizon.
     #[inline(always)]
     pub(super) fn beyond(&self, wait: Wait, horizon: u64) -> Option<u64> {
         if !B::VIRTUAL {
@@ -98,10 +99,10 @@ impl<B: Backend> Worker<'_, B> {
         self.backend.returns_at(wait).filter(|at| *at > horizon)
     }
 
-    /// Puts an operation on a free slot and returns the time of its issue. A read of the clock
-    /// costs as much as the rest of a turn. `stamp` saves one if only the drawing of an address
-    /// lies between it and the submission; the service time is then some nanoseconds too long.
-    // Inlined by force: an operation passed through memory stalls the processor.
+    /// Issues an operation on a free slot and returns the time of issue. Reading the clock costs as
+    /// much as the rest of a turn. `stamp` saves one reading if only the drawing of an address is
+    /// between it and the submission; the service time is then a few nanoseconds too long.
+    // Forced inline: passing an operation through memory stalls the processor.
     #[inline(always)]
     pub(super) fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
         let slot = self.free.pop().expect("the caller has seen a free slot");
@@ -124,8 +125,8 @@ impl<B: Backend> Worker<'_, B> {
         issued
     }
 
-    /// How long the next turn may wait: not at all while there is more to submit, for a completion
-    /// when every slot is taken, and never past the next due time.
+    /// How long the next turn waits: not at all if there is more to submit, for completions if
+    /// every slot is taken, and never past the next due time.
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
@@ -140,7 +141,7 @@ impl<B: Backend> Worker<'_, B> {
                 if until <= now {
                     return Wait::No;
                 }
-                // Virtual time passes at once, and nobody can end a job in between.
+                // Virtual time jumps, and nothing can end a job in between.
                 let nap = if B::VIRTUAL { until } else { until.min(now + NAP_NS) };
                 Wait::Until(self.origin.saturating_add(nap))
             }
@@ -152,7 +153,7 @@ impl<B: Backend> Worker<'_, B> {
     pub(super) fn count_completed(&mut self, now: u64) {
         while let Some(Completion { slot, result }) = self.done.pop() {
             self.free.push(slot);
-            // Field by field: the slot may have been written a moment ago in these parts.
+            // Load field by field: the slot may just have been stored in these parts.
             let Slot { op: Op { kind, bytes, .. }, due, issued } = &self.slots[slot as usize];
             let (kind, bytes, due, issued) = (*kind, *bytes, *due, *issued);
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
@@ -167,7 +168,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Waits for everything in flight. Returns the time of the next turn if that lies beyond the
+    /// Waits for everything in flight. Returns the time of the next turn if it is beyond the
     /// horizon.
     pub(super) fn drain(&mut self, horizon: u64) -> io::Result<Option<u64>> {
         while self.free.len() < self.open {

@@ -1,13 +1,13 @@
 //! The worker: one job, one backend, one thread.
 //!
-//! It goes through phases (operations of a part, the operations in flight at its end, a flush) and
-//! can be stopped between any two turns: [`Worker::step`] returns when its next turn would wait
-//! beyond a horizon. On a real target there is no horizon and a job is one step; on a virtual drive
-//! several workers share the time of one thread ([`crate::conductor`]).
+//! It has several phases (issuing the operations of a part, draining those in flight, flushing) and
+//! can be paused between any two turns: [`Worker::step`] returns when its next turn would wait
+//! beyond a horizon. On a real target there is no horizon, and a job is one step. On a virtual
+//! drive several workers share one thread and one clock ([`crate::conductor`]).
 //!
-//! The loop is in `issue`. It never drains the queue to keep a pace, never moves a due time for the
-//! drive's sake (only when the whole process stood still), and makes one system call a turn.
-//! Everything but issuing, stamping and counting is cold.
+//! The loop is in `issue`. It never drains the queue to keep a pace and makes one system call per
+//! turn. It postpones due times only if the whole process stood still, never for a slow drive.
+//! Everything except issuing, timestamping and counting is on the cold path.
 
 mod complete;
 mod control;
@@ -33,11 +33,10 @@ use drawn::Drawn;
 use phase::Phase;
 pub(crate) use phase::Step;
 
-/// Maximum sleep, however distant the next due time: the stop flag is checked in between,
-/// nanoseconds.
+/// Maximum length of a sleep, nanoseconds. The stop flag is checked between sleeps.
 const NAP_NS: u64 = 50_000_000;
 
-/// A sleep before the start ends this much before it, nanoseconds: wake-ups can be late.
+/// A sleep before the start ends this much earlier, nanoseconds, because wake-ups can be late.
 const WAKE_NS: u64 = 1_000_000;
 
 /// The task of a worker.
@@ -46,14 +45,14 @@ pub(crate) struct Task<'a> {
     pub issue: &'a Issue,
     /// Number of its first lane among the jobs of the workload.
     pub lane: u32,
-    /// Jobs of the workload that this worker carries at once: one on a real target, where each has a
-    /// thread of its own; all of them on a virtual drive.
+    /// Jobs of the workload that this worker runs: one on a real target, where each has its own
+    /// thread; usually all of them on a virtual drive.
     pub lanes: u32,
-    /// Bits of an address for the place in a file.
+    /// Address bits for the offset within a file.
     pub place_bits: u32,
     /// Set to end the job.
     pub stop: &'a AtomicBool,
-    /// The original content, if writes carry that.
+    /// The original content, if writes carry it.
     pub borrowed: Option<&'a BorrowedBlocks>,
 }
 
@@ -73,29 +72,29 @@ pub(crate) struct Worker<'a, B> {
     origin: u64,
     recorder: Recorder,
     slots: Vec<Slot>,
-    /// Slots in use; all, unless the control wants fewer.
+    /// Number of slots in use: all, unless the control requests fewer.
     open: usize,
     free: Vec<u32>,
     done: Vec<Completion>,
     verifier: Option<Verifier>,
-    /// Completions are examined one by one: to verify, to log, or to show them to the control.
+    /// Whether completions are examined one by one, for verification, the log or the control.
     looks: bool,
     filler: Filler,
     issued: u64,
     failures: u32,
     control: Control,
-    /// The loop must stop for a ruling.
+    /// Whether the loop must stop for a ruling.
     called: bool,
     /// Operations logged and not yet reported.
     log: Vec<Logged>,
     phase: Phase,
-    /// Bounds of the current part; its bytes are those left.
+    /// Limits of the current part; its bytes are those left.
     part: Limits,
-    /// The part reads back: when it began, and whether it is the last.
+    /// If the current part reads back: its start, and whether it is the last part.
     reading: Option<(u64, bool)>,
-    /// The final flush is still to come.
+    /// Whether the final flush is still outstanding.
     flushes: bool,
-    /// Time in which the process stood still that is accounted for, nanoseconds.
+    /// Standstill time already accounted for, nanoseconds.
     stood_ns: u64,
     /// Usage of the thread when the job began.
     used_before: ThreadUsage,
@@ -103,7 +102,7 @@ pub(crate) struct Worker<'a, B> {
 }
 
 impl<'a, B: Backend> Worker<'a, B> {
-    /// A worker with its buffers filled, which takes its time.
+    /// Creates a worker and fills its buffers, which can take a while.
     pub(crate) fn new(
         mut backend: B,
         task: Task<'a>,
@@ -156,8 +155,8 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// Runs the job from `origin` on the backend's clock to its end, on this thread alone. The
-    /// result goes to the recorder's listener. Returns the reason for the end.
+    /// Runs the job from `origin` on the backend's clock to its end, on this thread. The recorder
+    /// reports the result. Returns the reason the job ended.
     pub(crate) fn run<P: Pace>(
         mut self,
         mut pacer: P,
@@ -176,19 +175,19 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.close(pacer, outcome)
     }
 
-    /// Begins the job at `origin` on the backend's clock, in that interval of the performance.
+    /// Begins the job at `origin` on the backend's clock, in the given interval of the performance.
     pub(crate) fn begin<P: Pace>(&mut self, origin: u64, interval: u64) {
         self.origin = origin;
         self.recorder.begins_in(interval);
         self.used_before = thread::usage();
-        // A schedule begins at the start, however late this thread was woken; a closed loop begins
-        // with its first operation.
+        // A schedule begins at the start, however late this thread woke. A closed loop begins with
+        // its first operation.
         self.end.begin_ns = if P::OPEN { 0 } else { self.now() };
         self.begin_part();
     }
 
-    /// Sleeps for most of a long wait for the start and spins for the rest: an operation issued
-    /// before it would have no time.
+    /// Sleeps for most of a long wait for the start and spins for the rest. An operation issued
+    /// before the start would have no valid time.
     fn wait_for(&self, origin: u64) {
         while !self.task.stop.load(Ordering::Relaxed) {
             match origin.saturating_sub(self.backend.now()) {
@@ -203,7 +202,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
     }
 
-    /// After the last phase: reads back if the source did not, and reports the end.
+    /// Ends the job after its last phase: reads back if the source did not, and reports the end.
     pub(crate) fn close<P: Pace>(
         mut self,
         mut pacer: P,
@@ -227,7 +226,7 @@ impl<'a, B: Backend> Worker<'a, B> {
         Ok(stop)
     }
 
-    /// Operations of the schedule that were due before the end and never issued.
+    /// The number of scheduled operations that were due before the end but not issued.
     fn backlog<P: Pace>(&self, pacer: &mut P) -> u64 {
         if !P::OPEN || self.end.stop != StopReason::Time {
             return 0;
@@ -262,7 +261,7 @@ impl<'a, B: Backend> Worker<'a, B> {
     }
 }
 
-/// A worker's share of its workload's bounds.
+/// A worker's share of its workload's limits.
 #[derive(Clone, Copy)]
 struct Limits {
     time_ns: u64,
@@ -273,8 +272,8 @@ struct Limits {
 impl Limits {
     const NONE: Limits = Limits { time_ns: u64::MAX, bytes: u64::MAX, ops: u64::MAX };
 
-    /// The bounds of a worker's lanes. Parts add up to the whole; coverage is that of their own
-    /// slices.
+    /// The limits of a worker's lanes. Shares of all workers add up to the whole. Coverage refers
+    /// to each lane's own slice.
     fn of(task: &Task<'_>) -> Limits {
         let workload = task.workload;
         let stop = &workload.stop;

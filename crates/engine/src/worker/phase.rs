@@ -1,7 +1,8 @@
-//! The phases of a job, from the first operation to the last flush.
+//! The phases of a job, from the first operation to the final flush.
 //!
-//! A part of a job ends at a bound, at the end of its operations, or by a ruling; then the operations
-//! in flight complete, and the source says what follows: another part, reading back, or the end.
+//! A part of a job ends at a limit, at the end of its operations, or by a ruling. Then the
+//! operations in flight complete, and the source decides the next phase: another part, reading
+//! back, or the end.
 
 use std::io;
 
@@ -11,28 +12,28 @@ use workload::{After, Closed, Op, Pace};
 use super::{Limits, Worker};
 use crate::backend::Backend;
 
-/// Where a worker stands between two steps.
+/// The state of a worker between two steps.
 #[derive(Debug, PartialEq)]
 pub(super) enum Phase {
-    /// Operations of a part.
+    /// Issues the operations of a part.
     Issue,
-    /// Those in flight complete, then a ruling takes effect.
+    /// Waits for the operations in flight, then applies a ruling.
     Settle(Ruling),
-    /// Those in flight complete, then the part is over for this reason.
+    /// Waits for the operations in flight, then ends the part for this reason.
     Drain(StopReason),
-    /// Flushes each file, the last of these addresses first; then the end, or the last reading
-    /// back.
+    /// Flushes each file, starting with the last of these addresses. Then the job ends, or the last
+    /// reading back follows.
     Flush { left: Vec<u64>, then_reads: bool },
-    /// Nothing is left to do.
+    /// All work is done.
     Ended,
 }
 
 /// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Nothing more happens before this time of the backend's clock.
+    /// The next turn returns at this time of the backend's clock.
     Wake(u64),
-    /// The job is over, but for its report.
+    /// The job has ended; only its report is missing.
     Ended,
 }
 
@@ -58,7 +59,7 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Begins a part of the job proper.
+    /// Begins a part of the job's own operations.
     pub(super) fn begin_part(&mut self) {
         self.begin_within(Limits::of(&self.task));
     }
@@ -81,7 +82,7 @@ impl<B: Backend> Worker<'_, B> {
         self.begin_within(Limits::NONE);
     }
 
-    /// Ends a part when the operations in flight have completed, and begins what follows.
+    /// Ends a part once the operations in flight have completed, and begins the next phase.
     fn end_part(&mut self, reason: StopReason, horizon: u64) -> io::Result<Option<u64>> {
         if let Some(at) = self.drain(horizon)? {
             return Ok(Some(at));
@@ -90,7 +91,8 @@ impl<B: Backend> Worker<'_, B> {
         match self.reading.take() {
             None => self.end.stop = reason,
             Some((began, last)) => {
-                // The reason that ended the job proper stands, unless reading back ended early.
+                // The reason that ended the job's own operations applies, unless reading back ended
+                // early.
                 if reason != StopReason::TraceEnd {
                     self.end.stop = reason;
                 }
@@ -105,7 +107,7 @@ impl<B: Backend> Worker<'_, B> {
 
     fn begin_next(&mut self) -> io::Result<()> {
         let cut_short = matches!(self.end.stop, StopReason::Interrupted | StopReason::Errors);
-        // Lanes of one workload have one part each.
+        // A worker with several lanes has only one part.
         let after = match &mut self.sources[..] {
             [source] if !cut_short => source.after(self.end.stop != StopReason::TraceEnd),
             _ => After::End,

@@ -1,5 +1,5 @@
-//! Due times after a standstill of the process: they move on by the time in which nobody could have
-//! issued anything, so that no backlog is blamed on the drive.
+//! Postpones due times after a standstill of the process, so that the backlog is not blamed on the
+//! drive.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,14 +7,15 @@ use std::time::Duration;
 use super::Worker;
 use crate::backend::{Backend, Wait};
 
-/// Pause between two looks at the sampler, which wakes at the same moment as this thread.
+/// Pause between two checks of the sampler, which wakes at the same time as this thread.
 const LOOK: Duration = Duration::from_micros(100);
-/// Looks at most: a second, so that a sampler that gets no processor holds up nobody.
+/// Maximum number of checks, which take a second in total, so that a starved sampler does not block
+/// the worker.
 const LOOKS: u32 = 10_000;
 
 impl<B: Backend> Worker<'_, B> {
-    /// A turn that began at `before` and waited as `wait` says has returned very late, at `now`: the
-    /// part of that time in which the process stood still, nanoseconds.
+    /// Returns how long the process stood still, nanoseconds, during a turn that began at `before`,
+    /// waited for `wait`, and returned very late, at `now`.
     #[cold]
     pub(super) fn stood_still(&mut self, before: u64, wait: Wait, now: u64) -> u64 {
         let since = match wait {
@@ -24,11 +25,11 @@ impl<B: Backend> Worker<'_, B> {
         let stood = self.stood_by_now();
         let most = stood.saturating_sub(self.stood_ns);
         self.stood_ns = stood;
-        // The drive may have been at work before it.
+        // The drive may have been working for part of that time.
         now.saturating_sub(since).min(most)
     }
 
-    /// All time in which the process stood still, as far as the sampler knows when it has looked.
+    /// Total standstill time according to the sampler, once it has woken and recorded it.
     pub(super) fn stood_by_now(&self) -> u64 {
         let witness = &self.recorder.pulse.witness;
         for _ in 0..LOOKS {

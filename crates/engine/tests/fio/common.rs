@@ -1,4 +1,4 @@
-//! Runs fio's words on files of this machine, without a store and a screen.
+//! Runs fio command lines on files of this machine, without a store or a screen.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use fio::{Here, Plan, Request, output, parse};
 use rig::{Event, Observer};
 use serde_json::Value;
 
-/// The plan of these words.
+/// The plan for this command line.
 #[track_caller]
 pub fn plan(words: &[String]) -> Plan {
     match parse(words, &Here) {
@@ -23,7 +23,7 @@ fn files_given(words: &[String]) -> FileSet {
     FileSet::new(Permissions { destroy: words.to_vec(), ..Permissions::default() })
 }
 
-/// Checks a plan; `given` are the words of `--destroy`.
+/// Checks a plan; `given` are the values of `--destroy`.
 pub fn check<'p>(plan: &'p Plan, given: &[String]) -> Result<Prepared<'p>, RunError> {
     prepare(plan, &mut files_given(given))
 }
@@ -33,7 +33,7 @@ pub fn perform<'p>(plan: &'p Plan, given: &[String]) -> Result<Ran<'p>, RunError
     observed(plan, given, |_: &Event| {})
 }
 
-/// The same with an observer.
+/// Checks and runs a plan with an observer.
 pub fn observed<'p>(
     plan: &'p Plan,
     given: &[String],
@@ -48,7 +48,7 @@ pub fn observed<'p>(
     prepared.run(&mut rig, &mut Setting { interrupt: &interrupt, laying_out: &mut silent })
 }
 
-/// Runs these words and gives their results to `look`.
+/// Runs this command line and passes its results to `look`.
 #[track_caller]
 pub fn runs<T>(words: &str, look: impl FnOnce(&Ran<'_>) -> T) -> T {
     let words: Vec<String> = words.split_whitespace().map(String::from).collect();
@@ -56,13 +56,13 @@ pub fn runs<T>(words: &str, look: impl FnOnce(&Ran<'_>) -> T) -> T {
     look(&perform(&plan, &[]).unwrap_or_else(|e| panic!("{words:?}: {e}")))
 }
 
-/// The results of these words in fio's JSON.
+/// The results of this command line in fio's JSON.
 #[track_caller]
 pub fn run(words: &str) -> Value {
     runs(words, |ran| output::json(ran, false))
 }
 
-/// A number of the results; 0 for none.
+/// A number in the results; 0 if missing.
 pub fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }

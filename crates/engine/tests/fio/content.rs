@@ -1,12 +1,13 @@
-//! The bytes written by ssdyno and by an installed fio with the same words: patterns to the byte,
-//! compressible parts by position, copies by their share. Without fio only ssdyno's are checked.
+//! Compares the bytes written by ssdyno and by an installed fio with the same command line:
+//! patterns byte by byte, compressible parts by position, and copies by their share. Without fio,
+//! only ssdyno's bytes are checked.
 
 use std::collections::HashSet;
 use std::process::Command;
 
 use crate::common::{perform, plan};
 
-/// Content of the files `a.0.0`, ... that ssdyno wrote, and those of fio, where there is one.
+/// Content of the files `a.0.0`, ... written by ssdyno and, if installed, by fio.
 struct Wrote {
     ours: Vec<Vec<u8>>,
     fios: Option<Vec<Vec<u8>>>,
@@ -38,13 +39,13 @@ fn by_fio(words: &[String]) -> bool {
             true
         }
         Err(_) => {
-            println!("not held against fio: it is not installed");
+            println!("not compared with fio: it is not installed");
             false
         }
     }
 }
 
-/// Blocks of 4 KiB that are the same as another, as a share.
+/// Share of 4 KiB blocks that are duplicates.
 fn copies(content: &[u8]) -> f64 {
     let blocks: Vec<&[u8]> = content.chunks(4096).collect();
     let different = blocks.iter().collect::<HashSet<_>>().len();
@@ -70,7 +71,7 @@ fn patterns_are_fios_to_the_byte() {
     }
 }
 
-/// In a mix, reads overwrite the buffers; writes must carry the pattern all the same.
+/// In a mix, reads overwrite the buffers, but writes must still carry the pattern.
 #[test]
 fn a_pattern_survives_reads_into_its_buffer() {
     let words = "--name=a --size=1m --bs=4k --rw=randrw --buffer_pattern=0xa5 --ioengine=libaio \
@@ -81,8 +82,8 @@ fn a_pattern_survives_reads_into_its_buffer() {
     };
     let Wrote { ours, .. } = wrote(words, &["a.0.0"]);
     let whole = patterned(&ours[0]);
-    // Each of 256 blocks is written in half of 8 rounds: all but one in 256 are written, and the
-    // others hold the layout.
+    // Each of 256 blocks is written in about half of 8 rounds, so about 255 are written. The others
+    // contain the layout.
     assert!((240..=256).contains(&whole), "{whole}");
     let partly = ours[0].chunks(4096).filter(|b| b.iter().filter(|x| **x == 0xa5).count() > 256);
     assert_eq!(partly.count(), whole, "a block is the pattern or it is not");
@@ -101,7 +102,7 @@ fn compressible_parts_lie_where_fio_has_them() {
         "--name=a --size=256k --bs=4k --rw=write --buffer_compress_percentage=100",
     ] {
         let plain = if words.contains("0x1234") { vec![0x12, 0x34] } else { vec![0, 0] };
-        // Positions that never hold a random byte.
+        // Positions that never contain a random byte.
         let always = |content: &[u8]| -> Vec<bool> {
             let blocks: Vec<&[u8]> = content.chunks(4096).collect();
             let is = |at: usize| {

@@ -1,11 +1,12 @@
-//! Jobs that end or change because of their own results: latency limits and targets, least rates, the
-//! steady state, ramps, continuing after errors. On the null engine or small files, and by counts.
+//! Jobs that end or change because of their own results: latency limits and targets, minimum rates,
+//! steady state, ramps, think time and serialization. They run on the null engine or small files
+//! and check counts.
 
 use crate::common::{number, run, runs};
 
 const NULL: &str = "--name=a --ioengine=null --size=1m --bs=4k --rw=randread";
 
-/// Reads of 1 MiB, none of which takes less than a microsecond: that would be 1 TB/s.
+/// Reads of 1 MiB, each of which takes at least a microsecond: a shorter time would mean 1 TB/s.
 fn slow(words: &str) -> serde_json::Value {
     let directory = tempfile::tempdir().expect("a directory");
     let place = directory.path().display();
@@ -51,7 +52,7 @@ fn a_job_ends_when_it_is_steady() {
     let mean = number(&found["data"]["iops_mean"]);
     assert!((400..=600).contains(&mean), "{mean}");
     assert!(number(&job["job_runtime"]) < 60_000);
-    // No rate is steady within a limit of zero.
+    // With a limit of zero, no rate is steady.
     let never = "--rate_iops=500 --time_based --runtime=3 --ss=iops_slope:0% --ss_dur=2";
     let json = run(&format!("{NULL} {never}"));
     assert_eq!(number(&json["jobs"][0]["steadystate"]["attained"]), 0);
@@ -107,11 +108,12 @@ fn pauses_make_a_schedule_late_or_stand_still_with_it() {
     let late = run(&format!("{NULL} {words}"));
     let still = run(&format!("{NULL} {words} --rate_ignore_thinktime=1"));
     let ops = |json: &serde_json::Value| number(&json["jobs"][0]["read"]["total_ios"]);
-    // 50 in a pause of 100 ms; and 50 in 50 ms and a pause of 100.
+    // Late: 50 operations per pause of 100 ms. Still: 50 operations in 50 ms, then a pause of 100
+    // ms.
     assert!((1..=550).contains(&ops(&late)) && (1..=350).contains(&ops(&still)));
     let late_ios = |json: &serde_json::Value| number(&json["jobs"][0]["ssdyno"]["late_ios"]);
     assert!(late_ios(&late) >= 50, "{}", late_ios(&late));
-    // By time: 100 ms of operations, 900 ms of nothing.
+    // By time: 100 ms of operations, then a pause of 900 ms.
     let words = "--thinktime=900ms --thinktime_iotime=100ms --number_ios=1m";
     let job = &run(&format!("{NULL} --time_based --runtime=1 {words}"))["jobs"][0];
     let busy = number(&job["read"]["total_ios"]);

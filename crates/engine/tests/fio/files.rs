@@ -1,5 +1,5 @@
-//! Files that grow: by appending, by filling a file system short of its reserve, and for a job that
-//! takes their size from the job before it.
+//! Files that grow, by appending or by filling a file system up to its reserve, and a job that
+//! takes its file size from the previous job.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,16 +38,16 @@ fn appending_leaves_what_was_there() {
         assert_eq!(ran(directory.path(), append), [(0, 0)]);
         let content = std::fs::read(&file).expect("the file");
         let (before, behind) = content.split_at(40 << 10);
-        assert!(before.iter().all(|byte| *byte == 0xaa), "what was there was written over");
+        assert!(before.iter().all(|byte| *byte == 0xaa), "the old content was overwritten");
         assert_eq!((behind.len(), behind.iter().any(|b| *b != 0xbb)), (rounds * 65_536, false));
     }
-    // Ours ends where fio's ends with the same words.
+    // With the same command line, ssdyno's file is as long as fio's.
     let length = || std::fs::metadata(&file).expect("the file").len();
     let before = length();
     let words = append.split_whitespace();
     match Command::new("fio").args(words).current_dir(directory.path()).output() {
         Ok(_) => assert_eq!(length() - before, 64 << 10),
-        Err(_) => println!("not held against fio: it is not installed"),
+        Err(_) => println!("not compared with fio: it is not installed"),
     }
 }
 
@@ -59,12 +59,12 @@ fn what_is_filled_leaves_the_reserve() {
         println!("skipped: {room} bytes of room for temporary files");
         return;
     }
-    // Only planned: the file system of the machine stays as it is.
+    // Only planned, so that the machine's file system stays unchanged.
     let bytes = |words: &str| {
         let plan = plan(directory.path(), words);
         check(&plan, &[]).expect("admitted").write_bytes_max()
     };
-    // Others write to the file system meanwhile.
+    // Other programs write to the file system meanwhile.
     let near = |bytes: u64| bytes.abs_diff(room) < room / 4;
     assert!(near(bytes("--name=a --rw=write --bs=1m --fill_device=1")));
     let several = "--rw=write --bs=1m --fill_fs=1 --nrfiles=2 --name=a --numjobs=2 --name=b";

@@ -1,4 +1,4 @@
-//! fio's runner on real files: its results beside those of an installed fio, and by counts.
+//! Tests fio's runner on real files, by exact counts and against an installed fio.
 
 mod common;
 mod content;

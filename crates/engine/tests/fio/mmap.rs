@@ -1,5 +1,5 @@
-//! The mmap engine: its writes are in the file, and a file that another program shortens during the
-//! run ends only the job, with an error.
+//! The mmap engine: its writes reach the file, and if another program shortens the file during the
+//! run, only the job ends, with an error.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn what_is_written_is_in_the_file() {
     assert_eq!(blocks, 64, "every block was written");
 }
 
-/// Runs a job whose file is shortened as soon as the first interval is reported.
+/// Runs a job and shortens its file when the first interval is reported.
 fn shortened(directory: &Path, rw: &str) -> serde_json::Value {
     let words = [
         format!("--directory={}", directory.display()),

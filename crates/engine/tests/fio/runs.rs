@@ -1,6 +1,6 @@
-//! Jobs run by an installed fio and by ssdyno: operations and bytes are the same, and so is the
-//! distribution of offsets and sizes. Small, buffered and short; nothing depends on speed. Skipped
-//! without fio on the machine.
+//! Jobs run by an installed fio and by ssdyno: operations and bytes are the same, and so are the
+//! distributions of offsets and sizes. The jobs are small, buffered and short, and no result
+//! depends on speed. Skipped if fio is not installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ type Line = (u8, u64, u64);
 /// A tool's results of a job.
 struct Did {
     json: Value,
-    /// Of the first clone, in the order of completion.
+    /// Log of the first clone, in order of completion.
     log: Vec<Line>,
 }
 
@@ -27,7 +27,7 @@ impl Did {
         self.json["jobs"].as_array().into_iter().flatten().collect()
     }
 
-    /// Operations and bytes of read, write and trim, and flushes, of every job.
+    /// For each job, operations and bytes of reads, writes and trims, and the number of flushes.
     fn counts(&self) -> Vec<[u64; 7]> {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         let count = |job: &&Value| {
@@ -44,7 +44,7 @@ impl Did {
     }
 }
 
-/// Both tools on the same words, each in a directory of its own; `None` without fio.
+/// Runs both tools with the same options, each in its own directory; `None` without fio.
 fn both(words: &str) -> Option<(Did, Did)> {
     Command::new("fio").arg("--version").output().ok()?;
     let words: Vec<String> = words.split(' ').map(String::from).collect();
@@ -53,8 +53,8 @@ fn both(words: &str) -> Option<(Did, Did)> {
     Some((by_ssdyno(&words, ours), by_fio(&words, theirs)))
 }
 
-/// Words for both tools: the directory, and logs with a line for each operation. `directory` comes
-/// first, because fio puts names given before it into the current directory.
+/// Options for both tools: the directory, and logs with one line per operation. `directory` comes
+/// first, because fio resolves earlier names in the current directory.
 fn common(words: &[String], directory: &Path) -> Vec<String> {
     let place = directory.display();
     let mut all = vec![format!("--directory={place}"), format!("--write_lat_log={place}/log")];
@@ -92,7 +92,7 @@ fn read_log(directory: &Path) -> Vec<Line> {
     text.lines().map(line).collect()
 }
 
-/// Whether a job would be let run.
+/// Whether a job would be admitted.
 fn admitted(words: &[String]) -> bool {
     check(&plan(words), &[]).is_ok()
 }
@@ -108,10 +108,10 @@ fn only_what_is_as_we_left_it_is_written_again() {
     std::fs::remove_file(&path).expect("removed");
     perform(&plan(&words), &[]).expect("runs");
     if !admitted(&words) {
-        println!("skipped: this file system keeps no marks");
+        println!("skipped: this file system does not support extended attributes");
         return;
     }
-    // In place, as an editor or a shell would.
+    // Overwrite it in place, like an editor or a shell.
     std::fs::write(&path, vec![b'x'; 65_536]).expect("written");
     assert!(!admitted(&words), "somebody wrote into it");
 }
@@ -127,8 +127,8 @@ fn same_counts(words: &str) -> Option<(Did, Did)> {
     Some((ours, theirs))
 }
 
-/// Counts in a few classes come from the same distribution: chi-square over two samples, against
-/// the value that one in ten thousand exceeds.
+/// Checks that the counts in a few classes come from the same distribution: chi-square over two
+/// samples, with the limit that one in ten thousand exceeds.
 #[track_caller]
 fn same_distribution(ours: &[u64], theirs: &[u64], words: &str) {
     let (n, m) = (ours.iter().sum::<u64>() as f64, theirs.iter().sum::<u64>() as f64);
@@ -140,14 +140,14 @@ fn same_distribution(ours: &[u64], theirs: &[u64], words: &str) {
         chi += (k1 * a - k2 * b).powi(2) / (a + b);
         classes += 1;
     }
-    // Wilson and Hilferty's approximation of the quantile.
+    // The Wilson-Hilferty approximation of the quantile.
     let freedom = f64::from(classes - 1);
     let part = 2.0 / (9.0 * freedom);
     let limit = freedom * (1.0 - part + 3.719 * part.sqrt()).powi(3);
     assert!(chi < limit, "{words}: chi-square {chi:.1}, at most {limit:.1}: {ours:?} {theirs:?}");
 }
 
-/// How often each class came.
+/// Number of occurrences of each class.
 fn classes(values: impl IntoIterator<Item = usize>, count: usize) -> Vec<u64> {
     let mut counts = vec![0; count];
     values.into_iter().for_each(|class| counts[class.min(count - 1)] += 1);
@@ -214,8 +214,8 @@ fn mixes_split_and_flush_as_asked() {
     assert_eq!(all(&ours), all(&theirs));
     let sides = |did: &Did| classes(did.log.iter().map(|line| line.0 as usize), 2);
     same_distribution(&sides(&ours), &sides(&theirs), words);
-    // fio flushes after a 64th write and again after each read until the next write: about ten
-    // times 1 + 70/30, with a spread of the number of reads.
+    // fio flushes after every 64th write and again after each read until the next write: on average
+    // 1 + 70/30 times per 64 writes, with the variance of the number of reads.
     for did in [&ours, &theirs] {
         let counts = did.counts()[0];
         let mean = (counts[2] / 64) as f64 * (1.0 + 70.0 / 30.0);
@@ -241,7 +241,7 @@ fn ranges_of_sizes_are_drawn_alike() {
     same_distribution(&sizes(&ours), &sizes(&theirs), words);
 }
 
-/// The accesses of the places, the most popular first, in classes of rank that double.
+/// Accesses of the blocks, the most popular first, in rank classes of doubling size.
 fn ranks(did: &Did) -> Vec<u64> {
     let mut by_place: BTreeMap<u64, u64> = BTreeMap::new();
     did.offsets().into_iter().for_each(|offset| *by_place.entry(offset).or_default() += 1);
@@ -270,8 +270,8 @@ fn popularity_falls_off_alike() {
             (x, y) = (x + *a as f64 / n, y + *b as f64 / m);
             off = off.max((x - y).abs());
         }
-        // fio's zipf is an approximation, and its ranks share places by hash: a difference of 3%
-        // of the accesses is theirs, one of 6% would be another exponent.
+        // fio's zipf is an approximation, and its hash maps several ranks to one place. That causes
+        // a difference of 3% of the accesses; a different exponent would cause 6%.
         assert!(off < 0.05, "{words}: {off:.3} of the accesses lie elsewhere: {a:?} {b:?}");
     }
 }
@@ -333,9 +333,10 @@ fn rates_pauses_and_times_are_kept_alike() {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((ours, theirs)) = both(&words) else { return };
     let [ours_n, theirs_n] = [&ours, &theirs].map(|did| did.counts()[0][0]);
-    // Operations due while this thread had no processor at the end of the second are not issued.
+    // Operations are not issued if they become due while this thread has no processor at the end of
+    // the second.
     assert!((400..=501).contains(&ours_n), "{ours_n} operations at 500/s in a second");
-    // fio may be late on a loaded machine, and does not catch up.
+    // On a loaded machine fio can be late, and it does not catch up.
     assert!(theirs_n <= 505, "{theirs_n}");
     let response = &ours.jobs()[0]["ssdyno"]["response_ns"]["read"];
     assert_eq!(response["N"].as_u64(), Some(ours_n), "a schedule has response times");

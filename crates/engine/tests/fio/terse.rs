@@ -1,11 +1,11 @@
-//! The terse lines: as many fields as fio's, and the same where both must agree.
+//! Terse output: it has as many fields as fio's, and equal values where both must agree.
 
 use std::process::Command;
 
 use fio::output;
 
-/// Fields that do not depend on the speed: version, program, name, group, error, and kibibytes read and
-/// written. fio's numbers of the fields, from 1.
+/// Numbers of the fields that do not depend on speed, counted from 1 as in fio: version, program,
+/// name, group, error, and KiB read.
 const EXACT: [usize; 6] = [1, 2, 3, 4, 5, 6];
 
 #[test]
@@ -32,7 +32,7 @@ fn fields_stand_where_fio_has_them() {
                 let [ours, fios]: [Vec<&str>; 2] = [ours, fios].map(|l| l.split(';').collect());
                 assert_eq!(ours.len(), fios.len(), "{words}\n{ours:?}\n{fios:?}");
                 for field in EXACT.map(|number| number - 1) {
-                    // A mix is drawn by each tool from a generator of its own.
+                    // Each tool draws a mix from its own generator.
                     if !(field == 5 && words.contains("rwmixread")) {
                         assert_eq!(ours[field], fios[field], "{words}, field {}", field + 1);
                     }

@@ -1,5 +1,5 @@
-//! Verification: damage is found in every mode and its place reported, intact data raise no error, and
-//! ssdyno and an installed fio check each other's patterns.
+//! Verification: damage is found and located in every mode, intact data cause no error, and ssdyno
+//! and an installed fio can check each other's patterns.
 
 use std::os::unix::fs::FileExt;
 use std::process::Command;
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 
 use crate::common::{check, perform};
 
-/// A directory with the file `f` in it that jobs work on.
+/// A directory with the file `f`, which jobs use.
 struct Place(TempDir);
 
-/// Result of a job: its error number, and the kind, count and first places of the differences found.
+/// The result of a job: its error number, and the kind, count and first places of its faults.
 #[derive(Debug, PartialEq)]
 struct Came {
     error: i32,
@@ -40,7 +40,7 @@ impl Place {
 
     fn run(&self, words: &str) -> Came {
         let plan = self.plan(words);
-        // The file is given away, whoever wrote it.
+        // The file may be overwritten, whoever wrote it.
         let bytes = std::fs::metadata(self.path()).map_or(0, |meta| meta.len());
         let ran = perform(&plan, &[bytes.to_string()]).unwrap_or_else(|e| panic!("{words}: {e}"));
         output::write_dumps(&ran, self.0.path()).expect("dumps");
@@ -70,7 +70,7 @@ impl Place {
         file.write_all_at(&[byte[0] ^ 1], at).expect("written");
     }
 
-    /// fio's results with the same words: whether it succeeds, and its counts of reads and writes.
+    /// The result of fio with the same options: whether it succeeded, and its output.
     fn fio(&self, words: &str) -> Option<(bool, String)> {
         let file = format!("--filename={}", self.path());
         let said = Command::new("fio")
@@ -83,7 +83,7 @@ impl Place {
                 Some((said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned()))
             }
             Err(_) => {
-                println!("not held against fio: it is not installed");
+                println!("not compared with fio: it is not installed");
                 None
             }
         }
@@ -164,7 +164,7 @@ fn a_pattern_of_one_tool_is_good_for_the_other() {
     }
 }
 
-/// Operations of reads and writes that fio counted.
+/// Operations and bytes of reads and writes in fio's output.
 fn counted(json: &str) -> [(u64, u64); 2] {
     let json = json.find('{').map_or("", |at| &json[at..]);
     let json: serde_json::Value = serde_json::from_str(json).expect("fio's JSON");
@@ -251,11 +251,11 @@ fn files_are_emptied_between_loops() {
     let place = Place::new();
     let did = place.run("--rw=write --io_size=64k --loops=2 --unlink_each_loop=1");
     assert_eq!((did.error, did.moved[1].1), (0, 128 << 10));
-    // The first loop found 256 KiB laid out, the last one an empty file.
+    // The first loop started with 256 KiB laid out, and the last with an empty file.
     assert_eq!(std::fs::metadata(place.path()).expect("the file").len(), 64 << 10);
     let plan = place.plan("--rw=randrw --loops=2 --unlink_each_loop=1");
     assert!(check(&plan, &[]).is_err(), "what it reads would be gone");
-    // Verified, nothing of the first loop is missed.
+    // With verify, the removed data of the first loop cause no error.
     assert_eq!(
         Place::new().run("--rw=write --verify=crc32c --loops=2 --unlink_each_loop=1").error,
         0

@@ -1,4 +1,4 @@
-//! The parts that only exFAT has: boot checksums, bitmap, up-case table.
+//! Checks specific to exFAT: boot checksums, bitmap and up-case table.
 
 use super::{Check, Problem};
 use crate::bytes::{u16_at, u32_at};
@@ -13,7 +13,7 @@ impl Check<'_> {
         let percent = self.boot(drive)?;
         self.chain(drive, self.layout.root_cluster, None)?;
         let (mut bitmap, mut upcase) = (false, false);
-        // The bitmap comes first in the root directory, before any file that it is compared with.
+        // The bitmap comes before all files in the root directory, which are compared with it.
         self.walk(drive, |check, drive, entry| {
             let (first, bytes) = special_place(entry);
             let chained = check.layout.has(first);
@@ -41,7 +41,7 @@ impl Check<'_> {
             self.report(Problem::Bitmap);
             return Ok(());
         }
-        // The root directory was taken before the bitmap was known.
+        // The clusters of the root directory were claimed before the bitmap was known.
         let root = self.layout.root_cluster;
         if !self.is_allocated(drive, root)? {
             self.report(Problem::NotAllocated { first: root, count: 1 });
@@ -56,7 +56,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks both boot regions; returns the percentage in use.
+    /// Checks both boot regions. Returns the stated percentage in use.
     fn boot<D: Drive>(&mut self, drive: &mut D) -> Result<u8, Error<D::Error>> {
         let (mut sector, mut copy) = (Cache::new(), Cache::new());
         for start in [0, exfat::BOOT_SECTORS] {
@@ -90,14 +90,14 @@ impl Check<'_> {
         Ok(percent)
     }
 
-    /// The checksum of a table, which starts at a cluster and is in one piece.
+    /// Returns the checksum of a contiguous table that starts at a cluster.
     fn upcase_sum<D: Drive>(
         &mut self,
         drive: &mut D,
         first: u32,
         bytes: u64,
     ) -> Result<u32, Error<D::Error>> {
-        // No table is longer than two bytes for each character.
+        // A table has at most two bytes for each character.
         let (mut left, mut sum) = (bytes.min(0x2_0000), 0);
         let (mut cache, mut sector) = (Cache::new(), self.layout.sector_of(first));
         while left > 0 && sector < self.layout.sectors {

@@ -1,4 +1,4 @@
-//! The parts that only FAT32 has: two FATs, FSInfo, the dirty bit.
+//! Checks specific to FAT32: two FATs, FSInfo and the dirty bit.
 
 use super::{Check, Problem};
 use crate::cache::Cache;
@@ -14,7 +14,7 @@ impl Check<'_> {
         }
         let boot = sector.get(drive, 0)?;
         let backup = copy.get(drive, fat32::BACKUP_SECTOR)?;
-        // The dirty bit is in the first copy alone.
+        // Only the first copy has the dirty bit.
         let differs = |(at, (a, b)): (usize, (&u8, &u8))| at != fat32::DIRTY_AT && a != b;
         if boot.iter().zip(backup).enumerate().any(differs) {
             self.report(Problem::BackupDiffers);
@@ -33,7 +33,7 @@ impl Check<'_> {
         self.compare_fats(drive, &mut sector, &mut copy)
     }
 
-    /// Whether a cluster is marked as defective rather than used.
+    /// Whether a cluster is marked as bad.
     fn is_marked_bad<D: Drive>(
         &mut self,
         drive: &mut D,

@@ -1,8 +1,8 @@
-//! The checker: reports every inconsistency on a volume and repairs none.
+//! The checker: reports every inconsistency of a volume and repairs none.
 //!
-//! It is stricter than fsck. `fsck.exfat` 1.2.0 accepts allocated clusters that belong to no file,
-//! allocation past the end of a file, the dirty flag, and a valid length below the size. The
-//! caller lends the memory, one bit per cluster.
+//! It is stricter than fsck: `fsck.exfat` 1.2.0 accepts allocated clusters that belong to no file,
+//! allocation past the end of a file, the dirty flag, and a valid length below the size. The caller
+//! supplies a buffer with one bit per cluster.
 
 mod exfat;
 mod fat32;
@@ -25,7 +25,7 @@ pub enum Problem {
         /// First sector of the region.
         sector: u64,
     },
-    /// The copy of the boot region differs.
+    /// The boot region differs from its copy.
     BackupDiffers,
     /// The bitmap is missing or too short for the number of clusters.
     Bitmap,
@@ -33,12 +33,12 @@ pub enum Problem {
     Upcase,
     /// An entry set is torn: it does not match its own checksum or count.
     TornSet {
-        /// Sector of its first entry.
+        /// Sector of the set's first entry.
         sector: u64,
     },
-    /// A file has no cluster or one outside the volume, or its chain ends early.
+    /// A file has no valid first cluster, or its chain ends early or leaves the volume.
     BadChain {
-        /// Its first cluster.
+        /// The first cluster of the file.
         first: u32,
     },
     /// A cluster belongs to two files.
@@ -48,45 +48,45 @@ pub enum Problem {
     },
     /// A file uses clusters that the bitmap marks as free.
     NotAllocated {
-        /// Its first cluster.
+        /// The first cluster of the file.
         first: u32,
         /// Clusters.
         count: u64,
     },
-    /// The valid length is larger than the size.
+    /// The valid length of a file is larger than its size.
     ValidOverSize {
         /// The first cluster of the file.
         first: u32,
     },
-    /// The valid length is smaller than the size: the rest was never written.
+    /// The valid length of a file is smaller than its size: the rest was never written.
     ValidBelowSize {
         /// The first cluster of the file.
         first: u32,
-        /// Bytes never written.
+        /// Number of bytes never written.
         bytes: u64,
     },
-    /// More clusters are allocated than the size of the file needs: in its chain, or in the bitmap
+    /// More clusters are allocated than the file's size requires, in its chain or in the bitmap
     /// right after the file.
     LongerThanFile {
-        /// First excess cluster.
+        /// The first excess cluster.
         cluster: u32,
         /// Clusters.
         count: u64,
     },
     /// Allocated clusters belong to no file.
     Lost {
-        /// The first of them.
+        /// The first of these clusters.
         cluster: u32,
-        /// Contiguous clusters.
+        /// Number of contiguous clusters.
         count: u64,
     },
     /// Bits of the bitmap past the last cluster are set.
     BitsBehindEnd,
-    /// The stated percentage or number of used clusters is wrong.
+    /// The stated percentage of used clusters, or number of free clusters, is wrong.
     StaleCount {
-        /// As stated.
+        /// The stated value.
         stated: u32,
-        /// As counted.
+        /// The counted value.
         counted: u32,
     },
     /// The copies of the FAT differ.
@@ -94,19 +94,20 @@ pub enum Problem {
         /// The first sector that differs, counted from the start of the FAT.
         sector: u64,
     },
-    /// Directories are nested deeper than can be checked.
+    /// Directories are nested more deeply than can be checked.
     TooDeep,
 }
 
-/// Bytes of memory that [`check`] needs.
+/// Buffer size in bytes that [`check`] requires.
 pub fn check_room(layout: &Layout) -> usize {
     (u64::from(layout.clusters).div_ceil(8)) as usize
 }
 
-/// Deepest nesting of directories.
+/// Maximum nesting of directories.
 const DEPTH: usize = 16;
 
-/// Checks a volume and calls `report` with each problem. `room` has at least [`check_room`] bytes.
+/// Checks a volume and calls `report` for each problem. `room` must have at least [`check_room`]
+/// bytes.
 pub fn check<D: Drive>(
     drive: &mut D,
     room: &mut [u8],
@@ -130,7 +131,7 @@ struct Check<'r> {
     used: &'r mut [u8],
     report: &'r mut dyn FnMut(Problem),
     fat: Cache,
-    /// The bitmap.
+    /// Sector of the bitmap.
     table: Cache,
     /// First sector of the bitmap.
     bitmap_sector: Option<u64>,
@@ -146,7 +147,7 @@ impl Check<'_> {
         self.used.get(byte as usize).is_some_and(|b| b & mask != 0)
     }
 
-    /// Takes a cluster; reports it if it is already taken.
+    /// Marks a cluster as used. Reports it and returns false if it is already used.
     fn take(&mut self, cluster: u32) -> bool {
         let (byte, mask) = bit(cluster);
         let shared = self.is_used(cluster);
@@ -159,7 +160,7 @@ impl Check<'_> {
         !shared
     }
 
-    /// Visits every directory. `Special` entries of the root go to `special`.
+    /// Visits every directory. Passes the root directory's `Special` entries to `special`.
     fn walk<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -194,7 +195,8 @@ impl Check<'_> {
         }
     }
 
-    /// Takes the clusters of a file or directory. False if it has none, or bad or shared ones.
+    /// Checks the clusters of a file or directory. Returns false if it has none, or bad or shared
+    /// ones.
     fn file<D: Drive>(&mut self, drive: &mut D, entry: &Entry) -> Result<bool, Error<D::Error>> {
         let first = entry.first;
         if entry.valid > entry.bytes {
@@ -221,7 +223,7 @@ impl Check<'_> {
         }
     }
 
-    /// Takes a run of clusters.
+    /// Checks a run of clusters. Returns false if any of them is shared.
     fn run<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -239,7 +241,8 @@ impl Check<'_> {
         Ok(own)
     }
 
-    /// Takes a chain of clusters and compares its length with `needed`.
+    /// Checks a chain of clusters and compares its length with `needed`. Returns false if the chain
+    /// is broken or shared.
     fn chain<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -281,7 +284,7 @@ impl Check<'_> {
         Ok(own)
     }
 
-    /// Whether the bitmap marks a cluster as allocated. In a FAT the chain itself does.
+    /// Whether the bitmap marks a cluster as allocated. On FAT32, the chain itself does.
     fn is_allocated<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -294,7 +297,7 @@ impl Check<'_> {
         Ok(sector[(byte % size) as usize] & mask != 0)
     }
 
-    /// Reports runs of allocated clusters that belong to no file; returns the number of allocated
+    /// Reports runs of allocated clusters that belong to no file. Returns the number of allocated
     /// clusters.
     fn lost<D: Drive>(
         &mut self,
@@ -321,7 +324,7 @@ impl Check<'_> {
 
     fn report_lost(&mut self, run: Option<(u32, u64)>) {
         let Some((cluster, count)) = run else { return };
-        // Excess clusters of a file without a chain look like lost clusters right after it.
+        // Lost clusters right after a file are excess clusters of a file without a chain.
         let behind_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
         self.report(match self.layout.kind {
             Kind::Exfat if behind_file => Problem::LongerThanFile { cluster, count },

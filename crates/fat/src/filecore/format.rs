@@ -1,8 +1,9 @@
 //! Makes an empty FileCore disc of format E+: map, root directory and boot block.
 //!
-//! The map is in the middle of the disc, twice, a zone a sector. Fragment 2 is the map and, after it
-//! in the order of the map, the start of the disc with the boot block. Sources: RISC OS Programmer's
-//! Reference Manual, "FileCore" (map, zone check, big directories); the reader is Linux's adfs.
+//! Two copies of the map are in the middle of the disc, with one sector per zone. Fragment 2
+//! contains the map and, after it in map order, the start of the disc with the boot block. Sources:
+//! RISC OS Programmer's Reference Manual, "FileCore" (map, zone check, big directories). The
+//! reference reader is Linux's adfs.
 
 use core::ops::Range;
 
@@ -10,14 +11,14 @@ use super::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore, RECORD_AT, RECORD_BITS, Z
 use crate::bytes::{put, put_u16, put_u32};
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 
-/// Identifiers of the space beyond the end of the disc, and of map and boot block.
+/// Fragment identifiers of the space beyond the end of the disc, and of map and boot block.
 const BEYOND: u32 = 1;
 const MAP: u32 = 2;
 
-/// Bytes of the root directory. It grows as files come.
+/// Initial size of the root directory in bytes; it grows with the number of files.
 const ROOT_BYTES: u32 = 2048;
 
-/// The parts of a new disc, in bits of the map.
+/// The parts of a new disc, in map bits.
 struct Parts {
     boot: Range<u64>,
     map: Range<u64>,
@@ -26,21 +27,22 @@ struct Parts {
 }
 
 impl Filecore {
-    /// Makes an empty disc of this shape and that name, up to ten characters, on a drive of its
-    /// sectors. The boot block comes last, so that a power cut leaves no disc rather than half of one.
+    /// Makes an empty disc of this shape on a drive with the same sector size, with a name of up to
+    /// ten characters. The boot block is written last, so a power cut leaves no disc instead of an
+    /// incomplete one.
     ///
-    /// # Errors
-    /// The drive failed, or it has other sectors, or the disc is too small for its map.
+    /// # Errors The drive failed, is too small or has another sector size, or the disc is too small
+    /// for its map.
     pub fn format<D: Drive>(&self, drive: &mut D, name: &str) -> Result<(), Error<D::Error>> {
         let sector = u64::from(self.sector_bytes);
         if drive.sector_bytes() != self.sector_bytes || drive.sectors() * sector < self.bytes {
-            return Err(Error::Geometry("the drive has other sectors than the disc"));
+            return Err(Error::Geometry("the drive is too small or has another sector size"));
         }
         let parts = self.parts().map_err(Error::Geometry)?;
         let boot = self.boot_block(name, (parts.root_id << 8, ROOT_BYTES));
         let mut buffer = [0; SECTOR_BYTES_MAX];
         let block = &mut buffer[..sector as usize];
-        // The head of the disc without its boot block.
+        // Clear the head of the disc, including the boot block.
         let head = (BOOT_BLOCK_AT + BOOT_BLOCK_BYTES as u64).div_ceil(sector);
         for at in 0..head {
             drive.submit(at, block).map_err(Error::Drive)?;
@@ -68,12 +70,12 @@ impl Filecore {
         drive.flush().map_err(Error::Drive)
     }
 
-    /// Bits of the map for the disc.
+    /// Number of map bits that represent the disc.
     fn bits(&self) -> u64 {
         self.bytes / u64::from(self.unit_bytes)
     }
 
-    /// Bits of the disc that a zone covers.
+    /// Range of the disc's bits that a zone covers.
     fn zone_bits(&self, zone: u64) -> Range<u64> {
         let bits = u64::from(self.sector_bytes) * 8 - ZONE_SPARE;
         let start = (zone * bits).saturating_sub(RECORD_BITS);
@@ -84,13 +86,13 @@ impl Filecore {
         (bit + RECORD_BITS) / (u64::from(self.sector_bytes) * 8 - ZONE_SPARE)
     }
 
-    /// Bits of the shortest fragment.
+    /// Minimum length of a fragment in bits.
     fn shortest(&self) -> u64 {
         u64::from(self.idlen) + 1
     }
 
-    /// So many bits from `start`, and more where the last piece in a zone, or the free rest of it, would
-    /// be too short for a fragment.
+    /// Returns `bits` bits from `start`, extended if the last piece in a zone, or the free rest of
+    /// that zone, would be too short for a fragment.
     fn grown(&self, start: u64, bits: u64) -> Range<u64> {
         let end = start + bits.max(self.shortest());
         let zone = self.zone_bits(self.zone_of(end - 1));
@@ -101,30 +103,31 @@ impl Filecore {
     fn parts(&self) -> Result<Parts, &'static str> {
         let unit = u64::from(self.unit_bytes);
         if unit < u64::from(self.sector_bytes) {
-            return Err("an allocation unit is a sector at least");
+            return Err("an allocation unit must be at least one sector");
         }
         let middle = u64::from(self.zones) / 2;
         let boot = self.grown(0, (BOOT_BLOCK_AT + BOOT_BLOCK_BYTES as u64).div_ceil(unit));
         let map_bytes = 2 * u64::from(self.zones) * u64::from(self.sector_bytes);
         let map = self.grown(self.zone_bits(middle).start, map_bytes.div_ceil(unit));
         let root = self.grown(map.end, u64::from(ROOT_BYTES).div_ceil(unit));
-        // A map of one zone would be where the boot block is.
+        // A map with one zone would overlap the boot block.
         if self.zones < 2 || boot.end > map.start || root.end > self.bits() {
-            return Err("the disc is too small for such allocation units");
+            return Err("the disc is too small for this allocation unit");
         }
-        // The identifiers of a zone's own fragments; the first zone's begin with those above.
+        // Each zone has its own range of identifiers; that of the first zone includes the constants
+        // above.
         let bits = u64::from(self.sector_bytes) * 8 - ZONE_SPARE;
         let root_id = self.zone_of(root.start) * (bits / self.shortest());
         Ok(Parts { boot, map, root, root_id: root_id as u32 })
     }
 
-    /// A zone of the map.
+    /// Builds a zone of the map.
     fn zone(&self, zone: u64, parts: &Parts, record: &[u8], block: &mut [u8]) {
         block.fill(0);
         let mut first_bit = ZONE_SPARE;
         if zone == 0 {
             put(block, 4, record);
-            // The cross checks of all zones give 0xff.
+            // The exclusive or of all zones' cross checks must be 0xff.
             block[3] = 0xff;
             first_bit += RECORD_BITS;
         }
@@ -139,7 +142,8 @@ impl Filecore {
                 free = end;
             }
         }
-        // Bit 15 is set always; the others lead to the first free fragment, 0 without one.
+        // Bit 15 is always set. The other bits point to the first free fragment; 0 if there is
+        // none.
         let mut link = 0x8000;
         if free < covers.end {
             link |= (place(free) - 8) as u16;
@@ -154,7 +158,8 @@ impl Filecore {
     }
 }
 
-/// A fragment: its identifier, or the distance of the next free one, and a set bit at its end.
+/// Writes a fragment: its identifier, or the distance to the next free fragment, and a set bit at
+/// its end.
 fn fragment(block: &mut [u8], bits: Range<usize>, id: u32) {
     for bit in (0..u32::BITS as usize).filter(|bit| id >> bit & 1 == 1) {
         set(block, bits.start + bit);
@@ -166,7 +171,8 @@ fn set(block: &mut [u8], bit: usize) {
     block[bit / 8] |= 1 << (bit % 8);
 }
 
-/// The check byte of a zone: four sums of every fourth byte, each with the carry of the one before.
+/// Returns the check byte of a zone: four sums over every fourth byte, each with the carry of the
+/// previous sum.
 fn zone_check(block: &[u8]) -> u8 {
     let mut sums = [0u32; 4];
     for word in block.chunks_exact(4).skip(1).rev() {
@@ -183,7 +189,7 @@ fn zone_check(block: &[u8]) -> u8 {
     (sums[0] ^ sums[1] ^ sums[2] ^ sums[3]) as u8
 }
 
-/// An empty root directory, which is its own parent.
+/// Builds an empty root directory, which is its own parent.
 fn root_directory(address: u32) -> [u8; ROOT_BYTES as usize] {
     const TAIL: usize = ROOT_BYTES as usize - 8;
     let mut directory = [0; ROOT_BYTES as usize];
@@ -191,12 +197,12 @@ fn root_directory(address: u32) -> [u8; ROOT_BYTES as usize] {
     put_u32(&mut directory, 8, 1);
     put_u32(&mut directory, 12, ROOT_BYTES);
     put_u32(&mut directory, 24, address);
-    // The name, and its end.
+    // The name and its terminator.
     put(&mut directory, 28, b"$\r");
     put(&mut directory, TAIL, b"oven");
     let words = directory[..32].chunks_exact(4);
     let words = words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    // After header and name: the mark of the end, and three bytes that are 0.
+    // The checksum continues with the end mark and three zero bytes, after header and name.
     let tail = [u32::from_le_bytes(*b"oven"), 0, 0, 0];
     let check = words.chain(tail).fold(0u32, |sum, word| sum.rotate_right(13) ^ word);
     directory[TAIL + 7] = (check ^ check >> 8 ^ check >> 16 ^ check >> 24) as u8;
@@ -210,7 +216,7 @@ mod tests {
     use std::vec::Vec;
     use std::{collections::BTreeMap, vec};
 
-    /// A drive in memory: sector size, number of sectors, sectors written.
+    /// A drive in memory: sector size, number of sectors, written sectors.
     struct Kept(u32, u64, BTreeMap<u64, Vec<u8>>);
 
     impl Drive for Kept {
@@ -243,7 +249,7 @@ mod tests {
         block[at / 8] >> (at % 8) & 1 == 1
     }
 
-    /// The fragments of a zone from its first bit: identifier and bits.
+    /// The fragments of a zone from its first bit on, as identifiers and lengths in bits.
     fn fragments(block: &[u8], first: usize, idlen: u32) -> Vec<(u32, usize)> {
         let (mut at, mut found) = (first, vec![]);
         while at < block.len() * 8 {
@@ -315,7 +321,7 @@ mod tests {
         let disc = Filecore::plan(1 << 20, 512, 4096).expect("a shape");
         let mut drive = Kept(512, 2048, BTreeMap::new());
         let refused = disc.format(&mut drive, "Small").expect_err("one zone");
-        assert_eq!(refused, Error::Geometry("the disc is too small for such allocation units"));
+        assert_eq!(refused, Error::Geometry("the disc is too small for this allocation unit"));
         assert!(drive.2.is_empty(), "nothing was written");
         let disc = Filecore::plan(20 << 20, 512, 1024).expect("a shape");
         assert!(disc.format(&mut drive, "Large").is_err(), "the drive is smaller");

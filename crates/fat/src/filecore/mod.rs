@@ -1,75 +1,77 @@
-//! A FileCore disc (RISC OS, formats E and E+): its shape, the boot block with the disc record, and,
-//! in `format.rs`, an empty disc of format E+. The limits decide whether RISC OS can use the disc.
+//! FileCore discs (RISC OS, formats E and E+): shape, boot block with disc record and, in
+//! `format.rs`, an empty disc of format E+. The limits here determine whether RISC OS can use a
+//! disc.
 //!
-//! The map, which such a disc has in the middle, has a bit for each allocation unit (LFAU) and is
-//! divided into zones of a sector. A fragment begins with an identifier of `idlen` bits, so that
-//! there are at most 2^idlen fragments and none is shorter than `idlen` + 1 units. Sources: RISC OS
-//! Programmer's Reference Manual, "FileCore"; the checks of Linux's adfs.
+//! The map in the middle of a disc has one bit for each allocation unit (LFAU) and consists of
+//! zones, one sector each. A fragment starts with an identifier of `idlen` bits, so there are at
+//! most 2^idlen fragments, and none is shorter than `idlen` + 1 units. Sources: RISC OS
+//! Programmer's Reference Manual, "FileCore"; the checks in Linux's adfs.
 
 mod format;
 
 use crate::bytes::{put, put_u16, put_u32, u16_at, u32_at};
 
-/// Byte of the disc at which the boot block begins, and its length.
+/// Byte offset of the boot block on the disc.
 pub const BOOT_BLOCK_AT: u64 = 0xc00;
-/// Bytes of the boot block.
+/// Size of the boot block in bytes.
 pub const BOOT_BLOCK_BYTES: usize = 512;
 
-/// The disc record and the checksum within the boot block.
+/// Offsets of the disc record and the checksum within the boot block.
 const RECORD_AT: usize = 0x1c0;
 const CHECKSUM_AT: usize = 0x1ff;
 
-/// Bits of a disc address for the sector: 256 GiB in sectors of 512 bytes, 2 TiB in 4096.
+/// Number of sector bits in a disc address: 256 GiB with sectors of 512 bytes, 2 TiB with 4096.
 const SECTOR_BITS: u32 = 29;
 
-/// Most bits of an identifier, since FileCore 3.75 (RISC OS 5.24; before it, and on Linux, 19), and
-/// most zones.
+/// Maximum bits of an identifier since FileCore 3.75 (RISC OS 5.24; 19 in earlier versions and on
+/// Linux), and maximum number of zones.
 const IDLEN_MOST: u32 = 21;
 const ZONES_MOST: u64 = 0xffff;
 
-/// Bits of a zone that are not allocated: its header; in the first zone the disc record follows.
+/// Bits of a zone that are never allocated: its header and, in the first zone, the disc record.
 const ZONE_SPARE: u64 = 32;
 const RECORD_BITS: u64 = 480;
 
 /// The shape of a FileCore disc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filecore {
-    /// Bytes of the disc.
+    /// Size of the disc in bytes.
     pub bytes: u64,
-    /// Bytes of a sector: 512 to 4096.
+    /// Sector size in bytes, 512 to 4096.
     pub sector_bytes: u32,
-    /// Bytes of a map bit: the allocation unit (LFAU).
+    /// Size of the allocation unit (LFAU), which is one map bit, in bytes.
     pub unit_bytes: u32,
-    /// Bits of an identifier.
+    /// Number of bits of an identifier.
     pub idlen: u32,
-    /// Zones of the map.
+    /// Number of zones in the map.
     pub zones: u32,
 }
 
 impl Filecore {
-    /// The shape of a disc with the shortest identifiers that do. The error is the limit that it
-    /// passes.
+    /// Plans the shape of a disc, with the shortest identifiers that suffice. The error names the
+    /// exceeded limit.
     pub fn plan(bytes: u64, sector_bytes: u32, unit_bytes: u32) -> Result<Filecore, &'static str> {
         if !sector_bytes.is_power_of_two() || !(512..=4096).contains(&sector_bytes) {
-            return Err("a sector has 512 to 4096 bytes");
+            return Err("sectors must have 512 to 4096 bytes");
         }
         if !unit_bytes.is_power_of_two() || !(sector_bytes / 8..=1 << 20).contains(&unit_bytes) {
-            return Err("an allocation unit is a power of two, at most 1 MiB");
+            return Err("an allocation unit must be a power of two, at most 1 MiB");
         }
         if bytes.div_ceil(u64::from(sector_bytes)) > 1 << SECTOR_BITS {
-            return Err("RISC OS addresses 2^29 sectors: 256 GiB of 512 bytes, 2 TiB of 4096");
+            return Err("RISC OS addresses 2^29 sectors: 256 GiB with 512 bytes, 2 TiB with 4096");
         }
         let bits = u64::from(sector_bytes) * 8 - ZONE_SPARE;
         let zones = (bytes / u64::from(unit_bytes) + RECORD_BITS).div_ceil(bits).max(1);
         if zones > ZONES_MOST {
-            return Err("the allocation unit is too small: the map has more than 65,535 zones");
+            return Err("the allocation unit is too small: the map exceeds 65,535 zones");
         }
-        // An identifier reaches at least over the bits of a sector.
+        // An identifier must be able to address every bit of a sector.
         let least = sector_bytes.trailing_zeros() + 3;
         let enough = |idlen: &u32| zones * (bits / u64::from(idlen + 1)) <= 1 << idlen;
         let idlen = (least..=IDLEN_MOST).find(enough);
-        let idlen = idlen.ok_or("the allocation unit is too small: identifiers have 21 bits")?;
-        // The last zone and the space beyond the end each hold a fragment, or nothing at all.
+        let idlen = idlen.ok_or("the allocation unit is too small: identifiers exceed 21 bits")?;
+        // The last zone's part of the disc, and the space beyond the end, must each be empty or fit
+        // a fragment.
         let (unit, shortest) = (u64::from(unit_bytes), u64::from(idlen + 1));
         let end = bytes / unit + RECORD_BITS;
         let (in_last, whole) = (end % bits, end / bits * bits);
@@ -84,21 +86,21 @@ impl Filecore {
         Ok(Filecore { bytes, sector_bytes, unit_bytes, idlen, zones })
     }
 
-    /// The smallest file takes this many bytes.
+    /// Size of the smallest file on the disc, in bytes.
     pub fn fragment_bytes_min(&self) -> u64 {
         let whole = u64::from(self.idlen + 1) * u64::from(self.unit_bytes);
         whole.next_multiple_of(u64::from(self.sector_bytes))
     }
 
-    /// The boot block of a disc of that name, up to ten characters, whose root directory has an
-    /// address and a size. It holds no defects.
+    /// Builds the boot block of a disc with a name of up to ten characters. `root` is the address
+    /// and the size of the root directory. The defect list is empty.
     pub fn boot_block(&self, name: &str, root: (u32, u32)) -> [u8; BOOT_BLOCK_BYTES] {
         let mut block = [0; BOOT_BLOCK_BYTES];
-        // The end of the list of defects, and its check byte.
+        // The end of the defect list, and its check byte.
         put_u32(&mut block, 0, 0x2000_0000);
         let record = &mut block[RECORD_AT..RECORD_AT + 60];
         record[0] = self.sector_bytes.trailing_zeros() as u8;
-        // Sectors a track and heads: an SSD has neither; tools agree on these.
+        // Sectors per track and heads: an SSD has neither, but tools commonly use these values.
         (record[1], record[2]) = (63, 16);
         record[4] = self.idlen as u8;
         record[5] = self.unit_bytes.trailing_zeros() as u8;
@@ -110,7 +112,7 @@ impl Filecore {
         record[22..32].fill(b' ');
         let name = &name.as_bytes()[..name.len().min(10)];
         put(record, 22, name);
-        // A large disc, with large directories: E+.
+        // The flag of a large disc, and large directories (E+).
         record[41] = u8::from(self.bytes > 512 << 20);
         put_u32(record, 44, 1);
         put_u32(record, 48, root.1);
@@ -118,7 +120,7 @@ impl Filecore {
         block
     }
 
-    /// Reads a boot block; `None` if it is none, or of an impossible disc.
+    /// Parses a boot block. Returns `None` if it is invalid or describes an impossible disc.
     pub fn read(block: &[u8]) -> Option<Filecore> {
         let block = block.get(..BOOT_BLOCK_BYTES)?;
         let record = &block[RECORD_AT..];
@@ -136,7 +138,8 @@ impl Filecore {
     }
 }
 
-/// The sum of a boot block with the carry added back, from the byte before the checksum to the first.
+/// The checksum of a boot block: the sum of all bytes before it, from last to first, with the carry
+/// added back.
 fn checksum(block: &[u8]) -> u8 {
     let sum = block[..CHECKSUM_AT]
         .iter()
@@ -153,12 +156,12 @@ mod tests {
 
     #[test]
     fn the_discs_of_document_000() {
-        // 110 GB in sectors of 512 bytes, and 750 GB in 4096.
+        // 110 GB in sectors of 512 bytes, and 750 GB in sectors of 4096.
         let small = Filecore::plan(110_000_000_000, 512, 8192).expect("it fits");
         assert!(small.idlen <= 21 && small.zones < 65_536, "{small:?}");
         let large = Filecore::plan(750_000_000_000, 4096, 32 << 10).expect("it fits");
         assert!(large.idlen >= 15, "{large:?}");
-        // A larger unit has shorter identifiers and larger small files.
+        // A larger unit makes identifiers shorter and small files larger.
         let wide = Filecore::plan(110_000_000_000, 512, 32 << 10).expect("it fits");
         assert!(wide.idlen < small.idlen && wide.zones < small.zones);
         assert!(wide.fragment_bytes_min() > small.fragment_bytes_min());

@@ -1,4 +1,4 @@
-//! A drive in memory that keeps a log of its writes, images cut out of the log, and the oracles.
+//! A drive in memory that logs its writes, and helpers for recording and verification.
 
 #![allow(dead_code)]
 
@@ -12,7 +12,7 @@ use fat::{Drive, Kept, Kind, Layout, Name, Problem, Recorder, Recording, Step, V
 
 pub type Sectors = BTreeMap<u64, Rc<[u8]>>;
 
-/// What happened to a drive.
+/// An event in the log of a drive.
 #[derive(Clone, Debug)]
 pub enum Event {
     Write {
@@ -21,11 +21,11 @@ pub enum Event {
         data: bool,
     },
     Flush,
-    /// The recorder says what is certain to be there.
+    /// The recorder reported this part as durable.
     Kept(Kept),
 }
 
-/// A drive whose sectors are zeros until they are written.
+/// A drive in memory. Sectors are zeros until they are written.
 #[derive(Clone)]
 pub struct Disk {
     pub size: u32,
@@ -36,9 +36,9 @@ pub struct Disk {
     pub writes: u64,
     pub bytes: u64,
     pub flushes: u64,
-    /// Writes are data, not metadata.
+    /// Whether writes are logged as data instead of metadata.
     pub data: bool,
-    /// Flushes do nothing, to show that the tests notice.
+    /// Whether flushes do nothing, to prove that the tests notice.
     pub lies: bool,
 }
 
@@ -60,7 +60,7 @@ impl Disk {
         (self.reads, self.writes, self.bytes, self.flushes) = (0, 0, 0, 0);
     }
 
-    /// The bytes of a sector, to be edited.
+    /// Edits the bytes of a sector.
     pub fn edit(&mut self, sector: u64, change: impl FnOnce(&mut [u8])) {
         let mut bytes = vec![0; self.size as usize];
         self.read(sector, &mut bytes).expect("inside");
@@ -68,7 +68,7 @@ impl Disk {
         put(&mut self.sectors, self.size, sector, &bytes);
     }
 
-    /// A sparse file with the content.
+    /// Returns a sparse file with the content.
     pub fn image(&self) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(self.count * u64::from(self.size)).expect("sparse");
@@ -79,7 +79,7 @@ impl Disk {
         file
     }
 
-    /// Reads an image back that another program may have changed.
+    /// Reads an image back after another program has possibly changed it.
     pub fn reload(&mut self, file: &File) {
         let all: Vec<u64> = self.sectors.keys().copied().collect();
         for sector in all {
@@ -113,7 +113,7 @@ impl Drive for Disk {
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), String> {
         assert!((bytes.len() as u32).is_multiple_of(self.size) && !bytes.is_empty());
         if sector + bytes.len() as u64 / u64::from(self.size) > self.count {
-            return Err("behind the end".into());
+            return Err("beyond the end".into());
         }
         (self.writes, self.bytes) = (self.writes + 1, self.bytes + bytes.len() as u64);
         put(&mut self.sectors, self.size, sector, bytes);
@@ -134,7 +134,7 @@ impl Drive for Disk {
         self.reads += 1;
         for (number, piece) in (sector..).zip(bytes.chunks_mut(self.size as usize)) {
             if number >= self.count {
-                return Err("behind the end".into());
+                return Err("beyond the end".into());
             }
             match self.sectors.get(&number) {
                 Some(content) => piece.copy_from_slice(content),
@@ -153,7 +153,8 @@ pub fn recording(file_bytes: u64, checkpoint_bytes: Option<u64>) -> Recording {
     Recording { name: clip(), file_bytes, checkpoint_bytes, time: 0x5865_6000 }
 }
 
-/// The content of a file: every word is made of the file's number and the word's place.
+/// Generates the content of a file: every word is derived from the file's number and the word's
+/// offset.
 pub fn content(file: u32, offset: u64, bytes: &mut [u8]) {
     for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
         let at = offset + 8 * i as u64 + 1;
@@ -161,7 +162,7 @@ pub fn content(file: u32, offset: u64, bytes: &mut [u8]) {
     }
 }
 
-/// Records `bytes` in pieces of `frame`; returns whether all of it found room.
+/// Records `bytes` in pieces of `frame`. Returns whether everything found room.
 pub fn record(
     disk: &mut Disk,
     recorder: &mut Recorder,
@@ -194,7 +195,8 @@ pub fn record(
     true
 }
 
-/// Number, valid bytes and size of every file, whose valid part is compared with what was recorded.
+/// Compares the valid part of every file with the recorded content. Returns number, valid bytes and
+/// size of each.
 pub fn verify(disk: &mut Disk) -> Vec<(u32, u64, u64)> {
     let mut volume = Volume::open(disk).expect("a volume");
     let mut entries = Vec::new();
@@ -205,7 +207,7 @@ pub fn verify(disk: &mut Disk) -> Vec<(u32, u64, u64)> {
             let name = Name::new(&format!("CLIP{n:04}"), "MOV");
             entry.name == name
         });
-        // A repair gives lost chains names of its own.
+        // A repair assigns its own names to lost chains.
         let Some(number) = number else { continue };
         files.push((number, entry.valid, entry.bytes));
         let (mut at, mut read, mut expected) = (0, vec![0; 64 << 10], vec![0; 64 << 10]);
@@ -214,7 +216,7 @@ pub fn verify(disk: &mut Disk) -> Vec<(u32, u64, u64)> {
             let count = count.min(entry.valid - at) as usize;
             content(number, at, &mut expected);
             if read[..count] != expected[..count] {
-                // The rest of a FAT32 segment may never have been written.
+                // The rest of a FAT32 file was possibly never written.
                 let wrong = (0..count).find(|i| read[*i] != expected[*i]).unwrap_or(0) as u64;
                 let last = files.last_mut().expect("pushed");
                 last.1 = at + wrong / 8 * 8;
@@ -234,7 +236,8 @@ pub fn problems(disk: &mut Disk) -> Vec<Problem> {
     found
 }
 
-/// Runs a checker of this machine on an image: its exit code and output. `None` if it is absent.
+/// Runs the system's checker on an image. Returns its exit code and output; `None` if it is not
+/// installed.
 pub fn fsck(kind: Kind, arguments: &[&str], image: &std::path::Path) -> Option<(i32, String)> {
     let name = if kind == Kind::Exfat { "fsck.exfat" } else { "fsck.vfat" };
     let Some(program) = find(name) else {
@@ -247,7 +250,7 @@ pub fn fsck(kind: Kind, arguments: &[&str], image: &std::path::Path) -> Option<(
     Some((run.status.code().unwrap_or(-1), text))
 }
 
-/// A program on the path or in the directories of the system.
+/// Finds a program on the path or in the system directories.
 pub fn find(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin"].map(std::path::PathBuf::from);
@@ -255,7 +258,7 @@ pub fn find(name: &str) -> Option<std::path::PathBuf> {
     places.find(|dir| dir.join(name).is_file()).map(|dir| dir.join(name))
 }
 
-/// A generator for choices of tests.
+/// A random number generator for tests.
 pub struct Dice(pub u64);
 
 impl Dice {

@@ -437,7 +437,7 @@ fn geometry_puts_the_declared_sizes_beside_those_found() {
     };
     let (metrics, (verdict, headline)) = of("4MiB", "4MiB");
     assert_eq!(metrics.len(), 2);
-    assert!(verdict.contains("So the device declares it: allocation unit 4 MiB."), "{verdict}");
+    assert!(verdict.contains("The device declares the same: allocation unit 4 MiB."), "{verdict}");
     assert!(!headline.contains("declares"), "{headline}");
     let (metrics, (verdict, headline)) = of("0", "512KiB");
     assert_eq!(metrics, [("preferred-erase".to_string(), 524_288.0)]);

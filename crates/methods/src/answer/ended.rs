@@ -1,5 +1,5 @@
-//! The answer of a record as it is shown: stored, or computed where the record has none; of a run
-//! that ended early, with the amount that it did.
+//! The answer shown for a record: the stored one, or one computed from a record without an answer.
+//! If the run ended early, the headline states how far it got.
 
 use record::{Answer, Ending, HEADLINE_MAX, Naming, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
@@ -7,8 +7,8 @@ use workload::units::{decimal, duration};
 use super::{by_hand, general, prepare};
 use crate::{Outcome, find};
 
-/// The answer to the question of a run. Every run has one, also one that measured nothing. Its stamp
-/// is the worse of the one that was stored and the one that follows from the record.
+/// The answer to a run's question. Every run has one, even a run that measured nothing. Its stamp
+/// is the worse of the stored one and the one derived from the record.
 pub fn of_record(run: &Run) -> Answer {
     let stored = run.answer.clone();
     let mut answer = stored.or_else(|| computed(run)).unwrap_or_else(|| nothing(run));
@@ -22,7 +22,7 @@ pub fn of_record(run: &Run) -> Answer {
     answer
 }
 
-/// The first words of runs that ended early.
+/// The first words of the headline of a run that ended early.
 const CUT: &str = "Cut short";
 const FAILED: &str = "Failed";
 
@@ -46,7 +46,7 @@ fn computed(run: &Run) -> Option<Answer> {
     declared.or_else(|| general(&out, run.naming()))
 }
 
-/// The answer of a run without a measurement.
+/// The answer for a run without measurements.
 fn nothing(run: &Run) -> Answer {
     let question = find(&run.method).map_or(String::new(), |method| method.info().summary.into());
     Answer {
@@ -62,7 +62,7 @@ fn nothing(run: &Run) -> Answer {
 
 const NOTHING: &str = "Nothing was measured.";
 
-/// `Cut short after 41 GB: 5.00 GB/s from end to end.`
+/// Prefixes the headline with how far the run got: `Cut short after 41.0 GB written: Reads 5 GB/s.`
 fn ended(run: &Run, headline: &str) -> String {
     let written: f64 = run.series.iter().map(written).sum();
     let after = match (written >= 1e6, run.seconds) {
@@ -77,7 +77,7 @@ fn ended(run: &Run, headline: &str) -> String {
     };
     let room = HEADLINE_MAX.saturating_sub(begin.chars().count());
     let clauses = headline.match_indices(['.', ';', ',']).map(|(at, _)| &headline[..at]);
-    // A point between digits ends no clause.
+    // A decimal point does not end a clause.
     let whole = |part: &&str| {
         let rest = &headline[part.len()..];
         !rest[1..].starts_with(|c: char| c.is_ascii_digit())
@@ -91,7 +91,7 @@ fn ended(run: &Run, headline: &str) -> String {
     }
 }
 
-/// Bytes that a series wrote.
+/// The bytes written during a series.
 fn written(series: &Series) -> f64 {
     let column = series.column("write").filter(|column| column.unit == Unit::BytesPerSecond);
     let Some(column) = column else { return 0.0 };
@@ -101,8 +101,8 @@ fn written(series: &Series) -> f64 {
     moved.sum()
 }
 
-/// The headline of figures alone, for a list that holds no whole records; `imported` if another tool
-/// measured them.
+/// The headline computed from metrics alone, for lists without complete records. `imported` is set
+/// if another tool measured them.
 pub fn headline_of(method: &str, imported: bool, metrics: &[record::Metric]) -> Option<String> {
     let mut out = Outcome::default();
     out.metrics = metrics.to_vec();

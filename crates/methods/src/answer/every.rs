@@ -1,5 +1,5 @@
-//! The promises of every answer: a run of each registered method on a small drive has one that a
-//! person can read.
+//! Tests that every registered method, run on a small drive, produces an answer that people can
+//! read.
 
 use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
 
@@ -8,7 +8,7 @@ use crate::{Method, Options, Outcome, all};
 
 const MIB: u64 = 1 << 20;
 
-/// A run on a small drive that supports everything.
+/// The outcome of a run on a small drive that supports every feature.
 fn ran(method: &dyn Method) -> Outcome {
     let flash = FlashTraits { cache_bytes: 8 * MIB, cache_gain: 3.0, ..FlashTraits::default() };
     let traits =
@@ -29,7 +29,7 @@ fn ran(method: &dyn Method) -> Outcome {
     out
 }
 
-/// Everything about an answer that a person could not read.
+/// The parts of an answer that people could not read.
 fn faults(out: &Outcome, answer: &Answer) -> Vec<String> {
     let mut faults = Vec::new();
     let mut demand = |kept: bool, fault: String| faults.extend((!kept).then_some(fault));
@@ -64,8 +64,8 @@ fn faults(out: &Outcome, answer: &Answer) -> Vec<String> {
     faults
 }
 
-/// The stamp of every method's record says when the run did not end by itself, whether the record
-/// was stored with an answer or a kill left it without one.
+/// The stamp shows that a run ended early, for every method, whether the record was stored with an
+/// answer or the run was killed before it had one.
 #[test]
 fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
     let ends = [
@@ -84,7 +84,7 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
             let answer = crate::answer(&run);
             match &answer.stamp {
                 Stamp::Reservations(kinds) => assert_eq!(kinds[0], *kind, "{name}, {why:?}"),
-                // Figures of memory are worse than those of a part.
+                // Numbers from memory are worse than numbers from an incomplete run.
                 Stamp::NotTheDrive(_) => assert!(stored, "{name}, {why:?}"),
                 Stamp::Believable | Stamp::Other(_) => panic!("{name}, {why:?}: believable"),
             }

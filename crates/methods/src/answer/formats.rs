@@ -7,10 +7,10 @@ use workload::units::binary;
 use super::{Draft, rate, times};
 use crate::Outcome;
 
-/// A ratio closer to 1 is called the same.
+/// Ratios within this distance of 1 count as equal.
 const SAME: f64 = 0.05;
 
-/// The cells of `lbaf`, the most telling first.
+/// The cells of `lbaf`, most informative first.
 const CELLS: [(Order, OpKind, &str); 4] = [
     (Order::Random, OpKind::Write, "random writes"),
     (Order::Random, OpKind::Read, "random reads"),
@@ -18,7 +18,7 @@ const CELLS: [(Order, OpKind, &str); 4] = [
     (Order::Sequential, OpKind::Read, "sequential reads"),
 ];
 
-/// A workload of `lbaf` as its metrics spell it, without the format.
+/// A workload of `lbaf`, parsed from a metric name without its format suffix.
 struct Cell {
     stem: String,
     order: Order,
@@ -44,7 +44,7 @@ fn cells(out: &Outcome) -> Vec<Cell> {
 
 /// The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
 pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "Is the drive faster with blocks of 4096 bytes than of 512?");
+    let draft = Draft::new(out, "Is the drive faster with 4096-byte than with 512-byte blocks?");
     let cells = cells(out);
     let ratio = |order: Order, op: OpKind| {
         let of = cells.iter().filter(|c| c.order == order && c.op == op);
@@ -80,7 +80,7 @@ pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
         let of = cells.iter().filter(|cell| cell.order == order);
         of.fold(Chart::bars(title, Unit::BytesPerSecond), |chart, cell| {
             let op = if cell.op == OpKind::Read { "reads" } else { "writes" };
-            let group = format!("{op}, {} at a time", cell.depth);
+            let group = format!("{op}, depth {}", cell.depth);
             let side = |block: u32| MetricKey::of_words(&[&cell.stem, &"in", &block]).to_string();
             let chart = chart.grouped(&group, side(512), "512-byte blocks");
             chart.grouped(&group, side(4096), "4096-byte blocks")
@@ -88,7 +88,7 @@ pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
     };
     let mut draft = draft
         .chart(chart("Random 4 KiB in both formats", Order::Random))
-        .chart(chart("Large blocks in order in both formats", Order::Sequential));
+        .chart(chart("Large sequential blocks in both formats", Order::Sequential));
     for (order, op, name) in CELLS {
         let of = cells.iter().filter(|c| c.order == order && c.op == op);
         if let Some(cell) = of.max_by_key(|c| c.depth) {
@@ -109,9 +109,9 @@ fn times_as(ratio: f64) -> String {
     if ratio < 1.95 { format!("{ratio:.2} times") } else { times(ratio) }
 }
 
-/// The answer of `cluster`: the knee, and the cost of the smallest unit.
+/// The answer of `cluster`: the knee, and the throughput of the smallest unit.
 pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "Which allocation unit should a file system have?");
+    let draft = Draft::new(out, "Which allocation unit should a file system use?");
     let knee = draft.value("cluster-knee-write")?;
     let of = |op: &str| -> Vec<&Metric> {
         let stem = format!("seq-{op}-unit-");
@@ -122,9 +122,10 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let smallest = writes.first()?;
     let unit = binary(knee as u64);
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
-    let sentence = format!("Units of {unit} write {} or nearly that", rate(best));
-    let more = format!("; {} reach {:.0}% of it.", size(smallest)?, smallest.value? / best * 100.0);
-    let mut chart = Chart::bars("Reads and writes a unit at a time", Unit::BytesPerSecond);
+    let sentence = format!("{unit} units write at or near {}", rate(best));
+    let more =
+        format!("; {} units reach {:.0}% of it.", size(smallest)?, smallest.value? / best * 100.0);
+    let mut chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
     for write in &writes {
         let Some(size) = size(write) else { continue };
         let read = reads.iter().find(|read| self::size_of(read) == self::size_of(write));

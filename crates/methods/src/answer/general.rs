@@ -1,5 +1,5 @@
-//! Answers where no method declares one: a workload by hand, jobs of fio, results of other tools,
-//! records of a later or earlier version.
+//! Answers for records whose method declares none: manual workloads, fio jobs, results of other
+//! tools, and records of later or earlier versions.
 
 use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Statistic, Unit};
 use workload::units::{amount, decimal, latency};
@@ -7,10 +7,10 @@ use workload::units::{amount, decimal, latency};
 use super::{Draft, count, rate};
 use crate::Outcome;
 
-/// Most bars of a chart of metrics that nobody has chosen.
+/// Maximum number of bars in a chart whose metrics were not chosen by a method.
 const BARS_MAX: usize = 16;
 
-/// The answer of `io` and of fio's jobs: rate and latency.
+/// The answer of `io` and of fio jobs: throughput and latency.
 pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast is this workload, and how long does one I/O take?");
     let main = |m: &&Metric| {
@@ -41,9 +41,9 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         (1, None) => ".".into(),
         (n, _) => format!(" in the first of {n} jobs."),
     };
-    let title = "How long the operations took";
+    let title = "Latency of the operations";
     let bars = [
-        (Statistic::P50, "half"),
+        (Statistic::P50, "median"),
         (Statistic::P90, "90%"),
         (Statistic::P99, "99%"),
         (Statistic::P999, "99.9%"),
@@ -68,16 +68,16 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     });
     let draft = draft
         .tile("Speed", &first.name, Better::Higher)
-        .tile("Operations a second", &of(Statistic::Iops), Better::Higher)
-        .tile("Half within", &service(Statistic::P50), Better::Lower)
-        .tile("99% within", &service(Statistic::P99), Better::Lower)
-        .tile("99% within, from when due", &time(Clock::Response, Statistic::P99), Better::Lower)
-        .tile("In flight", &of(Statistic::EffectiveDepth), Better::Neither);
+        .tile("Operations per second", &of(Statistic::Iops), Better::Higher)
+        .tile("Median latency", &service(Statistic::P50), Better::Lower)
+        .tile("p99 latency", &service(Statistic::P99), Better::Lower)
+        .tile("p99 from due time", &time(Clock::Response, Statistic::P99), Better::Lower)
+        .tile("Effective queue depth", &of(Statistic::EffectiveDepth), Better::Neither);
     let draft = if jobs.len() > 1 { draft.chart(of_jobs) } else { draft };
     draft.chart_of_column(lines).chart(bars).say(sentence, &[more, ".".into()])
 }
 
-/// The answer of any record: its main figures.
+/// The answer of any other record: its main metrics.
 pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let draft = Draft::new(out, "What was measured?");
     let known = |m: &&Metric| m.value.is_some();
@@ -99,7 +99,7 @@ pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     draft.chart(chart).say(short(&sentence), &[more, vec![".".into()]].concat())
 }
 
-/// A sentence that fits a headline.
+/// Truncates a sentence to the length of a headline.
 fn short(sentence: &str) -> String {
     sentence.chars().take(record::HEADLINE_MAX - 1).collect()
 }
@@ -107,16 +107,16 @@ fn short(sentence: &str) -> String {
 fn title(unit: Unit) -> &'static str {
     match unit {
         Unit::BytesPerSecond => "Speed of each workload",
-        Unit::Iops => "Operations a second of each workload",
-        Unit::Nanoseconds => "Time of each figure",
-        Unit::Bytes => "Bytes of each figure",
+        Unit::Iops => "Operations per second of each workload",
+        Unit::Nanoseconds => "Measured times",
+        Unit::Bytes => "Measured amounts",
         Unit::Celsius => "Temperatures",
         Unit::Share => "Shares",
         Unit::Number | Unit::Other(_) => "Figures",
     }
 }
 
-/// The value with its unit.
+/// Formats the value with its unit.
 fn shown(metric: &Metric) -> String {
     let value = metric.value.unwrap_or_default();
     match metric.unit {

@@ -1,4 +1,4 @@
-//! Answers about work that lasts: `sustain`, `heat`, `stream`.
+//! Answers about sustained workloads: `sustain`, `heat`, `stream`.
 
 use record::Statistic::{
     After, Average, Buffer, Cache, Cold, Hot, Hottest, Inside, LongestStall, LosslessRate,
@@ -11,7 +11,8 @@ use super::{Draft, name_of, rate};
 use crate::Outcome;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 
-/// The answer of `sustain`: the cache, the rates inside and after it, and over a full drive.
+/// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
+/// the full drive.
 pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How long does the speed last?");
     let average = draft.part(FRESH, Average)?;
@@ -21,7 +22,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         (Some(bytes), [Some(inside), Some(after)]) => {
             format!("{} at {}, then {}", decimal(bytes as u64), rate(inside), rate(after))
         }
-        _ => format!("{} from end to end, no cache ended", rate(average)),
+        _ => format!("{} throughout, no cache end found", rate(average)),
     };
     let full = draft.part(FULL, Average);
     let full = full.map(|r| format!("; {} over the full drive", rate(r)));
@@ -29,10 +30,10 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         ("Cache", FRESH, Cache),
         ("Inside the cache", FRESH, Inside),
         ("After the cache", FRESH, After),
-        ("Fresh drive, all of it", FRESH, Average),
-        ("Full drive, all of it", FULL, Average),
-        ("Slowest hundredth", FRESH, WorstPercent),
-        ("Slowest hundredth, full", FULL, WorstPercent),
+        ("Fresh drive, average", FRESH, Average),
+        ("Full drive, average", FULL, Average),
+        ("Slowest 1%", FRESH, WorstPercent),
+        ("Slowest 1%, full", FULL, WorstPercent),
         ("Hottest", FULL, Hottest),
     ];
     let draft = tiles.into_iter().fold(draft, |draft, (label, pass, statistic)| {
@@ -42,7 +43,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
     let draft = out.metrics.iter().fold(draft, |draft, metric| {
         let rest = metric.name.strip_prefix("sustain-idle-").and_then(seconds);
         match rest {
-            Some(s) => draft.tile(&format!("After {s:.0} s of rest"), &metric.name, Better::Higher),
+            Some(s) => draft.tile(&format!("After {s:.0} s idle"), &metric.name, Better::Higher),
             None => draft,
         }
     });
@@ -70,9 +71,9 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         .say(first, &[full.unwrap_or_default() + ".", ".".to_string()])
 }
 
-/// The part of the cache that a rest regained.
+/// A chart of the cache recovered by idle time.
 fn recovery(out: &Outcome) -> Chart {
-    let title = "Cache regained by a rest";
+    let title = "Cache recovered by idle time";
     let chart = Chart::points(title, Axis::Rest, Unit::Bytes);
     out.metrics.iter().fold(chart, |chart, metric| {
         let rest = metric.name.strip_prefix("sustain-idle-").and_then(|m| m.strip_suffix(".cache"));
@@ -83,7 +84,7 @@ fn recovery(out: &Outcome) -> Chart {
     })
 }
 
-/// The time in the name of a metric: `30s`, `75ms`.
+/// Parses the time in the name of a metric (`30s`, `75ms`) into seconds.
 pub(super) fn seconds(word: &str) -> Option<f64> {
     match word.strip_suffix("ms") {
         Some(ms) => ms.parse::<f64>().ok().map(|ms| ms / 1e3),
@@ -91,11 +92,11 @@ pub(super) fn seconds(word: &str) -> Option<f64> {
     }
 }
 
-/// The lasting work of `heat`, and the minute after the drive has cooled.
+/// The sustained load of `heat`, and the minute after the drive has cooled.
 const LOAD: &str = "heat-load";
 const COOLED: &str = "heat-cooled";
 
-/// The answer of `heat`: whether and when the drive slowed down for its temperature.
+/// The answer of `heat`: whether and when the drive slowed down because of its temperature.
 pub(crate) fn heat(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How warm does it get, and does it slow down?");
     let average = draft.value(LOAD)?;
@@ -115,35 +116,35 @@ pub(crate) fn heat(out: &Outcome) -> Option<Answer> {
             format!("Slows down after {}, from {} to {}", duration(seconds), rate(cold), rate(hot))
         }
         _ => match hottest {
-            Some(c) => format!("No throttling: {} held, {c:.0} C at most", rate(average)),
-            None => format!("No slowdown: {} held, temperature unknown", rate(average)),
+            Some(c) => format!("No throttling: {} sustained, {c:.0} C at most", rate(average)),
+            None => format!("No slowdown: {} sustained, temperature unknown", rate(average)),
         },
     };
     let again = draft.value(COOLED).map(|cooled| format!("; {} once cooled.", rate(cooled)));
     let work = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::Time, unit);
-        chart.source(LOAD, "lasting work").source(COOLED, "after cooling")
+        chart.source(LOAD, "sustained load").source(COOLED, "after cooling")
     };
     let mark = |chart: Chart| match throttled {
         Some(at) => chart.mark(if heat { "throttled" } else { "slows down" }, at),
         None => chart,
     };
     let draft = draft
-        .tile("Lasting work", LOAD, Better::Higher)
+        .tile("Sustained load", LOAD, Better::Higher)
         .tile("Cold", &name_of(LOAD, Cold), Better::Higher)
         .tile("Hot", &name_of(LOAD, Hot), Better::Higher)
         .tile("Hottest", &name_of(LOAD, Hottest), Better::Lower)
         .tile("Time to slow down", &name_of(LOAD, TimeToThrottle), Better::Higher)
         .tile("Once cooled", COOLED, Better::Higher);
     draft
-        .chart(mark(work("Write speed under lasting work", Unit::BytesPerSecond)))
-        .chart_of_column(mark(work("Temperature under lasting work", Unit::Celsius)))
+        .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
+        .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
         .limit(&name_of(LOAD, Hot), VerdictKind::Heat)
         .say(sentence, &[again.unwrap_or(".".into()), ".".into()])
 }
 
-/// The answer of `stream`: the rate, and the camera that a buffer carries or the buffer a camera
-/// needs.
+/// The answer of `stream`: the recording rate, and the buffer that a camera needs or the camera
+/// rate that a given buffer allows.
 pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     let find = |name: &str| out.metrics.iter().find(|m| m.name == name && m.value.is_some());
     let passes = [
@@ -152,11 +153,11 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         ("stream-exfat", "exFAT"),
         ("stream-fat32", "FAT32"),
         ("stream-file", "file"),
-        ("stream-raw", "past any file system"),
+        ("stream-raw", "no file system"),
     ];
     let shown: Vec<_> = passes.into_iter().filter(|(pass, _)| find(pass).is_some()).collect();
     let metric = |pass: &str, statistic| find(&MetricKey::parse(pass).with(statistic).to_string());
-    // The figure of the worst state decides whether a camera can rely on the drive.
+    // The worst state decides whether a camera can rely on the drive.
     let worst = |statistic: Statistic, sign: f64| {
         let found = shown.iter().filter(|(pass, _)| *pass != "stream-raw");
         let found = found.filter_map(|(pass, _)| metric(pass, statistic));
@@ -182,7 +183,7 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         ("Share of raw", worst(Ratio, -1.0), Better::Higher),
         ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
     ];
-    let draft = Draft::new(out, "Can a camera be recorded, and which buffer does it need?");
+    let draft = Draft::new(out, "Can the drive record a camera, and which buffer does it need?");
     let draft = tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
         Some(metric) => draft.tile(label, &metric.name, better),
         None => draft,

@@ -1,9 +1,9 @@
-//! Answers: the sentence, the main numbers and the charts of a method, derived from its outcome.
+//! Answers: the headline, the main numbers and the charts of a method, derived from its outcome.
 //!
-//! Pure: everything comes from the metrics, series, verdicts and findings of the outcome, so
-//! the answer always agrees with its record, and can be computed for a record that
-//! was stored without one ([`of_record`]). A method names its function in
-//! [`crate::MethodInfo::answer`], which builds the answer with a [`Draft`].
+//! Answers are pure functions of the outcome's metrics, series, verdicts and findings. An answer
+//! therefore always agrees with its record, and it can be computed for a record that was stored
+//! without one ([`of_record`]). A method sets its function in [`crate::MethodInfo::answer`]; the
+//! function builds the answer with a [`Draft`].
 
 mod ended;
 #[cfg(test)]
@@ -49,7 +49,7 @@ pub(crate) struct Draft<'o> {
 }
 
 impl<'o> Draft<'o> {
-    /// An answer to this question, without a headline yet.
+    /// Creates an answer to this question, without a headline.
     pub(crate) fn new(out: &'o Outcome, question: &str) -> Draft<'o> {
         let answer = Answer {
             question: question.into(),
@@ -63,7 +63,7 @@ impl<'o> Draft<'o> {
         Draft { out, answer }
     }
 
-    /// The metric of this name, if its value is known.
+    /// The metric with this name, if its value is known.
     pub(crate) fn find(&self, name: &str) -> Option<&'o Metric> {
         self.out.metrics.iter().find(|m| m.name == name && m.value.is_some())
     }
@@ -78,17 +78,17 @@ impl<'o> Draft<'o> {
         self.value(&name_of(subject, statistic))
     }
 
-    /// The series of this name.
+    /// The series with this name.
     pub(crate) fn series(&self, name: &str) -> Option<&'o Series> {
         self.out.series.iter().find(|series| series.name == name)
     }
 
-    /// Whether a conclusion of this kind was drawn.
+    /// Returns whether the outcome has a verdict of this kind.
     pub(crate) fn concluded(&self, kind: &VerdictKind) -> bool {
         self.out.verdicts.iter().any(|verdict| verdict.kind == *kind)
     }
 
-    /// Adds a main number.
+    /// Adds a tile for a metric.
     #[must_use]
     pub(crate) fn tile(mut self, label: &str, name: &str, better: Better) -> Draft<'o> {
         let tile = self.find(name).map(|metric| Tile::of(label, metric, better));
@@ -96,7 +96,7 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// Adds a chart of those of its sources that exist.
+    /// Adds a chart, without the sources that do not exist.
     #[must_use]
     pub(crate) fn chart(mut self, mut chart: Chart) -> Draft<'o> {
         chart.retain(|key| self.find(key).is_some() || self.series(key).is_some());
@@ -106,8 +106,8 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// Adds a chart of the series with values in its unit; a drive without a sensor has no
-    /// temperatures.
+    /// Adds a chart of the series that have values in its unit. For example, a drive without a
+    /// sensor has no temperatures.
     #[must_use]
     pub(crate) fn chart_of_column(self, mut chart: Chart) -> Draft<'o> {
         let known = |series: &Series| {
@@ -120,7 +120,7 @@ impl<'o> Draft<'o> {
         self.chart(chart)
     }
 
-    /// Adds the limit of a metric, if this conclusion was drawn.
+    /// Adds the limit of a metric, if the outcome has this verdict.
     #[must_use]
     pub(crate) fn limit(mut self, metric: &str, by: VerdictKind) -> Draft<'o> {
         if self.concluded(&by) {
@@ -130,7 +130,7 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// The answer with this headline and the first continuation that fits.
+    /// Finishes the answer with this headline and the first continuation that fits.
     pub(crate) fn say(self, sentence: impl Into<String>, more: &[String]) -> Option<Answer> {
         let mut answer = self.answer;
         answer.tiles.truncate(TILES_MAX);
@@ -139,23 +139,23 @@ impl<'o> Draft<'o> {
     }
 }
 
-/// The metric's name for a statistic of a subject: `align-512.ratio`.
+/// The name of the metric for a statistic of a subject: `align-512.ratio`.
 pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
     MetricKey::parse(subject).with(statistic).to_string()
 }
 
-/// The sentence with the first continuation that fits. If the figures are those of memory, it says
-/// so instead.
+/// The sentence with the first continuation that fits. If the numbers are not those of the drive,
+/// the headline states that instead.
 pub(crate) fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
     if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
-        return "These are not figures of the drive: see the first reason to distrust them.".into();
+        return "These are not the drive's numbers: see the first reason to distrust them.".into();
     }
     let room = HEADLINE_MAX.saturating_sub(sentence.chars().count());
     let fits = more.iter().find(|more| more.chars().count() <= room);
     sentence + fits.map_or("", String::as_str)
 }
 
-/// `3.40 GB/s`, `12.6 MB/s`.
+/// Formats a throughput: `3.40 GB/s`, `12.6 MB/s`.
 pub(crate) fn rate(bytes_per_s: f64) -> String {
     match bytes_per_s {
         r if r >= 9.95e9 => format!("{:.1} GB/s", r / 1e9),
@@ -164,7 +164,7 @@ pub(crate) fn rate(bytes_per_s: f64) -> String {
     }
 }
 
-/// `640`, `88k`, `1.2M`.
+/// Formats a count: `640`, `88k`, `1.2M`.
 pub(crate) fn count(value: f64) -> String {
     match value {
         v if v >= 999_500.0 => format!("{:.1}M", v / 1e6),
@@ -175,7 +175,7 @@ pub(crate) fn count(value: f64) -> String {
     }
 }
 
-/// `3.1 times`, `12 times`: a factor of at least 1.
+/// Formats a factor of at least 1: `3.1 times`, `12 times`.
 pub(crate) fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0} times") } else { format!("{factor:.1} times") }
 }

@@ -1,4 +1,4 @@
-//! Answers about places on the drive: `zones`, `align`, `speed`.
+//! Answers about positions on the drive: `zones`, `align`, `speed`.
 
 use record::Statistic::{
     CommandTime, FirstThird, LastTenth, Legacy, Mapped, Middle, Ratio, Slowest, TransferRate,
@@ -11,10 +11,10 @@ use super::{Draft, name_of, rate, times};
 use crate::Outcome;
 use crate::names::{ZONES_ASCENDING, ZONES_READ as READ};
 
-/// Parts of the addresses that differ by less than this are even.
+/// Address ranges whose speeds differ by less than this share count as equally fast.
 const EVEN: f64 = 0.1;
 
-/// The answer of `zones`: even or not, and where it is slow.
+/// The answer of `zones`: whether the drive is equally fast everywhere, and its slowest part.
 pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the drive equally fast everywhere?");
     let all = draft.value(READ)?;
@@ -34,30 +34,31 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         }
         (Some((_, slow)), Some(fast)) => {
             let spread = 100.0 * (fast - slow) / (2.0 * all);
-            format!("Even over all addresses (±{}%), {}", spread.ceil(), rate(all))
+            format!("Even across all addresses (±{}%), {}", spread.ceil(), rate(all))
         }
-        _ => format!("Reads {} over all addresses", rate(all)),
+        _ => format!("Reads {} across all addresses", rate(all)),
     };
     let unwritten = unwritten.filter(|share| *share <= 0.99);
-    let unwritten = unwritten.map(|share| format!("; {:.0}% of it holds no data.", 100.0 * share));
+    let unwritten =
+        unwritten.map(|share| format!("; {:.0}% of the drive holds no data.", 100.0 * share));
     let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
-        .source(format!("{ZONES_ASCENDING}-profile"), "in order")
+        .source(format!("{ZONES_ASCENDING}-profile"), "sequential")
         .source("zones-read-shuffled-profile", "shuffled");
     let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
-        .source("zones-write", "writes in order");
+        .source("zones-write", "sequential writes");
     draft
         .tile("All addresses", READ, Better::Higher)
         .tile("First third", &name_of(READ, FirstThird), Better::Higher)
         .tile("Middle", &name_of(READ, Middle), Better::Higher)
         .tile("Last tenth", &name_of(READ, LastTenth), Better::Higher)
         .tile("Slowest zone", &name_of(READ, Slowest), Better::Higher)
-        .tile("Where data are", &name_of(READ, Mapped), Better::Higher)
+        .tile("Zones with data", &name_of(READ, Mapped), Better::Higher)
         .chart(chart)
         .chart_of_column(writes)
         .say(sentence, &[unwritten.unwrap_or(".".into()), ".".into()])
 }
 
-/// The answer of `align`: the cost of the worst distance.
+/// The answer of `align`: the cost of the worst misalignment.
 pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
@@ -81,11 +82,11 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         .find(|(_, ratio)| worst.is_some_and(|w| *ratio < 1.0 - EVEN && w.1 < 1.0 - EVEN));
     let at = match (worst, again) {
         (Some((bytes, ratio)), Some(_)) if ratio < 1.0 - EVEN => {
-            format!(", {} off their boundary.", binary(bytes))
+            format!(", at an offset of {}.", binary(bytes))
         }
         _ => ".".into(),
     };
-    let chart = Chart::bars("Speed at each distance from the boundary, aligned = 1", Unit::Number)
+    let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None);
     let chart = ratios.iter().fold(chart, |chart, (bytes, _)| {
         chart.source(name_of(&format!("align-{bytes}"), Ratio), binary(*bytes))
@@ -93,20 +94,20 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
     let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
     for bytes in [512, 2048, 4096] {
-        let label = format!("{} off", binary(bytes));
+        let label = format!("Offset {}", binary(bytes));
         draft = draft.tile(&label, &format!("align-{bytes}"), Better::Higher);
     }
     if let Some((bytes, _)) = worst {
         let name = name_of(&format!("align-{bytes}"), Ratio);
-        draft = draft.tile("Worst, share of aligned", &name, Better::Higher);
+        draft = draft.tile("Worst, relative to aligned", &name, Better::Higher);
     }
     let chart = if chart.is_empty() { rates } else { chart };
     draft.limit("align-512", VerdictKind::Misaligned).chart(chart).say(sentence, &[at, ".".into()])
 }
 
-/// The answer of `speed`: the two rates, and the cost of a command.
+/// The answer of `speed`: read and write throughput, and the cost of a command.
 pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "What does .speed say, and what does a command cost?");
+    let draft = Draft::new(out, "What does .speed report, and what does a command cost?");
     let reads = draft.value("speed-read")?;
     let writes = draft.value("speed-write");
     let writes = writes.map(|r| format!(", writes {}", rate(r))).unwrap_or_default();
@@ -119,7 +120,7 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
         .tile("Reads as .speed prints them", &name_of("speed-read", Legacy), Better::Higher)
         .tile("Writes as .speed prints them", &name_of("speed-write", Legacy), Better::Higher)
         .tile("Cost of a read command", &name_of("speed-read", CommandTime), Better::Lower);
-    // 0 where no cost stands out from the time of the data.
+    // The cost is 0 if it cannot be separated from the transfer time.
     let draft = match draft.part("speed-write", CommandTime) {
         Some(ns) if ns > 0.0 => {
             let key = name_of("speed-write", CommandTime);
@@ -127,7 +128,7 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
         }
         _ => draft,
     };
-    let title = "Time of a command by the size of its data";
+    let title = "Time of a command by transfer size";
     let mut chart = Chart::points(title, Axis::BlockSize, Unit::Nanoseconds);
     for metric in &out.metrics {
         for (side, group) in [("speed-read-", "reads"), ("speed-write-", "writes")] {
@@ -145,7 +146,7 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
         }
     }
     let places = [("", "start"), ("-middle", "middle"), ("-end", "end")];
-    let mut bars = Chart::bars("Speed at three places", Unit::BytesPerSecond);
+    let mut bars = Chart::bars("Speed at three positions", Unit::BytesPerSecond);
     for (word, place) in places {
         for (side, label) in [("speed-read", "reads"), ("speed-write", "writes")] {
             let key = MetricKey::parse(&format!("{side}{word}")).to_string();

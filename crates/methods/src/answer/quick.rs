@@ -1,4 +1,4 @@
-//! The answer of `quick`: rates of the deepest queues, and their limit.
+//! The answer of `quick`: the rates at the highest queue depth, and their limit.
 
 use record::{
     Answer, Better, CellKey, Chart, Confidence, Limit, Metric, Order, Tile, Unit, Verdict,
@@ -41,7 +41,7 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         Some((tile, verdict)) => part(&verdict.kind)
             .map(|part| limited_by(part, &tile.label.to_lowercase()))
             .unwrap_or_default(),
-        None if heat => vec![" The drive slowed down in heat.".to_string()],
+        None if heat => vec![" Heat slowed the drive down.".to_string()],
         None => Vec::new(),
     };
     let limits = limits.iter().map(|(tile, verdict)| Limit {
@@ -51,12 +51,12 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     });
     draft.answer.limits = limits.collect();
     draft
-        .chart(bars(out, "Large blocks in order", Order::Sequential, Unit::BytesPerSecond))
-        .chart(bars(out, "Small blocks at random", Order::Random, Unit::Iops))
+        .chart(bars(out, "Large sequential blocks", Order::Sequential, Unit::BytesPerSecond))
+        .chart(bars(out, "Small random blocks", Order::Random, Unit::Iops))
         .say(format!("{rates}{iops}"), &words)
 }
 
-/// Reads and writes of every depth, the deepest first.
+/// A chart of reads and writes at every queue depth, deepest first.
 fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     let mut cells: Vec<(CellKey, &Metric)> = Vec::new();
     for metric in out.metrics.iter().filter(|m| m.unit == unit) {
@@ -68,20 +68,20 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     cells.sort_by_key(|(cell, _)| (std::cmp::Reverse(cell.depth), cell.op.map(|op| op as usize)));
     cells.into_iter().fold(Chart::bars(title, unit), |chart, (cell, metric)| {
         let group = match cell.depth {
-            1 => "1 at a time".to_string(),
-            depth => format!("{depth} at a time"),
+            1 => "depth 1".to_string(),
+            depth => format!("depth {depth}"),
         };
         let label = if cell.op == Some(OpKind::Read) { "reads" } else { "writes" };
         chart.grouped(group, &metric.name, label)
     })
 }
 
-/// The sentences about a limit, the most exact first.
+/// The sentences about a limit, most specific first.
 fn limited_by(part: &str, which: &str) -> Vec<String> {
     vec![format!(" The {part} limits {which}."), format!(" The {part} is one limit.")]
 }
 
-/// The rate of the cell with the most operations in flight.
+/// The rate of the cell with the highest queue depth.
 fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
     let depth = |metric: &&Metric| {
         let key = metric.key();
@@ -92,13 +92,13 @@ fn deepest(out: &Outcome, order: Order, op: OpKind) -> Option<&Metric> {
     out.metrics.iter().filter(|m| depth(m).is_some()).max_by_key(depth)
 }
 
-/// The first cause that explains a tile.
+/// The first verdict that explains a tile.
 fn bound<'t, 'o>(out: &'o Outcome, tile: &'t Tile) -> Option<(&'t Tile, &'o Verdict)> {
     let verdict = out.verdicts.iter().find(|verdict| verdict.explains(&tile.metric))?;
     Some((tile, verdict))
 }
 
-/// The part of the set-up that a cause is, as it stands in a sentence.
+/// The name of the limiting part in a sentence.
 fn part(cause: &VerdictKind) -> Option<&'static str> {
     match cause {
         VerdictKind::Link => Some("link"),

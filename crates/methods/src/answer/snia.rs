@@ -1,4 +1,4 @@
-//! Answers of the SNIA tests: the steady figure, and the round in which it was reached.
+//! Answers of the SNIA tests: the steady-state value, and the round in which it was reached.
 
 use record::Statistic::{
     End, FirstRound, Max, P99, Plateau, PlateauRound, Pts, PtsRound, Recovery,
@@ -10,15 +10,15 @@ use super::lasting::seconds;
 use super::{Draft, count, name_of, rate};
 use crate::Outcome;
 
-/// Values of a window that is steady by the specification stay within this share of their mean.
+/// All values of a steady window stay within this share of their mean, by the specification.
 const PTS_BAND: f64 = 0.1;
 
-/// The round in which the test was steady: on a plateau, else by the specification.
+/// The round in which the test reached steady state: the plateau's, or else the specification's.
 fn reached(draft: &Draft<'_>, test: &str) -> Option<f64> {
     draft.part(test, PlateauRound).or(draft.part(test, PtsRound))
 }
 
-/// `, reached in round 14.`
+/// The continuation that names the steady round: `, reached in round 14.`
 fn when(draft: &Draft<'_>, test: &str) -> String {
     match reached(draft, test) {
         Some(round) => format!(", reached in round {round:.0}."),
@@ -26,7 +26,7 @@ fn when(draft: &Draft<'_>, test: &str) -> String {
     }
 }
 
-/// The smallest size of 4 KiB or more that the test measured with this share of reads.
+/// The smallest measured block size of at least 4 KiB with this percentage of reads.
 fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
     let of = |name: &str| {
         let (size, share) = name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
@@ -37,7 +37,7 @@ fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
     sizes.filter(|(bytes, _)| *bytes >= 4096).min()
 }
 
-/// Rounds of tracked cells, with the window of the last one and its band.
+/// A chart of the tracked cells by round, with the steady window and its band.
 fn rounds(
     draft: &Draft<'_>,
     test: &str,
@@ -64,7 +64,7 @@ fn rounds(
     chart
 }
 
-/// The figures by size and share of reads.
+/// A heat map of a test's metrics by block size and share of reads.
 fn matrix(out: &Outcome, test: &str, title: &str, unit: Unit) -> Chart {
     let of = |m: &Metric| {
         let (size, reads) = m.name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
@@ -81,9 +81,9 @@ fn matrix(out: &Outcome, test: &str, title: &str, unit: Unit) -> Chart {
 /// The answer of `snia-iops`.
 pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
     const TEST: &str = "snia-iops";
-    let draft = Draft::new(out, "How many operations a second in steady state?");
+    let draft = Draft::new(out, "How many IOPS does the drive reach in steady state?");
     let (bytes, writes) = cell(out, TEST, 0)?;
-    let sentence = format!("{} steady random-write IOPS", count(draft.value(&writes)?));
+    let sentence = format!("{} random-write IOPS in steady state", count(draft.value(&writes)?));
     let more = when(&draft, TEST);
     let tracked: Vec<(String, String)> = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)]
         .into_iter()
@@ -92,7 +92,7 @@ pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
             (key.to_string(), format!("{}, {reads}% reads", binary(size)))
         })
         .collect();
-    let chart = rounds(&draft, TEST, "Operations a second, round by round", Unit::Iops, &tracked);
+    let chart = rounds(&draft, TEST, "Operations per second by round", Unit::Iops, &tracked);
     let label = |share: &str| format!("{} {share}", binary(bytes));
     let mut draft = draft.tile(&label("writes"), &writes, Better::Higher);
     for (reads, words) in [(100, "reads"), (65, "65% reads")] {
@@ -105,7 +105,7 @@ pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
         .tile("1 MiB reads", &tracked[2].0, Better::Higher)
         .tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither)
         .chart(chart)
-        .chart(matrix(out, TEST, "Operations a second by size and share of reads", Unit::Iops))
+        .chart(matrix(out, TEST, "Operations per second by size and share of reads", Unit::Iops))
         .say(sentence, &[more, ".".into()])
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         })
         .collect();
     let unit = Unit::BytesPerSecond;
-    let chart = rounds(&draft, TEST, "Speed, round by round", unit, &cells);
+    let chart = rounds(&draft, TEST, "Speed by round", unit, &cells);
     let more = when(&draft, TEST);
     let matrix = matrix(out, TEST, "Speed by size and direction", unit);
     draft.chart(chart).chart(matrix).say(sentence, &[more, ".".into()])
@@ -167,7 +167,7 @@ pub(crate) fn latency(out: &Outcome) -> Option<Answer> {
         .filter_map(|(reads, label)| Some((cell(out, TEST, reads)?.1, label.to_string())))
         .collect();
     let unit = Unit::Nanoseconds;
-    let chart = rounds(&draft, TEST, &format!("Mean time of {size}, round by round"), unit, &cells);
+    let chart = rounds(&draft, TEST, &format!("Mean latency of {size} by round"), unit, &cells);
     let mut draft = draft.tile(&format!("{size} write"), &writes, Better::Lower);
     if let Some(reads) = &reads {
         draft = draft.tile(&format!("{size} read"), reads, Better::Lower);
@@ -178,14 +178,14 @@ pub(crate) fn latency(out: &Outcome) -> Option<Answer> {
         .tile("Longest write", &name_of(DISTRIBUTION, Max), Better::Lower)
         .tile("Write, first round", &name_of(&writes, FirstRound), Better::Neither)
         .chart(chart)
-        .chart(matrix(out, TEST, "Mean time by size and share of reads", unit))
+        .chart(matrix(out, TEST, "Mean latency by size and share of reads", unit))
         .say(sentence, &[more.unwrap_or(".".into()), ".".into()])
 }
 
 /// The answer of `snia-wsat`.
 pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
     const TEST: &str = "snia-wsat";
-    let draft = Draft::new(out, "What is left of random writes when the drive is saturated?");
+    let draft = Draft::new(out, "How fast are random writes once the drive is saturated?");
     let (_, key) = cell(out, TEST, 0)?;
     let steady = draft.value(&key)?;
     let first = draft.part(&key, FirstRound);
@@ -193,7 +193,7 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
         Some(first) if first > 1.1 * steady => {
             format!("Falls from {} to {} random-write IOPS", count(first), count(steady))
         }
-        _ => format!("{} random-write IOPS from the first minute on", count(steady)),
+        _ => format!("{} random-write IOPS from the first minute", count(steady)),
     };
     let round = match reached(&draft, TEST) {
         Some(round) => format!(", steady in round {round:.0}."),
@@ -210,7 +210,7 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
     draft
         .tile("Saturated", &key, Better::Higher)
         .tile("First minute", &name_of(&key, FirstRound), Better::Higher)
-        .tile("Steady by the specification", &name_of(&key, Pts), Better::Higher)
+        .tile("Steady state by the specification", &name_of(&key, Pts), Better::Higher)
         .tile("Plateau", &name_of(&key, Plateau), Better::Higher)
         .tile("Round of the plateau", &name_of(TEST, PlateauRound), Better::Lower)
         .chart(chart)
@@ -220,7 +220,7 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
 /// The answer of `snia-hir`.
 pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
     const STEADY: &str = "snia-hir-steady";
-    let draft = Draft::new(out, "What does the drive make of short rests?");
+    let draft = Draft::new(out, "Do short idle periods help the drive?");
     let steady = draft.value(STEADY)?;
     let wait = |m: &Metric| seconds(m.name.strip_prefix("snia-hir-wait-")?);
     let waits: Vec<(f64, &Metric)> =
@@ -229,27 +229,27 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
     let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = match best {
         Some((seconds, iops)) if iops > 1.1 * steady => format!(
-            "Rests of {} raise random writes from {} to {} IOPS",
+            "Idle periods of {} raise random writes from {} to {} IOPS",
             duration(seconds),
             count(steady),
             count(iops)
         ),
-        Some(_) => format!("Rests change nothing: {} random-write IOPS", count(steady)),
-        None => format!("{} steady random-write IOPS", count(steady)),
+        Some(_) => format!("Idle periods change nothing: {} random-write IOPS", count(steady)),
+        None => format!("{} random-write IOPS in steady state", count(steady)),
     };
-    let title = "Random writes after each rest";
-    let chart = Chart::points(title, Axis::Rest, Unit::Iops).level("without rests", steady, None);
+    let title = "Random writes after each idle time";
+    let chart = Chart::points(title, Axis::Rest, Unit::Iops).level("no idle time", steady, None);
     let chart =
-        waits.iter().fold(chart, |chart, (at, m)| chart.point("after a rest", &m.name, *at));
+        waits.iter().fold(chart, |chart, (at, m)| chart.point("after idle time", &m.name, *at));
     let chart = waits.iter().fold(chart, |chart, (at, m)| {
-        chart.point("without a rest, afterwards", format!("{}-then-none", m.name), *at)
+        chart.point("afterwards, no idle time", format!("{}-then-none", m.name), *at)
     });
-    let draft = draft.tile("Without rests", STEADY, Better::Higher);
+    let draft = draft.tile("No idle time", STEADY, Better::Higher);
     let draft = waits.iter().fold(draft, |draft, (at, metric)| {
-        draft.tile(&format!("Rests of {at:.0} s"), &metric.name, Better::Higher)
+        draft.tile(&format!("After {at:.0} s idle"), &metric.name, Better::Higher)
     });
     let steady = vec![(STEADY.to_string(), "random writes".to_string())];
-    let title = "Random writes without rests, round by round";
+    let title = "Random writes without idle time, by round";
     let rounds = rounds(&draft, "snia-hir", title, Unit::Iops, &steady);
     draft.chart(chart).chart(rounds).say(sentence, &[".".into()])
 }
@@ -257,25 +257,23 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
 /// The answer of `snia-xsr`.
 pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
     const PARTS: [(&str, &str); 3] = [
-        ("snia-xsr-sequential-before", "in order, before"),
-        ("snia-xsr-random", "at random"),
-        ("snia-xsr-sequential-after", "in order, after"),
+        ("snia-xsr-sequential-before", "sequential, before"),
+        ("snia-xsr-random", "random"),
+        ("snia-xsr-sequential-after", "sequential, after"),
     ];
-    let draft = Draft::new(out, "How does the drive recover from another kind of work?");
+    let draft = Draft::new(out, "How does the drive recover from another workload?");
     let before = draft.value(PARTS[0].0)?;
     let recovery = draft.part(PARTS[2].0, Recovery).map(|ns| ns / 1e9);
     let after = draft.value(PARTS[2].0);
     let sentence = match (recovery, after) {
-        (Some(s), Some(_)) if s < 1.0 => {
-            "Writes in order are as fast as before at once".to_string()
-        }
+        (Some(s), Some(_)) if s < 1.0 => "Sequential writes recover at once".to_string(),
         (Some(s), Some(_)) => {
-            format!("Writes in order are as fast as before {} after random ones", duration(s))
+            format!("Sequential writes recover {} after random ones", duration(s))
         }
         (None, Some(after)) => {
-            format!("Writes in order stay at {} after random ones", rate(after))
+            format!("Sequential writes stay at {} after random ones", rate(after))
         }
-        _ => "Writes in order before random ones".to_string(),
+        _ => "Sequential writes before random ones".to_string(),
     };
     let more = match after {
         Some(_) => format!(" ({} before).", rate(before)),
@@ -287,11 +285,11 @@ pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
     let bars = Chart::bars("Average of each part", Unit::BytesPerSecond);
     let bars = PARTS.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label));
     draft
-        .tile("In order, before", PARTS[0].0, Better::Higher)
-        .tile("At random", PARTS[1].0, Better::Higher)
-        .tile("In order, after", PARTS[2].0, Better::Higher)
-        .tile("Until as fast as before", &name_of(PARTS[2].0, Recovery), Better::Lower)
-        .tile("End of the part at random", &name_of(PARTS[1].0, End), Better::Higher)
+        .tile("Sequential, before", PARTS[0].0, Better::Higher)
+        .tile("Random", PARTS[1].0, Better::Higher)
+        .tile("Sequential, after", PARTS[2].0, Better::Higher)
+        .tile("Recovery time", &name_of(PARTS[2].0, Recovery), Better::Lower)
+        .tile("End of the random part", &name_of(PARTS[1].0, End), Better::Higher)
         .chart_of_column(chart)
         .chart(bars)
         .say(sentence, &[more, ".".into()])
@@ -300,7 +298,7 @@ pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
 /// The answer of `snia-dirth`.
 pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
     const STEADY: &str = "snia-dirth-steady";
-    let draft = Draft::new(out, "What do more jobs and deeper queues give, and what do they cost?");
+    let draft = Draft::new(out, "What do more jobs and deeper queues gain, and what do they cost?");
     let cells: Vec<(u32, u32, String)> = out
         .metrics
         .iter()
@@ -319,7 +317,7 @@ pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
         None => format!("{} IOPS with 1024 in flight", count(steady)),
     };
     let alone = draft.value("snia-dirth-t1-q1").zip(response);
-    let alone = alone.map(|(iops, ns)| format!("; alone {} at {}.", count(iops), time(ns)));
+    let alone = alone.map(|(iops, ns)| format!("; {} at depth 1, {} each.", count(iops), time(ns)));
     let map = |title: &str, unit, suffix: &str| {
         cells.iter().fold(
             Chart::heatmap(title, Axis::QueueDepth, unit),
@@ -334,19 +332,19 @@ pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
         )
     };
     draft
-        .tile("32 jobs, 32 in flight each", "snia-dirth-t32-q32", Better::Higher)
-        .tile("One at a time", "snia-dirth-t1-q1", Better::Higher)
-        .tile("Response, one at a time", "snia-dirth-t1-q1.response", Better::Lower)
-        .tile("Response, 32 by 32", "snia-dirth-t32-q32.response", Better::Lower)
+        .tile("32 jobs at depth 32", "snia-dirth-t32-q32", Better::Higher)
+        .tile("One job at depth 1", "snia-dirth-t1-q1", Better::Higher)
+        .tile("Response, one job at depth 1", "snia-dirth-t1-q1.response", Better::Lower)
+        .tile("Response, 32 jobs at depth 32", "snia-dirth-t32-q32.response", Better::Lower)
         .tile("Steady rounds", STEADY, Better::Higher)
-        .chart(map("Operations a second by jobs and depth", Unit::Iops, ""))
+        .chart(map("Operations per second by jobs and depth", Unit::Iops, ""))
         .chart(map("Mean response time by jobs and depth", Unit::Nanoseconds, ".response"))
         .chart(rounds(
             &Draft::new(out, ""),
             "snia-dirth",
-            "Operations a second, round by round",
+            "Operations per second by round",
             Unit::Iops,
-            &[(STEADY.to_string(), "32 jobs, 32 in flight each".to_string())],
+            &[(STEADY.to_string(), "32 jobs at depth 32".to_string())],
         ))
         .say(sentence, &[alone.unwrap_or(".".into()), ".".into()])
 }

@@ -1,4 +1,4 @@
-//! Sentences of single answers. The promises of all of them are in `every.rs`.
+//! Tests of the sentences of single answers. Tests that apply to all answers are in `every.rs`.
 
 use record::{
     Explained, Finding, FindingKind, HEADLINE_MAX, Level, Metric, Stamp, Unit, Verdict, VerdictKind,
@@ -53,11 +53,11 @@ fn quick_reports_the_deepest_queues_and_the_bound_of_its_workload() {
         let limits = vec![(name.to_string(), kind.clone())];
         assert_eq!(limited(&mut out, kind, Some(name)), (words.to_string(), limits));
     }
-    // The bound of a workload without a tile is none of the tiles' bounds.
+    // A limit of a workload without a tile is not shown.
     let none = (String::new(), Vec::new());
     assert_eq!(limited(&mut out, VerdictKind::Cpu, Some("mixed-4KiB-q32")), none);
     let heat = limited(&mut out, VerdictKind::Heat, None);
-    assert_eq!(heat, (" The drive slowed down in heat.".to_string(), Vec::new()));
+    assert_eq!(heat, (" Heat slowed the drive down.".to_string(), Vec::new()));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn memory_is_not_praised() {
     out.warnings = vec![Finding::new(FindingKind::ServedFromRam, Level::Bad, "")];
     let answer = quick(&out).expect("measured");
     assert_eq!(answer.stamp, Stamp::NotTheDrive(FindingKind::ServedFromRam));
-    assert!(answer.headline.starts_with("These are not figures of the drive"));
+    assert!(answer.headline.starts_with("These are not the drive's numbers"));
     let mut out = measured();
     out.verdicts = vec![verdict(VerdictKind::Ram, None)];
     assert!(!quick(&out).expect("measured").headline.contains("GB/s"));
@@ -98,7 +98,7 @@ fn sustain_reports_the_cache_and_both_rates() {
     assert_eq!(answer.headline, expected);
     assert_eq!(answer.charts[0].marks[0].at, 170e9);
     let level = sustain(&outcome(&all[3..4])).expect("measured").headline;
-    assert_eq!(level, "1.90 GB/s from end to end, no cache ended.");
+    assert_eq!(level, "1.90 GB/s throughout, no cache end found.");
     let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
     let answer = sustain(&outcome(&longest)).expect("measured");
     assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);

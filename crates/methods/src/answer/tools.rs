@@ -9,7 +9,7 @@ use workload::units::{binary, decimal, latency, parse_bytes};
 use super::{Draft, name_of, rate};
 use crate::Outcome;
 
-/// The figures of `mark` in the order of the published tables.
+/// The metrics of `mark`, in the order of the published tables.
 const MARKS: [(&str, &str, &str); 4] = [
     ("hd-read", "Load a file", "load"),
     ("hd-write", "Save a file", "save"),
@@ -17,9 +17,9 @@ const MARKS: [(&str, &str, &str); 4] = [
     ("fs-write", "Write bytes", "write"),
 ];
 
-/// The answer of `mark`: the honest figures, else those of the old tool.
+/// The answer of `mark`: the honest metrics, or else the legacy ones.
 pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "How fast are files and single bytes, against a RAM disc?");
+    let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
     let honest = out.metrics.iter().any(|m| m.name.starts_with("mark-"));
     let kind = if honest { "mark" } else { "legacy" };
     let key = |name: &str| MetricKey::of_words(&[&kind, &name]).to_string();
@@ -53,11 +53,11 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
     }
     draft
         .chart(bars(&format!("Whole files{beside}"), &["hd-read", "hd-write"]))
-        .chart(bars(&format!("A byte at a time{beside}"), &["fs-read", "fs-write"]))
+        .chart(bars(&format!("Single bytes{beside}"), &["fs-read", "fs-write"]))
         .say(sentence, &[bytes, ".".into()])
 }
 
-/// The answer of `iozone`: the figures of the first row, and which came from memory.
+/// The answer of `iozone`: the results of the first row, and which of them came from memory.
 pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What does iozone report, and which figures can be believed?");
     let row = out.metrics.iter().find_map(|m| {
@@ -69,7 +69,7 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
     let (cold, warm) = (value("cold-read"), value("read"));
     let sentence = match (&cold, &warm, value("write")) {
         (Some(cold), Some(warm), _) => {
-            format!("Reads {warm}, but {cold} after the cache is dropped")
+            format!("Reads {warm}, but {cold} with the cache dropped")
         }
         (None, Some(warm), Some(write)) => format!("Reads {warm}, writes {write}"),
         (Some(one), ..) | (_, Some(one), None) => format!("Reads {one}"),
@@ -112,7 +112,7 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
         .say(sentence, &[durable.unwrap_or(".".into()), ".".into()])
 }
 
-/// File and record of a row, in words.
+/// The file size and record size of a row, formatted.
 fn sizes(row: &str) -> Option<(String, String)> {
     let (file, record) = row.strip_prefix("iozone-")?.split_once('-')?;
     let words = |size: &str| parse_bytes(size).ok().map(binary);
@@ -135,33 +135,33 @@ pub(crate) fn command(out: &Outcome) -> Option<Answer> {
             let [read, written] = [read, written].map(|bytes| decimal(bytes as u64));
             format!("; reads {read} and writes {written}, sync included.")
         }
-        _ => "; the drive could not be watched.".into(),
+        _ => "; the drive's traffic is unknown.".into(),
     };
     let chart = Chart::bars("Where the time went", Unit::Nanoseconds)
         .source(key(Time), "start to end")
-        .source(key(User), "processor, programs")
-        .source(key(System), "processor, kernel")
-        .source(key(Sync), "sync afterwards");
+        .source(key(User), "CPU, programs")
+        .source(key(System), "CPU, kernel")
+        .source(key(Sync), "final sync");
     draft
         .tile("Time", &key(Time), Better::Lower)
-        .tile("Sync afterwards", &key(Sync), Better::Lower)
+        .tile("Final sync", &key(Sync), Better::Lower)
         .tile("Written, sync included", &key(DeviceWrittenSynced), Better::Lower)
         .tile("Read", &key(DeviceRead), Better::Lower)
-        .tile("Largest memory", &key(Memory), Better::Lower)
+        .tile("Peak memory", &key(Memory), Better::Lower)
         .chart(chart)
         .say(sentence, &[more, ".".into()])
 }
 
-/// The answer of `prepare`: the state that the drive is in.
+/// The answer of `prepare`: the state of the drive.
 pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "Which state is the drive in?");
+    let draft = Draft::new(out, "What state is the drive in?");
     let trimmed = draft
         .value("trimmed")
         .map(|bytes| format!("Free space discarded: {}", decimal(bytes as u64)));
     let state = match out.state_after {
         State::Fresh => "The drive is fresh: everything is discarded",
-        State::Filled => "The drive is full: everything was written once in order",
-        State::Used => "The drive is used: everything was written over at random",
+        State::Filled => "The drive is full: every block was written once, sequentially",
+        State::Used => "The drive is used: every block was overwritten in random order",
         State::Trimmed => "The drive is trimmed: used, then everything discarded",
         State::Unknown | State::Other(_) => "The state of the drive is unknown",
     };

@@ -1,5 +1,5 @@
-//! The answer of `authentic`: whether a cache, a compression or a flush that does nothing stands
-//! between the numbers and the drive.
+//! The answer of `authentic`: whether a cache, compression or an ineffective flush makes the
+//! numbers differ from the drive's speed.
 
 use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
 use workload::units::{binary, latency, parse_bytes};
@@ -23,7 +23,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         () if dedupes => match random.zip(draft.value("check-write-repeated")) {
             Some((random, repeated)) => {
                 format!(
-                    "Writes are deduplicated: repeated data are {} as fast.",
+                    "Writes are deduplicated: repeated data is {} as fast.",
                     times(repeated / random)
                 )
             }
@@ -36,20 +36,20 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
             _ => "Writes are compressed: content changes their speed.".into(),
         },
         () if draft.concluded(&VerdictKind::Flush) => match &flush {
-            Some((_, ns)) => format!("A flush takes {}: too fast to be one.", latency(*ns)),
-            None => "A flush is too fast to be one.".into(),
+            Some((_, ns)) => format!("A flush takes {}: too fast to be real.", latency(*ns)),
+            None => "Flushes are too fast to be real.".into(),
         },
         () if draft.concluded(&VerdictKind::MapCache) => {
             let held = draft.value("check-map-held").unwrap_or_default() as u64;
             let miss = draft.value("check-map-miss").unwrap_or_default();
             let (held, miss) = (binary(held), latency(miss));
-            format!("The map of {held} is held: random reads over more may take {miss} longer.")
+            format!("The map cache covers {held}: wider random reads may take {miss} longer.")
         }
         () if draft.concluded(&VerdictKind::DeviceCache) => {
-            "The drive answers small working sets from a cache of its own.".into()
+            "The drive serves small working sets from its own cache.".into()
         }
         () if random.is_none() => match direct {
-            Some(r) => format!("No tricks found in reads ({} past memory).", rate(r)),
+            Some(r) => format!("No tricks found in reads ({} direct).", rate(r)),
             None => "No tricks found in reads.".into(),
         },
         () => "No tricks found.".to_string(),
@@ -72,7 +72,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .filter_map(|(key, kind)| {
             let m = draft.find(key)?;
             let bound = if m.covers.is_some() { "At least " } else { "" };
-            Some(format!(" {bound}{:.0}% of {kind} data are saved.", 100.0 * m.value?))
+            Some(format!(" {bound}{:.0}% of {kind} data is saved.", 100.0 * m.value?))
         })
         .collect();
     let saved = Some(saved).filter(|saved| !saved.is_empty());
@@ -81,19 +81,19 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .source("check-write-half", "half compressible")
         .source("check-write-repeated", "repeated")
         .source("check-write-zeros", "zeros");
-    let memory = Chart::bars("Reads past memory and from it", Unit::BytesPerSecond)
-        .source("check-read-direct", "past memory")
+    let memory = Chart::bars("Direct and cached reads", Unit::BytesPerSecond)
+        .source("check-read-direct", "direct")
         .source("check-read-cached", "from memory");
-    let title = "Time of a single read within working sets that grow";
+    let title = "Latency of a single read by working-set size";
     let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds);
     let sets = sized(sets, out, "check-read-within-", ".p50");
-    let title = "Random reads that wait for a part of the map";
+    let title = "Random reads that wait for part of the map";
     let map =
         sized(Chart::points(title, Axis::WorkingSet, Unit::Share), out, "check-map-within-", "");
     let mut draft = draft
         .tile("Writes, random content", "check-write-random", Better::Higher)
         .tile("Writes of zeros", "check-write-zeros", Better::Neither)
-        .tile("Reads past memory", "check-read-direct", Better::Higher)
+        .tile("Direct reads", "check-read-direct", Better::Higher)
         .tile("Reads from memory", "check-read-cached", Better::Neither);
     if let Some((name, _)) = &flush {
         draft = draft.tile("Flush", name, Better::Lower);
@@ -105,15 +105,15 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     }
     draft
         .chart(contents)
-        .chart(levels("Writes of which a share is zeros", "compressible"))
-        .chart(levels("Writes of which a share is repeated", "duplicate"))
+        .chart(levels("Writes by share of zeros", "compressible"))
+        .chart(levels("Writes by share of repeated data", "duplicate"))
         .chart(memory)
         .chart(sets)
         .chart(map)
         .say(sentence, &[saved.or(checked).unwrap_or_default()])
 }
 
-/// The points of metrics whose name holds a size between these.
+/// Adds the metrics named `before`, a size, `after` to the chart.
 fn sized(chart: Chart, out: &Outcome, before: &str, after: &str) -> Chart {
     out.metrics.iter().fold(chart, |chart, metric| {
         let size = metric.name.strip_prefix(before).and_then(|size| size.strip_suffix(after));
@@ -124,7 +124,7 @@ fn sized(chart: Chart, out: &Outcome, before: &str, after: &str) -> Chart {
     })
 }
 
-/// Writes of redundant content of one kind, by its share.
+/// A chart of writes by their share of one kind of redundant content.
 fn levels(title: &str, word: &str) -> Chart {
     let chart = Chart::bars(title, Unit::BytesPerSecond);
     ["0", "25", "50", "75", "100"].into_iter().fold(chart, |chart, percent| {

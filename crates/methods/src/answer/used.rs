@@ -5,11 +5,11 @@ use record::{Answer, Axis, Better, Chart, Statistic, Unit, VerdictKind};
 use super::{Draft, name_of, rate, times};
 use crate::Outcome;
 
-/// A difference of less than this is none in a sentence: three random passes over one drive differ
-/// by that much (guess).
+/// Differences below this share count as none in a sentence: three random passes over the same
+/// drive differ by that much (guess).
 const SAME: f64 = 0.1;
 
-/// States in the order of the document.
+/// States, in the order of the document.
 const STATES: [(&str, &str); 6] = [
     ("states-fresh", "fresh"),
     ("states-filled", "full"),
@@ -19,19 +19,19 @@ const STATES: [(&str, &str); 6] = [
     ("states-used-discarded", "used, discarded"),
 ];
 
-/// The answer of `states`: the cost of use, and the share of it that a discard restores.
+/// The answer of `states`: the slowdown from use, and the share of it that a discard reverses.
 pub(crate) fn states(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "What does use do to the drive, and what does discard restore?");
+    let draft = Draft::new(out, "How does use slow the drive, and what does a discard restore?");
     let [fresh, full, back] =
         ["states-fresh", "states-filled", "states-used-discarded"].map(|key| draft.value(key));
     let written = draft.value("states-write-fresh");
     let sentence = match (fresh, full, written) {
         (Some(fresh), Some(full), _) if full < (1.0 - SAME) * fresh => {
-            format!("Full, random writes fall from {} to {}", rate(fresh), rate(full))
+            format!("When full, random writes fall from {} to {}", rate(fresh), rate(full))
         }
-        (Some(_), Some(full), _) => format!("Full or fresh, random writes reach {}", rate(full)),
-        (None, Some(full), _) => format!("Full, random writes reach {}", rate(full)),
-        (.., Some(written)) => format!("Fresh, writes in order reach {}", rate(written)),
+        (Some(_), Some(full), _) => format!("Random writes reach {}, full or fresh", rate(full)),
+        (None, Some(full), _) => format!("When full, random writes reach {}", rate(full)),
+        (.., Some(written)) => format!("When fresh, sequential writes reach {}", rate(written)),
         _ => return None,
     };
     let restored = fresh.zip(full).zip(back).and_then(|((fresh, full), back)| {
@@ -39,9 +39,9 @@ pub(crate) fn states(out: &Outcome) -> Option<Answer> {
         let share = (back - full) / lost;
         let words = match share {
             _ if lost < SAME * fresh => return None,
-            s if s > 1.0 - SAME => "; discarding brings all of it back.".to_string(),
-            s if s < SAME => "; discarding brings nothing back.".to_string(),
-            s => format!("; discarding brings {:.0}% of it back.", 100.0 * s),
+            s if s > 1.0 - SAME => "; a discard restores all of it.".to_string(),
+            s if s < SAME => "; a discard restores nothing.".to_string(),
+            s => format!("; a discard restores {:.0}% of it.", 100.0 * s),
         };
         Some(words)
     });
@@ -59,17 +59,17 @@ pub(crate) fn states(out: &Outcome) -> Option<Answer> {
         .tile("Fresh", "states-fresh", Better::Higher)
         .tile("Full", "states-filled", Better::Higher)
         .tile("Used, then discarded", "states-used-discarded", Better::Higher)
-        .tile("Reads in order, fresh", "states-read-fresh", Better::Higher)
-        .tile("Reads in order, used", "states-read-used", Better::Higher)
-        .tile("Writes in order, fresh", "states-write-fresh", Better::Higher);
+        .tile("Sequential reads, fresh", "states-read-fresh", Better::Higher)
+        .tile("Sequential reads, used", "states-read-used", Better::Higher)
+        .tile("Sequential writes, fresh", "states-write-fresh", Better::Higher);
     draft
         .chart(bars)
-        .chart_of_column(profile("Writes in order by address", "write"))
-        .chart_of_column(profile("Reads in order by address", "read"))
+        .chart_of_column(profile("Sequential writes by address", "write"))
+        .chart_of_column(profile("Sequential reads by address", "read"))
         .say(sentence, &[restored.unwrap_or(".".into()), ".".into()])
 }
 
-/// The answer of `trim`: whether a discard has an effect, and which.
+/// The answer of `trim`: whether a discard has effects, and which ones.
 pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Does TRIM reach the drive, and what does it do there?");
     let ratio = |a: &str, b: &str| draft.value(a).zip(draft.value(b)).map(|(a, b)| a / b);
@@ -83,7 +83,7 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
         (_, true) if zeros.is_none() && reads.is_none() => "TRIM is refused",
         (_, true) => "TRIM is accepted and does nothing",
         _ if out.metrics.is_empty() && out.verdicts.is_empty() => return None,
-        _ => "Whether TRIM works could not be seen",
+        _ => "Whether TRIM works could not be determined",
     };
     let effects = [
         writes

@@ -1,4 +1,4 @@
-//! The same writes with four contents, in alternation: does content affect their speed?
+//! Whether content affects write speed: the same writes with four kinds of content, in alternation.
 
 use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
@@ -35,7 +35,8 @@ fn run(
     Ok(())
 }
 
-/// At most half of the region, which bounds the wear on a fast drive.
+/// One workload per kind of content. Each writes at most half of the region, to limit wear on a
+/// fast drive.
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let each = seconds / CONTENTS.len() as f64 / f64::from(test_region.rounds);
     let large = u64::from(test_region.large);

@@ -1,4 +1,4 @@
-//! Small writes, each followed by a flush: how long does it take to make them durable?
+//! The time it takes to make small writes durable: each is followed by a flush.
 
 use analysis::LatencyReplicates;
 use record::{LatencyProfile, MetricKey, size_word};
@@ -9,7 +9,8 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
 
-/// A flush without effect takes no time; this many writes per round suffice to show that.
+/// Maximum writes per round. A flush without effect takes almost no time; this many writes suffice
+/// to show that.
 const WRITES_MAX: u64 = 4096;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: true, run };

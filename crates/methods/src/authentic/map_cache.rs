@@ -1,8 +1,9 @@
-//! Pairs of small reads within spans that double: the first at random, the second a little beside it,
-//! where the drive needs the same part of its map. See [`crate::verdict`] for the conclusion.
+//! Pairs of small reads within spans of doubling size. The first read is at a random address, the
+//! second near it, where the drive needs the same part of its map. See [`crate::verdict`] for the
+//! conclusion.
 //!
-//! Each span is first read once in every [`STRIDE`], so that all the map that the drive can hold is at
-//! hand.
+//! Before the pairs, each span is read once in every [`STRIDE`], so that the drive caches as much
+//! of the map as it can hold.
 
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::Permutation;
@@ -15,17 +16,18 @@ use crate::timed::timed_read;
 use crate::verdict::{self, MapSpan};
 use crate::{Budget, MethodError};
 
-/// The smallest span: its map takes 8 KiB.
+/// The smallest span; its map takes 8 KiB.
 const FIRST: u64 = 8 << 20;
 
-/// The largest span; its map takes 128 MiB, more than a host lends a drive.
+/// The largest span; its map takes 128 MiB, more than a host's memory buffer for the drive.
 const LARGEST: u64 = 128 << 30;
 
-/// Bytes between the reads before: their places take 1 KiB of the map, and drives fetch more at a time.
+/// Bytes between the warm-up reads. A stride covers 1 KiB of the map, and drives fetch more than
+/// that at a time.
 const STRIDE: u64 = 1 << 20;
 
-/// Both reads of a pair lie in one such area, at least a quarter of it apart, so that no page of flash
-/// has both.
+/// Both reads of a pair are in one area of this size, at least a quarter of it apart, so that they
+/// do not share a flash page.
 const AREA: u64 = 256 << 10;
 
 /// Pairs of reads within each span.
@@ -38,7 +40,7 @@ fn run(
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<(), MethodError> {
-    // A disk moves its arm, whatever its map is.
+    // Reads of a rotational disk show seek times, not its map.
     let drive = session.target().target.drive.as_ref();
     if drive.is_some_and(|drive| drive.rotational == Some(true)) {
         return Ok(());
@@ -61,17 +63,17 @@ fn run(
     })
 }
 
-/// Spans that double, and the whole region.
+/// Spans of doubling size, and the whole region.
 fn spans(bytes: u64) -> Vec<u64> {
     let largest = bytes.min(LARGEST) / STRIDE * STRIDE;
     let doubled = std::iter::successors(Some(FIRST), |bytes| Some(bytes * 2));
-    // A last step of less than 1.5 times would not be a step.
+    // The last step is at least a factor of 1.5.
     let mut spans: Vec<u64> = doubled.take_while(|bytes| bytes * 3 / 2 < largest).collect();
     spans.push(largest);
     spans
 }
 
-/// The time that is left. A plan has all of it.
+/// The remaining time. A plan does not use any.
 struct Clock {
     begun_ns: u64,
     most_ns: u64,
@@ -79,7 +81,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Whether another read may be made; asked before each.
+    /// Returns whether time remains for another read. Called before every read.
     fn allows(&mut self, session: &mut Session<'_>) -> bool {
         self.count += 1;
         if !self.count.is_multiple_of(32) {
@@ -90,7 +92,8 @@ impl Clock {
     }
 }
 
-/// Reads the map of the part of the span that the last span did not have; whether there was time.
+/// Warms up the map of the part of the span beyond the previous one. Returns whether there was
+/// time.
 fn warm_up(
     session: &mut Session<'_>,
     from: u64,
@@ -107,7 +110,7 @@ fn warm_up(
     Ok(true)
 }
 
-/// Times of the pairs; `None` if there was no time for all of them.
+/// Times of the pairs, nanoseconds; `None` if there was no time for all of them.
 fn pairs(
     session: &mut Session<'_>,
     bytes: u64,
@@ -117,7 +120,7 @@ fn pairs(
     let small = u64::from(test_region.small);
     let each = AREA / small;
     let order = Permutation::new(bytes / AREA * each, test_region.seed_of(31) ^ bytes);
-    // From a quarter of an area to three quarters on, around its end.
+    // The second read is a quarter to three quarters of an area after the first, with wraparound.
     let beside = Permutation::new(each / 2, test_region.seed_of(32) ^ bytes);
     let mut pairs = Vec::new();
     for index in 0..PAIRS.min(order.len()) {

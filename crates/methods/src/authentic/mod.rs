@@ -1,9 +1,9 @@
-//! `authentic`: can the numbers of this drive be trusted? The checks that destroy nothing.
+//! `authentic`: non-destructive checks of whether the numbers of a drive can be trusted.
 //!
-//! Five checks, each in its own file and with a rule in [`crate::verdict`]: reads that bypass the
-//! page cache against reads from it, growing working sets, the map, flushes, and contents. `quick` ends
-//! with the same checks but that of the map in less time. Content comes last, because it leaves zeros on the drive, and a
-//! read of zeros proves nothing.
+//! Five checks, each with its own file and a rule in [`crate::verdict`]: reads that bypass the page
+//! cache compared with reads from it, growing working sets, the map, flushes, and contents. `quick`
+//! ends with shorter versions of the same checks, except the map. The content check comes last,
+//! because it leaves zeros on the drive, and a read of zeros proves nothing.
 
 mod content;
 mod flush;
@@ -23,7 +23,7 @@ use crate::test_region::TestRegion;
 use crate::verdict;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
-/// Default duration of everything, in seconds.
+/// Default total duration, seconds.
 const SECONDS: f64 = 60.0;
 
 /// Shares of the time; the rest is for the checks.
@@ -35,20 +35,20 @@ pub(crate) struct Authentic;
 
 static INFO: MethodInfo = MethodInfo {
     name: "authentic",
-    summary: "does it flatter: caches, compression",
-    about: "Reads past the page cache are held against reads from it and against the drive's own \
-            counters. Single reads within ever larger working sets show a cache in the drive. \
-            Pairs of reads in spans that double, the first at random and the second beside it, show how \
-            much of its map a drive holds: beyond that, the first one waits for a part of the map. \
-            Small writes, each with a flush, show whether a flush takes as long as flash needs. \
-            Zeros, half-compressible, repeated and random data, written in turns, show whether \
-            content decides; if so, content of which 0 to 100% are zeros, or the same 4 KiB, shows how much \
-            of it the drive saves. Each check is repeated in alternating order and ends in a verdict \
-            with its numbers, which may be that the data do not tell. A device that was not given \
-            away with --destroy is only read.",
+    summary: "do caches or compression flatter it",
+    about: "Compares reads that bypass the page cache with reads from it and with the drive's own \
+            counters. Single reads within ever larger working sets reveal a cache in the drive. \
+            Pairs of reads within spans of doubling size, the first at random and the second near \
+            it, show how much of its map a drive holds: beyond that, the first read waits for part \
+            of the map. Small writes, each followed by a flush, show whether a flush takes as long \
+            as flash needs. Zeros, half-compressible, repeated and random data, written in \
+            alternation, show whether content affects speed. If it does, writes with 0 to 100% \
+            zeros, or repeats of the same 4 KiB, show how much of this content the drive saves. \
+            Each check is repeated in alternating order and ends in a verdict with its numbers, \
+            which may be that the data is inconclusive. Without --destroy, a device is only read.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 12 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 12 more times if the drive is fast enough",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
     metrics: &[&CELLS, &MAP, &CHECKS, &SAVINGS],
     answer: crate::answer::authentic,
@@ -59,86 +59,90 @@ const CELLS: [MetricInfo; 5] = [
     MetricInfo::new(
         "seq-read-{size}-q8",
         Unit::BytesPerSecond,
-        "blocks in order, for the verdicts on memory and link",
+        "sequential reads, for the verdicts on memory and link",
     ),
     MetricInfo::new(
         "rand-read-{size}-q32",
         Unit::Iops,
-        "blocks at random, for the verdicts on depth and processor",
+        "random reads, for the verdicts on queue depth and CPU",
     ),
     MetricInfo::new(
         "seq-read-{size}-q8.undisturbed",
         Unit::BytesPerSecond,
-        "the best round of these",
+        "the best round of the sequential reads",
     ),
-    MetricInfo::new("rand-read-{size}-q32.undisturbed", Unit::Iops, "the best round of these"),
+    MetricInfo::new(
+        "rand-read-{size}-q32.undisturbed",
+        Unit::Iops,
+        "the best round of the random reads",
+    ),
     MetricInfo::new(
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
         Unit::Nanoseconds,
-        "latencies of these",
+        "latencies of these reads",
     ),
 ];
 
-/// Metrics of the checks, which `quick` makes, too.
+/// Metrics of the checks, which `quick` also runs.
 pub(crate) const CHECKS: [MetricInfo; 4] = [
     MetricInfo::new(
         "check-read-{direct,cached}",
         Unit::BytesPerSecond,
-        "reads past the page cache; reads of the same bytes from it",
+        "reads that bypass the page cache; reads of the same bytes from it",
     ),
     MetricInfo::new(
         "check-read-within-{size}.p50",
         Unit::Nanoseconds,
-        "single reads within working sets that grow",
+        "single reads within growing working sets",
     ),
     MetricInfo::new(
         "check-flush-{size}.{p50,p99,p99.9,max}",
         Unit::Nanoseconds,
-        "the flush after each of some small writes",
+        "the flush after each small write",
     ),
     MetricInfo::new(
         "check-write-{random,zeros,half,repeated}",
         Unit::BytesPerSecond,
-        "the same writes with content that compresses differently",
+        "the same writes with different kinds of content",
     ),
 ];
 
-/// Of drives other than disks.
+/// Metrics of drives other than rotational disks.
 const MAP: [MetricInfo; 3] = [
     MetricInfo::new(
         "check-map-within-{size}",
         Unit::Share,
-        "single reads at random within such a span that wait for a part of the map",
+        "single random reads within a span of this size that wait for part of the map",
     ),
     MetricInfo::new(
         "check-map-held",
         Unit::Bytes,
-        "bytes whose places are in the part of the map that the drive holds; absent if no read waits",
+        "bytes covered by the part of the map that the drive holds; absent if no read waits",
     ),
-    MetricInfo::new("check-map-miss", Unit::Nanoseconds, "time that such a wait adds to a read"),
+    MetricInfo::new("check-map-miss", Unit::Nanoseconds, "time added to a read by such a wait"),
 ];
 
-/// Of a drive whose speed depends on the content.
+/// Metrics of drives with content-dependent speed.
 const SAVINGS: [MetricInfo; 4] = [
     MetricInfo::new(
         "check-write-compressible-{0,25,50,75,100}",
         Unit::BytesPerSecond,
-        "the same writes, of which so many percent are zeros",
+        "the same writes with this percentage of zeros",
     ),
     MetricInfo::new(
         "check-compression",
         Unit::Share,
-        "compressible content that the drive does not store, or more of it",
+        "share of compressible content that the drive does not store, or a lower bound",
     ),
     MetricInfo::new(
         "check-write-duplicate-{0,25,50,75,100}",
         Unit::BytesPerSecond,
-        "the same writes, of which so many percent are the same 4 KiB",
+        "the same writes with this percentage of repeats of the same 4 KiB",
     ),
     MetricInfo::new(
         "check-dedupe",
         Unit::Share,
-        "repeated content that the drive does not store, or more of it",
+        "share of repeated content that the drive does not store, or a lower bound",
     ),
 ];
 
@@ -164,14 +168,14 @@ fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(),
     let [zeros, half, repeated] = ["zeros", "half", "repeated"]
         .map(|name| contents.is_some_and(|contents| verdict::gains_from(contents, name)));
     if test_region.writes {
-        // A drive that stores repeated data once stores zeros once.
+        // A drive that deduplicates also stores zeros only once.
         savings::COMPRESSION.run(session, &test_region, half || (zeros && !repeated))?;
         savings::DEDUPE.run(session, &test_region, repeated)?;
     }
     Ok(())
 }
 
-/// Cells for the rules on memory, link, processor and depth.
+/// Cells for the rules on memory, link, CPU and queue depth.
 fn cells(test_region: &TestRegion) -> Vec<Cell> {
     let each = CELLS_SHARE * test_region.seconds / 2.0 / f64::from(test_region.rounds);
     let cells = [Cell::sequential(test_region, Read, 8, 0), Cell::random(test_region, Read, 32, 4)];
@@ -183,19 +187,19 @@ fn checks_seconds(test_region: &TestRegion) -> f64 {
     test_region.seconds * (1.0 - fill - CELLS_SHARE)
 }
 
-/// A check: its workloads and its actions.
+/// A check.
 struct Check {
-    /// Share of the time of all checks.
+    /// Share of the total time of the checks.
     share: f64,
     /// Whether it writes.
     writes: bool,
-    /// Measures round by round, within that many seconds, and leaves the result in the session's checks.
+    /// Measures in rounds, within the given seconds, and stores the result in the session's checks.
     run: fn(&mut Session<'_>, &TestRegion, f64) -> Result<(), MethodError>,
 }
 
 impl Check {
-    /// Runs it within its share of `seconds`. A check that the target does not support is skipped with
-    /// a note.
+    /// Runs the check within its share of `seconds`. A check that the target does not support is
+    /// skipped with a note.
     fn run(
         &self,
         session: &mut Session<'_>,
@@ -204,7 +208,7 @@ impl Check {
     ) -> Result<(), MethodError> {
         match (self.run)(session, test_region, self.share * seconds) {
             Err(MethodError::Rig(RigError::Unsupported(why))) => {
-                let text = format!("a check was left out, the target does not support it: {why}");
+                let text = format!("a check was skipped: the target does not support it: {why}");
                 session.out.note(Finding::new(FindingKind::CheckLeftOut, Level::Note, text));
             }
             result => result?,

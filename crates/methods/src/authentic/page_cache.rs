@@ -1,6 +1,6 @@
-//! Reads that bypass the page cache against reads of the same bytes from it.
+//! Compares reads that bypass the page cache with reads of the same bytes from it.
 //!
-//! The cached reads show the speed of memory on this machine: a figure close to it is not the
+//! The cached reads show the speed of memory on this machine. A result close to it is not the
 //! drive's.
 
 use record::MetricKey;
@@ -12,7 +12,8 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
 
-/// Small enough to stay in memory on any machine, large enough for some hundred reads per second.
+/// Bytes read: few enough to stay in memory on any machine, enough for some hundred reads per
+/// second.
 const BYTES: u64 = 16 << 20;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: false, run };
@@ -23,7 +24,7 @@ fn run(
     seconds: f64,
 ) -> Result<(), MethodError> {
     let workloads = workloads(test_region, seconds);
-    // One pass over the part, so that the first round also finds it in the cache.
+    // One pass over the region, so that the first round also finds it in the cache.
     let mut warm = workloads[1].clone();
     (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
     session.probe(&warm, 0)?;

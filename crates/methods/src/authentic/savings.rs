@@ -1,9 +1,9 @@
-//! How much of redundant content a drive saves: the same writes with content of which more and more is
-//! zeros, or is the same 4 KiB again, on a drive that [`super::content`] has found to gain from it.
+//! How much redundant content a drive saves: the same writes with a growing share of zeros, or of
+//! repeats of the same 4 KiB. Runs on drives that gain from such content by [`super::content`].
 //!
-//! A drive that programs less is faster as long as programming limits it. So the share that is saved
-//! follows from the level in the middle; where the gain ends before all is zeros, another limit was
-//! met, and the share is a lower bound.
+//! A drive that programs less is faster while programming limits it. The saved share is therefore
+//! derived from the middle level. If the gain ends before 100%, another limit was reached, and the
+//! share is a lower bound.
 
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
@@ -13,29 +13,29 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{Budget, MethodError, Round};
 
-/// Percentages of what is redundant.
+/// Percentages of redundant content.
 const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
 
-/// The level that the share is derived from: [`LEVELS`] at this place.
+/// Index in [`LEVELS`] of the level from which the share is derived.
 const MIDDLE: usize = 2;
 
 /// Queue depth: enough to keep any drive busy.
 const DEPTH: u32 = 8;
 
-/// Rounds, upwards and downwards.
+/// Rounds, one upwards and one downwards.
 const ROUNDS: u32 = 2;
 
-/// Time of one write workload, seconds, of a method that takes this long.
+/// Time of one write workload in a run of the default duration, seconds.
 const SECONDS: f64 = 0.5;
 
-/// A smaller share is not told from the scatter of the rates.
+/// A smaller share cannot be distinguished from the scatter of the rates.
 const LEAST: f64 = 0.05;
 
 /// Writes of one kind of redundant content.
 pub(super) struct Curve {
     /// The step, and the metric of the share saved.
     name: &'static str,
-    /// The kind, in the names of the writes.
+    /// The kind of content, in the names of the writes.
     word: &'static str,
     content: fn(f64) -> Content,
     seed: u32,
@@ -49,13 +49,13 @@ pub(super) static COMPRESSION: Curve = Curve {
     seed: 29,
 };
 
-/// The same 4 KiB in every write.
+/// Repeats of the same 4 KiB.
 pub(super) static DEDUPE: Curve =
     Curve { name: "check-dedupe", word: "duplicate", content: Content::Duplicate, seed: 33 };
 
 impl Curve {
-    /// Writes all levels in turns to a drive that gains from such content. It is one step of a plan,
-    /// because that is not known before.
+    /// Writes all levels in alternation to a drive that gains from such content. It is a single
+    /// step of a plan, because the gain is not known in advance.
     pub(super) fn run(
         &self,
         session: &mut Session<'_>,
@@ -65,7 +65,7 @@ impl Curve {
         let workloads = LEVELS.map(|percent| self.workload(test_region, percent));
         let count = LEVELS.len() as u64 * u64::from(ROUNDS);
         let budget = Budget {
-            // A flush ends each of them.
+            // Twice the time of the writes, because each ends with a flush.
             seconds: 2.0 * count as f64 * seconds(test_region),
             bytes: count * bytes(test_region),
             ..Budget::default()
@@ -108,12 +108,12 @@ impl Curve {
     }
 }
 
-/// Time of one of the writes.
+/// Time of one write workload, seconds.
 fn seconds(test_region: &TestRegion) -> f64 {
     SECONDS / super::SECONDS * test_region.seconds
 }
 
-/// Bytes of one of the writes, at most: an eighth of the region, far more than a buffer holds.
+/// Maximum bytes of one write workload: an eighth of the region, far more than a buffer holds.
 fn bytes(test_region: &TestRegion) -> u64 {
     let large = u64::from(test_region.large);
     (test_region.bytes / 8 / large * large).max(large)
@@ -123,12 +123,12 @@ fn bytes(test_region: &TestRegion) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Saved {
     share: f64,
-    /// Something else limits the writes of more of it.
+    /// Another limit applies at higher levels, so the share is a lower bound.
     at_least: bool,
 }
 
 impl Saved {
-    /// By the rates at each level; `None` if the middle one gains nothing.
+    /// Derives the share from the rates at each level; `None` if the middle level gains nothing.
     fn of(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
         let share_at = |index: usize| {
             let time = rates[0] / rates[index];
@@ -176,7 +176,7 @@ mod tests {
         let found = Saved::of(&rates(0.8, 1.2)).expect("it saves");
         assert!(found.share < 0.8 && found.at_least, "{found:?}");
         assert_eq!(Saved::of(&[1.0; LEVELS.len()]), None);
-        // The scatter of a drive that saves nothing is no share.
+        // The scatter of a drive that saves nothing is not reported.
         assert_eq!(Saved::of(&[1.0, 0.99, 1.02, 1.0, 1.01]), None);
         assert_eq!(Saved::of(&[0.0; LEVELS.len()]), None);
     }

@@ -1,7 +1,6 @@
-//! Small random reads at depth 1 within working sets that grow fourfold.
+//! Small random reads at depth 1 within working sets, each four times as large as the last.
 //!
-//! Each set is first read sequentially, as far as time allows, to give a cache the chance to hold
-//! it.
+//! Each set is first read sequentially, as far as time allows, so that a cache can hold it.
 
 use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;
@@ -20,7 +19,8 @@ const FIRST: u64 = 1 << 20;
 /// Factor from one set to the next.
 const FACTOR: u64 = 4;
 
-/// Larger sets could not be read once in the available time, and no drive has such a cache.
+/// The largest set. A larger one could not be read once in the available time, and no drive has a
+/// cache of that size.
 const LARGEST: u64 = 16 << 30;
 
 /// Queue depth of the sequential reads.
@@ -35,7 +35,7 @@ fn run(
 ) -> Result<(), MethodError> {
     let workloads = workloads(test_region, seconds);
     let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
-    // Ascending: the sets that fit come first.
+    // The sets are ascending, so those that fit come first.
     let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
     session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
     session.rounds(test_region.rounds, None, |session, round| {
@@ -63,7 +63,7 @@ fn run(
     Ok(())
 }
 
-/// Half of the time is for the measured reads, half for the warm-up, which is not reported.
+/// The measured reads. They take half of the time; the unreported warm-up takes the other half.
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let sets = sets(test_region);
     let each = seconds / sets.len() as f64 / f64::from(test_region.rounds);
@@ -79,18 +79,18 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     sets.into_iter().map(of).collect()
 }
 
-/// Sizes from [`FIRST`] to the region that was asked for or [`LARGEST`], in steps of [`FACTOR`]: the
-/// same ladder however much of the region a slow drive fills in time.
+/// Sizes from [`FIRST`] to the requested region or [`LARGEST`], in steps of [`FACTOR`]. They do not
+/// depend on how much of the region a slow drive fills in time.
 fn sets(test_region: &TestRegion) -> Vec<u64> {
     let largest = test_region.asked.min(LARGEST);
     let smaller = std::iter::successors(Some(FIRST), |bytes| Some(bytes * FACTOR));
-    // A last step of less than 1.5 times would not be a step.
+    // The last step is at least a factor of 1.5.
     let mut sets: Vec<u64> = smaller.take_while(|bytes| bytes * 3 / 2 < largest).collect();
     sets.push(largest);
     sets
 }
 
-/// One sequential pass over the set, within the time of the measured reads.
+/// The warm-up: one sequential pass over the set, within the time of the measured reads.
 fn warm_up(reads: &Workload, test_region: &TestRegion) -> Workload {
     let mut w = reads.clone();
     w.name = format!("{}-warm-up", reads.name);

@@ -1,4 +1,4 @@
-//! The content of the tested places when read again, and the capacity that follows from it.
+//! The content read back from the tested regions, and the capacity derived from it.
 
 use std::collections::BTreeMap;
 
@@ -8,44 +8,45 @@ use workload::units::gcd;
 
 use super::layout::PLACE;
 
-/// Distances kept: more of them say no more.
+/// Maximum number of distances stored; more would not change the result.
 const DISTANCES_MAX: usize = 4096;
 
-/// The content of one place.
+/// The content of one region of [`PLACE`] bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Held {
-    /// Bytes as they were written.
+    /// Bytes read back as written.
     pub kept: u64,
-    /// Bytes of another place of this run.
+    /// Bytes that this run wrote to another address.
     pub misplaced: u64,
-    /// Anything else, or unreadable.
+    /// Bytes with any other content, or unreadable.
     pub lost: u64,
 }
 
-/// Everything that was read, by address.
+/// All content read back, by address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     places: BTreeMap<u64, Held>,
-    /// Distances between a misplaced stamp and the place that holds it.
+    /// Distances between the address in a misplaced stamp and the address where it was found.
     distances: Vec<u64>,
 }
 
 /// The conclusion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Capacity {
-    /// Every place holds its content.
+    /// All content is kept.
     Real,
-    /// Places hold the content of others: addresses repeat, after so many bytes where that is clear.
+    /// Some addresses return content written elsewhere: addresses repeat, after this many bytes if
+    /// that is clear.
     Wrapped(Option<u64>),
-    /// Nothing is kept from some place on: at least the first and at most the second number of bytes
-    /// is real.
+    /// Nothing is kept beyond some address. The real capacity is at least the first and at most the
+    /// second number of bytes.
     Ends(u64, u64),
-    /// Content is lost at places among others that keep it.
+    /// Content is lost at some addresses, with kept content beyond them.
     Holes,
 }
 
 impl Found {
-    /// Adds bytes read at an offset; `seed` is that of the stamps.
+    /// Adds bytes read at an offset; `seed` is the seed of the stamps.
     pub fn add(&mut self, offset: u64, bytes: &[u8], seed: u64) {
         for (i, sector) in bytes.chunks_exact(SECTOR).enumerate() {
             let at = offset + (i * SECTOR) as u64;
@@ -72,7 +73,7 @@ impl Found {
         }
     }
 
-    /// All places together.
+    /// The sum over all regions.
     pub fn sum(&self) -> Held {
         self.places.values().fold(Held::default(), |sum, held| Held {
             kept: sum.kept + held.kept,
@@ -81,14 +82,14 @@ impl Found {
         })
     }
 
-    /// Places, and those that hold less than all of their content.
+    /// The number of regions, and the number of those that lost content.
     pub fn counts(&self) -> (usize, usize) {
         let bad = self.places.values().filter(|held| held.misplaced + held.lost > 0);
         (self.places.len(), bad.count())
     }
 
-    /// The capacity that follows; `top` is the start of the last piece, of which a cache may hold the
-    /// end.
+    /// Derives the capacity. `top` is the start of the last region; a cache may hold the end of
+    /// that region.
     pub fn capacity(&self, top: u64) -> Capacity {
         let sum = self.sum();
         if sum.misplaced > 0 {
@@ -110,7 +111,7 @@ impl Found {
     }
 }
 
-/// The stamp of the bytes at an offset.
+/// The stamp of the sector at an offset.
 pub(super) fn stamp(offset: u64, seed: u64) -> Stamp {
     Stamp { offset, sequence: 1, seed }
 }
@@ -127,7 +128,7 @@ mod tests {
         bytes
     }
 
-    /// Reads places of which some hold the content written at another offset, or nothing.
+    /// Reads regions with the content written at the given offset, or with foreign content.
     fn found(places: &[(u64, Option<u64>)]) -> Found {
         let mut found = Found::default();
         for (at, holds) in places {
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(found(&wrapped).capacity(99 * p), Capacity::Wrapped(Some(8 * p)));
         let ends = [(0, Some(0)), (2 * p, Some(2 * p)), (4 * p, None), (9 * p, None)];
         assert_eq!(found(&ends).capacity(99 * p), Capacity::Ends(3 * p, 4 * p));
-        // The end of the last piece may still be in a cache.
+        // A cache may still hold the end of the last region.
         let cached = [(0, Some(0)), (4 * p, None), (9 * p, None), (10 * p, Some(10 * p))];
         assert_eq!(found(&cached).capacity(9 * p), Capacity::Ends(p, 4 * p));
         let holes = [(0, Some(0)), (4 * p, None), (8 * p, Some(8 * p))];

@@ -1,5 +1,5 @@
-//! The block door of the tests' drive: channels with constant service times, content that is kept, and
-//! stalls at chosen bytes.
+//! The block interface of the test drive: channels with constant service times, stored content, and
+//! stalls after chosen amounts of writes.
 
 use std::collections::BTreeMap;
 
@@ -9,39 +9,41 @@ use workload::Region;
 
 use super::Fake;
 
-/// Content, requests in flight and the stalls to come.
+/// Content, requests in flight and pending stalls.
 #[derive(Default)]
 pub(crate) struct Door {
     content: BTreeMap<u64, Box<[u8]>>,
     channels: Vec<u64>,
     flight: Vec<BlockDone>,
-    /// Bytes written through the door after which a write takes so many nanoseconds longer.
+    /// Bytes written through this interface after which a write stalls, and the stall in
+    /// nanoseconds.
     pub stalls: Vec<(u64, u64)>,
     pub written: u64,
-    /// Writes that are kept; all further ones are lost in silence.
+    /// Number of writes that are kept; later ones are silently lost.
     pub keeps: Option<u64>,
-    /// Requests until the end, and what ends then.
+    /// Requests left until the end, and the kind of end.
     end: Option<(u64, End)>,
-    /// The drive is not there: it answers everything with an error.
+    /// The drive is disconnected: every request fails.
     gone: bool,
-    /// The bytes of `submit_unkept` are kept all the same, to be looked at.
+    /// The bytes of `submit_unkept` are also stored, so that tests can check them.
     pub keeps_frames: bool,
-    /// What the writes since the last flush replaced.
+    /// The content replaced by the writes since the last flush.
     undo: Vec<Replaced>,
-    /// Bytes of writes that the drive holds, or held until they were overwritten.
+    /// Bytes that reached the drive, including those overwritten since.
     pub landed: u64,
-    /// Every write from this offset on fails.
+    /// Every write at or after this offset fails.
     pub dead_from: Option<u64>,
 }
 
-/// What ends the use of a drive.
+/// An event that ends the use of a drive.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
-    /// The run is killed; the drive carries out what it was sent.
+    /// The run is killed; the drive completes the requests in flight.
     Kill,
-    /// So is the drive's power: it loses any of the writes since the last flush, or a part of them.
+    /// The run is killed and the drive loses power. Any write since the last flush may be lost or
+    /// torn.
     PowerCut,
-    /// The drive is pulled out, and loses the same. The run is not killed.
+    /// The drive is pulled out, with the same losses. The run is not killed.
     Pull,
 }
 
@@ -49,30 +51,30 @@ enum End {
 type Replaced = Vec<(u64, Option<Box<[u8]>>)>;
 
 impl Fake {
-    /// The same drive with stalls: bytes written through the block door, and nanoseconds.
+    /// Adds stalls: the bytes written through the block interface, and the stall in nanoseconds.
     pub fn that_stalls(mut self, stalls: &[(u64, u64)]) -> Fake {
         self.door.stalls = stalls.to_vec();
         self
     }
 
-    /// The same drive, which loses every write of kept content after the first ones.
+    /// Makes the drive lose every write of stored content after the first `writes`.
     pub fn that_keeps(mut self, writes: u64) -> Fake {
         self.door.keeps = Some(writes);
         self
     }
 
-    /// Kills the run at this request from now. Without a power cut the drive still carries out what it
-    /// was sent; with one it loses any of the writes since the last flush, or a part of them.
+    /// Kills the run after this many requests. Without a power cut, the drive completes the
+    /// requests in flight; with one, any write since the last flush may be lost or torn.
     pub fn kill_in(&mut self, requests: u64, power_cut: bool) {
         self.door.end = Some((requests, if power_cut { End::PowerCut } else { End::Kill }));
     }
 
-    /// Pulls the drive out at this request from now: it and all others fail.
+    /// Pulls the drive out after this many requests: the last of them and all later ones fail.
     pub fn pull_out_in(&mut self, requests: u64) {
         self.door.end = Some((requests, End::Pull));
     }
 
-    /// The drive is there again, with whatever it holds.
+    /// Reconnects the drive with its current content.
     pub fn restart(&mut self) {
         (self.interrupted, self.door.gone) = (false, false);
         self.door.end = None;
@@ -97,7 +99,7 @@ impl Fake {
         }
     }
 
-    /// Whether the drive is there.
+    /// Returns an error if the drive is disconnected.
     fn there(&self, action: &str) -> Result<()> {
         match self.door.gone {
             true => Err(RigError::Io { context: action.into(), source: eio() }),
@@ -105,7 +107,7 @@ impl Fake {
         }
     }
 
-    /// Of the writes since the last flush a third is lost, and a third is torn.
+    /// Loses a third of the writes since the last flush, and tears another third.
     fn cut_power(&mut self) {
         let block_bytes = u64::from(self.info.logical_block_bytes);
         while let Some(replaced) = self.door.undo.pop() {
@@ -125,7 +127,7 @@ impl Fake {
         }
     }
 
-    /// Takes a channel for a transfer; returns its end.
+    /// Occupies a channel for a transfer; returns its end time.
     fn serve(&mut self, bytes: u64) -> u64 {
         let traits = &self.traits;
         self.door.channels.resize(traits.channels, 0);
@@ -136,7 +138,7 @@ impl Fake {
         done_ns
     }
 
-    /// Reads the stored content; blocks without any are zero.
+    /// Reads the stored content; blocks without content are zero.
     fn fetch(&mut self, mut request: BlockRequest) {
         let done_ns = self.serve(request.bytes.len() as u64);
         self.copy_content(request.offset, &mut request.bytes);
@@ -145,7 +147,7 @@ impl Fake {
         self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
     }
 
-    /// Whether the drive holds content in every block of a region.
+    /// Returns whether every block of a region has content.
     pub fn holds_content(&self, region: Region) -> bool {
         let size = u64::from(self.info.logical_block_bytes);
         let mut blocks = region.start / size..region.end().div_ceil(size);

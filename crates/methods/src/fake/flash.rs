@@ -1,5 +1,5 @@
-//! Flash effects of the tests' virtual drive: a cache that ends, mapped blocks, fragmentation after
-//! random writes, a page that is crossed, heat. All off by default.
+//! Flash effects of the test drive: a finite cache, mapped blocks, fragmentation by random writes,
+//! misaligned pages, heat. All are off by default.
 
 use rig::Released;
 use workload::{Op, OpKind, Pattern, Region, Workload};
@@ -7,7 +7,7 @@ use workload::{Op, OpKind, Pattern, Region, Workload};
 /// Unit of mapping in bytes.
 const CHUNK: u64 = 1 << 20;
 
-/// Page size that misaligned blocks cross.
+/// Page size; misaligned blocks cross page boundaries.
 const PAGE: u64 = 4096;
 
 /// Ambient temperature, degrees Celsius.
@@ -21,24 +21,24 @@ pub(crate) struct FlashTraits {
     pub cache_gain: f64,
     /// Slowdown of writes after the cache of a discarded drive, until everything is mapped.
     pub folding: f64,
-    /// Bytes of cache regained per second of rest.
+    /// Bytes of cache recovered per second of idle time.
     pub cache_back_per_s: f64,
     /// Slowdown of random writes on a fully mapped drive.
     pub full_cost: f64,
-    /// Slowdown of sequential accesses in regions written at random.
+    /// Slowdown of sequential accesses in randomly written regions.
     pub ragged_cost: f64,
-    /// Slowdown of blocks that cross a page.
+    /// Slowdown of operations that cross a page boundary.
     pub crossing_cost: f64,
-    /// Slowdown of everything while the drive's blocks are smaller than a page.
+    /// Slowdown of all operations if the drive's blocks are smaller than a page.
     pub small_block_cost: f64,
     /// Speedup of reads of unmapped blocks.
     pub unmapped_gain: f64,
     /// Discards are accepted without effect.
     pub ignores_discard: bool,
-    /// Final temperature rise under lasting work, kelvin, and the time constant, seconds.
+    /// Final temperature rise under sustained load, kelvin, and the time constant, seconds.
     pub rise_k: f64,
     pub inertia_s: f64,
-    /// Temperature from which everything takes twice as long, degrees Celsius.
+    /// Temperature at which all operations start to take twice as long, degrees Celsius.
     pub throttle_c: f64,
 }
 
@@ -62,14 +62,14 @@ impl Default for FlashTraits {
     }
 }
 
-/// Its state.
+/// State of the flash.
 pub(crate) struct Flash {
     pub traits: FlashTraits,
     mapped: Vec<bool>,
     ragged: Vec<bool>,
     /// Free cache, bytes.
     room: u64,
-    /// A cache was filled since the last full discard.
+    /// Whether writes past the cache fold data; always set.
     folds: bool,
     celsius: f64,
 }
@@ -122,7 +122,7 @@ impl Flash {
         } else if t.cache_bytes > 0 && self.folds && !self.mapped[chunk] {
             cost *= t.folding;
         }
-        // A random write leaves most of its chunk unchanged; in a discarded chunk it is the first.
+        // A random write covers only a small part of its chunk, so it does not map the chunk.
         self.ragged[chunk] = random;
         self.mapped[chunk] |= !random;
         cost
@@ -171,7 +171,7 @@ impl Flash {
         self.room = self.room.saturating_sub(region.bytes);
     }
 
-    /// Whether any block of a region is mapped.
+    /// Returns whether any chunk of a region is mapped.
     pub fn holds(&self, region: Region) -> bool {
         let chunks = (region.start / CHUNK) as usize..(region.end().div_ceil(CHUNK) as usize);
         self.mapped[chunks].contains(&true)

@@ -1,6 +1,6 @@
-//! A virtual drive for tests: constant service times on its own clock, and the defects that the
-//! verdicts detect. It also enforces the rules: it panics if a method writes without permission,
-//! reads unwritten blocks, or issues blocks that the drive does not support.
+//! The test drive: a virtual drive with constant service times on its own clock, and with the
+//! defects that the verdicts detect. It also enforces rules: it panics if a method writes without
+//! permission, reads unwritten blocks, or issues block sizes that the drive does not support.
 
 mod blocks;
 mod flash;
@@ -23,7 +23,7 @@ use crate::{Method, MethodError, Options, Outcome, Session};
 use flash::Flash;
 pub(crate) use flash::FlashTraits;
 
-/// Interval length of its series, nanoseconds.
+/// Interval length of the series, nanoseconds.
 const INTERVAL_NS: u64 = 100_000_000;
 
 /// Properties of the drive.
@@ -46,7 +46,7 @@ pub(crate) struct Traits {
     pub lies: bool,
     /// O_DIRECT is refused.
     pub no_direct: bool,
-    /// Every read and write fails from this time on, nanoseconds.
+    /// Time after which every read and write fails, nanoseconds.
     pub vanishes_at_ns: Option<u64>,
     /// Temperature rise per second, degrees.
     pub heats_c_per_s: f64,
@@ -80,16 +80,17 @@ pub(crate) struct Fake {
     pub info: TargetInfo,
     pub traits: Traits,
     pub now_ns: u64,
-    /// Calls of `measure` and `prepare` so far; the call with this number is interrupted halfway.
+    /// Calls of the rig so far.
     pub calls: u32,
+    /// The number of the call that is interrupted; a measurement is interrupted halfway.
     pub interrupt_at: Option<u32>,
     pub interrupted: bool,
-    /// The region in the drive's cache.
+    /// Size of the region in the drive's cache, bytes; 0 if none.
     cached: u64,
     fill_seeds: Vec<u64>,
     /// Borrowed regions not yet restored.
     pub borrowed: Vec<Region>,
-    /// Everything up to here is written, bytes.
+    /// All bytes below this offset have been written.
     pub filled: u64,
     pub written: u64,
     /// Every workload issued.
@@ -100,11 +101,11 @@ pub(crate) struct Fake {
     pub sequence: Vec<String>,
     /// Block sizes of the formats, in order.
     pub formatted: Vec<u32>,
-    /// Bytes of the file that stay in the page cache when it is dropped.
+    /// Bytes of the file that stay in the page cache when the cache is dropped.
     pub stays_cached: Option<u64>,
-    /// A RAM disc beside it.
+    /// A RAM disc for comparison.
     pub reference: Option<Box<Fake>>,
-    /// Exit codes of commands, in order; 0 after the last.
+    /// Exit codes of the commands, in order; later commands exit with 0.
     pub exits: Vec<i32>,
     dice: u64,
     flash: Flash,
@@ -112,7 +113,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// A scratch file of 64 MiB on a plain drive.
+    /// Creates a scratch file of 64 MiB on a plain drive.
     pub fn new(traits: Traits) -> Fake {
         let info = TargetInfo { bytes: 64 << 20, ..target() };
         Fake {
@@ -140,7 +141,7 @@ impl Fake {
         }
     }
 
-    /// A read-only drive whose blocks have all been written.
+    /// Creates a read-only drive. All its blocks have been written.
     pub fn read_only(traits: Traits) -> Fake {
         let mut fake = Fake::new(traits);
         fake.info.target.kind = TargetKind::Device;
@@ -149,7 +150,7 @@ impl Fake {
         fake
     }
 
-    /// A drive of this many bytes opened with `--destroy`.
+    /// Creates a drive of this many bytes, opened with `--destroy`.
     pub fn given_away(traits: Traits, bytes: u64) -> Fake {
         let mut fake = Fake::new(traits);
         fake.info.target.kind = TargetKind::Device;
@@ -165,19 +166,19 @@ impl Fake {
         self.flash.wear(filled, used);
     }
 
-    /// The same drive, which can also be formatted to another block size.
+    /// Lets the drive be formatted to another block size.
     pub fn that_formats(mut self) -> Fake {
         self.info.formats = vec![512, 4096];
         self
     }
 
-    /// A factor between 1 - noise and 1 + noise.
+    /// A random factor between 1 - noise and 1 + noise.
     fn jitter(&mut self) -> f64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         1.0 + self.traits.noise * ((self.dice >> 32) as f64 / f64::from(1u32 << 31) - 1.0)
     }
 
-    /// Interrupts this call if it is the chosen one; later calls report why.
+    /// Interrupts this call if it is the chosen one. Later calls return the reason as an error.
     fn interrupt(&mut self) -> Result<bool> {
         self.alive()?;
         self.interrupted = self.interrupt_at == Some(self.calls);
@@ -210,13 +211,14 @@ impl Fake {
         let written = self.whole() || w.region.end() <= self.filled;
         assert!(w.mix.read == 0 || written, "{} reads holes", w.name);
         assert!(!w.mix.changes_data() || w.stop.bytes.is_some(), "{} has no byte bound", w.name);
-        // Writes that deliberately use the cache need not be durable.
+        // Buffered writes use the cache on purpose and need not be durable.
         let durable = w.flush_at_end || w.flush_every.is_some() || w.sync_writes;
         let cached = w.caching == Caching::Buffered;
         assert!(!w.mix.changes_data() || durable || cached, "{}", w.name);
     }
 
-    /// Whether it is a whole drive rather than a scratch file: unwritten blocks may be read.
+    /// Returns whether the target is a whole drive, not a scratch file. Its unwritten blocks can be
+    /// read.
     fn whole(&self) -> bool {
         self.info.target.kind == TargetKind::Device
     }
@@ -309,7 +311,7 @@ fn series(name: &str, begun: u64, moved: &[[u64; 2]], warmth: &[Option<f64>], en
     for (i, (bytes, celsius)) in moved.iter().zip(warmth).enumerate() {
         let start_ns = i as u64 * INTERVAL_NS;
         let end_ns = (start_ns + INTERVAL_NS).min(end);
-        // As in a real rig, a short remainder is not an interval, unless it is the only one.
+        // As in a real rig, a short remainder is dropped, unless it is the only interval.
         if i > 0 && end_ns - start_ns < INTERVAL_NS {
             break;
         }
@@ -396,7 +398,7 @@ impl Rig for Fake {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
-        // Borrowed blocks are restored, however the run ended.
+        // Borrowed blocks are restored even if the run was interrupted.
         if preparation != Preparation::Restore && self.interrupt()? {
             return Err(RigError::Interrupted);
         }
@@ -483,8 +485,8 @@ impl Rig for Fake {
     }
 }
 
-/// Runs a method on a rig; its results are in `out`, even after an error. Panics if it publishes a
-/// metric that it does not declare with that unit.
+/// Runs a method on a rig. Stores its results in `out`, even after an error. Panics if the method
+/// publishes a metric that it does not declare with the same unit.
 pub(crate) fn perform(
     method: &dyn Method,
     rig: &mut dyn Rig,

@@ -1,9 +1,10 @@
-//! The sizes that the device declares about its inside, beside those that were found.
+//! The internal sizes that the device declares, for comparison with the measured ones.
 //!
-//! They come with its identity and take no I/O. Only two of them mean an erase block: the allocation
-//! unit of an SD card, which is a whole number of erase blocks (SD Physical Layer Specification,
-//! 4.13.1.8), and the preferred erase size of a card, which the kernel picks by capacity where the card
-//! states no unit. The others are printed and not compared. A declaration never decides what is found.
+//! They come with the device's identity and take no I/O. Only two of them describe an erase block:
+//! the allocation unit of an SD card, which is a whole number of erase blocks (SD Physical Layer
+//! Specification, 4.13.1.8), and the preferred erase size of a card, which the kernel chooses by
+//! capacity if the card declares no unit. The others are printed and not compared. A declaration
+//! never changes a measured size.
 
 use record::{DeclaredSizes, Evidence, MetricKey, Unit};
 use workload::units::binary;
@@ -11,13 +12,13 @@ use workload::units::binary;
 use crate::answer::Draft;
 use crate::session::Session;
 
-/// Words and metrics of those that mean an erase block, the more direct one first.
+/// Names and metrics of the sizes that describe an erase block, the more direct one first.
 const ERASE: [(&str, &str); 2] = [
     ("allocation unit", "geometry-declared-allocation-unit"),
     ("preferred erase size", "geometry-declared-preferred-erase"),
 ];
 
-/// Publishes them.
+/// Publishes the declared sizes as metrics.
 pub(super) fn publish(session: &mut Session<'_>) {
     let declared = of(session);
     for (name, bytes) in [
@@ -34,14 +35,14 @@ pub(super) fn publish(session: &mut Session<'_>) {
     }
 }
 
-/// The declarations of the target.
+/// The declared sizes of the target.
 pub(super) fn of(session: &Session<'_>) -> DeclaredSizes {
     let drive = session.target().target.drive.as_ref();
     drive.map(|drive| drive.declared.clone()).unwrap_or_default()
 }
 
-/// A sentence about the declared erase block for the verdict, which begins with a space, and its
-/// evidence; empty where nothing is declared.
+/// A sentence about the declared erase block for the verdict, with a leading space, and its
+/// evidence; empty if nothing is declared.
 pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String, Option<Evidence>) {
     let sizes = [declared.allocation_unit, declared.preferred_erase];
     let found = ERASE.iter().zip(sizes).find_map(|((name, _), bytes)| Some((*name, bytes?)));
@@ -49,8 +50,8 @@ pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String,
     let size = binary(bytes);
     let text = match erase.map(|erase| Agreement::of(bytes, erase)) {
         None => format!(" The device declares: {name} {size}."),
-        Some(Agreement::Same) => format!(" So the device declares it: {name} {size}."),
-        Some(Agreement::Multiple(n)) => format!(" The declared {name} of {size} is {n} of them."),
+        Some(Agreement::Same) => format!(" The device declares the same: {name} {size}."),
+        Some(Agreement::Multiple(n)) => format!(" The declared {name}, {size}, is {n} of them."),
         Some(Agreement::Differs) => {
             format!(" The device declares another size: {name} {size}.")
         }
@@ -58,18 +59,18 @@ pub(super) fn sentence(declared: &DeclaredSizes, erase: Option<u64>) -> (String,
     (text, Some(Evidence::new(format!("declared {name}"), bytes as f64, Unit::Bytes)))
 }
 
-/// A continuation of the answer where the device declares another erase block than was found.
+/// A continuation of the answer if the declared erase block differs from the measured one.
 pub(super) fn disagreement(draft: &Draft<'_>, erase: Option<f64>) -> Option<String> {
     let declared = ERASE.iter().find_map(|(_, metric)| draft.value(metric))?;
     let differs = Agreement::of(declared as u64, erase? as u64) == Agreement::Differs;
     differs.then(|| format!(" It declares {}.", binary(declared as u64)))
 }
 
-/// A declared size beside the erase block that was found.
+/// How a declared size relates to the measured erase block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Agreement {
     Same,
-    /// So many erase blocks.
+    /// This many erase blocks.
     Multiple(u64),
     Differs,
 }
@@ -97,17 +98,17 @@ mod tests {
         assert_eq!(said(&DeclaredSizes::default(), four), "");
         assert_eq!(
             said(&unit(4 * MIB), four),
-            " So the device declares it: allocation unit 4 MiB."
+            " The device declares the same: allocation unit 4 MiB."
         );
         assert_eq!(
             said(&unit(16 * MIB), four),
-            " The declared allocation unit of 16 MiB is 4 of them."
+            " The declared allocation unit, 16 MiB, is 4 of them."
         );
         for other in [512 << 10, 6 * MIB, 1] {
             assert!(said(&unit(other), four).starts_with(" The device declares another size"));
         }
         assert_eq!(said(&unit(4 * MIB), None), " The device declares: allocation unit 4 MiB.");
-        // The unit of the card comes before the kernel's choice.
+        // The card's unit takes precedence over the kernel's choice.
         let both = DeclaredSizes { preferred_erase: Some(MIB), ..unit(4 * MIB) };
         assert!(said(&both, four).ends_with("allocation unit 4 MiB."));
         assert!(sentence(&both, four).1.is_some_and(|e| e.value == 4.0 * MIB as f64));

@@ -1,9 +1,9 @@
-//! The FAT zone: erase blocks at the start that take small writes at random without a copy of
-//! themselves, made for the tables of a FAT file system.
+//! The FAT zone: erase blocks at the start that take small random writes without being copied,
+//! intended for the tables of a FAT file system.
 //!
-//! Small writes at random are timed in each of the first erase blocks and in some far behind them, the
-//! same places within every block. The zone ends where the time changes along the address, if it
-//! changes by more than all blocks on either side differ.
+//! Small random writes are timed in each of the first erase blocks and in some far after them, at
+//! the same offsets within every block. The zone ends where the time changes, if it changes by more
+//! than the blocks on either side differ among themselves.
 
 use rig::Preparation;
 use workload::{Content, Filler, Permutation, Region};
@@ -13,36 +13,37 @@ use crate::session::Session;
 use crate::timed::timed_write;
 use crate::whole::Whole;
 
-/// Erase blocks at the start: the zones of Linaro's survey of flash cards end after one to four.
+/// Erase blocks tested at the start. In Linaro's survey of flash cards, zones end after one to
+/// four.
 const FIRST: u64 = 10;
 
-/// Erase blocks spread over the second half of the region, to compare with.
+/// Erase blocks spread over the second half of the region, for comparison.
 const OTHERS: u64 = 8;
 const OTHERS_LEAST: u64 = 4;
 
-/// Bytes of a write: a sector of a table, as file systems write it.
+/// Bytes per write: a sector of a table, as file systems write it.
 const SMALL: u64 = 4096;
 
-/// Timed writes to a block in each round, after one that opens it.
+/// Timed writes to a block in each round, after one write that opens it.
 const WRITES: u64 = 8;
 
-/// Rounds over all blocks, and the time after which no other round begins, seconds.
+/// Rounds over all blocks. No round starts if the search would then take longer than this, seconds.
 const ROUNDS: u32 = 2;
 const SECONDS_MOST: f64 = 60.0;
 
 /// Time after which the search ends without a result, seconds.
 const SECONDS_END: f64 = 240.0;
 
-/// A write in the zone takes at most this share of the time of the fastest block behind it.
+/// A write in the zone takes at most this share of the time of the fastest block after the zone.
 const ZONE_SHARE: f64 = 0.5;
 
-/// The means of zone and others differ by so many standard errors.
+/// The means of the zone and the other blocks differ by at least this many standard errors.
 const ERRORS: f64 = 5.0;
 
-/// What small writes show.
+/// The results of the small writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Small {
-    /// A small write outside of any zone, nanoseconds.
+    /// Time of a small write outside any zone, nanoseconds.
     pub usual_ns: f64,
     pub zone: Option<Zone>,
 }
@@ -52,11 +53,12 @@ pub(super) struct Small {
 pub(super) struct Zone {
     /// Its size, from the start.
     pub bytes: u64,
-    /// A small write in it, nanoseconds.
+    /// Time of a small write in the zone, nanoseconds.
     pub each_ns: f64,
 }
 
-/// Looks for a zone among erase blocks of this size; `None` if the region has too few of them.
+/// Searches for a zone among erase blocks of this size; `None` in a plan, if the region has too few
+/// blocks, or if the search takes too long.
 pub(super) fn search(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -87,7 +89,7 @@ pub(super) fn search(
         let filler = Filler::new(Content::Random, seed);
         for (block, times) in blocks.iter().zip(&mut times) {
             let place = |turn: u64| block * erase + slots.get(turn) * small;
-            // Opening a block may close another one; that is the time of neither.
+            // Opening a block may close another one. That time is not counted.
             timed_write(session, &filler, place(0), small)?;
             session.rig().blocks()?.flush()?;
             let from_ns = session.rig().elapsed_ns();
@@ -105,8 +107,8 @@ pub(super) fn search(
     Ok(Some(judge(&times, first, erase)))
 }
 
-/// The erase blocks to write to, of so many, and how many of them are at the start. `None` if there are
-/// too few to compare.
+/// Selects the erase blocks to write to, out of `blocks`; also returns how many of them are at the
+/// start. `None` if there are too few to compare.
 fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
     let half = blocks / 2;
     let (first, others) = (FIRST.min(half), OTHERS.min(blocks - half));
@@ -115,8 +117,8 @@ fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
     (first >= 2 && others >= OTHERS_LEAST).then_some((all, first as usize))
 }
 
-/// The zone, by the times in each block and round, of which the `first` ones are at the start. A zone
-/// that none of these ends has no known size.
+/// Finds the zone from the times of each block and round. The `first` blocks are at the start. A
+/// zone that does not end within them is not reported, as its size is unknown.
 fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
     let logs = |blocks: &[Vec<f64>]| -> Vec<f64> {
         blocks.iter().flatten().map(|ns| ns.max(1.0).ln()).collect()
@@ -133,8 +135,8 @@ fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
     }
 }
 
-/// Distance between the means of two groups of logarithms, if the slowest of the zone is well below the
-/// fastest of the others and the distance is significant.
+/// The distance between the means of two groups of logarithms, if the slowest time of the zone is
+/// well below the fastest of the others and the distance is significant.
 fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
     let slowest = zone.iter().copied().max_by(f64::total_cmp)?;
     let fastest = others.iter().copied().min_by(f64::total_cmp)?;
@@ -157,7 +159,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Times of 18 blocks, ms, in two rounds; `each` says the time of a block.
+    /// The zone found from the times of 18 blocks in two rounds; `each` returns the time of a
+    /// block, ms.
     fn zone(each: impl Fn(usize) -> f64) -> Option<u64> {
         let times: Vec<Vec<f64>> = (0..18).map(|i| vec![each(i) * 1e6, each(i) * 1.07e6]).collect();
         judge(&times, 10, 4 * MIB).zone.map(|zone| zone.bytes)
@@ -170,13 +173,13 @@ mod tests {
             let each = |i: usize| if i < end { 8.0 * scatter(i) } else { 300.0 * scatter(i) };
             assert_eq!(zone(each), Some(end as u64 * 4 * MIB));
         }
-        // One block behind it is as fast: no zone has an end there.
+        // One block after the zone is as fast, so the zone has no end.
         assert_eq!(zone(|i| if i < 2 || i == 14 { 8.0 } else { 300.0 }), None);
         assert_eq!(zone(|i| if i < 2 { 200.0 } else { 300.0 * scatter(i) }), None);
         assert_eq!(zone(|i| 300.0 * scatter(i)), None);
-        // All of the first blocks: the end is not seen.
+        // All of the first blocks are fast, so the end is not seen.
         assert_eq!(zone(|i| if i < 10 { 8.0 } else { 300.0 }), None);
-        // As much scatter as distance.
+        // The scatter is as large as the distance.
         assert_eq!(zone(|i| if i == 0 { 8.0 } else { 17.0 * (1 << (i % 8)) as f64 }), None);
     }
 

@@ -1,16 +1,17 @@
-//! From the cost of crossing boundaries to the boundaries that mean something: steps in the level of
+//! Derives the significant boundaries from the cost of crossing boundaries: steps in the level of
 //! ascending classes.
 
-/// Share of the samples left out at each end: a read that something else delayed is no cost of a
-/// boundary.
+/// Share of the samples trimmed at each end, to exclude reads that something other than the
+/// boundary delayed.
 const TRIM: f64 = 0.1;
 
-/// A class is on a higher level from this many standard errors of the difference on. 21 classes are
-/// compared on a drive, so that 5 leaves a false step in fewer than one drive in ten thousand.
+/// A class is on a higher level if it differs by at least this many standard errors. A drive has at
+/// most 22 classes (20 at 4 KiB blocks), so 5 gives a false step in fewer than one drive in ten
+/// thousand.
 const ERRORS: f64 = 5.0;
 
-/// Least height of a step: this share of a read, and nanoseconds. Less is no structure of a flash chip,
-/// which takes tens of microseconds to sense a page.
+/// Minimum height of a step: this share of a read, and this many nanoseconds. A smaller step is not
+/// a structure of a flash chip, which takes tens of microseconds to sense a page.
 const LEAST_SHARE: f64 = 0.02;
 const LEAST_NS: f64 = 3_000.0;
 
@@ -29,7 +30,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The level of these differences; `None` of fewer than eight.
+    /// The level of these differences; `None` if fewer than eight remain after trimming.
     pub fn of(bytes: u64, differences: &[f64]) -> Option<Level> {
         let mut sorted = differences.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -37,7 +38,7 @@ impl Level {
         let kept = sorted.get(cut..sorted.len() - cut).filter(|kept| kept.len() >= 8)?;
         let n = kept.len() as f64;
         let mean_ns = kept.iter().sum::<f64>() / n;
-        // Winsorized, as the trimmed t of Tukey and McLaughlin has it.
+        // Winsorized, as in Tukey and McLaughlin's trimmed t.
         let ends = [kept[0], kept[kept.len() - 1]].map(|end| cut as f64 * (end - mean_ns).powi(2));
         let inner: f64 = kept.iter().map(|x| (x - mean_ns).powi(2)).sum();
         let variance = (inner + ends[0] + ends[1]) / (sorted.len() - 1).max(1) as f64;
@@ -46,13 +47,13 @@ impl Level {
     }
 }
 
-/// The classes from which on crossing costs more than below, ascending, with the additional cost.
-/// `read_ns` is the time of a read that crosses nothing.
+/// The classes at which the cost of crossing rises to a higher level, ascending, with the
+/// additional cost. `read_ns` is the time of a read that crosses no boundary.
 pub(super) fn steps(levels: &[Level], read_ns: f64) -> Vec<(u64, f64)> {
     let least = LEAST_NS.max(LEAST_SHARE * read_ns);
     let mut found = Vec::new();
     let mut from = 0;
-    // The largest class has none above it that would confirm its level.
+    // No class above the largest one could confirm its level.
     for at in 1..levels.len().saturating_sub(1) {
         let (below, here) = (mean(&levels[from..at]), levels[at]);
         let height = here.mean_ns - below.mean_ns;
@@ -77,7 +78,7 @@ fn mean(levels: &[Level]) -> Level {
 mod tests {
     use super::*;
 
-    /// The figures that flashbench's own page shows, microseconds, from 2 KiB to 128 MiB.
+    /// The results on flashbench's own page, microseconds, from 2 KiB to 128 MiB.
     const FLASHBENCH: [f64; 17] = [
         4.65, 5.85, 53.3, 148.0, 157.0, 159.0, 165.0, 171.0, 165.0, 169.0, 171.0, 317.0, 299.0,
         302.0, 294.0, 300.0, 324.0,
@@ -97,7 +98,7 @@ mod tests {
         let found: Vec<u64> =
             steps(&levels(&FLASHBENCH, 2.0), 750e3).into_iter().map(|s| s.0).collect();
         assert_eq!(found, [8 << 10, 16 << 10, 4 << 20]);
-        // With errors as large as the steps nothing is significant.
+        // With errors as large as the steps, nothing is significant.
         assert_eq!(steps(&levels(&FLASHBENCH, 60.0), 750e3), []);
     }
 

@@ -1,13 +1,14 @@
-//! `geometry`: pages, erase blocks and open erase blocks, as flashbench finds them, without a person who
-//! reads tables.
+//! `geometry`: pages, erase blocks and open erase blocks, found as flashbench finds them, but
+//! without a person who reads tables.
 //!
-//! Boundaries: two small reads that meet at a boundary cost more than two beside it where the boundary
-//! is one of the flash. Boundaries are odd multiples of 2^k that are no multiples of 3, and odd
-//! multiples of 3 * 2^k, so that erase blocks of both forms show. Which classes lie on a higher level
-//! is decided in `levels.rs`. Slow writes in a stream have a period (`period.rs`), and erase blocks made
-//! for FAT tables take small writes at random (`fat.rs`). Open erase blocks: writing to one more of them
-//! than the drive keeps open costs the copy of a whole one, which `open.rs` searches. `declared.rs` puts the device's own claims
-//! beside what is found. Where nothing is significant nothing is said.
+//! Boundaries: a read of two blocks that crosses a boundary of the flash takes longer than the same
+//! read next to it. The boundaries tested are odd multiples of 2^k that are not multiples of 3, and
+//! odd multiples of 3 * 2^k, so that erase blocks of both forms are found. `levels.rs` decides
+//! which classes are on a higher level. `period.rs` finds the period of slow writes in a stream.
+//! `fat.rs` finds erase blocks intended for FAT tables, which take small random writes. `open.rs`
+//! counts the erase blocks that stay open: writing to one more costs the copy of a whole block.
+//! `declared.rs` compares the device's own claims. Results that are not significant are not
+//! reported.
 
 mod declared;
 mod fat;
@@ -30,24 +31,24 @@ use levels::{Level, steps};
 pub(crate) use open::Open;
 use period::Writes;
 
-/// Default duration in seconds, on a card of Class 4.
+/// Default duration on a Class 4 card, seconds.
 const SECONDS: f64 = 700.0;
 
-/// Largest region: 21 boundaries of 16 MiB.
+/// Largest region: it contains 21 boundaries of 16 MiB.
 const REGION_MOST: u64 = 1 << 30;
 
-/// Boundaries of a class in each round, and the least for a class to be judged.
+/// Boundaries of a class in each round, and the minimum for a class to be measured.
 const BOUNDARIES: usize = 32;
 const BOUNDARIES_LEAST: usize = 8;
 
 /// Rounds of reads.
 const ROUNDS: u32 = 2;
 
-/// Classes: 2^k and 3 * 2^k bytes.
+/// Exponents of the classes: 2^k and 3 * 2^(k-1) bytes.
 const POWERS: std::ops::RangeInclusive<u32> = 13..=24;
 const TRIPLES: std::ops::RangeInclusive<u32> = 15..=24;
 
-/// An erase block is at least as large, and a page smaller.
+/// Minimum size of an erase block; pages are smaller.
 const ERASE_LEAST: u64 = 128 << 10;
 
 /// The method.
@@ -56,18 +57,20 @@ pub(crate) struct Geometry;
 static INFO: MethodInfo = MethodInfo {
     name: "geometry",
     summary: "how large are pages and erase blocks",
-    about: "Writes the first GiB, so that no empty flash is read, and times two small reads on either side \
-            of up to 32 boundaries of 2^k and of 3*2^k bytes, from 8 KiB to 16 MiB, beside reads before and \
-            after them, in shuffled order. Where the cost of crossing rises with the size of the boundary \
-            and stays, a page or an erase block ends. Small writes at random in single erase blocks show \
-            whether the first ones are a zone for FAT tables. 64 KiB are written in turn to one erase \
-            block more and more, in order and at random, until a write takes more than twice as long as \
-            with one: so many stay open at once. Two streams of 64 KiB writes show whether every so many \
-            bytes a write is slow; on a card much of which was never written none need be. The sizes that the device declares are printed beside those found. \
-            What is not significant is undetermined. A device that was not given away is only read.",
+    about: "Writes the first GiB, so that no empty flash is read. Then times reads of two blocks \
+            across up to 32 boundaries each of 2^k and of 3*2^k bytes, from 8 KiB to 24 MiB, and \
+            next to them, in shuffled order. Where the cost of crossing rises with the size of the \
+            boundary and stays high, a page or an erase block ends. Small random writes in single \
+            erase blocks show whether the first ones are a zone for FAT tables. Writes of 64 KiB \
+            go to more and more erase blocks in turn, sequentially and at random within each, \
+            until a write takes more than twice as long as with one block: fewer than that many \
+            stay open at once. Two streams of 64 KiB writes show whether slow writes have a fixed \
+            period in bytes; a card with enough unwritten blocks may show none. The sizes that the \
+            device declares are printed with those found. Results that are not significant are \
+            reported as undetermined. Without --destroy, the device is only read.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB in the search for open blocks",
+    writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB to search for open blocks",
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
     metrics: &[&METRICS],
     answer: summary::answer,
@@ -75,54 +78,62 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 13] = [
-    MetricInfo::new("geometry-read", Unit::Nanoseconds, "two small reads that cross no boundary"),
+    MetricInfo::new(
+        "geometry-read",
+        Unit::Nanoseconds,
+        "a read of two blocks that crosses no boundary",
+    ),
     MetricInfo::new(
         "geometry-boundary-{size}",
         Unit::Nanoseconds,
-        "time that crossing a boundary of that size adds, trimmed mean",
+        "time added by crossing a boundary of that size, trimmed mean",
     ),
     MetricInfo::new(
         "geometry-page",
         Unit::Bytes,
-        "page, or the planes read at once; absent where undetermined",
+        "page, or the planes read at once; absent if undetermined",
     ),
-    MetricInfo::new("geometry-erase-block", Unit::Bytes, "erase block; absent where undetermined"),
+    MetricInfo::new("geometry-erase-block", Unit::Bytes, "erase block; absent if undetermined"),
     MetricInfo::new(
         "geometry-open-{linear,random}",
         Unit::Number,
-        "erase blocks that take writes in turn, in order or at random within each, without a copy",
+        "erase blocks that take turns at sequential or random writes without being copied",
     ),
     MetricInfo::new("geometry-write", Unit::Nanoseconds, "median of sequential writes of 64 KiB"),
     MetricInfo::new(
         "geometry-write-period",
         Unit::Bytes,
-        "bytes from one slow write to the next in a stream; absent where undetermined",
+        "bytes from one slow write to the next in a stream; absent if undetermined",
     ),
     MetricInfo::new(
         "geometry-write-extra",
         Unit::Nanoseconds,
-        "three in four of these take at least so much longer than those around them",
+        "additional time of three in four of these, at least, over the writes around them",
     ),
     MetricInfo::new(
         "geometry-small-write",
         Unit::Nanoseconds,
-        "small writes at random within an erase block, mean, outside of a FAT zone",
+        "small random writes within an erase block outside a FAT zone, mean",
     ),
     MetricInfo::new(
         "geometry-fat-zone",
         Unit::Bytes,
-        "size of the FAT zone at the start, in whole erase blocks; absent where undetermined",
+        "size of the FAT zone at the start, in whole erase blocks; absent if undetermined",
     ),
-    MetricInfo::new("geometry-small-write-in-zone", Unit::Nanoseconds, "small writes in it, mean"),
+    MetricInfo::new(
+        "geometry-small-write-in-zone",
+        Unit::Nanoseconds,
+        "small random writes in the FAT zone, mean",
+    ),
     MetricInfo::new(
         "geometry-declared-{allocation-unit,preferred-erase}",
         Unit::Bytes,
-        "declared by the device: allocation unit of an SD card; preferred erase size of a card, in Linux",
+        "declared by the device: allocation unit of an SD card; Linux's preferred erase size",
     ),
     MetricInfo::new(
         "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
         Unit::Bytes,
-        "declared by the device: NPWG and NOWS of NVMe, unit and start of its discards",
+        "declared by the device: NPWG and NOWS of NVMe, unit and start of discards",
     ),
 ];
 
@@ -149,7 +160,7 @@ impl Method for Geometry {
         if writes {
             found.small = fat::search(session, &whole, erase)?;
             open::search(session, &whole, erase, &mut found)?;
-            // Last: as long as the drive has blocks that were never written, it need not erase any.
+            // Last, because a drive with blocks that were never written does not need to erase any.
             found.writes = period::measure(session, &whole)?;
         }
         found.publish(session, writes);
@@ -157,7 +168,7 @@ impl Method for Geometry {
     }
 }
 
-/// A class of boundaries and the time that crossing them added, nanoseconds.
+/// A class of boundaries, and the time added by crossing each, nanoseconds.
 struct Class {
     bytes: u64,
     triple: bool,
@@ -165,12 +176,12 @@ struct Class {
     differences: Vec<f64>,
 }
 
-/// Everything found.
+/// All results.
 pub(super) struct Found {
     classes: Vec<Class>,
-    /// Times of reads that cross nothing.
+    /// Times of reads that cross no boundary.
     plain: Vec<f64>,
-    /// Bytes of one of the two reads.
+    /// Bytes of a block; each read has two.
     block: u64,
     writes: Option<Writes>,
     small: Option<Small>,
@@ -192,7 +203,7 @@ impl Found {
         Found { classes, plain: Vec::new(), block, writes: None, small: None, open: [None, None] }
     }
 
-    /// Reads before, across and after every boundary, all of them in one shuffled order.
+    /// Reads before, across and after every boundary, in shuffled order.
     fn read(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
         let places: Vec<(usize, u64)> = self
             .classes
@@ -238,11 +249,11 @@ impl Found {
             let found = steps(&self.levels(triple), self.read_ns());
             found.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_LEAST)
         };
-        // A block of 2^k is also a boundary of 3 * 2^k, but not the other way round.
+        // Erase blocks of 2^k also show at boundaries of 3 * 2^k, but not the other way round.
         last(false).or_else(|| last(true))
     }
 
-    /// The largest step below that: the page, or the planes that are read at once.
+    /// The largest step below [`ERASE_LEAST`]: the page, or the planes that are read at once.
     fn page(&self) -> Option<u64> {
         let found = steps(&self.levels(false), self.read_ns());
         found.into_iter().map(|step| step.0).rfind(|bytes| *bytes < ERASE_LEAST)
@@ -255,7 +266,7 @@ impl Found {
             session.put(key, Unit::Nanoseconds, Some(level.mean_ns));
         }
         let erase = self.erase_block();
-        // Without an erase block beside it, a step is that of a mapping unit as well as of a page.
+        // If no erase block was found, a step may also be that of a mapping unit.
         let page = self.page().filter(|_| erase.is_some());
         for (name, bytes) in [("geometry-page", page), ("geometry-erase-block", erase)] {
             session.put(MetricKey::parse(name), Unit::Bytes, bytes.map(|bytes| bytes as f64));
@@ -275,7 +286,7 @@ impl Found {
     }
 }
 
-/// What the streams and the small writes showed.
+/// The results of the streams and the small writes.
 impl Found {
     fn publish_writes(&self, session: &mut Session<'_>) {
         let mut put = |name: &str, unit: Unit, value: Option<f64>| {
@@ -301,8 +312,8 @@ fn boundary_key(bytes: u64) -> MetricKey {
     MetricKey::of_words(&[&"geometry", &"boundary", &binary_tight(bytes)])
 }
 
-/// Boundaries of a class within the region: odd multiples of its size, those of 2^k no multiples of 3,
-/// drawn at random.
+/// The boundaries of a class within the region, drawn at random: odd multiples of its size. Those
+/// of 2^k are not multiples of 3.
 fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Vec<u64> {
     let multiples = bytes.saturating_sub(margin) / size;
     if multiples == 0 {

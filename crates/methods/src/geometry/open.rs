@@ -30,14 +30,13 @@ const SECONDS_MOST: f64 = 240.0;
 /// Number of blocks that stay open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Open {
-    /// This many; 0 if random writes make the drive copy even one.
+    /// This many; 0 if random writes make the drive copy even a single block.
     Exactly(u32),
-    /// This many or more: the search had to end there.
+    /// This many or more; the search ended there.
     AtLeast(u32),
 }
 
-/// Searches with sequential and with random writes. Without an erase block there is nothing to
-/// search.
+/// Searches with sequential and with random writes. Does nothing if the erase block is unknown.
 pub(super) fn search(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -68,12 +67,12 @@ pub(super) fn search(
 /// Writes to erase blocks in turn.
 struct Writer {
     erase: u64,
-    /// First erase block used, and the number of them: the second half of the region, where no FAT
-    /// zone is.
+    /// First erase block used, and the number of blocks: the second half of the region, which has
+    /// no FAT zone.
     begin: u64,
     blocks: u64,
     random: bool,
-    /// The block after the last one used, from the first.
+    /// The next block to use, relative to `begin`.
     next: u64,
     written: u64,
     most: u64,
@@ -126,8 +125,8 @@ impl Writer {
         }
     }
 
-    /// Mean time of a write to `count` blocks in turn, nanoseconds; `None` if the region, the bytes
-    /// or the time do not allow it.
+    /// Mean time of a write to `count` blocks in turn, nanoseconds; `None` if the region is too
+    /// small or a limit on bytes or time is reached.
     fn each_ns(
         &mut self,
         session: &mut Session<'_>,

@@ -1,9 +1,10 @@
-//! The period of slow writes in a stream of sequential ones.
+//! The period of slow writes in a sequential stream.
 //!
-//! A card that goes on to its next erase block erases it, or copies the rest of an older one, and the
-//! write that waits for this takes longer. Two streams of 64 KiB writes run at different places of the
-//! region, with a rest between them, so that a period in time, such as the host's own work, is told from
-//! one in addresses. Which period is significant is decided in [`analysis::period`].
+//! A card that moves on to its next erase block erases it, or copies the rest of an older one, and
+//! the write that waits for this takes longer. Two streams of 64 KiB writes run at different
+//! addresses of the region, with an idle time between them, to distinguish a period in time, such
+//! as the host's own work, from one in addresses. [`analysis::period`] decides which period is
+//! significant.
 
 use std::time::Duration;
 
@@ -25,23 +26,23 @@ const BYTES_MOST: u64 = 64 << 20;
 /// Maximum duration of each stream, seconds.
 const SECONDS_MOST: f64 = 60.0;
 
-/// Rest between the streams, seconds; arbitrary, but no round number, so that a clock does not tick at
-/// the same place again.
+/// Idle time between the streams, seconds. Arbitrary, but not a round number, so that periodic work
+/// of the host does not hit the same offset again.
 const REST: f64 = 1.37;
 
-/// A slow write takes longer by at least this share of a usual one, and by so many nanoseconds: less is
-/// no erase and no copy.
+/// A slow write takes longer than the median by at least this share of it, and by at least this
+/// many nanoseconds. A shorter delay is neither an erase nor a copy.
 const LEAST_SHARE: f64 = 0.05;
 const LEAST_NS: f64 = 20_000.0;
 
-/// What the streams show.
+/// The results of the streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Writes {
     /// Median time of a write, nanoseconds.
     pub usual_ns: f64,
     /// Bytes from one slow write to the next.
     pub period: Option<u64>,
-    /// Time that three in four slow writes take longer, or more, nanoseconds.
+    /// Minimum additional time of three in four slow writes, nanoseconds.
     pub extra_ns: Option<f64>,
 }
 

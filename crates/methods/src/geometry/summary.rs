@@ -1,4 +1,4 @@
-//! The conclusion and the answer of `geometry`.
+//! The verdict and the answer of `geometry`.
 
 use record::{
     Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Explained, Unit, Verdict, VerdictKind,
@@ -9,7 +9,7 @@ use super::{Found, Open, declared};
 use crate::Outcome;
 use crate::answer::Draft;
 
-/// GEOMETRY or UNDETERMINED.
+/// The verdict: GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(
     found: &Found,
     [page, erase]: [Option<u64>; 2],
@@ -19,11 +19,12 @@ pub(super) fn verdict(
     let (declared, evidence) = declared::sentence(declared, erase);
     let Some(erase) = erase else {
         let text = format!(
-            "No boundary costs significantly more than the smaller ones: erase blocks do not show in \
-             reads of this drive.{}{declared}",
+            "No boundary costs significantly more than the smaller ones: reads of this drive do \
+             not reveal its erase blocks.{}{declared}",
             in_a_stream(found, erase)
         );
-        let next = "a device that does not stripe its data over many chips, or more rounds (--replicates 6)";
+        let next =
+            "a device that does not stripe data over many chips, or more rounds (--replicates 6)";
         let mut verdict = Verdict::new(VerdictKind::Undetermined, text);
         verdict.evidence.extend(evidence);
         return Verdict { next_test: Some(next.into()), ..verdict };
@@ -36,11 +37,11 @@ pub(super) fn verdict(
     };
     let open_words = match writes {
         true => format!(
-            " Writes in turn stay fast to {} blocks in order and to {} at random.",
+            " Writes in turn stay fast on {} blocks if sequential and on {} if random.",
             words(found.open[0]),
             words(found.open[1])
         ),
-        false => " How many are open at once was not measured: that takes writes.".to_string(),
+        false => " The number of open blocks was not measured: that takes writes.".to_string(),
     };
     let text = format!(
         "Erase blocks of {}{}.{declared}{open_words}{}{}{}",
@@ -58,24 +59,26 @@ pub(super) fn verdict(
     verdict
 }
 
-/// A sentence about the slow writes of a stream, which begins with a space; empty without a period.
+/// A sentence about the slow writes of a stream, with a leading space; empty if no period was
+/// found.
 fn in_a_stream(found: &Found, erase: Option<u64>) -> String {
     let Some((period, extra)) = found.writes.and_then(|w| w.period.zip(w.extra_ns)) else {
         return String::new();
     };
     let (size, longer) = (binary(period), latency(extra));
     match erase == Some(period) {
-        true => format!(" In a stream, the write that begins a block takes {longer} longer."),
-        false => format!(" In a stream, a write every {size} takes {longer} longer."),
+        true => format!(" In a stream, the first write to a block takes {longer} longer."),
+        false => format!(" In a stream, one write every {size} takes {longer} longer."),
     }
 }
 
-/// The same about the FAT zone.
+/// A sentence about the FAT zone, with a leading space; empty if none was found.
 fn zone(found: &Found) -> String {
     let small = found.small.and_then(|small| Some((small, small.zone?)));
     small.map_or(String::new(), |(small, zone)| {
         format!(
-            " The first {} are a zone for FAT tables: small writes at random take {} there, {} elsewhere.",
+            " The first {} are a zone for FAT tables: small random writes take {} there, \
+             {} elsewhere.",
             binary(zone.bytes),
             latency(zone.each_ns),
             latency(small.usual_ns)
@@ -83,7 +86,7 @@ fn zone(found: &Found) -> String {
     })
 }
 
-/// The parts that showed nothing significant.
+/// A sentence that lists the parts without a significant result, with a leading space.
 fn undetermined(found: &Found) -> String {
     let period = found.writes.and_then(|writes| writes.period).is_none();
     let zone = found.small.and_then(|small| small.zone).is_none();
@@ -95,7 +98,7 @@ fn undetermined(found: &Found) -> String {
     }
 }
 
-/// The answer: erase block and open blocks.
+/// The answer: the erase block and the number of open blocks.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How large are pages and erase blocks, and how many are open?");
     let read = draft.value("geometry-read")?;
@@ -113,7 +116,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some((other, zone)) => vec![format!("{other}{zone}"), other],
         None => other.into_iter().chain(zone).collect(),
     };
-    let title = "Time that crossing a boundary adds to a read";
+    let title = "Time added to a read by crossing a boundary";
     let chart = out.metrics.iter().fold(
         Chart::points(title, Axis::Offset, Unit::Nanoseconds),
         |chart, metric| {
@@ -127,11 +130,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     draft
         .tile("Erase block", "geometry-erase-block", Better::Neither)
         .tile("Page", "geometry-page", Better::Neither)
-        .tile("Open, in order", "geometry-open-linear", Better::Higher)
-        .tile("Open, at random", "geometry-open-random", Better::Higher)
+        .tile("Open, sequential", "geometry-open-linear", Better::Higher)
+        .tile("Open, random", "geometry-open-random", Better::Higher)
         .tile("FAT zone", "geometry-fat-zone", Better::Neither)
         .tile("A slow write every", "geometry-write-period", Better::Neither)
-        .tile("Read that crosses nothing", "geometry-read", Better::Lower)
+        .tile("Read that crosses no boundary", "geometry-read", Better::Lower)
         .tile("A boundary of 16 KiB adds", "geometry-boundary-16KiB", Better::Lower)
         .tile("A boundary of 4 MiB adds", "geometry-boundary-4MiB", Better::Lower)
         .chart(chart)

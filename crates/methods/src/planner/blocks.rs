@@ -1,15 +1,15 @@
-//! The block door of the planner: every write counts, and nothing is kept. Reads return zeros.
+//! The planner's block interface. It counts every write but stores nothing; reads return zeros.
 
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::Region;
 
 use super::{Planner, expect};
 
-/// Requests in flight that a plan allows: as many as any rig has.
+/// The planner's queue depth, as large as that of any rig.
 const DEPTH: u32 = 64;
 
 impl Planner {
-    /// Borrowed blocks are written again when they get their content back.
+    /// Records a write. Borrowed blocks are written a second time when their content is restored.
     fn write_through_door(&mut self, region: Region) {
         if self.touched.is_borrowed(region) {
             self.touched.read(region);

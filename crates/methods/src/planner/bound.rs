@@ -1,18 +1,18 @@
 //! Upper bounds on the bytes a workload issues and writes.
 //!
-//! An amount is a bound by itself. A time is one through the maximum rate: slightly over the link,
-//! limited by the operations the bus can carry and by pacing. The rate of the medium would be
-//! tighter but wrong, because a cache in the drive exceeds it. The split of a mix is random, so it
-//! gets its mean plus six standard deviations.
+//! A byte limit is itself a bound. A time limit becomes one through the maximum rate: slightly
+//! above the link's rate, capped by the operations the bus can carry and by pacing. The medium's
+//! rate would be tighter but wrong, because a cache in the drive exceeds it. The split of a mix is
+//! random; its bound is the mean plus six standard deviations.
 
 use record::TargetKind;
 use rig::TargetInfo;
 use workload::{Caching, Calls, Mix, Pacing, Workload};
 
-/// Maximum rate if the link is unknown, bytes per second: PCIe 5.0 x4.
+/// Maximum rate of an unknown link, bytes per second: PCIe 5.0 x4.
 const FASTEST: f64 = 16e9;
 
-/// Margin over a link's ceiling, which is only calculated.
+/// Margin over the link's ceiling, which is calculated, not measured.
 const OVER_CEILING: f64 = 1.2;
 
 /// Standard deviations of margin for a mix: at six, the bound is exceeded once in 10^9.
@@ -32,7 +32,7 @@ pub(crate) fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
     written_of(w, issued_max(w, target))
 }
 
-/// Maximum bytes written when this many are issued.
+/// Maximum bytes written when `issued` bytes are issued.
 fn written_of(w: &Workload, issued: u64) -> u64 {
     let share = write_share(&w.mix);
     let block = f64::from(w.blocks.max().max(1));
@@ -42,7 +42,7 @@ fn written_of(w: &Workload, issued: u64) -> u64 {
     if share < 1.0 { written as u64 } else { issued }
 }
 
-/// Bytes that may be issued so that at most `most` are written.
+/// Bytes to issue so that at most `most` bytes are written.
 pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
     let share = write_share(&w.mix);
     if share <= 0.0 || share >= 1.0 {
@@ -60,7 +60,7 @@ pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     let block = u64::from(w.blocks.max().max(1));
     let jobs = u64::from(w.jobs);
     let amount = w.stop.bytes_bound(w.region.bytes);
-    // A job ends with the block that reaches its share.
+    // A job completes the block that reaches its share.
     let grid = u64::from(w.blocks.min().max(1)) * jobs;
     let even =
         |bytes: u64| jobs == 1 && bytes.is_multiple_of(grid) && w.blocks.min() == w.blocks.max();
@@ -71,7 +71,7 @@ pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     [amount, counted, timed].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
-/// Maximum bytes issued within a time: whole blocks of every job, so that no job exceeds it.
+/// Maximum bytes issued within a time, rounded down to whole blocks of all jobs.
 pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
     let block = f64::from(w.blocks.max());
     let flight = f64::from(w.depth) * f64::from(w.jobs) * block;
@@ -99,7 +99,7 @@ fn rate(w: &Workload, target: &TargetInfo) -> f64 {
     // Buffered I/O is limited by memory, not by the link; virtual drives have no buffer.
     let buffered = w.caching == Caching::Buffered && target.target.kind != TargetKind::Virtual;
     let ceiling = if buffered { FASTEST } else { ceiling(target) };
-    // A link may carry both ways at once.
+    // A link can carry both directions at once.
     let share = write_share(&w.mix);
     let both_ways = ceiling / share.max(1.0 - share);
     let calls = match w.calls {
@@ -118,8 +118,8 @@ fn by_commands(w: &Workload, target: &TargetInfo) -> f64 {
     least_ns.map_or(f64::INFINITY, |ns| flight * 1e9 / ns as f64)
 }
 
-/// Bytes, reads and writes together, that the drive can absorb within a time: a burst plus the
-/// writes of its media meanwhile.
+/// Maximum bytes that the drive can absorb within a time, reads and writes together: one burst plus
+/// the writes of its media.
 fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
     let limits = &target.limits;
     match (limits.burst_bytes, limits.native_bytes_per_s, write_share(&w.mix)) {
@@ -152,7 +152,7 @@ fn paced(w: &Workload, seconds: f64) -> Option<f64> {
 }
 
 fn write_share(mix: &Mix) -> f64 {
-    // A flush or a discard moves no data but takes a turn.
+    // Flushes and discards move no data and are excluded.
     f64::from(mix.write) / f64::from((mix.read + mix.write).max(1))
 }
 
@@ -197,7 +197,7 @@ mod tests {
     fn a_schedule_bounds_the_operations_of_a_time() {
         let due = |pacing, seconds| paced(&Workload { pacing, ..writes(Stop::default()) }, seconds);
         let pacing = |rate| Pacing::OnOff { on_ns: 1_000_000_000, off_ns: 3_000_000_000, rate };
-        // Two bursts of 100 and half of a third, and one more at the start of each.
+        // Two bursts of 100, half of a third, and one more operation at the start of each.
         assert_eq!(due(pacing(Some(100.0)), 8.5), Some(253.0));
         assert_eq!(due(pacing(Some(100.0)), 11.0), Some(303.0));
         assert_eq!(due(pacing(None), 8.5), None);

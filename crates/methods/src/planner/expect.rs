@@ -1,7 +1,7 @@
-//! Expected durations, based on the usual share of the link that drives reach.
+//! Expected durations, based on the share of the link rate that drives usually reach.
 //!
 //! These are estimates for the remaining time on screen; the byte bound does not depend on them.
-//! All shares are rough, from the virtual drives in `drives/`.
+//! The shares are rough and come from the virtual drives in `drives/`.
 
 use rig::TargetInfo;
 use workload::{Calls, Pacing, Workload};
@@ -9,30 +9,30 @@ use workload::{Calls, Pacing, Workload};
 /// Assumed rate of an unknown link, bytes per second: SATA 6 Gb/s.
 const USUAL_LINK: f64 = 550e6;
 
-/// Share of a link that drives reach: large blocks at high depth, at depth 1, and small random
-/// blocks.
+/// Share of the link rate that drives reach with large blocks at high queue depth, with large
+/// blocks at depth 1, and with small random blocks.
 const DEEP_SHARE: f64 = 0.6;
 const SINGLE_SHARE: f64 = 0.4;
 const RANDOM_SHARE: f64 = 0.1;
 
-/// Smaller blocks count as small, bytes.
+/// Minimum size of a large block, bytes.
 const LARGE_BLOCK: u32 = 64 << 10;
 
 /// Duration of a durable write, seconds.
 const COMMIT_SECONDS: f64 = 1e-3;
 
-/// Expected seconds of a fill.
+/// Expected duration of a fill, seconds.
 pub(super) fn fill(bytes: u64, target: &TargetInfo) -> f64 {
     (bytes as f64 / (DEEP_SHARE * link(target))).max(programming(bytes as f64, target))
 }
 
-/// Seconds that the media need for a write, beyond the part absorbed as a burst.
+/// Time the media take to program a write, after the part absorbed as a burst, seconds.
 fn programming(bytes: f64, target: &TargetInfo) -> f64 {
     let (burst, native) = (target.limits.burst_bytes, target.limits.native_bytes_per_s);
     native.map_or(0.0, |native| (bytes - burst.unwrap_or(0) as f64).max(0.0) / native)
 }
 
-/// Expected seconds of a workload.
+/// Expected duration of a workload, seconds.
 pub(super) fn workload(w: &Workload, target: &TargetInfo) -> f64 {
     let block = f64::from(w.blocks.max().max(1));
     let amount = w.stop.bytes_bound(w.region.bytes).map(|bytes| bytes as f64);

@@ -5,22 +5,21 @@ use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Region, Workload};
 
-/// A remainder smaller than this at the end of a drive is ignored: the region counts as the whole
-/// drive.
+/// A region that ends less than this before the end of the drive counts as the whole drive, bytes.
 const ROUNDING: u64 = 1 << 20;
 
 /// The regions touched, by operation.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
-    /// Read or written, disjoint, ascending.
+    /// Regions read or written: disjoint, ascending.
     all: Vec<Region>,
-    /// Overwritten or discarded.
+    /// Regions overwritten or discarded.
     changed: Vec<Region>,
-    /// Borrowed blocks, which get their own content back.
+    /// Borrowed blocks; their content is restored.
     borrowed: Vec<Region>,
     /// All or part of the drive is discarded, formatted or erased.
     erased: bool,
-    /// Bytes of free space trimmed in a file system.
+    /// Free space trimmed in a file system, bytes.
     trimmed: Option<u64>,
     /// A user's program runs.
     commanded: bool,
@@ -85,7 +84,7 @@ impl Touched {
         let changes = !self.changed.is_empty();
         match () {
             () if users && changes => Safety::Destroys,
-            // A virtual drive has no user data; it is discarded all the same.
+            // A virtual drive has no user data, but erasing it still counts as destructive.
             () if target.target.kind == TargetKind::Virtual && self.erased => Safety::Destroys,
             () if users && !self.borrowed.is_empty() => Safety::Borrows,
             () if changes || self.commanded || self.trimmed.is_some() => Safety::Scratch,
@@ -94,7 +93,7 @@ impl Touched {
         }
     }
 
-    /// The data that would be lost, in words.
+    /// Describes the data that would be lost.
     pub fn destroys(&self, target: &TargetInfo) -> Option<String> {
         if self.safety(target) != Safety::Destroys {
             return None;

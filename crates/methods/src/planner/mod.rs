@@ -1,9 +1,9 @@
 //! The planner: a rig that runs a method's script without touching anything and yields its plan.
 //!
-//! It records every step, keeps its own clock, and answers with the worst case: as fast as link and
-//! pacing allow, and never settled. A step has two numbers: the **maximum** bytes it writes
-//! (`bound.rs`), which is a promise, and its **expected** duration (`expect.rs`), which is not. The
-//! data that would be lost follow from the recorded operations (`loss.rs`).
+//! It records every step, keeps its own clock, and returns the worst case: operations as fast as
+//! link and pacing allow, and no steady state. Each step has a **maximum** of bytes written
+//! (`bound.rs`), which the run never exceeds, and an **expected** duration (`expect.rs`), which is
+//! an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
 
 mod blocks;
 pub(crate) mod bound;
@@ -30,10 +30,10 @@ const CANARY_BYTES: u64 = 64 << 20;
 /// Expected duration of a discard, a trim or a format, seconds.
 const COMMAND_SECONDS: f64 = 1.0;
 
-/// Minimum progress of the clock per operation, nanoseconds.
+/// Minimum clock advance per operation, nanoseconds.
 const TICK_NS: u64 = 1;
 
-/// A rig that plans.
+/// A rig that records a plan and performs no I/O.
 pub struct Planner {
     info: TargetInfo,
     now_ns: u64,
@@ -41,18 +41,18 @@ pub struct Planner {
     /// Index of the current step.
     current: usize,
     touched: Touched,
-    /// Bytes of borrowed blocks that were overwritten through the block door.
+    /// Bytes of borrowed blocks that were overwritten through the block interface.
     lent_bytes: u64,
-    /// Requests of the block door not yet polled.
+    /// Requests of the block interface not yet polled.
     completed: Vec<BlockDone>,
-    /// A RAM disc, which costs time but no bytes of the drive.
+    /// The plan for a RAM disc, which takes time but writes nothing to the drive.
     reference: Option<Box<Planner>>,
 }
 
 impl Planner {
     /// A planner for this target.
     pub fn new(info: &TargetInfo) -> Planner {
-        // A virtual drive has no machine that could provide a RAM disc.
+        // A virtual drive has no host that could provide a RAM disc.
         let around = info.target.kind != TargetKind::Virtual;
         Planner {
             reference: around.then(|| Box::new(Planner::alone(info))),
@@ -73,7 +73,7 @@ impl Planner {
         }
     }
 
-    /// The plan of a script on this target. Touches nothing.
+    /// Plans a script on this target without touching it.
     pub fn plan<E>(
         info: &TargetInfo,
         script: impl FnOnce(&mut Session<'_>) -> std::result::Result<(), E>,
@@ -105,13 +105,13 @@ impl Planner {
         self.steps.iter().fold(0, |sum, s| sum.saturating_add(s.write_bytes_max))
     }
 
-    /// A mark in the recording, for [`Planner::limit`].
+    /// A mark in the recorded steps, for [`Planner::limit`].
     pub(crate) fn mark(&self) -> Vec<Step> {
         self.steps.clone()
     }
 
-    /// Limits the part recorded since the mark, which had a limit in the script, in time and bytes.
-    /// The excess is subtracted from all steps alike.
+    /// Applies a limit of the script to the time and bytes recorded since the mark. All of these
+    /// steps are scaled down alike.
     pub(crate) fn limit(&mut self, mark: &[Step], seconds: f64, bytes: u64) {
         let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
         let added = |steps: &[Step]| {
@@ -153,7 +153,7 @@ impl Planner {
         self.steps[self.current].repeats += 1;
     }
 
-    /// The time spent on the RAM disc belongs to the step in progress.
+    /// Adds the time spent on the RAM disc to the current step.
     fn add_reference(&mut self) {
         let Some(reference) = &mut self.reference else { return };
         let seconds: f64 = reference.steps.drain(..).map(|s| s.seconds).sum();
@@ -173,7 +173,7 @@ impl Planner {
         Prepared { elapsed_ns: least_ns.max(TICK_NS), bytes: region.bytes, ..Prepared::default() }
     }
 
-    /// A command on a region without data.
+    /// Plans a discard or a release of a region.
     fn give_back(&mut self, region: Region) -> Result<Prepared> {
         if !self.info.discard && self.info.target.kind != TargetKind::Directory {
             return Err(RigError::Unsupported("discard".into()));
@@ -215,8 +215,8 @@ impl Rig for Planner {
         &self.info
     }
 
-    /// A workload that ends by time has moved one block; one that ends by an amount has moved that
-    /// amount.
+    /// A workload with a time limit moves one block; a workload limited only by an amount moves
+    /// that amount.
     fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
         workload.check()?;
         self.touched.workload(workload);
@@ -229,8 +229,7 @@ impl Rig for Planner {
         Ok(answer(workload, moved, least_ns))
     }
 
-    /// Jobs that run at the same time are planned one after the other, which takes longest and
-    /// writes the same.
+    /// Plans concurrent jobs one after another, which takes longest and writes the same bytes.
     fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
         let mut whole = Measurement::default();
         for (number, job) in jobs.iter().enumerate() {
@@ -280,14 +279,14 @@ impl Rig for Planner {
 
     fn idle(&mut self, time: Duration) -> Result<()> {
         let ns = time.as_nanos() as u64;
-        // A nanosecond only asks whether the run continues, and is not a rest.
+        // A pause of one nanosecond only checks whether the run continues; it is not a rest.
         if ns > TICK_NS {
             self.add(0, time.as_secs_f64(), ns);
         }
         Ok(())
     }
 
-    /// The duration of a program is unknown.
+    /// The duration of a program is unknown and planned as zero.
     fn command(&mut self, words: &[String]) -> Result<CommandRun> {
         if self.info.target.kind == TargetKind::Virtual {
             let program = words.first().map_or("", String::as_str);
@@ -327,7 +326,7 @@ impl Rig for Planner {
     }
 }
 
-/// The minimum content of a measurement: one operation of every kind.
+/// A minimal measurement: one operation of every kind in the workload.
 fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     let elapsed_ns = elapsed_ns.max(TICK_NS);
     let mut out = Measurement {
@@ -354,7 +353,7 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
     out
 }
 
-/// The plan of a method on a target; the error is the one its run would return.
+/// Plans a method on a target. Returns the error that its run would return.
 pub fn plan(
     method: &dyn crate::Method,
     info: &TargetInfo,

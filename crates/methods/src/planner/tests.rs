@@ -1,4 +1,4 @@
-//! The arithmetic of the planner: steps, limits and the least time of a fill.
+//! The arithmetic of the planner: steps, limits and the minimum duration of a fill.
 
 use rig::{BlockRequest, BlockWay, Job, Preparation, Rig, Stage};
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
@@ -41,7 +41,7 @@ fn a_step_that_comes_again_is_one_line_with_its_repeats() {
 
 #[test]
 fn a_fill_takes_no_less_than_the_link_allows() {
-    // 2 s at the rate of the link, and at most a fifth more than the link is thought to carry.
+    // 2 s at the rate of the link; the planner allows a rate up to a fifth above it.
     let mut planner = Planner::new(&with_link(1e6));
     let region = Region::first(2_000_000);
     let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
@@ -56,7 +56,7 @@ fn a_fill_takes_no_less_than_the_link_allows() {
 fn what_the_block_door_writes_is_in_the_plan() {
     let mut planner = Planner::new(&with_link(1e6));
     planner.begin_step("record");
-    let blocks = planner.blocks().expect("a block door");
+    let blocks = planner.blocks().expect("a block interface");
     for (tag, way) in [(0, BlockWay::Write), (1, BlockWay::Read), (2, BlockWay::Write)] {
         let request = BlockRequest { tag, way, offset: tag * 500_000, bytes: vec![7; 500_000] };
         blocks.submit(request).expect("planned");

@@ -1,21 +1,21 @@
-//! The classes of the SD specification and the figures that each asks for.
+//! The classes of the SD specification and the figures that each requires.
 //!
-//! Sources: SD Association, Physical Layer Simplified Specification 4.10 (sections 4.13.1 to 4.13.3)
-//! and the overview pages on Speed Class and Application Performance Class (A1: specification 5.1,
-//! A2: 6.0). Rates are decimal.
+//! Sources: SD Association, Physical Layer Simplified Specification 4.10 (sections 4.13.1 to
+//! 4.13.3) and the overview pages on Speed Class and Application Performance Class (A1:
+//! specification 5.1, A2: 6.0). Rates are decimal.
 
 /// Recording units of the older classes and of Class 10, UHS and Video. The specification allows
 /// smaller ones for Class 2 and 4; 64 KiB is the unit of Class 6.
 pub(super) const SMALL_UNIT: u64 = 64 << 10;
 pub(super) const LARGE_UNIT: u64 = 512 << 10;
 
-/// A unit of these classes may keep the card busy for as long, nanoseconds.
+/// Maximum time for which a unit of these classes may keep the card busy, nanoseconds.
 const BUSY_MOST_NS: u64 = 250_000_000;
 
-/// Rate that A1 and A2 ask for in order, bytes per second.
+/// Sequential rate that A1 and A2 require, bytes per second.
 const APPLICATION_RATE: f64 = 10e6;
 
-/// What was measured.
+/// The measured figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     /// Slowest window in small and in large units, bytes per second.
@@ -24,7 +24,7 @@ pub(crate) struct Measured {
     pub busy_ns: [u64; 2],
     /// Random reads of large units, bytes per second.
     pub read: f64,
-    /// Random reads and writes per second, one in flight and 32.
+    /// Random reads and writes per second, at queue depths 1 and 32.
     pub random: [[f64; 2]; 2],
 }
 
@@ -35,7 +35,8 @@ const SPEED: Family = ("speed", "C", &[(2, 2.0), (4, 4.0), (6, 6.0), (10, 10.0)]
 const UHS: Family = ("uhs", "U", &[(1, 10.0), (3, 30.0)]);
 const VIDEO: Family = ("video", "V", &[(6, 6.0), (10, 10.0), (30, 30.0), (60, 60.0), (90, 90.0)]);
 
-/// The application classes: number, unit depth in [`Measured::random`], reads and writes per second.
+/// The application classes: number, index of the depth in [`Measured::random`], reads and writes
+/// per second.
 const APPLICATION: [(u32, usize, f64, f64); 2] = [(1, 0, 1500.0, 500.0), (2, 1, 4000.0, 2000.0)];
 
 impl Measured {
@@ -46,11 +47,11 @@ impl Measured {
         write >= mb_s * 1e6 && self.read >= mb_s * 1e6 && quick
     }
 
-    /// The number of the highest class met, of each family; 0 for none.
+    /// The number of the highest class met in each family; 0 for none.
     pub fn classes(&self) -> [(&'static str, u32); 4] {
         let best = |(name, _, classes): Family| {
             let met = classes.iter().filter(|(number, mb_s)| {
-                // Class 10 and everything that is not a Speed Class uses large units.
+                // Class 10 and all families except Speed Class use large units.
                 self.meets(*mb_s, name != SPEED.0 || *number == 10)
             });
             (name, met.map(|(number, _)| *number).max().unwrap_or(0))
@@ -63,7 +64,7 @@ impl Measured {
         [best(SPEED), best(UHS), best(VIDEO), ("application", application)]
     }
 
-    /// The classes met as they are printed on cards, and the next of each family that is not.
+    /// The classes met, as printed on cards, and the lowest of each family that is not met.
     pub fn words(&self) -> (Vec<String>, Vec<String>) {
         let (mut met, mut missed) = (Vec::new(), Vec::new());
         let letters = [SPEED.1, UHS.1, VIDEO.1, "A"];

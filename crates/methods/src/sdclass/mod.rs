@@ -1,9 +1,10 @@
-//! `sdclass`: Speed Class, UHS and Video Speed Class, and A1/A2, as the SD specification measures them.
+//! `sdclass`: Speed Class, UHS and Video Speed Class, and A1/A2, as the SD specification measures
+//! them.
 //!
-//! The specification (Physical Layer Simplified Specification 4.10, section 4.13) counts the slowest
-//! average over an allocation unit, written in order in recording units, and the average of 256
-//! random reads of recording units. Bus clock and state of the card are those of this host, so that the
-//! grade is that of card and host together. The classes are in `classes.rs`.
+//! The specification (Physical Layer Simplified Specification 4.10, section 4.13) counts the
+//! slowest average over an allocation unit, written sequentially in recording units, and the
+//! average of 256 random reads of recording units. This host determines the bus clock and the state
+//! of the card, so the grade belongs to card and host together. The classes are in `classes.rs`.
 
 mod classes;
 mod summary;
@@ -22,23 +23,23 @@ use classes::{LARGE_UNIT, SMALL_UNIT};
 /// Default duration in seconds, on a card of Class 4.
 const SECONDS: f64 = 150.0;
 
-/// Bytes of the area of random access: that of A1 and A2.
+/// Area of random access, bytes, as for A1 and A2.
 const AREA: u64 = 256 << 20;
 
-/// An allocation unit, or the part of a larger one, over which the specification takes the average.
+/// The allocation unit, or the part of a larger one, over which the specification averages, bytes.
 const WINDOW: u64 = 4 << 20;
 
-/// Reads of recording units.
+/// Number of reads of recording units.
 const READS: u64 = 256;
 
-/// Seconds of random access each, with the default time.
+/// Seconds of each random workload, with the default time.
 const RANDOM_SECONDS: f64 = 10.0;
 
-/// Random writes end after this share (1/n) of the area: more would show the garbage collection of a
-/// drive that is no card.
+/// Random writes end after 1/n of the area: on a drive other than a card, more would measure
+/// garbage collection.
 const RANDOM_SHARE: u64 = 4;
 
-/// Queue depths of A1, and of A2, whose command queue holds 32.
+/// Queue depths of A1, and of A2 with its command queue of 32.
 const DEPTHS: [u32; 2] = [1, 32];
 
 /// The method.
@@ -47,17 +48,17 @@ pub(crate) struct SdClass;
 static INFO: MethodInfo = MethodInfo {
     name: "sdclass",
     summary: "which SD speed class does the card meet",
-    about: "Writes 128 MiB in order in recording units of 64 KiB and then the next 128 MiB in units of 512 \
-            KiB, one at a time: the slowest 4 MiB of each count, without the first, for which the \
-            specification grants preparation. Then 256 random reads of 512 KiB, and random 4 KiB reads \
-            and writes over these 256 MiB, one and 32 in flight. What comes out is the highest Speed \
-            Class (2 to 10), UHS class (U1, U3), Video class (V6 to V90) and application class (A1, A2) \
-            whose figures the card meets on this host. A class is met by a card in the state and at the \
-            bus clock that the specification names; a slow reader, or a card in use, can fail one that \
-            is printed on it.",
+    about: "Writes 128 MiB sequentially in recording units of 64 KiB, then the next 128 MiB in \
+            units of 512 KiB, one at a time. The slowest 4 MiB of each count, except the first, \
+            for which the specification allows preparation. Then it runs 256 random reads of 512 \
+            KiB, and random 4 KiB reads and writes over these 256 MiB, at queue depths 1 and 32. \
+            The results are the highest Speed Class (2 to 10), UHS class (U1, U3), Video class (V6 \
+            to V90) and application class (A1, A2) that the card meets on this host. The \
+            specification defines classes for a card in a specified state and at a specified bus \
+            clock; in a slow reader, or after use, a card can fail a class that is printed on it.",
     safety: Safety::Scratch,
     seconds: SECONDS,
-    writes: "256 MiB, and up to a half of that at random",
+    writes: "256 MiB, and up to half of that at random",
     primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
     metrics: &[&METRICS],
     answer: summary::answer,
@@ -68,7 +69,7 @@ const METRICS: [MetricInfo; 5] = [
     MetricInfo::new(
         "sdclass-write-{64KiB,512KiB}",
         Unit::BytesPerSecond,
-        "the slowest 4 MiB written in order in units of that size",
+        "the slowest 4 MiB written sequentially in units of this size",
     ),
     MetricInfo::new(
         "sdclass-write-{64KiB,512KiB}.max",
@@ -79,7 +80,7 @@ const METRICS: [MetricInfo; 5] = [
     MetricInfo::new(
         "sdclass-rand-{read,write}-q{1,32}",
         Unit::Iops,
-        "random 4 KiB over 256 MiB, so many in flight",
+        "random 4 KiB over 256 MiB, at this queue depth",
     ),
     MetricInfo::new(
         "sdclass-{speed,uhs,video,application}",
@@ -106,7 +107,7 @@ impl Method for SdClass {
             let spec = &session.target().target.spec;
             return Err(RigError::Target {
                 fault: rig::Fault::Refused,
-                text: format!("sdclass writes to {spec}, which was not given away"),
+                text: format!("sdclass writes to {spec}, which was not opened with --destroy"),
                 advice: Some(
                     "--destroy with the card's serial number, or a directory on it".into(),
                 ),
@@ -180,14 +181,14 @@ fn random(kind: OpKind, depth: u32, area: Region, seconds: f64, seed: u64) -> Wo
     w
 }
 
-/// A region written in order.
+/// The result of writing a region sequentially.
 struct Written {
-    /// Bytes per second over the slowest window but the first.
+    /// Bytes per second over the slowest window, except the first.
     slowest_window: f64,
     slowest_unit_ns: u64,
 }
 
-/// Writes a region in order, one unit at a time.
+/// Writes a region sequentially, one unit at a time.
 fn in_order(
     session: &mut Session<'_>,
     key: &MetricKey,
@@ -223,7 +224,7 @@ fn in_order(
         }
     }
     session.rig().blocks()?.flush()?;
-    // What is only in a buffer is not written yet.
+    // Data in a buffer do not count as written until the flush.
     let flushed = session.rig().elapsed_ns().saturating_sub(before);
     windows.last_mut().into_iter().for_each(|last| *last += flushed);
     let slowest = windows.iter().skip(1).copied().max().unwrap_or(0).max(1);

@@ -6,7 +6,7 @@ use super::classes::Measured;
 use crate::Outcome;
 use crate::answer::Draft;
 
-/// GRADE: the classes met on this host, and the next ones that are not.
+/// GRADE: the classes met on this host, and the next ones that are not met.
 pub(super) fn verdict(measured: &Measured) -> Verdict {
     let (met, missed) = measured.words();
     let missed = match missed.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
     verdict
 }
 
-/// The answer: the classes as they are printed on cards.
+/// The answer: the classes as printed on cards.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let verdict = out.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::Grade)?;
     let (sentence, more) = match verdict.text.split_once(". ") {

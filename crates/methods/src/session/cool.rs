@@ -1,16 +1,17 @@
-//! Waiting for a drive to cool. It measures nothing that is reported.
+//! Waiting for a drive to cool. Its reads are not reported.
 
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use super::Session;
 use crate::MethodError;
 
-/// Seconds between two looks at the temperature.
+/// Seconds between two temperature readings.
 const PAUSE_S: f64 = 15.0;
 
 impl Session<'_> {
-    /// Rests until the drive is at most this warm, or for `most_s` seconds; the temperature is that
-    /// at the end of a read of one block after each pause. `None` without a sensor, after one pause.
+    /// Rests until the drive has cooled to `celsius`, or for `most_s` seconds, and returns the last
+    /// temperature. After each pause, the read of one block samples the sensor. Without a sensor,
+    /// it returns `None` after one pause.
     pub fn cool(&mut self, celsius: f64, most_s: f64) -> Result<Option<f64>, MethodError> {
         if self.plans() {
             self.rest("cool", most_s)?;

@@ -1,9 +1,9 @@
-//! Loops and limits of a script, which keep its plan and its run consistent.
+//! Loops and limits that keep a script's plan and its run consistent.
 //!
-//! A plan is made by running the script with the worst case. A loop must therefore not end early
-//! because nothing was measured ([`Session::rounds`]), a measured size needs a worst case
-//! ([`Session::assume`]), and an amount that a link would allow but no drive writes is capped by an
-//! enforced limit ([`Session::at_most`]). An adaptive part is one step with a [`Budget`].
+//! The planner runs the script with worst-case results. While planning, a loop runs all of its
+//! rounds ([`Session::rounds`]), and a worst case replaces each measured size
+//! ([`Session::assume`]). Where the link would allow more bytes than any drive writes, an enforced
+//! limit caps them ([`Session::at_most`]). An adaptive part is one step with a [`Budget`].
 
 use rig::Measurement;
 use workload::{OpKind, Workload};
@@ -29,7 +29,7 @@ impl Default for Budget {
     }
 }
 
-/// A limit in force.
+/// An active limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     /// The step it belongs to, if any.
@@ -59,14 +59,14 @@ impl Limit {
 /// How a loop continues after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// With another round, if there may be more.
+    /// Run another round, if any are left.
     Again,
-    /// Not at all: more rounds would show nothing new.
+    /// Stop: more rounds would show nothing new.
     Settled,
 }
 
 impl Round {
-    /// Settled or not.
+    /// `Settled` if `settled` is true, otherwise `Again`.
     pub fn settled_if(settled: bool) -> Round {
         if settled { Round::Settled } else { Round::Again }
     }
@@ -75,15 +75,16 @@ impl Round {
 /// How long a loop tolerates a slow drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
-    /// After this many rounds ...
+    /// Number of rounds that always run.
     pub rounds_least: u32,
-    /// ... no round is begun that would end later than this, in seconds since the first.
+    /// Time limit of the later rounds, in seconds since the first: no round starts that would end
+    /// later.
     pub seconds: f64,
 }
 
 impl<'a> Session<'a> {
-    /// Runs `body` round after round, at most `most` times, until it has settled or the patience is
-    /// exhausted; returns the number of rounds. A plan has all of them.
+    /// Runs `body` up to `most` times, until it settles or the patience is exhausted, and returns
+    /// the number of rounds. A plan runs all rounds.
     pub fn rounds(
         &mut self,
         most: u32,
@@ -105,13 +106,13 @@ impl<'a> Session<'a> {
         Ok(most)
     }
 
-    /// A measured value; a plan uses the worst case.
+    /// Returns the measured value, or the worst case while planning.
     pub fn assume<T>(&self, found: T, worst: T) -> T {
         if self.plans() { worst } else { found }
     }
 
-    /// Runs `body` with a limit on the bytes it writes: the workload that would exceed it is cut
-    /// short, and one for which nothing is left ends `body`. Limits nest.
+    /// Runs `body` with a limit on the bytes it writes. A workload that would exceed the limit is
+    /// cut short; once nothing is left, the next workload ends `body`. Limits nest.
     pub fn at_most(
         &mut self,
         bytes: u64,
@@ -120,7 +121,7 @@ impl<'a> Session<'a> {
         self.limit(None, Budget { bytes, ..Budget::default() }, body)
     }
 
-    /// Runs an adaptive part within a budget. It is one step of the plan.
+    /// Runs an adaptive part within a budget, as one step of the plan.
     pub fn budget(
         &mut self,
         name: &str,
@@ -171,14 +172,14 @@ impl<'a> Session<'a> {
         result
     }
 
-    /// The current budget of the script, and the share used.
+    /// The step that has a budget now, and the share used.
     pub(crate) fn under_way(&mut self) -> Option<(String, f64)> {
         let now_ns = self.rig().elapsed_ns();
         let limit = self.limits.iter().find(|limit| limit.step.is_some())?;
         Some((limit.step.clone()?, limit.used(now_ns)))
     }
 
-    /// The workload, cut to the remainder of all limits and to the bytes promised by its plan.
+    /// Cuts a workload to the remainder of all limits and to the bytes in its plan.
     pub(crate) fn limited(&mut self, w: &Workload) -> Result<Workload, MethodError> {
         let now_ns = self.rig().elapsed_ns();
         let mut stop = w.stop;
@@ -197,7 +198,7 @@ impl<'a> Session<'a> {
                 lower(&mut stop.ops, ops);
             }
             if bound::written_max(w, self.target()) > bytes {
-                // Whole blocks of all jobs, so that none exceeds it.
+                // Whole blocks of all jobs, so that no job exceeds the limit.
                 let unit = u64::from(w.blocks.max().max(1)) * u64::from(w.jobs);
                 lower(&mut stop.bytes, bound::issued_for(w, bytes) / unit * unit);
             }
@@ -209,7 +210,7 @@ impl<'a> Session<'a> {
         Ok(Workload { stop, ..w.clone() })
     }
 
-    /// Subtracts a workload from all limits; for a planned one, its maximum.
+    /// Charges a workload to all limits: its measured bytes, or its maximum while planning.
     pub(crate) fn spend(&mut self, w: &Workload, m: &Measurement) {
         let moved = |of: fn(&rig::KindStats) -> u64, kinds: &[OpKind]| {
             kinds.iter().filter_map(|kind| m.kind(*kind)).map(of).sum::<u64>()

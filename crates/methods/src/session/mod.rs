@@ -1,8 +1,8 @@
-//! A method at work. Every measurement passes through the session, so that none is lost, every
-//! doubt about it is kept, and the conclusions always match the measurements so far.
+//! A running method. Every measurement passes through the session, which keeps it with its findings
+//! and updates the conclusions.
 //!
 //! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
-//! measured sizes also go through the session: see `limits.rs`.
+//! measured sizes also pass through the session; see `limits.rs`.
 
 mod cool;
 mod limits;
@@ -24,13 +24,14 @@ use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
 
-/// Pieces in which a scratch file is filled, each timed; a slow card gets a smaller file.
+/// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
+/// file.
 const FILL_PIECES: u64 = 64;
 
-/// Minimum fill, whatever the time: small enough for a card that writes 1 MB/s.
+/// Minimum fill regardless of the time, in bytes: small enough for a card that writes 1 MB/s.
 const FILL_LEAST_BYTES: u64 = 32 << 20;
 
-/// The rig under a script.
+/// The rig that a script runs on.
 pub(crate) enum Door<'a> {
     Drive(&'a mut dyn Rig),
     Plan(&'a mut Planner),
@@ -43,18 +44,18 @@ type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
 pub struct Session<'a> {
     pub(crate) door: Door<'a>,
     pub(crate) out: Outcome,
-    /// Results of the checks of `authentic` so far.
+    /// Results of `authentic`'s checks so far.
     pub(crate) checks: Checks,
-    /// Number of fills so far; no two have the same content.
+    /// Number of fills so far; each has different content.
     pub(crate) fills: u32,
     /// Time series of short workloads, one row each.
     pub(crate) moments: Vec<record::Series>,
     pub(crate) limits: Vec<Limit>,
     digests: Vec<Digest>,
-    /// Conclusions not drawn by the rules.
+    /// Conclusions set by the method instead of the rules.
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
-    /// How the answer follows from the outcome, where the method declares it.
+    /// Computes the answer from the outcome; declared by the method.
     answer: fn(&Outcome) -> Option<record::Answer>,
 }
 
@@ -64,7 +65,7 @@ impl<'a> Session<'a> {
         Session::through(Door::Drive(rig), Outcome::default())
     }
 
-    /// A session for planning: touches nothing, and is recorded by the planner.
+    /// A session for planning. It touches nothing, and the planner records it.
     pub fn planning(planner: &'a mut Planner) -> Session<'a> {
         Session::through(Door::Plan(planner), Outcome::planned())
     }
@@ -93,7 +94,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// The same session, with the drives that were measured on this port before.
+    /// The same session, with the drives previously measured on this port.
     #[must_use]
     pub fn with_neighbours(mut self, neighbours: Vec<Neighbour>) -> Session<'a> {
         self.checks.neighbours = neighbours;
@@ -150,8 +151,8 @@ impl<'a> Session<'a> {
         matches!(self.door, Door::Plan(_))
     }
 
-    /// Begins a step: its name in the plan, and the repetition. Within a budget, which is itself
-    /// one step, it is a part of that.
+    /// Begins a step with its name in the plan and its replicate number. Within a budget, which is
+    /// itself one step, it begins a part of that step.
     pub fn step(&mut self, name: &str, replicate: u32) {
         let event = match self.under_way() {
             Some((step, done)) => Event::Part { step, done, name: name.to_string(), replicate },
@@ -165,19 +166,19 @@ impl<'a> Session<'a> {
         self.step(name, 0);
     }
 
-    /// Brings the drive into a state, as a separate step.
+    /// Prepares the drive, as a separate step.
     pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
         self.step(name, 0);
         Ok(self.rig().prepare(p)?)
     }
 
-    /// Lets time pass.
+    /// Idles, as a separate step.
     pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
         self.step(name, 0);
         Ok(self.rig().idle(Duration::from_secs_f64(seconds))?)
     }
 
-    /// Runs a workload whose figures are reported; keeps its time series and every finding.
+    /// Runs a reported workload, and keeps its time series and all findings.
     pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
         let measurement = self.execute(w, Some(replicate))?;
         self.report(w, replicate, measurement)
@@ -197,8 +198,8 @@ impl<'a> Session<'a> {
         complete(self.rig(), measurement)
     }
 
-    /// [`Session::measure`] after a warm-up of a quarter of the workload's time and bytes, which is
-    /// not reported: the drive, its buffers and its queue then are as they stay.
+    /// [`Session::measure`] after an unreported warm-up, which takes a quarter of the workload's
+    /// time and bytes and lets the drive, its buffers and its queue settle.
     pub(crate) fn measure_warm(
         &mut self,
         w: &Workload,
@@ -218,9 +219,9 @@ impl<'a> Session<'a> {
         self.report(&kept, replicate, measurement)
     }
 
-    /// Runs a workload used only by a rule. It is short, and rules allow for scatter, so only
-    /// findings that make it worthless are listed, and none if caching is the purpose. The
-    /// measurement has all of them.
+    /// Runs a short workload for a rule. Rules allow for scatter, so only findings that invalidate
+    /// the workload are listed, and none if it measures caching on purpose. The returned
+    /// measurement has all findings.
     pub(crate) fn probe(
         &mut self,
         w: &Workload,
@@ -249,7 +250,7 @@ impl<'a> Session<'a> {
         self.out.put_metric(metric);
     }
 
-    /// Publishes a value that was measured once; nothing if it is unknown.
+    /// Publishes a value that was measured once, if it is known.
     pub(crate) fn put(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
         value.into_iter().for_each(|v| self.out.put_metric(Metric::single(key.clone(), unit, v)));
     }
@@ -259,7 +260,7 @@ impl<'a> Session<'a> {
         self.out.put_metric(analysis::metric(key, Unit::BytesPerSecond, rates.to_vec()));
     }
 
-    /// Publishes the ratio of rates that were measured in pairs; nothing before the first pair.
+    /// Publishes the ratio of rates measured in pairs, once there is a pair.
     pub(crate) fn put_ratio(&mut self, subject: MetricKey, base: &[f64], rates: &[f64]) {
         let n = base.len().min(rates.len());
         let Some(c) = analysis::compare(&base[..n], &rates[..n]) else { return };
@@ -269,8 +270,8 @@ impl<'a> Session<'a> {
         self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, covers, ..metric });
     }
 
-    /// Runs a workload and keeps its digest for the rules, complete or not. It is a step of the plan
-    /// if it is a replicate of its own.
+    /// Runs a workload and keeps its digest for the rules, even if it is incomplete. With a
+    /// replicate number, it is a separate step of the plan.
     pub(crate) fn execute(
         &mut self,
         w: &Workload,
@@ -284,22 +285,23 @@ impl<'a> Session<'a> {
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
         let measurement = self.rig().measure(&limited)?;
         self.spend(&limited, &measurement);
-        // Reads that deliberately use the cache say nothing about the others.
+        // Workloads that use the page cache on purpose reveal nothing about the drive.
         if w.caching == Caching::Bypass && !self.plans() {
             self.digests.push(Digest::of(w, &measurement));
         }
         Ok(measurement)
     }
 
-    /// A scratch file says nothing about the state of the drive around it.
+    /// Marks the drive as used after writes, except to a scratch file: it reveals nothing about the
+    /// state of the drive around it.
     fn mark_written(&mut self, writes: bool) {
         if writes && self.target().target.kind != TargetKind::Directory {
             self.out.state_after = State::Used;
         }
     }
 
-    /// Prepares the target for reads; returns the size of the region in bytes. Without write
-    /// permission that is the whole target, as it is.
+    /// Prepares the target for reads and returns the size of the region in bytes. Without write
+    /// permission, the region keeps its content and size.
     pub(crate) fn begin(
         &mut self,
         test_region: &TestRegion,
@@ -309,13 +311,13 @@ impl<'a> Session<'a> {
             let most = if test_region.size_given { f64::INFINITY } else { fill_seconds };
             return self.expected_within(most, |session| session.fill(test_region, fill_seconds));
         }
-        let text = "this target may only be read: writes, flushes and content were not measured";
+        let text = "no write access: writes, flushes and content were not measured";
         self.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
         Ok(test_region.bytes)
     }
 
-    /// Writes the region once, so that no unwritten block is read. If the drive is too slow for
-    /// `seconds`, only a part is written, which becomes the region.
+    /// Writes the region once, so that no unwritten block is read. If that takes longer than
+    /// `seconds`, the part written so far becomes the region.
     fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64, MethodError> {
         self.step("fill", 0);
         let large = u64::from(test_region.large);
@@ -339,7 +341,7 @@ impl<'a> Session<'a> {
         Ok(filled)
     }
 
-    /// Whether a figure of this kind is still unexplained. A plan has all of them.
+    /// Whether a metric of this operation kind is still unexplained. Always true while planning.
     pub(crate) fn is_open(&self, kind: OpKind) -> bool {
         let open = |metric: &&str| {
             let key = MetricKey::parse(metric);
@@ -348,12 +350,12 @@ impl<'a> Session<'a> {
         self.plans() || verdict::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
     }
 
-    /// Takes the declaration of the method, which computes its answer from the outcome.
+    /// Stores the method's function that computes the answer from the outcome.
     pub(crate) fn declare(&mut self, info: &MethodInfo) {
         self.answer = info.answer;
     }
 
-    /// Runs a method, whose answer then follows from the outcome.
+    /// Runs a method and computes its answer from the outcome.
     pub fn run(&mut self, method: &dyn Method, options: &Options) -> Result<(), MethodError> {
         self.declare(method.info());
         method.run(self, options)
@@ -364,7 +366,7 @@ impl<'a> Session<'a> {
         self.own = Some(verdicts);
     }
 
-    /// Ends a step: draws the conclusions and shows them. A plan has none.
+    /// Ends a step: draws the conclusions and passes them to the hook. Does nothing while planning.
     pub fn checkpoint(&mut self) {
         if self.plans() {
             return;
@@ -380,8 +382,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// An interrupted measurement is not a sample. The rig's next call reports whether the user or the
-/// drive's heat ended it.
+/// Returns the measurement if it is complete: an interrupted one is not a sample. The rig's next
+/// call reports whether the user or the drive's heat interrupted it.
 pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
     match m.stop {
         StopReason::Interrupted => {
@@ -393,7 +395,7 @@ pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement,
     }
 }
 
-/// The warm-up of a workload, and the rest of it. The warm-up has addresses of its own.
+/// Splits a workload into its warm-up and the rest. The warm-up has its own addresses.
 fn warmed(w: &Workload) -> (Workload, Workload) {
     let mut warm = w.clone();
     warm.name = format!("{}-warm-up", w.name);
@@ -410,7 +412,7 @@ fn warmed(w: &Workload) -> (Workload, Workload) {
 
 fn cut_short(filled: u64, wanted: u64) -> Finding {
     let (filled, wanted) = (binary(filled), binary(wanted));
-    let text = format!("there was time to fill {filled} only, not {wanted}: that is what was used");
-    let advice = format!("--size {} works on all of it", wanted.replace(' ', ""));
+    let text = format!("only {filled} of {wanted} was filled in time; the run used that part");
+    let advice = format!("--size {} fills and uses all of it", wanted.replace(' ', ""));
     Finding::new(FindingKind::RegionCut, Level::Note, text).advise(advice)
 }

@@ -1,4 +1,4 @@
-//! Workloads whose operations come from elsewhere, such as a specification in another tool's language.
+//! Workloads with external operations, such as a specification in another tool's language.
 
 use rig::{Job, Measurement, Stage};
 use workload::{Source, Workload};
@@ -7,8 +7,8 @@ use super::Session;
 use crate::{Digest, MethodError};
 
 impl Session<'_> {
-    /// [`Session::measure`] with operations from other sources than the workload's own, one for each of
-    /// its jobs.
+    /// [`Session::measure`] with operations from external sources, one for each job of the
+    /// workload.
     pub(crate) fn play(
         &mut self,
         w: &Workload,

@@ -1,4 +1,4 @@
-//! A workload of a test, with its figure for every round.
+//! A workload of a test, with its value of every round.
 
 use record::{Clock, Metric, MetricKey, Statistic, Unit, size_word};
 use rig::Measurement;
@@ -15,7 +15,7 @@ use crate::whole::Whole;
 const BATCH: u32 = 4;
 
 /// A round of a cell ends after writing this share of the drive: 15 GB of 250 GB, one minute of the
-/// small writes that matter. A fast drive would be worn for nothing.
+/// small writes that matter. More would only wear a fast drive.
 const ROUND_PASSES: f64 = 1.0 / 16.0;
 
 /// The quantity taken from a measurement.
@@ -27,7 +27,7 @@ pub(super) enum Figure {
     Latency,
 }
 
-/// One workload and its figures so far.
+/// One workload and its values so far.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub workload: Workload,
@@ -42,8 +42,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Random blocks with this percentage of reads: `{test}-{size}-r{percent}`. A round writes at
-    /// most a sixteenth of the drive.
+    /// A cell of random blocks with this percentage of reads: `{test}-{size}-r{percent}`. A round
+    /// writes at most a sixteenth of the drive.
     pub fn random(whole: &Whole, test: &str, block: u32, read_percent: u32, seconds: f64) -> Cell {
         let size = size_word(u64::from(block));
         let name = MetricKey::of_words(&[&test, &size, &format_args!("r{read_percent}")]);
@@ -54,7 +54,7 @@ impl Cell {
         Cell::of(w, Figure::Iops).writing_at_most(whole, ROUND_PASSES)
     }
 
-    /// Sequential blocks.
+    /// A cell of sequential blocks.
     pub fn sequential(
         whole: &Whole,
         test: &str,
@@ -73,8 +73,8 @@ impl Cell {
         Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
     }
 
-    /// The same cell; a round ends after this many passes of writes, but not before every job has
-    /// issued a block: on a small region a pass is less than that.
+    /// The same cell with a limit on the writes of a round, in passes. Every job issues at least
+    /// one block, which can exceed the limit on a small region.
     pub fn writing_at_most(mut self, whole: &Whole, passes: f64) -> Cell {
         let most = (passes * whole.bytes() as f64) as u64;
         let least = u64::from(self.workload.jobs) * u64::from(self.workload.blocks.max());
@@ -83,7 +83,7 @@ impl Cell {
         self
     }
 
-    /// The same cell, which must be steady.
+    /// The same cell, required to be steady.
     pub fn tracked(self) -> Cell {
         Cell { tracked: true, ..self }
     }
@@ -107,7 +107,7 @@ impl Cell {
         self
     }
 
-    /// Whether the drive's block size allows it.
+    /// Whether the drive's block size allows this cell.
     pub fn fits(&self, whole: &Whole) -> bool {
         let BlockSizes::Fixed(block) = self.workload.blocks else { return true };
         block >= whole.block && block.is_multiple_of(whole.block)
@@ -153,8 +153,8 @@ impl Cell {
         }
     }
 
-    /// Publishes the mean over these rounds. They are consecutive in one run and therefore not
-    /// replicates: there is no interval.
+    /// Publishes the mean over these rounds, without an interval: consecutive rounds of one run are
+    /// not replicates.
     pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
         session.out.put_metric(self.mean(self.key(), rounds));
         if self.figure == Figure::Latency {

@@ -10,7 +10,7 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-dirth";
 
-/// Jobs, and queue depths of each.
+/// Numbers of jobs, and queue depths of each job.
 const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
 
 /// Share of reads, percent.
@@ -23,11 +23,11 @@ pub(crate) static DIRTH: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: response time at 49 demands",
-        about: "Discards the drive, writes it twice in order, then runs 4 KiB blocks at random with \
-                65% reads, 32 jobs with 32 in flight each, in rounds of a minute until steady. \
-                Then every combination of 32 to 1 jobs and 32 to 1 in flight for a minute: \
-                operations per second and mean response time of each. A minute ends when it has written a \
-                sixteenth of the drive.",
+        about: "Discards the drive, writes it twice sequentially, then runs random 4 KiB blocks \
+                with 65% reads, 32 jobs at queue depth 32 each, in rounds of a minute until \
+                steady. Then it runs every combination of 32 to 1 jobs and queue depths 32 to 1 \
+                for a minute, and reports operations per second and mean response time of each. A \
+                minute ends early when it has written a sixteenth of the drive.",
         safety: Safety::Destroys,
         seconds: 5_400.0,
         writes: "the whole drive twice, then at random at most 5 times the drive",
@@ -37,12 +37,12 @@ pub(crate) static DIRTH: Snia = Snia {
                 MetricInfo::new(
                     "snia-dirth-steady",
                     Unit::Iops,
-                    "32 jobs with 32 in flight each, in rounds until steady",
+                    "32 jobs at queue depth 32 each, in rounds until steady",
                 ),
                 MetricInfo::new(
                     "snia-dirth-t{jobs}-q{depth}",
                     Unit::Iops,
-                    "that many jobs with that many in flight each, 49 intensities of demand",
+                    "this number of jobs at this queue depth each, 49 intensities of demand",
                 ),
                 MetricInfo::new(
                     "snia-dirth-t{jobs}-q{depth}.response",

@@ -10,16 +10,17 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-hir";
 
-/// Seconds of work before each wait.
+/// Seconds of writes before each wait.
 const ACCESS_SECONDS: f64 = 5.0;
 
 /// Durations of the waits, seconds.
 const WAITS: [f64; 5] = [5.0, 10.0, 15.0, 25.0, 50.0];
 
-/// Cycles of work and wait: three minutes of work per wait. The specification has thirty minutes.
+/// Cycles of writes and a wait: three minutes of writes for each wait duration. The specification
+/// has thirty minutes.
 const CYCLES: u32 = 36;
 
-/// Limits of a round, of the work before a wait, and of all rounds: drive writes.
+/// Limits of a round, of the writes before a wait, and of all rounds, in drive writes.
 const ROUND_PASSES: f64 = 0.25;
 const ACCESS_PASSES: f64 = 1.0 / 64.0;
 const PASSES_MOST: f64 = 6.0;
@@ -27,12 +28,13 @@ const PASSES_MOST: f64 = 6.0;
 pub(crate) static HIR: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
-        summary: "SNIA: what short rests give back",
-        about: "Discards the drive, writes it twice in order, then 4 KiB blocks at random in \
-                rounds of a minute until steady. Then five seconds of writes and a wait of 5, 10, \
-                15, 25 and 50 seconds, 36 times each, with as much work without a wait in between: \
-                the rate for every wait. Work ends early when it has written a 64th of the drive, a \
-                round a quarter of it, all rounds six times the drive.",
+        summary: "SNIA: recovery in short rests",
+        about: "Discards the drive, writes it twice sequentially, then writes random 4 KiB blocks \
+                in rounds of a minute until steady. Then it alternates five seconds of writes with \
+                a wait of 5, 10, 15, 25 or 50 seconds, 36 times each, followed by as many writes \
+                without a wait, and reports the rate for every wait. Five seconds of writes end \
+                early after 1/64 of the drive, a round after a quarter of it, and all rounds after \
+                six times the drive.",
         safety: Safety::Destroys,
         seconds: 7_400.0,
         writes: "the whole drive twice, then at random at most 12 times the drive",
@@ -47,12 +49,12 @@ pub(crate) static HIR: Snia = Snia {
                 MetricInfo::new(
                     "snia-hir-wait-{time}",
                     Unit::Iops,
-                    "5 s of writes with such a wait after each, 36 times",
+                    "5 s of writes followed by this wait, 36 times",
                 ),
                 MetricInfo::new(
                     "snia-hir-wait-{time}-then-none",
                     Unit::Iops,
-                    "as much work without a wait, after that",
+                    "as many writes without a wait, after that",
                 ),
             ],
             &tracked(

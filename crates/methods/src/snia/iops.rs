@@ -10,11 +10,11 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-iops";
 
-/// Percentages of reads, and sizes, in the order of the specification.
+/// Percentages of reads, and block sizes in bytes, in the order of the specification.
 const READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
 const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
 
-/// Cells that must be steady: share of reads, and size.
+/// Cells that must be steady: percentage of reads, and block size.
 const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
 
 /// Maximum passes written by all rounds.
@@ -25,12 +25,12 @@ pub(crate) static IOPS: Snia = Snia {
         name: NAME,
         summary: "SNIA: IOPS of 56 mixes in steady state",
         about: "Discards the drive and writes it twice sequentially, then runs random blocks of \
-                eight sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, each for a \
-                minute with 32 in flight. This is repeated until 4 KiB writes, 64 KiB blocks with \
-                65% reads and 1 MiB reads are steady, for at most 25 rounds. A minute ends early \
-                when it has written a sixteenth of the drive, the rounds when they have written it \
-                32 times. Steady by the specification and steady on a plateau are reported \
-                separately. Takes up to a day: --time shortens the minutes.",
+                eight sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, each for \
+                a minute at queue depth 32. This is repeated until 4 KiB writes, 64 KiB blocks \
+                with 65% reads and 1 MiB reads are steady, for at most 25 rounds. A minute ends \
+                early when it has written a sixteenth of the drive, the rounds when they have \
+                written it 32 times. Steady by the specification and steady on a plateau are \
+                reported separately. Takes up to a day: --time shortens the minutes.",
         safety: Safety::Destroys,
         seconds: 84_000.0,
         writes: "the whole drive twice, then at random at most 32 times the drive",

@@ -10,17 +10,17 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-latency";
 
-/// Sizes, and shares of reads in percent.
+/// Block sizes in bytes, and shares of reads in percent.
 const SIZES: [u32; 3] = [8 << 10, 4 << 10, 512];
 const READS: [u32; 3] = [100, 65, 0];
 
-/// The size whose latencies must be steady and whose write distribution is kept.
+/// The block size that must be steady, and for which the write distribution is kept.
 const TRACKED: u32 = 4 << 10;
 
 /// Seconds of writes for the distribution.
 const HISTOGRAM_SECONDS: f64 = 1200.0;
 
-/// The writes also end after this many passes.
+/// These writes also end after this many passes.
 const LAST_PASSES: f64 = 0.5;
 
 /// Maximum passes written by all rounds.
@@ -30,11 +30,12 @@ pub(crate) static LATENCY: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: response times in steady state",
-        about: "Discards the drive and writes it twice in order, then runs random blocks of 8 KiB, \
-                4 KiB and 512 bytes with 100, 65 and 0% reads, one at a time and a minute each, in \
-                rounds until the mean latencies of 4 KiB are steady, 25 at most. Then 20 minutes of \
-                4 KiB writes for the distribution. A minute ends when it has written a sixteenth of \
-                the drive, the rounds at 8 times the drive, the 20 minutes at half of it.",
+        about: "Discards the drive and writes it twice sequentially, then runs random blocks of 8 \
+                KiB, 4 KiB and 512 bytes with 100, 65 and 0% reads at queue depth 1, a minute \
+                each, in at most 25 rounds until the mean latencies of 4 KiB are steady. Then it \
+                runs 20 minutes of 4 KiB writes for the distribution. A minute ends early when it \
+                has written a sixteenth of the drive, the rounds after 8 times the drive, the 20 \
+                minutes after half of it.",
         safety: Safety::Destroys,
         seconds: 15_600.0,
         writes: "the whole drive twice, then at random at most 8.5 times the drive",
@@ -44,8 +45,8 @@ pub(crate) static LATENCY: Snia = Snia {
                 MetricInfo::new(
                     "snia-latency-{size}-r{reads}",
                     Unit::Nanoseconds,
-                    "mean service time of single random blocks of that size with that percentage \
-                     of reads, in rounds",
+                    "mean service time of random blocks of this size with this percentage of \
+                     reads, at queue depth 1, in rounds",
                 ),
                 MetricInfo::new(
                     "snia-latency-{size}-r{reads}.max",

@@ -1,9 +1,9 @@
 //! The SNIA Solid State Storage Performance Test Specification (Enterprise and Client 2.0), on any
 //! drive opened with `--destroy`.
 //!
-//! Each test is a list of parts (purge, precondition, rounds until steady, ...); its file contains
-//! only that list. Rounds and their two definitions of steady are in `rounds.rs`. No part idles,
-//! because the specification forbids gaps.
+//! Each test is a list of parts (purge, precondition, rounds until steady, ...), and its file
+//! contains only that list. Rounds and their two definitions of steady are in `rounds.rs`. There is
+//! no idle time between parts, because the specification forbids gaps.
 
 mod cell;
 mod dirth;
@@ -43,13 +43,13 @@ const MINUTE: f64 = 60.0;
 const PRECONDITION_PASSES: u64 = 2;
 const PRECONDITION_BLOCK: u32 = 128 << 10;
 
-/// Queue depth of the precondition, and where the specification leaves the depth to the tester.
+/// Queue depth of the precondition, and of tests for which the specification leaves it open.
 const DEPTH: u32 = 32;
 
-/// Recovered: this share of the previous rate.
+/// The rate has recovered from this share of the previous rate.
 const RECOVERED_FROM: f64 = 0.95;
 
-/// Declarations of the figures that tracked cells have besides their rate or latency.
+/// Declarations of the metrics that tracked cells have in addition to their rate or latency.
 const fn tracked(
     first_round: &'static str,
     steady: &'static str,
@@ -57,12 +57,12 @@ const fn tracked(
     unit: Unit,
 ) -> [MetricInfo; 3] {
     [
-        MetricInfo::new(first_round, unit, "the first round of a cell that is tracked"),
-        MetricInfo::new(steady, unit, "its mean over the window that is steady by either rule"),
+        MetricInfo::new(first_round, unit, "the first round of a tracked cell"),
+        MetricInfo::new(steady, unit, "its mean over the window that is steady by this rule"),
         MetricInfo::new(
             rounds,
             Unit::Number,
-            "the round in which all tracked cells were steady by that rule",
+            "the round in which all tracked cells were steady by this rule",
         ),
     ]
 }
@@ -87,7 +87,8 @@ enum Part {
     Latencies(Workload),
     /// Alternates a workload with a rest.
     Rests { cell: Cell, seconds: f64, cycles: u32 },
-    /// A long workload; also gives the time until it is as fast as the named one at its end.
+    /// Runs a long workload. With `against`, also reports the time until it is as fast as that
+    /// workload was at its end.
     OverTime { workload: Workload, against: Option<&'static str> },
 }
 
@@ -174,7 +175,7 @@ fn rests(
 ) -> Result<(), MethodError> {
     session.rounds(cycles, None, |session, cycle| {
         cell.run(session, cycle)?;
-        // All cycles of one wait are one figure, because each depends on the previous one.
+        // All cycles of one wait form one value, because each depends on the previous one.
         cell.put(session, &cell.samples);
         if seconds > 0.0 {
             session.rest("wait", seconds)?;

@@ -1,10 +1,9 @@
 //! Rounds of all cells until the tracked ones are steady.
 //!
 //! Two definitions are reported separately. PTS-steady: the rule of the specification over the last
-//! five rounds. Plateau-steady: in addition, the drive has been overwritten once since the rounds
-//! began (if they write), and the slope over the window is not distinguishable from zero. Rounds
-//! continue until the stricter definition is met, up to the specification's 25; its own rule also
-//! accepts a slow decay.
+//! five rounds, which also accepts a slow decay. Plateau-steady: in addition, the drive has been
+//! overwritten once since the rounds began (if they write), and the slope over the window is level.
+//! Rounds continue until the stricter definition is met, up to the specification's 25.
 
 use analysis::{Slope, WINDOW};
 use record::{Finding, FindingKind, Level, MetricKey, Series, Statistic, Unit};
@@ -21,9 +20,9 @@ pub(super) const ROUNDS_MOST: u32 = 25;
 /// Tolerated excess of the rounds' duration over their workloads, for their final flushes.
 const TIME_SLACK: f64 = 1.25;
 
-/// Allowance per cell and round for the operations in flight when its time ends: a constant, and
-/// the duration of their bytes on the slowest card expected. 32 blocks of 1 MiB take a class 2 card
-/// half a minute, however short the cell.
+/// Allowance per cell and round for the operations in flight when its time ends: a constant in
+/// seconds, and the rate of the slowest card expected. 32 blocks of 1 MiB take a class 2 card half
+/// a minute, however short the cell.
 const LAST_OP_S: f64 = 1.0;
 const SLOWEST_RATE: f64 = 1024.0 * 1024.0;
 
@@ -43,7 +42,7 @@ impl Rounds {
         Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most }
     }
 
-    /// Runs them and publishes the steady figures.
+    /// Runs the rounds and publishes the steady values.
     pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
         let budget = Budget {
@@ -103,7 +102,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The windows of the tracked cells; none before the fifth round.
+    /// The windows of the tracked cells, `None` before the fifth round.
     fn windows(&self) -> impl Iterator<Item = Option<Slope>> {
         let tracked = self.cells.iter().filter(|c| c.tracked);
         tracked.map(|c| Slope::of(&c.samples[c.samples.len().checked_sub(WINDOW)?..]))
@@ -119,8 +118,8 @@ impl Rounds {
         shares.max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 
-    /// Publishes every figure over the best window: the plateau if there is one, otherwise the last
-    /// five rounds. A first round that was cut short has figures of its finished cells only.
+    /// Publishes every cell over the last five rounds, and the tracked cells also over their steady
+    /// windows. A first round that was cut short has only its finished cells.
     fn put(&self, session: &mut Session<'_>, steadiness: &Steadiness) {
         for cell in self.cells.iter().filter(|cell| !cell.samples.is_empty()) {
             let window = |end: usize| &cell.samples[end.saturating_sub(WINDOW)..end];
@@ -160,7 +159,7 @@ impl Rounds {
 
 /// The end of a round.
 struct End {
-    /// On the target's clock.
+    /// Time on the target's clock, nanoseconds.
     t_ns: u64,
     /// Bytes written by all rounds so far.
     written: u64,

@@ -64,7 +64,7 @@ fn iops_has_all_cells_and_both_words() {
 }
 
 /// A card at 1 kB/s per channel does not finish a round: its cells are kept, and the run is not
-/// called complete.
+/// marked complete.
 #[test]
 fn a_first_round_that_its_limit_ends_is_no_result() {
     let (out, result) = run_at(1e3, "snia-iops", 60, 1.0);

@@ -10,10 +10,10 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-throughput";
 
-/// Sizes, each with its own purge and precondition.
+/// Block sizes in bytes, each with its own purge and precondition.
 const SIZES: [u32; 2] = [1 << 20, 128 << 10];
 
-/// A minute of writes, and all rounds of one size, end after this many passes.
+/// Limits of a minute of writes, and of all rounds of one size, in passes.
 const ROUND_PASSES: f64 = 0.5;
 const PASSES_MOST: f64 = 12.5;
 
@@ -21,19 +21,19 @@ pub(crate) static THROUGHPUT: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: large transfers in steady state",
-        about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice in order, \
-                then reads and writes in order for a minute each, one job with 32 in flight, in \
-                rounds until both are steady, 25 at most. A minute ends when it has written \
-                half of the drive.",
+        about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice \
+                sequentially, then reads and writes sequentially for a minute each, one job at \
+                queue depth 32, in at most 25 rounds until both are steady. A minute ends early \
+                when it has written half of the drive.",
         safety: Safety::Destroys,
         seconds: 7_200.0,
-        writes: "the whole drive four times, then in order at most 25 times the drive",
+        writes: "the whole drive four times, then sequentially at most 25 times the drive",
         primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
         metrics: &[
             &[MetricInfo::new(
                 "snia-throughput-{size}-r{reads}",
                 Unit::BytesPerSecond,
-                "blocks of that size in order, all reads or all writes, in rounds",
+                "sequential blocks of this size, all reads or all writes, in rounds",
             )],
             &tracked(
                 "snia-throughput-{size}-r{reads}.first-round",

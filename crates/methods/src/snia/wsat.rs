@@ -10,23 +10,23 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-wsat";
 
-/// Six hours of minutes.
+/// Maximum rounds: six hours of one-minute rounds.
 const ROUNDS_MOST: u32 = 360;
 
-/// Or this many passes.
+/// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 4.0;
 
 pub(crate) static WSAT: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: random writes until saturation",
-        about: "Discards the drive, then writes 4 KiB blocks at random, 32 in flight, minute by \
-                minute, until the rate is steady on a plateau, the drive was written four times \
-                over, or six hours have passed. The time series, the first minute and the plateau come \
-                out.",
+        about: "Discards the drive, then writes random 4 KiB blocks at queue depth 32 in rounds of \
+                a minute, until the rate is steady on a plateau, the drive was written four times \
+                over, or six hours have passed. The results are the time series, the first minute \
+                and the plateau.",
         safety: Safety::Destroys,
         seconds: 21_600.0,
-        writes: "at random four times the whole drive at most",
+        writes: "at random at most four times the whole drive",
         primary: &["snia-wsat-{size}-r0"],
         metrics: &[
             &[MetricInfo::new(

@@ -10,30 +10,30 @@ use crate::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-xsr";
 
-/// Duration of each of the two kinds, seconds.
+/// Duration of each sequential part and of the random part, seconds.
 const SEQUENTIAL_SECONDS: f64 = 8.0 * 3600.0;
 const RANDOM_SECONDS: f64 = 6.0 * 3600.0;
 
-/// They end earlier after this many passes: by then the drive is as steady as it will be, and a
-/// fast one would be worn for nothing.
+/// The parts end early after this many passes: the drive is then as steady as it will be, and more
+/// would only wear a fast drive.
 const SEQUENTIAL_PASSES: f64 = 8.0;
 const RANDOM_PASSES: f64 = 4.0;
 
 const SEQUENTIAL_BLOCK: u32 = 1 << 20;
 const RANDOM_BLOCK: u32 = 8 << 10;
 
-/// The rate that the last part is compared with.
+/// The part whose rate is compared with that of the last.
 const BEFORE: &str = "snia-xsr-sequential-before";
 
 pub(crate) static XSR: Snia = Snia {
     info: &MethodInfo {
         name: NAME,
         summary: "SNIA: recovery from another workload",
-        about: "Discards the drive, then writes 1 MiB blocks in order for eight hours, 8 KiB \
-                blocks at random for six, and 1 MiB blocks in order for eight again, 32 in flight; \
-                a part in order ends early at 8 times the drive, the one at random at 4. \
-                What comes out are the rates and how long the last part needs to be as fast as \
-                the first. --time shortens all three.",
+        about: "Discards the drive, then writes sequential 1 MiB blocks for eight hours, random 8 \
+                KiB blocks for six, and sequential 1 MiB blocks for eight again, at queue depth \
+                32. A sequential part ends early after 8 times the drive, the random part after 4. \
+                The results are the rates, and the time that the last part needs to become as fast \
+                as the first. --time shortens all three.",
         safety: Safety::Destroys,
         seconds: 79_200.0,
         writes: "at most 20 times the whole drive, without a pause",
@@ -45,17 +45,17 @@ pub(crate) static XSR: Snia = Snia {
             MetricInfo::new(
                 "snia-xsr-{sequential-before,random,sequential-after}",
                 Unit::BytesPerSecond,
-                "each of the three parts, the whole of it",
+                "average rate of each of the three parts",
             ),
             MetricInfo::new(
                 "snia-xsr-{sequential-before,random,sequential-after}.end",
                 Unit::BytesPerSecond,
-                "its last tenth",
+                "rate in the last tenth of the part",
             ),
             MetricInfo::new(
                 "snia-xsr-sequential-after.recovery",
                 Unit::Nanoseconds,
-                "until the last part is as fast as the first was at its end",
+                "time until the last part is as fast as the first was at its end",
             ),
         ]],
         answer: crate::answer::xsr,

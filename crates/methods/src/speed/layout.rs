@@ -1,4 +1,4 @@
-//! The layout of `speed`: places, chunk sizes and repeats.
+//! The layout of `speed`: locations, chunk sizes and repeats.
 
 use record::{MetricKey, Safety, TargetKind, size_word};
 use rig::TargetInfo;
@@ -7,28 +7,28 @@ use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 use crate::test_region::TestRegion;
 use crate::{MethodError, Options};
 
-/// Bytes read and written back at each place, as in the old tool.
+/// Bytes read and written back at each location, as in the old tool.
 const LENGTH: u64 = 32 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// Most hosts split larger chunks.
+/// Maximum chunk, bytes; most hosts split larger ones.
 const CHUNK_MOST: u64 = MIB;
 
-/// Minimum chunk of the sweep.
+/// Minimum chunk of the sweep, bytes.
 const CHUNK_LEAST: u32 = 4 << 10;
 
-/// Maximum sizes in the sweep: more would leave less time for each.
+/// Maximum number of sizes in the sweep; more would leave less time for each.
 const SIZES_MOST: usize = 6;
 
-/// A drive of at least this many bytes per second reads and writes the whole place in chunks of every
-/// size; a slower one divides the place among the sizes.
+/// A drive of at least this many bytes per second reads and writes the whole location in chunks of
+/// every size; a slower one divides the location among the sizes.
 const WHOLE_PLACE: f64 = 64e6;
 
-/// Label of the place that the old tool reads.
+/// Label of the location that the old tool reads.
 const START: &str = "start";
 
-/// A place on the drive.
+/// A location on the drive.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// `start`, `middle` or `end`.
@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The metric of a pass over it; at the start it is that of the old tool.
+    /// The metric of a pass over the location; at the start, it is that of the old tool.
     pub fn key(&self, kind: OpKind) -> MetricKey {
         match self.label {
             START => MetricKey::of_words(&[&"speed", &kind.name()]),
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// The decisions that follow from target and options.
+/// The parameters derived from target and options.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub places: Vec<Place>,
@@ -54,9 +54,9 @@ pub(super) struct Layout {
     pub chunk: u32,
     /// Sizes of the sweep, ascending, bytes.
     pub sizes: Vec<u32>,
-    /// Whether data may be written back.
+    /// Whether data can be written back.
     pub writes: bool,
-    /// The drive has no user data: the places are filled first, so that no hole is read.
+    /// Whether the drive has no user data, so that the locations are filled first to avoid holes.
     pub fills: bool,
     pub rounds: u32,
     pub rounds_given: bool,
@@ -89,20 +89,20 @@ impl Layout {
         })
     }
 
-    /// Reads, and writes if allowed.
+    /// The operations: reads, and writes if allowed.
     pub fn kinds(&self) -> Vec<OpKind> {
         if self.writes { vec![OpKind::Read, OpKind::Write] } else { vec![OpKind::Read] }
     }
 
-    /// One pass over a place.
+    /// One pass over a location.
     pub fn pass(&self, place: &Place, kind: OpKind) -> Workload {
         self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
-    /// A run in chunks of another size, at the start. A slow drive gets the part of the place that
-    /// follows the one before, and the last of `turn` ends with the place: a card that goes back before
-    /// an erase block is full copies the rest of it, which would be the cost of the sweep and not that
-    /// of a chunk.
+    /// A run in chunks of another size, at the start. On a slow drive, each turn uses the next part
+    /// of the location, and the last turn ends with the location: a card that is rewritten before
+    /// an erase block is full copies the rest of the block, a cost of the sweep rather than of a
+    /// chunk.
     pub fn chunk(&self, kind: OpKind, size: u32, turn: usize, rate: f64) -> Workload {
         let place = self.places[0].region;
         let parts = if rate >= WHOLE_PLACE { 1 } else { self.sizes.len() as u64 };
@@ -127,7 +127,7 @@ impl Layout {
     }
 }
 
-/// `speed-read-16KiB`.
+/// The metric of a chunk size: `speed-read-16KiB`.
 pub(super) fn chunk_key(kind: OpKind, size: u32) -> MetricKey {
     MetricKey::of_words(&[&"speed", &kind.name(), &size_word(u64::from(size))])
 }
@@ -143,12 +143,13 @@ fn previous_power_of_two(n: u64) -> u64 {
     1 << n.max(1).ilog2()
 }
 
-/// Start, middle and end of a drive. The position of a file on its drive is unknown, so places
+/// Start, middle and end of a drive. The position of a file on its drive is unknown, so locations
 /// within it are meaningless.
 fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
     let whole = matches!(kind, TargetKind::Device | TargetKind::Virtual | TargetKind::Null);
     let length = LENGTH.min(bytes / if whole { 3 } else { 1 });
-    // Multiples of 1 MiB if possible, for alignment. On one grid the places do not overlap.
+    // Multiples of 1 MiB if possible, for alignment. On a common grid, the locations do not
+    // overlap.
     let grid = if length >= MIB { MIB.max(chunk) } else { chunk };
     let length = length / grid * grid;
     let at = |label, start: u64| Place {

@@ -3,8 +3,8 @@
 //! The first 32 MiB are read in chunks of the maximum transfer at depth 1, and the same bytes are
 //! written back. The old tool did that once, at block 0, and left open whether other blocks or
 //! another time would give other numbers. So the middle and the end are also measured, repeatedly
-//! and in alternating order, and chunks of several sizes show the cost of a command besides its
-//! data. On a drive in use the blocks are borrowed: they are saved in a journal first and compared
+//! and in alternating order, and chunks of several sizes show the cost of a command without its
+//! data. On a drive in use, the blocks are borrowed: they are saved in a journal first and compared
 //! at the end. The layout is in `layout.rs`.
 
 mod layout;
@@ -30,7 +30,7 @@ const SECONDS: f64 = 90.0;
 /// Share of the time for the passes.
 const PASSES_SHARE: f64 = 0.7;
 
-/// No round of passes is begun that would end later than this multiple of its time.
+/// No round of passes starts if it would end later than this multiple of their time.
 const PATIENCE: f64 = 1.5;
 
 /// Unit of the old tool's numbers: 0.1 MB/s.
@@ -42,21 +42,21 @@ pub(crate) struct Speed;
 static INFO: MethodInfo = MethodInfo {
     name: "speed",
     summary: "what does .speed say, and what is true",
-    about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes the \
-            same bytes back, flush included; so do the middle and the end of a drive, four times in \
-            alternating order. Then chunks from 4 KiB up to the largest transfer are read and \
-            written, with their flush (below 64 MB/s each size gets a part of the 32 MiB, one after \
-            the other): a fit of T = t0 + size/B tells what a command costs beside its data. What comes \
-            out is the number as .speed printed it, in decimal MB/s, as a range where passes differ, \
-            and beside it the rate with flush and interval. In a directory a scratch file is used. A \
-            device is only read, unless it is lent with --borrow (or given away with --destroy): then \
-            its blocks are overwritten with their own content, after a journal of them was synced on \
-            another drive (--journal DIR), and compared in the end. After a kill or a loss of power \
-            'ssdyno recover' compares them and puts back what differs.",
+    about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes \
+            the same bytes back, flush included. It does the same in the middle and at the end of \
+            a drive, four times in alternating order. Then chunks from 4 KiB up to the largest \
+            transfer are read and written, with their flush (below 64 MB/s, each size gets a part \
+            of the 32 MiB in turn): a fit of T = t0 + size/B gives the cost of a command without \
+            its data. The results are the number as .speed printed it, in decimal MB/s, as a range \
+            if passes differ, and the rate with flush and interval. In a directory, a scratch file \
+            is used. A device is only read, unless it is opened with --borrow (or --destroy): then \
+            its blocks are overwritten with their own content, after a journal of them was synced \
+            to another drive (--journal DIR), and compared at the end. After a kill or a loss of \
+            power, 'ssdyno recover' compares them and restores those that differ.",
     safety: record::Safety::Borrows,
     protocol: 2,
     seconds: SECONDS,
-    writes: "32 MiB at three places, four times and a little more, with the bytes that were there",
+    writes: "32 MiB at three locations, four times and a little more, with their own content",
     primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
     answer: crate::answer::speed,
@@ -72,27 +72,27 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "speed-{read,write}.legacy",
         Unit::BytesPerSecond,
-        "the same as the old tool counts: without the flush, in tenths of a MB/s",
+        "the same as counted by the old tool: without the flush, in tenths of a MB/s",
     ),
     MetricInfo::new(
         "speed-{read,write}-{middle,end}",
         Unit::BytesPerSecond,
-        "32 MiB in the middle of the drive, at its end",
+        "32 MiB in the middle of the drive; at its end",
     ),
     MetricInfo::new(
         "speed-{read,write}-{size}",
         Unit::BytesPerSecond,
-        "chunks of that size at the start: all bytes over the time of all chunks and their flush",
+        "chunks of this size at the start: total bytes over the time of all chunks and the flush",
     ),
     MetricInfo::new(
         "speed-{read,write}.command-time",
         Unit::Nanoseconds,
-        "t0 of T = t0 + size/B: time of a command besides its data",
+        "t0 of T = t0 + size/B: time of a command without its data",
     ),
     MetricInfo::new(
         "speed-{read,write}.transfer-rate",
         Unit::BytesPerSecond,
-        "B of the same: rate of the data alone",
+        "B of the same formula: rate of the data alone",
     ),
 ];
 
@@ -104,7 +104,7 @@ impl Method for Speed {
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let layout = Layout::new(session.target(), options, SECONDS)?;
         let result = measure(session, &layout);
-        // However it ended: a failure to restore data outweighs any earlier error.
+        // Restore in any case. A failure to restore data outweighs any earlier error.
         let restored = if layout.writes { restore(session) } else { Ok(()) };
         restored.and(result)
     }
@@ -112,7 +112,7 @@ impl Method for Speed {
 
 fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {
     if !layout.writes {
-        let text = "this target may only be read: nothing was written back";
+        let text = "no write access: nothing was written back";
         let note = Finding::new(FindingKind::ReadsOnly, Level::Note, text);
         session.out.note(note.advise("--borrow overwrites blocks with their own content"));
     }
@@ -127,10 +127,10 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
     chunks(session, layout, rates)
 }
 
-/// Rates of one direction at one place.
+/// Rates of one direction at one location.
 #[derive(Clone, Default)]
 struct Passes {
-    /// By the old tool's rule: without the flush.
+    /// Rates by the old tool's rule, without the flush.
     legacy: Vec<f64>,
     honest: Vec<f64>,
 }
@@ -143,8 +143,9 @@ impl Passes {
     }
 }
 
-/// The time of all commands of a measurement, and of its flush. At depth 1 the sum of the operation
-/// times is the whole time; the processor time between them is not the drive's.
+/// The time of all commands of a measurement, and of its flush. At depth 1, the sum of the
+/// operation times is the drive's total time; the processor time between operations is not the
+/// drive's.
 struct Times {
     bytes: f64,
     ops: f64,
@@ -160,7 +161,7 @@ impl Times {
         Some(Times { bytes, ops, commands_ns: moved.service.sum() as f64, flush_ns })
     }
 
-    /// Nanoseconds, at least 1.
+    /// Total time in nanoseconds, at least 1.
     fn whole_ns(&self) -> f64 {
         (self.commands_ns + self.flush_ns).max(1.0)
     }
@@ -188,7 +189,7 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], Method
         Ok(Round::Again)
     })?;
     if run < layout.rounds {
-        let text = format!("the drive is slow: {run} of {} passes run", layout.rounds);
+        let text = format!("the drive is slow: only {run} of {} passes ran", layout.rounds);
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
     let slowest =
@@ -196,8 +197,8 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], Method
     Ok([OpKind::Read, OpKind::Write].map(slowest))
 }
 
-/// No round is begun that would end later than the share of the time allows, unless the user gave
-/// their number.
+/// The patience of rounds that have this share of the time; unlimited if the user gave the number
+/// of rounds.
 fn patience(layout: &Layout, share: f64) -> Option<Patience> {
     let patience = Patience { rounds_least: 1, seconds: PATIENCE * share * layout.seconds };
     (!layout.rounds_given).then_some(patience)
@@ -232,9 +233,9 @@ fn chunks(session: &mut Session<'_>, layout: &Layout, speeds: [f64; 2]) -> Resul
         .into_iter()
         .flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)))
         .collect();
-    // Times in nanoseconds and rates, per cell and round: of all chunks and their flush. A drive
-    // that buffers takes most chunks in no time and the rest of them late, so that no quantile is the
-    // cost of one.
+    // Times in nanoseconds and rates of all chunks with their flush, per cell and round. A drive
+    // that buffers takes most chunks at once and the rest late, so that no quantile is the cost of
+    // a chunk.
     let mut times = vec![Vec::new(); cells.len()];
     let mut rates = vec![Vec::new(); cells.len()];
     let patience = patience(layout, 1.0 - PASSES_SHARE);
@@ -285,7 +286,7 @@ fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
     let changed = session.prepare("compare", Preparation::Restore)?.bytes;
     if changed > 0 {
         let text = format!(
-            "{} read back otherwise than they had been written, and were put back",
+            "{} read back with different content than written, and were restored",
             decimal(changed)
         );
         session.out.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));

@@ -10,12 +10,12 @@ use crate::{MethodError, Options, Outcome, plan};
 
 use super::Speed;
 
-/// Depth 1: 2 ms per command, 32 MB/s for its data.
+/// At depth 1: 2 ms per command, 32 MB/s for its data.
 fn traits() -> Traits {
     Traits { command_ns: 2_000_000, rate: 32e6, noise: 0.0, ..Traits::default() }
 }
 
-/// A stick of 100 MiB behind a host with transfers of 16 KiB.
+/// A stick of 100 MiB on a host with transfers of 16 KiB.
 fn stick(allowed: Safety) -> Fake {
     let mut fake = Fake::given_away(traits(), 100 << 20);
     fake.info.allowed = allowed;

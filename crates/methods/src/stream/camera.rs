@@ -1,14 +1,15 @@
-//! The camera of a recording: frames at a rate, a buffer, and the drive behind it. Pure arithmetic.
+//! A model of a camera: frames at a rate, a buffer, and the drive that records them. Pure
+//! arithmetic.
 //!
-//! Its input is the service time of each frame, as measured: the time from its turn (the frame
-//! before it is done, and it is captured) to its completion. From these follows the buffer that a
-//! rate needs, the frames that a buffer loses, and the highest rate without a loss, also for rates
-//! at which nothing was recorded. That assumes a frame takes as long at another rate; a drive that
-//! rests between frames is rather faster.
+//! Its input is the measured service time of each frame: the time from its turn (it is captured,
+//! and the previous frame is complete) to its completion. The model yields the buffer that a rate
+//! needs, the frames that a buffer loses, and the highest lossless rate, also for rates that were
+//! not recorded. It assumes that a frame takes as long at any rate; a drive that rests between
+//! frames tends to be faster.
 
 use std::collections::VecDeque;
 
-/// Rounds of bisection: a rate to 1 in 10^7.
+/// Maximum rounds of bisection, for a rate accurate to 1 in 10^7.
 const ROUNDS: u32 = 50;
 
 /// The service times of a recording.
@@ -18,18 +19,18 @@ pub(super) struct Camera {
     service_ns: Vec<u64>,
 }
 
-/// What a camera with a buffer would have seen.
+/// The result of a simulated camera with a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Film {
-    /// Largest content of the buffer, bytes: whole frames captured and not yet completed.
+    /// Peak use of the buffer, bytes: whole frames captured and not yet completed.
     pub peak_bytes: u64,
-    /// Frames that found the buffer full.
+    /// Frames lost because the buffer was full.
     pub lost: u64,
 }
 
 impl Camera {
-    /// The service times of frames that were due at `due_ns(number)` and completed at `done_ns`, in
-    /// nanoseconds from the same moment.
+    /// Computes the service times of frames that were due at `due_ns(number)` and completed at
+    /// `done_ns`, in nanoseconds from the same moment.
     pub fn new(frame_bytes: u64, done_ns: &[u64], due_ns: impl Fn(u64) -> u64) -> Camera {
         let mut before = 0;
         let service = done_ns.iter().zip(0..).map(|(done, number)| {
@@ -45,8 +46,8 @@ impl Camera {
         self.service_ns.iter().copied().max().unwrap_or(0)
     }
 
-    /// Films at a rate in bytes per second with a buffer of so many bytes, until as many frames as
-    /// were recorded are written. A frame that finds the buffer full is lost.
+    /// Simulates a camera with this rate in bytes per second and this buffer, until as many frames
+    /// are written as were recorded. A frame is lost if the buffer is full.
     pub fn film(&self, rate: f64, buffer_bytes: u64) -> Film {
         let period_ns = self.frame_bytes as f64 / rate * 1e9;
         let room = buffer_bytes / self.frame_bytes;
@@ -62,7 +63,7 @@ impl Camera {
             }
             if waiting.len() as u64 + 1 > room {
                 lost += 1;
-                // Without room for a single frame nothing is ever written.
+                // A buffer without room for a single frame never writes anything.
                 if room == 0 && lost >= self.service_ns.len() as u64 {
                     break;
                 }
@@ -81,8 +82,8 @@ impl Camera {
         self.film(rate, u64::MAX).peak_bytes
     }
 
-    /// The highest rate at which a buffer loses nothing, bytes per second. `None` where the recording
-    /// was too short to tell: the buffer alone would have held a quarter of it.
+    /// The highest rate at which a buffer loses nothing, bytes per second. `None` if the buffer is
+    /// larger than a quarter of the recording, or smaller than two frames.
     pub fn lossless_rate(&self, buffer_bytes: u64) -> Option<f64> {
         let recorded = self.frame_bytes * self.service_ns.len() as u64;
         if recorded < buffer_bytes.saturating_mul(4) || buffer_bytes < 2 * self.frame_bytes {
@@ -90,8 +91,8 @@ impl Camera {
         }
         let total_ns: u64 = self.service_ns.iter().sum();
         let mean = recorded as f64 / (total_ns.max(1) as f64 / 1e9);
-        // With a buffer of at most a quarter of the recording no rate is lossless that is over 4/3
-        // of the mean.
+        // With a buffer of at most a quarter of the recording, no rate over 4/3 of the mean is
+        // lossless.
         let (mut low, mut high) = (0.0, 2.0 * mean);
         for _ in 0..ROUNDS {
             let middle = (low + high) / 2.0;
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_stall_needs_a_buffer_for_the_frames_that_arrive_meanwhile() {
-        // A frame every 2 ms; a stall of 41 ms lets 21 in, of which the first is being written.
+        // A frame arrives every 2 ms: 21 during a stall of 41 ms, including the one being written.
         let camera = stalled(41);
         assert_eq!(camera.film(500e6, u64::MAX), Film { peak_bytes: 21 * MB, lost: 0 });
         assert_eq!(camera.film(500e6, 21 * MB).lost, 0);
@@ -147,7 +148,7 @@ mod tests {
     fn a_rate_over_the_drives_own_fills_any_buffer() {
         let camera = stalled(1);
         assert_eq!(camera.buffer(1e9), MB, "exactly as fast");
-        // Two frames a millisecond: half of them wait in the end.
+        // Two frames arrive per millisecond, and half of all frames wait at the end.
         assert!((100 * MB..=102 * MB).contains(&camera.buffer(2e9)), "{}", camera.buffer(2e9));
     }
 

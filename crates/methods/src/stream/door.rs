@@ -1,16 +1,16 @@
-//! A file system's drive on the block door: metadata through the queue, counted.
+//! A file system's drive on the block interface. Metadata use the queue and are counted.
 
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, RigError};
 
-/// Tag of metadata; frames have their number.
+/// Tag of metadata requests; the tag of a frame is its number.
 pub(super) const METADATA: u64 = u64::MAX;
 
-/// Sectors read at once by a check, and the places it reads in turn: two FATs, a bitmap, a
-/// directory.
+/// Sectors that a check reads at once, and the areas between which it alternates: two FATs, a
+/// bitmap, a directory.
 const AHEAD: usize = 128;
 const WINDOWS: usize = 4;
 
-/// Metadata commands.
+/// Counts of metadata commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     pub reads: u64,
@@ -25,10 +25,10 @@ pub(super) struct Door<'d> {
     pub sector_bytes: u32,
     pub bytes: u64,
     pub tally: &'d mut Tally,
-    /// Sectors read ahead; `None` where every read counts.
+    /// Sectors read ahead; `None` without readahead.
     ahead: Option<Vec<(u64, Vec<u8>)>>,
     next: usize,
-    /// Requests that were completed by the end of a flush, the caller's too.
+    /// Requests completed by the end of a flush, including the caller's.
     done: Vec<BlockDone>,
 }
 
@@ -41,12 +41,12 @@ impl<'d> Door<'d> {
         Door { blocks, sector_bytes, bytes, tally, ahead: None, next: 0, done: Vec::new() }
     }
 
-    /// The caller's requests that flushes have taken from the queue.
+    /// The requests that flushes took from the queue, including the caller's.
     pub fn into_done(self) -> Vec<BlockDone> {
         self.done
     }
 
-    /// The same, for many reads of neighbouring sectors.
+    /// The same with readahead, for many reads of neighbouring sectors.
     pub fn reading_ahead(self) -> Door<'d> {
         Door { ahead: Some(Vec::new()), ..self }
     }
@@ -103,7 +103,8 @@ impl fat::Drive for Door<'_> {
         self.blocks.submit(BlockRequest { tag, way, offset, bytes })
     }
 
-    /// A flush can succeed after a write that failed. Then no checkpoint may cover that write.
+    /// Fails if an earlier write failed, even if the flush succeeds: no checkpoint may cover that
+    /// write.
     fn flush(&mut self) -> Result<(), RigError> {
         self.tally.flushes += 1;
         self.blocks.flush()?;
@@ -122,7 +123,7 @@ impl fat::Drive for Door<'_> {
     }
 }
 
-/// The error of a completed write.
+/// Returns the error of a completed write, if any.
 pub(super) fn succeeded(done: &BlockDone) -> Result<(), RigError> {
     match &done.result {
         Ok(()) => Ok(()),

@@ -1,9 +1,9 @@
 //! `stream`: can a camera of this rate be recorded, and how large a buffer does it need?
 //!
-//! Frames of equal size are recorded as a camera would: on a drive into exFAT or FAT32 made by this
-//! program (`crates/fat`), beside them past any file system; in a directory into a file of whatever
-//! is mounted there. Every frame has its own completion time, from which the longest stall, the
-//! buffer and the lost frames follow (`camera.rs`).
+//! Frames of equal size are recorded as by a camera: on a drive, into exFAT or FAT32 made by this
+//! program (`crates/fat`), and also without a file system; in a directory, into a file on the
+//! mounted file system. The longest stall, the buffer and the lost frames are computed from the
+//! completion time of every frame (`camera.rs`).
 
 mod camera;
 mod door;
@@ -29,21 +29,22 @@ use crate::whole::Whole;
 use crate::whole::time_series::{BINS, TimeSeries};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
-/// Default duration in seconds; rather that of four passes over the drive.
+/// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
 
 /// The names of the passes.
 const RAW: &str = "stream-raw";
 const FILE: &str = "stream-file";
 
-/// Rows of the time series that a series is made of.
+/// Maximum rows of the time series from which the stored series is made.
 const ROWS: usize = 2000;
 
 /// A GiB, bytes.
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Tables of a new file system and its metadata may take this share of the region more than the
-/// region itself. A recording ends before it would take more.
+/// Limit of the bytes written for the tables and metadata of a new file system, beyond the region
+/// itself: 1/n of the region, or the minimum in bytes. A recording ends before it exceeds the
+/// limit.
 const METADATA_SHARE: u64 = 16;
 const METADATA_LEAST: u64 = 4 << 20;
 
@@ -53,16 +54,17 @@ pub(crate) struct Stream;
 static INFO: MethodInfo = MethodInfo {
     name: "stream",
     summary: "can it record a camera, with which buffer",
-    about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive that was given away: over \
+    about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
             of 16 GiB (--file), each allocated in one piece before its data; then over the \
-            discarded drive past any file system, and over the discarded drive through the file \
-            system again, which stays there. In a directory: into one file, allocated beforehand. As fast as it goes, or at the rate of \
-            a camera (--rate 2GB/s), whose frames arrive whether or not the drive is ready. What \
-            comes out is the rate, the longest stall, the highest rate that a buffer (--buffer, 64 \
-            MiB) carries without a lost frame; with --rate the buffer that it needs and the \
-            frames that the buffer loses; and the cost of the metadata. --checkpoint 64MiB makes \
-            the recording durable so often. The file system is checked in the end.",
+            discarded drive without a file system; then over the discarded drive through the file \
+            system again, which stays there. In a directory: into one preallocated file. Frames \
+            are written at the maximum rate, or at the rate of a camera (--rate 2GB/s), whose \
+            frames arrive whether or not the drive is ready. The results are the rate, the longest \
+            stall, and the highest rate that a buffer (--buffer, 64 MiB) carries without a lost \
+            frame; with --rate, the buffer that it needs and the frames that the buffer loses; and \
+            the cost of the metadata. --checkpoint 64MiB makes the recording durable that often. \
+            The file system is checked at the end.",
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the drive four times; in a directory the file once",
@@ -77,18 +79,18 @@ const METRICS: [MetricInfo; 9] = [
     MetricInfo::new(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
         Unit::BytesPerSecond,
-        "frames recorded over the time until they were durable: past any file system; through a \
-         new one on the discarded drive, and on the full one; into a file",
+        "rate of the frames until they are durable: without a file system; through a new one on \
+         the discarded drive, and on the full one; into a file",
     ),
     MetricInfo::new(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.longest-stall",
         Unit::Nanoseconds,
-        "the longest time in which no frame was completed although one waited",
+        "the longest time without a completed frame while one waited",
     ),
     MetricInfo::new(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
         Unit::BytesPerSecond,
-        "the highest rate at which a camera with that buffer loses no frame; absent where the \
+        "the highest rate at which a camera with that buffer loses no frame; absent if the \
          recording was shorter than four buffers",
     ),
     MetricInfo::new(
@@ -104,12 +106,12 @@ const METRICS: [MetricInfo; 9] = [
     MetricInfo::new(
         "stream-{exfat,fat32}.ratio",
         Unit::Number,
-        "the rate through the file system over the rate past it; absent with --rate",
+        "the rate through the file system divided by the rate without it; absent with --rate",
     ),
     MetricInfo::new(
         "stream-{exfat,exfat-full,fat32,fat32-full}.{metadata-reads,metadata-writes}",
         Unit::Number,
-        "commands for metadata per GiB recorded, beside those that make and close the volume",
+        "commands for metadata per GiB recorded, except those that make and close the volume",
     ),
     MetricInfo::new(
         "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-bytes",
@@ -126,7 +128,7 @@ const METRICS: [MetricInfo; 9] = [
 static RATE: Opt<Option<f64>> = Opt::value(
     "rate",
     "RATE",
-    "the camera's bytes per second, such as 2GB/s; without it as fast as it goes",
+    "the camera's bytes per second, such as 2GB/s; the maximum rate by default",
     |words| {
         let text = words.first().map_or("", |word| word.trim_end_matches("/s"));
         match parse_bytes(text) {
@@ -148,7 +150,7 @@ static BUFFER: Opt<u64> = Opt::value(
 static FRAME: Opt<u64> = Opt::value(
     "frame",
     "BYTES",
-    "bytes of a frame (default 1MiB)",
+    "size of a frame (default 1MiB)",
     |words| size(words, 4 << 10, 256 << 20),
     || 1 << 20,
 );
@@ -168,7 +170,7 @@ pub(crate) static FS: Opt<Kind> = Opt::value(
 static CLUSTER: Opt<Option<u32>> = Opt::value(
     "cluster",
     "BYTES",
-    "clusters of that file system (default 1MiB, FAT32 64KiB)",
+    "cluster size of that file system (default 1MiB, FAT32 64KiB)",
     |words| match size(words, 512, 32 << 20) {
         Ok(bytes) if bytes.is_power_of_two() => Ok(Some(bytes as u32)),
         _ => Err("a power of two from 512 to 32MiB; on FAT32 to 64KiB".into()),
@@ -179,7 +181,7 @@ static CLUSTER: Opt<Option<u32>> = Opt::value(
 static FILE_SIZE: Opt<u64> = Opt::value(
     "file",
     "BYTES",
-    "bytes of a file (default 16GiB; FAT32 ends below 4GiB)",
+    "size of a file (default 16GiB; less than 4GiB on FAT32)",
     |words| size(words, 16 << 20, 1 << 50),
     || 16 << 30,
 );
@@ -187,7 +189,7 @@ static FILE_SIZE: Opt<u64> = Opt::value(
 static CHECKPOINT: Opt<Option<u64>> = Opt::value(
     "checkpoint",
     "BYTES",
-    "most bytes that a power cut may cost (default: those of a file)",
+    "maximum bytes lost in a power cut (default: a whole file)",
     |words| size(words, 1 << 20, 1 << 50).map(Some),
     || None,
 );
@@ -262,7 +264,7 @@ impl Script {
         }
     }
 
-    /// Most bytes that a pass through the file system writes.
+    /// Maximum bytes that a pass through the file system writes.
     pub fn written_max(&self) -> u64 {
         self.volume.1 + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
     }
@@ -297,8 +299,8 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     let name = format!("stream-{}", script.name());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     through_volume(session, &script, &format!("{name}-full"))?;
-    // What follows begins twice on a drive that was full and then discarded, so that the ratio is not
-    // that of two histories. The file system comes last and stays.
+    // Both of the following passes begin on a drive that was full and then discarded, so that the
+    // ratio compares equal histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
     session.step(RAW, 0);
     if !planned(session, &script, script.volume.1)? {
@@ -319,7 +321,7 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     Ok(())
 }
 
-/// A pass through a new file system.
+/// Runs a pass through a new file system.
 fn through_volume(
     session: &mut Session<'_>,
     script: &Script,
@@ -336,7 +338,7 @@ fn through_volume(
     Ok(())
 }
 
-/// Whether the script is only planned; then the bytes of the pass are promised.
+/// Whether the script is only planned. If so, the bytes of the pass are added to the plan.
 pub(crate) fn planned(
     session: &mut Session<'_>,
     script: &Script,
@@ -354,8 +356,8 @@ pub(crate) fn planned(
     Ok(true)
 }
 
-/// Makes a file system, records into it, closes and checks it. A recording that breaks off leaves a
-/// finding: how much of it is kept.
+/// Makes a file system, records into it, closes and checks it. An aborted recording leaves a
+/// finding that reports the part kept.
 pub(crate) fn recorded(
     session: &mut Session<'_>,
     script: &Script,
@@ -369,7 +371,7 @@ pub(crate) fn recorded(
     taken
 }
 
-/// `kept` is what is certain to be on the drive, from the first moment that anything could be.
+/// Sets `kept` to the part that is certain to be on the drive, as soon as there can be any.
 fn record(
     session: &mut Session<'_>,
     script: &Script,
@@ -405,7 +407,7 @@ fn record(
     Ok(taken)
 }
 
-/// What outlives a recording that broke off.
+/// The finding of an aborted recording: the part kept.
 fn broken_off(script: &Script, kept: Kept) -> Finding {
     let system = if script.kind == Kind::Exfat { "exFAT" } else { "FAT32" };
     let open = binary(kept.open_bytes);
@@ -429,7 +431,7 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
     }
 }
 
-/// Reads the volume back and reports what does not agree.
+/// Reads the volume back and reports inconsistencies.
 fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
     let (mut tally, mut problems) = (Tally::default(), Vec::new());
     let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally).reading_ahead();
@@ -438,13 +440,13 @@ fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> 
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).map_err(of_fat)?;
     if let Some(first) = problems.first() {
         let count = problems.len();
-        let text = format!("the recorded volume disagrees with itself {count} times: {first:?}");
+        let text = format!("the recorded volume has {count} inconsistencies: {first:?}");
         session.out.note(Finding::new(FindingKind::VolumeDamaged, Level::Bad, text));
     }
     Ok(())
 }
 
-/// Publishes the figures of a pass.
+/// Publishes the metrics of a pass.
 fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, taken: &Taken) {
     if taken.done_ns.is_empty() || taken.elapsed_ns == 0 {
         return;
@@ -476,7 +478,7 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     session.out.series.extend(series.series(pass, 0, taken.start_ns, BINS));
 }
 
-/// The recording as a measurement with a time series.
+/// Converts a recording to a measurement with a time series.
 fn measurement(pass: &str, frame_bytes: u64, taken: &Taken) -> Measurement {
     let mut m = Measurement { name: pass.into(), ..Measurement::default() };
     let per_row = taken.done_ns.len().div_ceil(ROWS);
@@ -484,7 +486,7 @@ fn measurement(pass: &str, frame_bytes: u64, taken: &Taken) -> Measurement {
     for row in taken.done_ns.chunks(per_row) {
         frames += row.len() as u64;
         let end = row.iter().copied().max().unwrap_or(0);
-        // Frames completed in the same moment as the row before belong to the next row.
+        // Frames completed at the same time as the previous row belong to the next row.
         if end <= before {
             continue;
         }

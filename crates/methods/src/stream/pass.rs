@@ -1,7 +1,7 @@
-//! One recording: frames from a camera into a file system, or past it, with the time each was done.
+//! One recording: frames from a camera, with or without a file system, and their completion times.
 //!
-//! The camera is simulated: a frame is captured at its time, whether or not the drive is ready, and
-//! waits in a buffer without limit. What a limited buffer would have lost is computed afterwards.
+//! The camera is simulated: it captures each frame on schedule, whether or not the drive is ready,
+//! and frames wait in an unlimited buffer. The losses of a limited buffer are computed afterwards.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,37 +15,38 @@ use crate::MethodError;
 use crate::session::Session;
 use crate::whole::DEPTH;
 
-/// Memory lent to a recorder: the longest write of metadata.
+/// Memory lent to a recorder, bytes: the size of its longest metadata write.
 const ROOM: usize = 512 << 10;
 
-/// Where the frames go.
+/// Destination of the frames.
 pub(super) enum Sink {
-    /// In order from the start of the target.
+    /// Sequentially from the start of the target.
     Plain(Plain),
     /// Through a file system.
     Files(Box<Recorder>),
 }
 
-/// Frames without a file system of ours.
+/// Frames without a file system of this program.
 pub(super) struct Plain {
     /// Exclusive end, in bytes.
     pub end: u64,
-    /// Bytes of a sector.
+    /// Sector size, bytes.
     pub unit: u64,
-    /// A flush after so many bytes.
+    /// Bytes between two flushes.
     pub flush_every: Option<u64>,
-    /// The next byte, and the first that is not flushed.
+    /// Offset of the next byte.
     pub next: u64,
+    /// Offset of the first byte that is not flushed.
     pub flushed: u64,
 }
 
 /// The frames of a recording.
 pub(crate) struct Take {
-    /// Bytes of a frame.
+    /// Frame size, bytes.
     pub frame_bytes: u64,
-    /// Most frames.
+    /// Maximum number of frames.
     pub frames: u64,
-    /// Bytes per second; `None`: as fast as it goes.
+    /// Bytes per second; `None` for the maximum rate.
     pub rate: Option<f64>,
     /// Sector size and bytes of the volume.
     pub volume: (u32, u64),
@@ -53,24 +54,24 @@ pub(crate) struct Take {
     pub seed: u64,
 }
 
-/// A recording that was made.
+/// A completed recording.
 #[derive(Default)]
 pub(crate) struct Taken {
-    /// Completion of each frame, nanoseconds from the start, in their order.
+    /// Completion time of each frame, in frame order, nanoseconds from the start.
     pub done_ns: Vec<u64>,
-    /// Bytes of frames.
+    /// Total size of the frames, bytes.
     pub bytes: u64,
-    /// From the start to the end of the last frame, or the flush after it.
+    /// Time from the start to the end of the flush after the last frame.
     pub elapsed_ns: u64,
-    /// Metadata between the first frame and the last.
+    /// Metadata commands of the recording.
     pub tally: Tally,
     /// Start on the rig's clock.
     pub start_ns: u64,
 }
 
-/// Parts of frames in flight, and memory that is free.
+/// Parts of frames in flight, and free buffers.
 struct Flight {
-    /// Frame and parts left, in the order of the frames.
+    /// Frame number and remaining parts, in frame order.
     open: VecDeque<(u64, u32)>,
     count: u32,
     done: Vec<BlockDone>,
@@ -79,13 +80,13 @@ struct Flight {
 }
 
 impl Take {
-    /// When a frame is captured, nanoseconds from the start.
+    /// Capture time of a frame, nanoseconds from the start.
     pub fn due_ns(&self, number: u64) -> u64 {
         let period = self.rate.map_or(0.0, |rate| self.frame_bytes as f64 / rate * 1e9);
         ((number + 1) as f64 * period) as u64
     }
 
-    /// Records until the frames or the space end.
+    /// Records until the frames or the space run out.
     pub(super) fn run(
         &self,
         session: &mut Session<'_>,
@@ -111,7 +112,7 @@ impl Take {
         while flight.count > 0 {
             self.collect(session, true, &mut flight, &mut taken)?;
         }
-        // Data that are only in the drive's buffer are not recorded yet.
+        // Data in the drive's volatile buffer do not yet count as recorded.
         let mut door = Door::new(session.rig().blocks()?, self.volume, &mut taken.tally);
         fat::Drive::flush(&mut door)?;
         taken.elapsed_ns = session.rig().elapsed_ns() - start_ns;
@@ -126,7 +127,7 @@ impl Take {
         Ok(())
     }
 
-    /// Submits a frame; false where the space ends.
+    /// Submits a frame. Returns false at the end of the space.
     fn frame(
         &self,
         session: &mut Session<'_>,
@@ -145,7 +146,7 @@ impl Take {
                     let goes_on = sink.sync(&mut door, room)?;
                     flight.done.append(&mut door.into_done());
                     if !goes_on {
-                        // A part of a frame is no frame.
+                        // An incomplete frame does not count.
                         flight.open.retain(|(number, _)| *number != frame);
                         return Ok(false);
                     }
@@ -163,7 +164,7 @@ impl Take {
         Ok(true)
     }
 
-    /// Takes what was completed.
+    /// Collects completed requests.
     fn collect(
         &self,
         session: &mut Session<'_>,
@@ -182,7 +183,7 @@ impl Take {
                     flight.complete(one, taken);
                 }
             }
-            // Only metadata were completed: a frame is still awaited.
+            // If only metadata completed, keep waiting for a frame.
             if !wait || flight.count < before || flight.count == 0 {
                 break;
             }
@@ -219,7 +220,7 @@ impl Flight {
         Ok(session.rig().blocks()?.submit_unkept(request)?)
     }
 
-    /// Notes when a frame was done: with its last part, and not before the frames ahead of it.
+    /// Records the completion time of a frame, which is that of its last part.
     fn complete(&mut self, one: BlockDone, taken: &mut Taken) {
         let at = one.done_ns.saturating_sub(taken.start_ns);
         if let Some((_, parts)) = self.open.iter_mut().find(|(frame, _)| *frame == one.request.tag)
@@ -251,7 +252,7 @@ impl Sink {
         }
     }
 
-    /// Makes the frames so far durable; false at the end of the space.
+    /// Makes the frames so far durable. Returns false at the end of the space.
     fn sync(&mut self, door: &mut Door<'_>, room: &mut [u8]) -> Result<bool, MethodError> {
         match self {
             Sink::Files(recorder) => match recorder.sync(door, room) {
@@ -269,7 +270,7 @@ impl Sink {
     }
 }
 
-/// An error of the file system.
+/// Converts an error of the file system.
 pub(super) fn of_fat(error: fat::Error<RigError>) -> RigError {
     match error {
         fat::Error::Drive(error) => error,

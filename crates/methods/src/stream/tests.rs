@@ -1,4 +1,4 @@
-//! Recordings on the tests' drive, with figures found by hand.
+//! Recordings on a fake drive, with figures calculated by hand.
 
 use fat::Problem;
 use record::{FindingKind, Safety, TargetKind};
@@ -12,7 +12,7 @@ use crate::{MethodError, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
 
-/// A frame of 1 MiB takes 8 ms on each of 8 channels: a frame a millisecond, 1048 MB/s.
+/// A frame of 1 MiB takes 8 ms on each of 8 channels: one frame per millisecond, 1048 MB/s.
 fn traits() -> Traits {
     Traits {
         rate: MIB as f64 / 7e-3,
@@ -61,7 +61,7 @@ fn a_directory_gets_one_file_and_the_camera_its_buffer() {
     near(value(&out, "stream-file"), 512.0 * MIB as f64 / (0.512 + 0.1 + 0.001), 0.01);
     near(value(&out, "stream-file.longest-stall"), 107e6, 0.02);
     assert_eq!(value(&out, "stream-raw"), None);
-    // A camera of half the rate: 50 frames arrive in the stall, and 8 are in flight.
+    // With a camera of half the rate, 50 frames arrive during the stall, and 8 are in flight.
     let paced = options.clone().with(&RATE, Some(FULL_RATE / 2.0));
     let out = done(&mut directory(), &paced);
     let buffer = value(&out, "stream-file.buffer").expect("a rate was given");
@@ -118,7 +118,7 @@ fn options_choose_file_system_frames_files_and_checkpoints() {
 #[test]
 fn a_card_that_is_pulled_out_is_an_error_and_what_was_measured_is_kept() {
     let mut fake = drive(512 * MIB);
-    // In the middle of the last recording, behind the fill and two others.
+    // In the middle of the last recording, after the fill and two other recordings.
     fake.traits.vanishes_at_ns = Some(4_900_000_000);
     let (out, result) = ran(&mut fake, &Options::default());
     let error = result.expect_err("gone").to_string();
@@ -130,15 +130,15 @@ fn a_card_that_is_pulled_out_is_an_error_and_what_was_measured_is_kept() {
     assert!(warning.advice.as_ref().is_some_and(|advice| advice.starts_with("--checkpoint ")));
 }
 
-/// What the finding says is kept: whole files, and bytes of the next.
+/// The part kept according to the finding: whole files, and bytes of the next.
 fn kept(out: &Outcome) -> (u64, u64) {
     let cut = out.warnings.iter().find(|w| w.kind == FindingKind::RecordingCut).expect("a finding");
     let of = |name: &str| cut.evidence.iter().find(|e| e.name == name).expect("evidence").value;
     (of("files kept") as u64, of("bytes of the next") as u64)
 }
 
-/// The files on the drive, after the checker found nothing but a recording that was cut: valid
-/// bytes and size. Every valid byte is one that was recorded.
+/// Valid bytes and size of the files on the drive, on which the checker finds only that a recording
+/// was cut. Every valid byte was recorded.
 fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     let mut tally = Tally::default();
     let (sector, bytes) = (fake.info.logical_block_bytes, fake.info.bytes);
@@ -167,7 +167,7 @@ fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
 #[test]
 fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
     let exfat = (fat::Kind::Exfat, 64 * MIB, 128 << 10, 5 * MIB, 3);
-    // Its fewest clusters need such a drive.
+    // The minimum number of clusters of FAT32 requires this size.
     let fat32 = (fat::Kind::Fat32, 300 * MIB, 4 << 10, 25 * MIB, 40);
     for (kind, bytes, cluster, file_bytes, step) in [exfat, fat32] {
         let options = Options::default()
@@ -184,12 +184,12 @@ fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
             let (out, result) = ran(&mut fake, &options);
             let error = result.expect_err("gone");
             if !out.metrics.is_empty() {
-                // Behind the first recording.
+                // After the first recording.
                 break;
             }
             assert!(matches!(error, MethodError::Rig(RigError::Io { .. })), "{error}");
             if out.warnings.is_empty() {
-                // Before there was a file system.
+                // Before the file system exists.
                 continue;
             }
             let kept = kept(&out);
@@ -210,7 +210,7 @@ fn pulled_out_at_any_request_it_keeps_every_file_up_to_the_last_checkpoint() {
 fn no_checkpoint_covers_a_write_that_failed() {
     let mut fake = drive(64 * MIB);
     fake.door.keeps_frames = true;
-    // The drive stays: a bad block, and flushes succeed.
+    // The drive stays connected: a block is bad, and flushes succeed.
     fake.door.dead_from = Some(39 * MIB);
     let options = Options::default().with(&CHECKPOINT, Some(8 * MIB));
     let (out, result) = ran(&mut fake, &options);
@@ -232,8 +232,8 @@ fn sectors_of_4096_bytes_are_recorded_alike() {
 fn a_drive_that_loses_what_it_acknowledged_is_found_out() {
     let damaged = |out: &Outcome| out.warnings.iter().any(|w| w.kind == FindingKind::VolumeDamaged);
     let one = Options::default().with(&FILE_SIZE, 16 * MIB);
-    // 30 writes make a volume; after 40 some files are there, and the volume was never closed.
-    // Of the next volume nothing is there at all, which is an error.
+    // 30 writes make a volume; after 40, some files exist, and the volume was never closed.
+    // Nothing of the next volume exists, which is an error.
     let (out, result) = ran(&mut drive(256 * MIB).that_keeps(40), &one);
     assert!(damaged(&out) && result.is_err(), "{:?}", out.warnings);
     assert!(!damaged(&done(&mut drive(256 * MIB), &one)));

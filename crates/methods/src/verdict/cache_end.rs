@@ -1,9 +1,9 @@
 //! CACHE END: did the drive write fast only until a cache was full, and how did it continue?
 //!
-//! The sign is a rate that falls for good somewhere in the first pass over a discarded drive. Heat
-//! also makes a rate fall, so a drive that was hot at that point leaves the question open. Writing
-//! more slowly than the full drive is overwritten is the sign of folding: the cache is emptied at
-//! the same time.
+//! The evidence is a rate that falls for good during the first pass over a discarded drive. Heat
+//! also lowers the rate, so the answer is unknown if the drive was hot at that point. A rate below
+//! that of overwriting the full drive indicates folding: the drive empties the cache at the same
+//! time.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -13,26 +13,26 @@ use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::whole::time_series::{Fall, TimeSeries};
 
-/// Without a reported warning level, flash drives throttle from about this temperature, degrees
-/// Celsius.
+/// Approximate temperature at which flash drives throttle, used if the drive reports no warning
+/// level, degrees Celsius.
 const HOT_C: f64 = 70.0;
 
 /// Drives begin to throttle this far below their warning level, kelvin.
 const HOT_MARGIN_K: f64 = 5.0;
 
-/// The drive is folding if it is slower after the cache than when overwriting by this ratio.
+/// The drive is folding if its rate after the cache is below this share of the overwrite rate.
 const FOLDING_BELOW: f64 = 0.85;
 
 /// Results of the passes of `sustain`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sustained {
-    /// Where the first pass fell; `None` if it did not, or was too short to show it.
+    /// The fall of the first pass; `None` if there was none, or the pass was too short to show it.
     pub cache: Option<Fall>,
     /// Whether the first pass was long enough.
     pub conclusive: bool,
-    /// Bytes per second over the first pass.
+    /// Average rate of the first pass, bytes per second.
     pub average: Option<f64>,
-    /// Bytes per second over a full drive.
+    /// Rate of overwriting the full drive, bytes per second.
     pub overwriting: Option<f64>,
     /// Maximum temperature of all passes, degrees Celsius.
     pub hottest: Option<f64>,
@@ -51,18 +51,18 @@ impl Sustained {
         }
     }
 
-    /// Adds the temperatures of a further pass.
+    /// Adds the temperatures of another pass.
     pub fn add_heat(&mut self, series: &TimeSeries) {
         self.hottest = self.hottest.into_iter().chain(series.hottest()).reduce(f64::max);
     }
 
-    /// Rate after the cache over the overwrite rate; below 1 the drive dips.
+    /// Ratio of the rate after the cache to the overwrite rate; below 1, the rate dips.
     pub fn undershoot(&self) -> Option<f64> {
         Some(self.cache?.after / self.overwriting?)
     }
 
-    /// Bytes that a burst after a rest wrote at the rate of the cache, from the total time, because
-    /// fast and slow phases may alternate. `None` without a cache.
+    /// Bytes that a burst after a rest wrote at the rate of the cache, computed from the total time
+    /// because fast and slow phases can alternate. `None` without a cache.
     pub fn recovered(&self, burst: &TimeSeries) -> Option<f64> {
         let cache = self.cache?;
         burst.crossing(0.0, burst.bytes(), cache.before, cache.after)
@@ -80,7 +80,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     let Some(average) = seen.average.filter(|_| seen.conclusive) else {
         return Ruling::unknown(
-            "Whether the speed ends with a cache is unknown: the pass was too short to tell.",
+            "Whether the speed drops at the end of a cache is unknown: the pass was too short.",
         );
     };
     let Some(cache) = seen.cache else {
@@ -98,8 +98,8 @@ pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
     let fell = format!("{before} up to {size} [{low}, {high}], then {after}");
     let ruling = match hot(target, &cache) {
         true => Ruling::unknown(format!(
-            "{fell}; the drive was hot there: heat or the end of a cache. With better cooling the \
-             place of a cache's end stays, that of heat moves."
+            "{fell}; the drive was hot at that point: heat or the end of a cache. Better cooling \
+             moves the fall only if heat caused it."
         )),
         false => Ruling::yes(
             VerdictKind::CacheEnd,
@@ -124,8 +124,8 @@ pub(crate) fn cache_end(target: &TargetInfo, seen: &Sustained) -> Ruling {
 fn folding(seen: &Sustained) -> String {
     match (seen.undershoot(), seen.overwriting) {
         (Some(ratio), Some(full)) if ratio < FOLDING_BELOW => format!(
-            ", and is emptied (folded) while the drive writes on, at {} of the {} at which it is \
-             overwritten when full",
+            ", and is emptied (folded) during further writes, at {} of the {} of overwriting a \
+             full drive",
             percent(ratio),
             throughput(full)
         ),

@@ -1,15 +1,15 @@
-//! MAPPING UNIT, DEVICE DEPTH and PER-COMMAND: causes that a figure alone cannot tell apart.
+//! MAPPING UNIT, DEVICE DEPTH and PER-COMMAND: causes that a single figure cannot distinguish.
 //!
-//! Each moves under another change of the same random work (`causes.rs` makes them):
+//! Each responds differently to variations of the same random workload (`causes.rs` runs them):
 //!
-//! - Larger blocks: the rate of operations *rises* only where small writes are parts of a mapping unit.
-//! - More in flight: it stays where the drive takes a fixed number of commands. That number is whole,
-//!   and the same for blocks of another size, although they take longer.
-//! - Larger blocks, and the same blocks in order: both leave it where the command itself is the cost.
+//! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit.
+//! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands. That
+//!   number is whole, and the same for larger blocks, although these take longer.
+//! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost.
 //!
-//! At depth 1 the time of a command is its own part and that of its data; two sizes separate them. A
-//! read waits for flash as well, so its own part is that of a write of the same size into a buffer.
-//! Where the changes do not agree on one cause, none is named.
+//! At depth 1, a command's time has a fixed part and a part for its data; two block sizes separate
+//! them. A read also waits for flash, so its fixed part is that of a buffered write of the same
+//! size. If the variations do not agree on one cause, none is reported.
 
 use record::{Order, Unit, VerdictKind};
 use rig::Bus;
@@ -24,37 +24,36 @@ use super::{Ruling, percent};
 use crate::Digest;
 use crate::causes::{DEEPER, DEPTH, LARGER, UNITS};
 
-/// Rates within this share of each other are the same: rounds of half a second differ by less.
+/// Rates within this share of each other count as equal: rounds of half a second differ by less.
 const SAME: f64 = 0.08;
 
-/// A rate of larger blocks above this multiple is a gain, which only whole mapping units bring.
+/// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
 const UNIT_GAIN_LEAST: f64 = 1.2;
 
-/// Whole units are read as often as small blocks from this share on. Twice the pages of flash, or four
-/// times the transfer, cost more.
+/// Minimum share of the small-block IOPS at which whole units count as read equally fast. Twice the
+/// flash pages, or four times the transfer, would cost more.
 const UNIT_READ_LEAST: f64 = 0.87;
 
-/// A device depth this far from a whole number is none.
+/// Maximum relative deviation of a device depth from a whole number.
 const WHOLE_WITHIN: f64 = 0.08;
 
-/// Drives of this depth and more cannot be distinguished from others at [`DEPTH`].
+/// Maximum device depth: at [`DEPTH`], a larger one cannot be distinguished from no limit.
 const DEVICE_DEPTH_MOST: f64 = 16.0;
 
-/// Blocks 16 times as large keep this share of the rate where the command is the cost; beyond a
-/// page, flash halves it.
+/// Minimum share of the IOPS that blocks 16 times as large keep if the command is the cost; beyond
+/// a page, flash halves the IOPS.
 const LARGEST_LEAST: f64 = 0.75;
 
-/// The command is the cost from this share of the time (methods.md: t0 x IOPS > 50%).
+/// Share of the time above which the command is the cost (methods.md: t0 x IOPS > 50%).
 const COMMAND_LEAST: f64 = 0.5;
 
-/// The command is the cost of a read whose flash is known from this share: without it the figure rises
-/// by half.
+/// The same for a read with a known flash time: without the command, IOPS would rise by half.
 const READ_COMMAND_LEAST: f64 = 1.0 / 3.0;
 
-/// Time of a command that no flash takes to read or to accept 4 KiB, nanoseconds (model.md: 115 us).
+/// Longer than any flash takes to read or accept 4 KiB, nanoseconds (model.md: 115 us).
 const SLOW_COMMAND_NS: f64 = 200_000.0;
 
-/// The rate is proportional to the depth from this share of the multiple.
+/// Minimum share of ideal scaling at which the rate counts as proportional to the depth.
 const LINEAR_LEAST: f64 = 0.8;
 
 pub(crate) static RULE: Rule = Rule {
@@ -67,11 +66,11 @@ pub(crate) static RULE: Rule = Rule {
     },
 };
 
-/// At most one cause for each figure that has no direct one.
+/// Returns at most one cause for each figure that has no direct cause.
 pub(crate) fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
     let grid = Grid::of(seen);
     let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
-    // In such a drive reads transfer whole units, too: what a command costs is hidden.
+    // Such a drive also reads whole units, which hides the cost of a command.
     if found.is_empty() {
         let depth = grid.device_depth(bus);
         let commands = [Read, Write].map(|kind| grid.per_command(kind));
@@ -91,7 +90,7 @@ pub(crate) fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ru
 }
 
 impl Grid<'_> {
-    /// Small random writes are parts of larger units.
+    /// Checks whether small random writes are parts of larger units.
     fn mapping_unit(&self) -> Option<Ruling> {
         let subject = self.find(Write, Order::Random, 1, DEPTH)?;
         let small = self.random(Write, 1, DEPTH).filter(|_| self.writes_hold())?;
@@ -103,8 +102,8 @@ impl Grid<'_> {
         }
         let (unit, block) = (self.small()? * blocks, self.small()?);
         let text = format!(
-            "Small random writes are parts of a larger unit that the drive rewrites whole: {} blocks \
-             are written {gain:.1} times as often per second as {} blocks.",
+            "Small random writes are parts of a larger unit that the drive rewrites whole: {} \
+             blocks reach {gain:.1} times the IOPS of {} blocks.",
             binary(u64::from(unit)),
             binary(u64::from(block)),
         );
@@ -112,14 +111,15 @@ impl Grid<'_> {
             .explaining(subject, Some(1.0 - 1.0 / gain))
             .next_test("ssdyno io --rw randwrite with --bs 8k, 16k, 32k, ...: the unit's size")
             .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
-        // At depth 1 the same holds where the same gain shows.
+        // The cause also applies at depth 1 if there is such a gain.
         let alone = self.random(Write, 1, 1).zip(self.random(Write, LARGER[1], 1));
         if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_LEAST)
             && let Some(subject) = self.find(Write, Order::Random, 1, 1)
         {
             ruling = ruling.explaining(subject, None);
         }
-        // Reads fetch whole units as well, where a read of a unit takes no longer than a small one.
+        // Reads also fetch whole units if reading a unit takes no longer than reading a small
+        // block.
         for depth in [1, DEPTH] {
             let rates = self.random(Read, 1, depth).zip(self.random(Read, blocks, depth));
             let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_LEAST);
@@ -133,7 +133,7 @@ impl Grid<'_> {
         Some(ruling)
     }
 
-    /// The drive takes a fixed number of commands at a time.
+    /// Checks whether the drive takes a fixed number of commands at a time.
     fn device_depth(&self, bus: Bus) -> Option<Ruling> {
         let (one, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
         let deeper = self.random(Read, 1, DEEPER)?;
@@ -147,20 +147,20 @@ impl Grid<'_> {
         }
         let reads = self.find(Read, Order::Random, 1, DEPTH)?;
         let text = format!(
-            "The drive takes {whole:.0} command{} at a time: {DEPTH} in flight give {depth:.1} times \
-             the rate of one, and more give no more.",
+            "The drive takes {whole:.0} command{} at a time: queue depth {DEPTH} gives {depth:.1} \
+             times the rate of depth 1, and higher depths no more.",
             if whole == 1.0 { "" } else { "s" }
         );
         let (kind, text, test) = match bus == Bus::Usb && whole == 1.0 {
             true => (
                 VerdictKind::Usb,
-                format!("{text} USB's bulk-only transport can do no more."),
+                format!("{text} USB's bulk-only transport allows no more."),
                 "the drive in a UAS enclosure, or without a bridge",
             ),
             false => (
                 VerdictKind::DeviceDepth,
                 text,
-                "the drive on another controller or bridge: the depth may be theirs",
+                "the drive on another controller or bridge, which may set the limit",
             ),
         };
         let ruling = Ruling::yes(kind, text)
@@ -176,7 +176,7 @@ impl Grid<'_> {
         }
     }
 
-    /// The queue is full, and neither size nor order of the blocks matters.
+    /// Checks whether IOPS with a full queue are independent of block size and order.
     fn per_command(&self, kind: OpKind) -> Option<Ruling> {
         let deep = self.random(kind, 1, DEPTH)?;
         let deeper = self.random(kind, 1, DEEPER)?;
@@ -186,14 +186,14 @@ impl Grid<'_> {
         if ![deeper, larger, in_order, near].into_iter().all(|rate| same(rate, deep)) {
             return None;
         }
-        // One die reads 16 KiB as often as 4 KiB, but not 64 KiB.
+        // A single die reads 16 KiB as often as 4 KiB, but not 64 KiB.
         if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_LEAST * deep) {
             return None;
         }
         let subject = self.find(kind, Order::Random, 1, DEPTH)?;
         let text = format!(
-            "A {} command is the cost, not its data: {:.0} a second, whatever their size or order \
-             and however many are in flight.",
+            "The cost of a {} is the command, not its data: {:.0} per second, whatever the block \
+             size, order and queue depth.",
             kind.name(),
             deep
         );
@@ -206,18 +206,18 @@ impl Grid<'_> {
         )
     }
 
-    /// One command at a time: its own part of the time, from two sizes.
+    /// Checks the fixed part of a command's time at depth 1, derived from two block sizes.
     fn command_alone(&self, kind: OpKind) -> Option<Ruling> {
         let subject = self.find(kind, Order::Random, 1, 1)?;
         let small_ns = 1e9 / self.random(kind, 1, 1)?;
         let large_ns = 1e9 / self.random(kind, LARGER[1], 1)?;
         let data_ns = (large_ns - small_ns) / f64::from(LARGER[1] - 1);
-        // Larger blocks in less time: something else happens to small ones.
+        // Larger blocks take less time: small blocks have another cost.
         if data_ns < 0.0 {
             return None;
         }
         let fixed_ns = (small_ns - data_ns).max(0.0);
-        // A read also waits for flash, however small it is. A buffered write shows the command alone.
+        // Even the smallest read also waits for flash. A buffered write shows the command alone.
         let (command_ns, least) = match kind {
             Read if fixed_ns < SLOW_COMMAND_NS => {
                 let write_ns = self.buffered_write_ns()?;
@@ -229,23 +229,23 @@ impl Grid<'_> {
         if share <= least {
             return None;
         }
-        // A missing part of the map is no part of the command.
+        // The time to load a missing part of the map does not belong to the command.
         if self.near(kind).zip(self.random(kind, 1, DEPTH)).is_some_and(|(n, d)| n >= NEAR_GAIN * d)
         {
             return None;
         }
         let text = format!(
-            "One {} at a time takes {}, of which {} ({}) are the command's whatever its size.",
+            "At depth 1, a {} takes {}, of which {} ({}) is the command, whatever its size.",
             kind.name(),
             latency(small_ns),
             latency(command_ns),
             percent(share)
         );
         let ruling = Ruling::yes(VerdictKind::PerCommand, text).explaining(subject, Some(share));
-        // Longer than flash takes to read, and nothing but more in flight makes it up.
+        // The command takes longer than flash, and only a higher queue depth makes up for it.
         let deep = self.find(kind, Order::Random, 1, DEPTH).filter(|deep| {
             let linear = deep.iops() * small_ns / 1e9 >= LINEAR_LEAST * f64::from(DEPTH);
-            // A write faster than a read of flash went into a buffer: no flash is in its time.
+            // A write faster than a flash read was buffered: its time does not include flash.
             let read_ns = self.random(Read, 1, 1).map(|rate| 1e9 / rate);
             let buffered = kind == Write && read_ns.is_some_and(|read_ns| small_ns < read_ns);
             linear && (command_ns >= SLOW_COMMAND_NS || buffered)
@@ -256,7 +256,7 @@ impl Grid<'_> {
         };
         Some(
             ruling
-                .next_test("more in flight: --depth 4")
+                .next_test("a higher queue depth: --depth 4")
                 .with("time of the command", command_ns, Unit::Nanoseconds)
                 .with("share of the command", share, Unit::Number),
         )
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(found(&of_32_kib), one(VerdictKind::MappingUnit, "rand-write-4KiB-q32"));
     }
 
-    /// A cache that emptied between the cell and its tests makes anything look faster.
+    /// A cache that empties between the cell and its tests makes every test look faster.
     #[test]
     fn tests_of_writes_count_where_the_cell_repeated_between_them_is_the_same() {
         let seen = |word: &str, rate: f64| {
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(found(&reads([10e3, 24e3, 24e3, 8e3, 19.2e3])), [], "2.4 is not whole");
         assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 20e3])), [], "2.5 in larger blocks");
         assert_eq!(found(&reads([10e3, 170e3, 170e3, 8e3, 136e3])), [], "as good as any");
-        // Writes follow where they show the same number.
+        // Writes are included if they show the same number.
         let writes = |deep| [random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, deep)];
         let both = |deep| {
             let seen = [reads([10e3, 20e3, 20e3, 8e3, 16e3]), writes(deep).to_vec()].concat();
@@ -357,9 +357,9 @@ mod tests {
             [28e3, 25e3, 25e3, 25e3, 25e3],
             [25e3, 20e3, 25e3, 25e3, 25e3],
             [25e3, 25e3, 90e3, 25e3, 25e3],
-            // One die: a page as often as a part of one, two pages half as often.
+            // A single die reads a page as often as part of a page, and two pages half as often.
             [25e3, 25e3, 25e3, 18.5e3, 25e3],
-            // A part of the map is missing for most of the region.
+            // Most of the region's map is not cached.
             [25e3, 25e3, 25e3, 25e3, 60e3],
         ] {
             assert_eq!(found(&seen(other)), [], "{other:?}");
@@ -390,7 +390,7 @@ mod tests {
         let seen = |kind, small_us, large_us: f64| {
             [random(kind, 1, 1, 1e6 / small_us), random(kind, LARGER[1], 1, 1e6 / large_us)]
         };
-        // 100 us and 4 us for each block, or 47 and 53 us, or 53 and 47 us.
+        // Fixed part and time per block: 100 and 4 us, 47 and 53 us, 53 and 47 us.
         let writes = one(VerdictKind::PerCommand, "rand-write-4KiB-q1");
         assert_eq!(found(&seen(Write, 104.0, 164.0)), writes);
         assert_eq!(found(&seen(Write, 100.0, 895.0)), [], "half of the time is data");
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(found(&seen(Read, 195.0, 255.0)), [], "flash may take as long");
     }
 
-    /// A single read waits for the command and for flash. A write into the buffer shows the first.
+    /// A single read waits for the command and for flash. A buffered write shows the command alone.
     #[test]
     fn a_buffered_write_tells_the_command_of_a_read_from_its_flash() {
         let seen = |write_us: f64| {
@@ -409,14 +409,14 @@ mod tests {
             [reads.to_vec(), vec![random(Write, 1, 1, 1e6 / write_us)]].concat()
         };
         let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
-        // Less 4 us of data: 36 and 32 us of 104.
+        // Without 4 us of data, the command takes 36 or 32 us of 104 us.
         assert_eq!((found(&seen(40.0)), found(&seen(36.0))), (reads, vec![]));
         assert_eq!(found(&seen(110.0)), [], "it went to flash");
     }
 
     #[test]
     fn a_command_slower_than_flash_holds_down_the_deep_queue_too() {
-        // 350 us at depth 1, and 32 times the rate at depth 32.
+        // 350 us at depth 1, and 31 times the rate at depth 32.
         let seen = |us: f64, deep: f64| {
             let alone =
                 [random(Read, 1, 1, 1e6 / us), random(Read, LARGER[1], 1, 1e6 / (us + 60.0))];

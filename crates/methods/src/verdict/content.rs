@@ -1,7 +1,7 @@
 //! COMPRESSIBLE: does the drive write compressible content faster than random content?
 //!
 //! If so (compression, deduplication, zeros that are not stored), its figures for random content
-//! hold only for incompressible data, and figures of tools that write zeros hold for nothing else.
+//! apply only to incompressible data, and figures of tools that write zeros apply only to zeros.
 
 use analysis::{Comparison, compare_among};
 use record::{Unit, VerdictKind};
@@ -10,7 +10,7 @@ use workload::Content;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
-/// The contents tested, with their names. The others are compared with random, the first.
+/// The contents tested, with their names. The others are compared with the first, random.
 pub(crate) const CONTENTS: [(&str, Content); 4] = [
     ("random", Content::Random),
     ("zeros", Content::Zeros),
@@ -18,10 +18,10 @@ pub(crate) const CONTENTS: [(&str, Content); 4] = [
     ("repeated", Content::Repeated),
 ];
 
-/// There is a gain if even the lower end of its interval is above this.
+/// There is a gain if the lower end of its interval is above this ratio.
 const GAIN_LEAST: f64 = 1.05;
 
-/// There is no significant gain if even the upper ends are below this.
+/// There is no significant gain if the upper ends of all intervals are below this ratio.
 const GAIN_MOST: f64 = 1.25;
 
 /// Write rates in bytes per second for each of [`CONTENTS`], by round.
@@ -47,7 +47,7 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
     let ruling = if let Some((name, c)) = gain {
         let (low, high) = (c.low.unwrap_or(c.ratio), c.high.unwrap_or(c.ratio));
         let text = format!(
-            "Content decides: '{name}' is written {:.2} [{low:.2}, {high:.2}] times as fast as \
+            "Content matters: '{name}' is written {:.2} [{low:.2}, {high:.2}] times as fast as \
              random data.",
             c.ratio
         );
@@ -59,14 +59,14 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
         );
         Ruling::no(VerdictKind::Incompressible, text)
     } else {
-        let text = "Whether content matters is unknown: the writes scatter too much; more replicates \
-                    may tell.";
+        let text = "Whether content matters is unknown: the writes scatter too much; more \
+                    replicates can show it.";
         Ruling::unknown(text)
     };
     compared.iter().fold(ruling, evidence)
 }
 
-/// Whether writes of the content of this name are faster than random ones.
+/// Whether writes of this content are faster than writes of random content.
 pub(crate) fn gains_from(contents: &Contents, name: &str) -> bool {
     compared(contents).iter().any(|(other, c)| *other == name && gains(c))
 }
@@ -75,8 +75,8 @@ fn gains(c: &Comparison) -> bool {
     c.low.is_some_and(|low| low > GAIN_LEAST)
 }
 
-/// Each content against random, over the rounds that both have. The best of three is reported, so
-/// the intervals are widened accordingly.
+/// Compares each content with random, over the rounds that both have. The best of three is
+/// reported, so the intervals are widened accordingly.
 fn compared(contents: &Contents) -> Vec<(&'static str, Comparison)> {
     let random = &contents.rates[0];
     let others = CONTENTS.iter().zip(&contents.rates).skip(1);
@@ -117,7 +117,7 @@ mod tests {
     fn a_compressing_drive_and_a_plain_one() {
         let ruling = content(&rates([1.0, 3.0, 1.7, 1.0], 0.02));
         assert_eq!(ruling.answer, Answer::Yes);
-        assert!(ruling.verdict.text.starts_with("Content decides: 'zeros'"));
+        assert!(ruling.verdict.text.starts_with("Content matters: 'zeros'"));
         assert_eq!(content(&rates([1.0, 1.0, 1.0, 1.01], 0.02)).answer, Answer::No);
         assert_eq!(content(&rates([1.0, 1.0, 1.0, 2.0], 0.02)).answer, Answer::Yes);
     }

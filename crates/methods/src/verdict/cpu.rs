@@ -7,7 +7,7 @@ use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// Shorter times are below the clock's resolution, seconds.
+/// Minimum time of a workload, seconds; shorter times are below the clock's resolution.
 const SHORTEST: f64 = 0.01;
 
 pub(crate) static RULE: Rule = Rule {
@@ -49,7 +49,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
     ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)
 }
 
-/// Whether the rig found the processor to be the limit in most of the time.
+/// Whether the rig found the processor to be the limit for most of the time.
 fn generator_bound(subject: &Subject<'_>) -> bool {
     let found = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
     subject.mean(found) > 0.5
@@ -69,7 +69,7 @@ mod tests {
         let ruling = cpu(&[digest("b"), bound.clone()]);
         assert_eq!(ruling.answer, Answer::Yes);
         assert!(ruling.verdict.explains("a") && !ruling.verdict.explains("b"));
-        // One replicate out of three, disturbed, is not the workload.
+        // One disturbed replicate out of three does not decide.
         let once = [bound, digest("a"), digest("a")];
         assert_eq!(cpu(&once).answer, Answer::No);
         assert_eq!(cpu(&[digest("b")]).answer, Answer::No);

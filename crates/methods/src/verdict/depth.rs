@@ -1,9 +1,8 @@
 //! DEPTH: was the workload's queue depth achieved?
 //!
-//! A synchronous path, a scheduler or a lock can reduce it; a figure "at depth 32" is then that of
-//! a smaller depth. It is determined in two ways: from the operations' own times (Little's law),
-//! and, for small random blocks, which are neither split nor merged, from the number of requests in
-//! the device.
+//! A synchronous path, a scheduler or a lock can reduce it; a figure "at depth 32" then belongs to
+//! a smaller depth. The achieved depth is determined in two ways: from the operations' latencies
+//! (Little's law) and, for random reads, from the number of requests in the device.
 
 use record::{Unit, VerdictKind, capitalised};
 
@@ -12,17 +11,17 @@ use super::subject::Subject;
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// Below this share of the nominal depth the figure belongs to a smaller depth.
+/// Minimum share of the nominal depth; below it, the figure belongs to a smaller depth.
 const OWN_SHARE_LEAST: f64 = 0.8;
 
-/// The device has each request for only part of its time (kernel and interrupt take the rest), so
-/// less is required of it.
+/// Minimum share in the device, which has each request for only part of its time; kernel and
+/// interrupt take the rest.
 const DEVICE_SHARE_LEAST: f64 = 0.4;
 
-/// Operations per slot from which the emptying queue at the end is negligible.
+/// Operations per queue slot from which draining the queue at the end is negligible.
 const OPS_PER_SLOT_LEAST: f64 = 20.0;
 
-/// Memory says nothing about the queue of a drive.
+/// Reads from memory reveal nothing about the queue of a drive.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Bound,
     overridden_by: &[&super::ram::RULE],
@@ -41,12 +40,12 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
         true => Ruling::yes(
             VerdictKind::Depth,
             format!(
-                "{} had {effective:.1} operations in flight, not {nominal:.0}: the figures are those \
-                 of that depth.",
+                "{} had {effective:.1} operations in flight, not {nominal:.0}: the figures belong \
+                 to that depth.",
                 capitalised(&worst.of.in_words())
             ),
         )
-        .next_test("--backend aio, or --jobs for a queue each"),
+        .next_test("--backend aio, or --jobs for more queues"),
         false => Ruling::no(
             VerdictKind::DepthKept,
             format!("queue depth {} achieved", percent(worst.share())),
@@ -61,14 +60,15 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
     )
 }
 
-/// All replicates of one workload: a single one of 0.1 s is easily disturbed by other activity on
-/// the machine.
+/// All replicates of one workload: other activity on the machine easily disturbs a single one of
+/// 0.1 s.
 struct Seen<'s, 'a> {
     of: &'s Subject<'a>,
     ops: u64,
     seconds: f64,
-    /// Operation seconds: of the workload, and in the device if known.
+    /// Operation seconds in the workload.
     own: f64,
+    /// Operation seconds in the device, if known.
     device: Option<f64>,
 }
 
@@ -83,7 +83,7 @@ impl<'s, 'a> Seen<'s, 'a> {
         self.ops += d.ops[0] + d.ops[1];
         self.seconds += d.seconds;
         self.own += d.depth * d.seconds;
-        // Only pure reads: a final flush delays everything and counts in the device's mean.
+        // Only pure reads: a final flush delays everything and enters the device's mean.
         let watched = d
             .device
             .filter(|device| d.random && d.mix.write == 0 && device.read_bytes >= d.bytes[0] / 2);
@@ -98,7 +98,7 @@ impl<'s, 'a> Seen<'s, 'a> {
         f64::from(self.of.first().depth_nominal.unwrap_or(1))
     }
 
-    /// The device's view, only if it is lower.
+    /// The depth achieved: in the device if it is too low there, otherwise in the workload.
     fn effective(&self) -> f64 {
         let own = self.own / self.seconds;
         let device = self.device.map_or(f64::INFINITY, |sum| sum / self.seconds);

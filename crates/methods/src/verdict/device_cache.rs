@@ -1,8 +1,8 @@
-//! DEVICE CACHE: does the drive respond faster if little of it is used?
+//! DEVICE CACHE: does the drive respond faster within a small working set?
 //!
-//! Reads at depth 1 within working sets that grow fourfold. A cache in the drive (or in the machine
-//! below a virtual one) shows as a step in the median: small sets fit, large ones do not. A cache
-//! larger than the largest set, or one never filled, is not detected.
+//! The rule compares reads at depth 1 within working sets that grow fourfold. A cache in the drive
+//! (or in the host of a virtual one) shows as a step in the median: small sets fit, large ones do
+//! not. A cache that is larger than the largest set, or never filled, is not detected.
 
 use analysis::compare;
 use record::{Order, Unit, VerdictKind};
@@ -14,13 +14,13 @@ use super::grid::Grid;
 use super::rule::{Role, Rule};
 use crate::Digest;
 
-/// There is a step if even the lower end of its interval is above this.
+/// There is a step if the lower end of its interval is above this ratio.
 const STEP_LEAST: f64 = 1.2;
 
-/// There is no cache if even the upper end is below this; a real one halves the time or better.
+/// There is no cache if the upper end is below this ratio; a real cache at least halves the time.
 const STEP_MOST: f64 = 1.5;
 
-/// Fewer sizes cannot distinguish a step from a slope.
+/// Minimum number of sizes; fewer cannot distinguish a step from a slope.
 const SETS_LEAST: usize = 3;
 
 /// Median latency of reads at depth 1 within one working set, by round, nanoseconds.
@@ -30,7 +30,7 @@ pub(crate) struct WorkingSet {
     pub p50_ns: Vec<f64>,
 }
 
-/// Memory says nothing about a cache of the drive.
+/// Reads from memory reveal nothing about a cache of the drive.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
@@ -40,7 +40,8 @@ pub(crate) static RULE: Rule = Rule {
     },
 };
 
-/// The cache explains single random reads, by what the region costs more than the smallest set.
+/// Lets the cache explain random reads at depth 1, by their extra time in the largest set over the
+/// smallest.
 fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
     let grid = Grid::of(seen);
     let step = ruling.verdict.evidence.first().map_or(1.0, |evidence| evidence.value);
@@ -50,7 +51,7 @@ fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
     }
 }
 
-/// The sets in ascending order.
+/// Judges the working sets, in ascending order.
 pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
     let [small, .., large] = sets else {
         return no_room();
@@ -67,22 +68,23 @@ pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
     let ruling = if low > STEP_LEAST {
         let (fast, slow) = (latency(mean(small)), latency(mean(large)));
         let text = format!(
-            "The drive answers from a cache (of data or of its own tables): reads take {fast} \
-             within {} and {slow} within {}.",
+            "The drive answers from a cache (of data or its own tables): reads take {fast} within \
+             {} and {slow} within {}.",
             binary(last_fast(sets)),
             binary(large.bytes)
         );
         Ruling::yes(VerdictKind::DeviceCache, text)
     } else if high < STEP_MOST {
         let text = format!(
-            "No read cache shows: reads within {} take at most {high:.1} times as long as within {}.",
+            "No read cache is visible: reads within {} take at most {high:.1} times as long as \
+             within {}.",
             binary(large.bytes),
             binary(small.bytes)
         );
         Ruling::no(VerdictKind::NoDeviceCache, text)
     } else {
-        let text = "Whether the drive has a read cache is unknown: the reads scatter too much; more \
-                    replicates may tell.";
+        let text = "Whether the drive has a read cache is unknown: the reads scatter too much; \
+                    more replicates can show it.";
         Ruling::unknown(text)
     };
     let ruling = ruling.with("largest / smallest set", step.ratio, Unit::Number);

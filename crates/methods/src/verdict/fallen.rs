@@ -1,9 +1,9 @@
-//! CACHE END in short writes: did a cache of the drive end while the writes of a cell were measured?
+//! CACHE END in short writes: did a cache of the drive fill up during the writes of a cell?
 //!
-//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. Where that cache
-//! ends inside a cell, the figure is a mixture. The sign is a rate that falls for good, so that every
-//! late interval is below every early one. A run that ends before the cache is full cannot know
-//! that; `quick` says so in a finding.
+//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. If that cache
+//! fills up within a cell, the figure is a mixture. The evidence is a rate that falls for good:
+//! every late interval is below every early one. A run that ends before the cache is full cannot
+//! detect this; `quick` reports that in a finding.
 
 use record::{Unit, VerdictKind, capitalised};
 use workload::units::throughput;
@@ -13,10 +13,10 @@ use super::rule::{Role, Rule};
 use super::subject::Subject;
 use crate::Digest;
 
-/// The rate fell if it ended below this share of its beginning.
+/// The rate fell if its end is below this share of its beginning.
 const FELL_BELOW: f64 = 0.7;
 
-/// Fewer intervals have no beginning and end.
+/// Minimum number of intervals; fewer have no clear beginning and end.
 const INTERVALS_LEAST: usize = 9;
 
 pub(crate) static RULE: Rule = Rule {
@@ -40,7 +40,8 @@ type Fall = (f64, f64);
 
 fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
     let text = format!(
-        "{} fell from {} to {} for good: a cache of the drive was full, and the figure is a mixture.",
+        "{} fell from {} to {} for good: a cache of the drive was full, and the figure is a \
+         mixture.",
         capitalised(&subject.in_words()),
         throughput(before),
         throughput(after)
@@ -52,7 +53,7 @@ fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
         .with("rate after", after, Unit::BytesPerSecond)
 }
 
-/// The rates of the first and the last third of all intervals, if the second is lower for good.
+/// The rates of the first and the last third of all intervals, if the rate fell for good.
 fn fall(subject: &Subject<'_>) -> Option<Fall> {
     let rates: Vec<f64> = subject.runs().flat_map(|run| run.rates.iter().copied()).collect();
     let third = rates.len() / 3;
@@ -96,7 +97,7 @@ mod tests {
         let quiet = |rates: &[f64]| assert!(fallen(&[writes(rates)]).is_empty());
         quiet(&[900.0; 12]);
         quiet(&[900.0, 900.0, 900.0, 700.0, 700.0, 700.0, 640.0, 640.0, 640.0]);
-        // It came back in between: scatter, not an end.
+        // The rate recovered in between: scatter, not the end of a cache.
         quiet(&[900.0, 300.0, 900.0, 300.0, 900.0, 300.0, 300.0, 350.0, 300.0]);
         quiet(&[900.0, 900.0, 400.0, 400.0]);
         assert!(fallen(&[digest("reads")]).is_empty());

@@ -1,8 +1,9 @@
-//! FILE SYSTEM: does the time pass above the drive?
+//! FILE SYSTEM: is the time spent in the software above the drive?
 //!
-//! The kernel counts the time in which the drive had a request. With one operation in flight, past the
-//! page cache, the rest of the time is the software's between them: file system, mapped and encrypted
-//! layers, the kernel's I/O path. Where the processor is known to be the limit, that is said instead.
+//! The kernel counts the time in which the drive had a request. With one direct operation in
+//! flight, the rest of the time belongs to the software in between: file system, mapped and
+//! encrypted layers, and the kernel's I/O path. If the processor is known to be the limit, that is
+//! reported instead.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -12,10 +13,10 @@ use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// The drive was idle for this share of the time.
+/// Minimum share of the time in which the drive was idle.
 const IDLE_LEAST: f64 = 0.5;
 
-/// Fewer operations have ticks too coarse to tell.
+/// Minimum number of operations; for fewer, the kernel's ticks are too coarse.
 const OPS_LEAST: u64 = 200;
 
 pub(crate) static RULE: Rule = Rule {
@@ -31,8 +32,8 @@ pub(crate) fn file_system(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling
     let (_, most) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
-        "The drive had nothing to do for {} of the time of {}: it passes in the software above it, \
-         {} and the kernel.",
+        "The drive was idle for {} of the time of {}: the software above it, {} and the kernel, \
+         takes that time.",
         percent(*most),
         listed(&names),
         system.kind
@@ -53,7 +54,7 @@ fn idle(subject: &Subject<'_>) -> Option<f64> {
         asked += run.bytes[0] + run.bytes[1];
         moved += device.read_bytes + device.written_bytes;
     }
-    // A device without a count of its time, or one that did not get the bytes, proves nothing.
+    // A device that does not count its time, or did not receive the bytes, proves nothing.
     let counted = busy_s > 0.0 && moved >= asked / 2 && ops >= OPS_LEAST;
     let share = 1.0 - busy_s / subject.seconds().max(1e-9);
     (counted && share >= IDLE_LEAST).then_some(share)

@@ -1,8 +1,8 @@
 //! FLUSH: does a flush take effect, or does the drive only report completion?
 //!
 //! Making a page durable takes a program operation, at least 100 us on any flash. A faster flush is
-//! possible if the drive has nothing volatile (it then declares no write cache); otherwise the data
-//! may be lost in a power cut.
+//! possible if the drive has no volatile cache, and declares none; otherwise a power cut can lose
+//! the data.
 
 use record::{Histogram, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -11,7 +11,7 @@ use workload::units::latency;
 use super::Ruling;
 use super::rule::{Role, Rule};
 
-/// Faster than any flash can program, with margin.
+/// Minimum plausible time of a flush, nanoseconds: faster than any flash programs, with margin.
 const HONEST_NS_LEAST: u64 = 30_000;
 
 /// Service times of flushes, each after one small write.

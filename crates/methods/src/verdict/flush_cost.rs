@@ -1,7 +1,7 @@
 //! FLUSH as a cost: does the flush that makes writes durable take a noticeable part of their time?
 //!
-//! A cell of writes ends with a flush. Its own time, without the data that it drains, is that of a
-//! flush after one small write, which the checks measure.
+//! A cell of writes ends with a flush. Its cost without the data that it drains is that of a flush
+//! after one small write, which the checks measure.
 
 use record::{Unit, VerdictKind};
 use workload::units::latency;
@@ -11,7 +11,7 @@ use super::subject::{Subject, listed};
 use super::{FlushTimes, Ruling, percent};
 use crate::Digest;
 
-/// A share below this moves no figure by 10%.
+/// Minimum share of the time; a smaller one changes no figure by 10%.
 const SHARE_LEAST: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {

@@ -17,18 +17,17 @@ pub(crate) fn full(target: &TargetInfo) -> Ruling {
     let filesystem = target.target.filesystem.as_ref();
     let known = filesystem.and_then(|f| Some((f.free_bytes?, f.bytes.filter(|&b| b > 0)?)));
     let Some((free, bytes)) = known else {
-        return Ruling::unknown("How full the file system is is unknown.");
+        return Ruling::unknown("The free space of the file system is unknown.");
     };
     let share = free as f64 / bytes as f64;
     let ruling = match share < FREE_SHARE_LEAST {
         true => Ruling::yes(
             VerdictKind::Full,
-            format!("Only {} of the file system are free: writes may suffer.", percent(share)),
+            format!("Only {} of the file system is free: writes may be slower.", percent(share)),
         ),
-        false => Ruling::no(
-            VerdictKind::Room,
-            format!("{} of the file system are free.", percent(share)),
-        ),
+        false => {
+            Ruling::no(VerdictKind::Room, format!("{} of the file system is free.", percent(share)))
+        }
     };
     ruling.with("free share of the file system", share, Unit::Number)
 }

@@ -1,4 +1,4 @@
-//! The cells of a run and the tests of [`crate::causes`], found by kind, order, size and depth.
+//! Lookup of a run's cells and of the tests of [`crate::causes`] by kind, order, size and depth.
 //!
 //! Sizes are multiples of the small block, which is the block of the reported random workload.
 //! Cells measured in a named state of the drive (`just-written`) are excluded.
@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::Digest;
 use crate::causes::{AFTER_REST, AGAIN, DEPTH, burst_name};
 
-/// The same work a second later stays within this factor, unless the drive changed its state.
+/// A workload repeated a second later stays within this factor, unless the drive changed its state.
 const HOLDS: f64 = 1.25;
 
 /// All workloads of a run.
@@ -23,7 +23,7 @@ impl<'a> Grid<'a> {
         Grid { subjects: Subject::all(seen) }
     }
 
-    /// The workload of this kind, order and depth, with blocks of `blocks` small blocks.
+    /// The workload of this kind, order and depth, with a block size of `blocks` small blocks.
     pub fn find(
         &self,
         kind: OpKind,
@@ -67,7 +67,7 @@ impl<'a> Grid<'a> {
         rate(self.find(kind, order, blocks, depth)?)
     }
 
-    /// Operations per second of random work.
+    /// Operations per second of the random workload.
     pub fn random(&self, kind: OpKind, blocks: u32, depth: u32) -> Option<f64> {
         self.rate(kind, Order::Random, blocks, depth)
     }
@@ -78,8 +78,8 @@ impl<'a> Grid<'a> {
         rate(self.subjects.iter().find(|s| s.name().starts_with(&begin))?)
     }
 
-    /// Whether small writes at high depth, repeated between the tests, kept the cell's rate.
-    /// Otherwise a cache filled or emptied meanwhile, and the tests prove nothing.
+    /// Whether small writes at high depth, repeated between the tests, kept the cell's rate. If
+    /// not, a cache filled or emptied in the meantime, and the tests prove nothing.
     pub fn writes_hold(&self) -> bool {
         let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
         AGAIN.iter().all(|word| {
@@ -89,8 +89,8 @@ impl<'a> Grid<'a> {
         })
     }
 
-    /// Nanoseconds per small write at depth 1, if shorter than a read: the write went to a buffer,
-    /// so this is the time of a command and its transfer, without flash.
+    /// Nanoseconds per small write at depth 1, if shorter than a read. The write is then buffered,
+    /// and this is the time of a command and its transfer, without flash.
     pub fn buffered_write_ns(&self) -> Option<f64> {
         let rates = self.random(OpKind::Write, 1, 1).zip(self.random(OpKind::Read, 1, 1));
         rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
@@ -114,7 +114,8 @@ fn rate(subject: &Subject<'_>) -> Option<f64> {
     Some(subject.iops()).filter(|rate| *rate > 0.0)
 }
 
-/// Whether a name denotes a cell in no named state, or a test that changes size, depth or order.
+/// Whether a name denotes a cell without a named state, or a test that changes size, depth or
+/// order.
 fn is_plain(name: &str) -> bool {
     match MetricKey::parse(name).as_cell() {
         Some(cell) => cell.words.is_empty(),

@@ -1,7 +1,7 @@
-//! CPU QUOTA and IO LIMIT: does a control group, that of a container or a service, set the pace?
+//! CPU QUOTA and IO LIMIT: does the control group of a container or a service limit the speed?
 //!
-//! Both rest on the kernel's own figures: the time for which the quota kept threads off the
-//! processor, and the rates that the group may not exceed.
+//! Both rules rely on the kernel's own figures: the time for which the quota kept threads off the
+//! processor, and the I/O limits of the group.
 
 use record::{Unit, VerdictKind};
 use rig::{GroupLimits, TargetInfo};
@@ -12,10 +12,11 @@ use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// A quota is a limit if it takes this share of the time. A shorter one moves no figure by 10%.
+/// Minimum share of the time in which a quota stops threads; a smaller one changes no figure by
+/// 10%.
 const THROTTLED_LEAST: f64 = 0.1;
 
-/// A rate this close to the limit is at the limit: the kernel's throttle works in slices.
+/// A rate from this share of the limit is at the limit: the kernel throttles in time slices.
 const AT_LIMIT: f64 = 0.9;
 
 /// A rate this far above the limit is not held back: the bytes went elsewhere (a cache). The throttle grants
@@ -43,8 +44,8 @@ pub(crate) fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let processors = target.limits.group.processors;
     let most = processors.map(|n| format!(" to {n} processors")).unwrap_or_default();
     let text = format!(
-        "A control group limits this process{most}: for {} of the time of {} it was kept off the \
-         processor.",
+        "A control group limits this process{most}: it was kept off the processor for {} of the \
+         time of {}.",
         percent(share(worst)),
         listed(&held)
     );
@@ -63,7 +64,7 @@ struct AtLimit<'s, 'a> {
     words: String,
 }
 
-/// The workloads that move as much as the group may.
+/// The workloads that reach an I/O limit of the group.
 pub(crate) fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
     let mut held: Vec<AtLimit<'_, '_>> = Vec::new();
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_quota_explains_the_workloads_it_held_for_a_tenth_of_their_time() {
         let held = |name, s| named(name, Digest { throttled_s: s, ..digest("x") });
-        // The median of replicates does not count here, but their time.
+        // The total time of the replicates counts, not their median.
         let seen = [held("a", 0.6), held("a", 0.0), held("b", 0.09), held("c", 0.1)];
         let mut target = target();
         target.limits.group.processors = Some(0.5);
@@ -129,8 +130,8 @@ mod tests {
         assert_eq!(verdict.kind, VerdictKind::CpuQuota);
         assert_eq!(
             verdict.text,
-            "A control group limits this process to 0.5 processors: for 30% of the time of a and c \
-             it was kept off the processor."
+            "A control group limits this process to 0.5 processors: it was kept off the processor \
+             for 30% of the time of a and c."
         );
         let explained: Vec<_> = verdict.explains.iter().map(|e| e.metric.as_str()).collect();
         assert_eq!(explained, ["a", "c"]);

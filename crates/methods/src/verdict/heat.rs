@@ -8,17 +8,17 @@ use super::rule::{Role, Rule};
 use super::subject::{Subject, listed};
 use crate::Digest;
 
-/// Without a warning level of its own, a flash drive may throttle from about this temperature,
-/// degrees Celsius.
+/// Approximate temperature at which flash drives throttle, used if the drive reports no warning
+/// level, degrees Celsius.
 const HOT_C: f64 = 70.0;
 
-/// A cause holds for a workload if it was seen in this share of the workload's time.
+/// A cause applies to a workload if it is present in more than this share of the workload's time.
 const MOST: f64 = 0.5;
 
-/// Rates from this share of the highest are the same.
+/// Rates from this share of the highest count as equal.
 const ONE_RATE: f64 = 0.9;
 
-/// The rate under a lasting load says more about heat than a temperature does.
+/// The rate under a sustained load is better evidence of heat than a temperature.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
     overridden_by: &[&super::throttle::RULE],
@@ -39,7 +39,7 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     let warn_c = target.target.drive.as_ref().and_then(|d| d.health.temperature_warn_c);
     let ruling = match (warmth, warn_c) {
         _ if stopped => {
-            let text = "The run was ended because the drive came near its own warning level.";
+            let text = "The run was ended because the drive came near its warning temperature.";
             Ruling::yes(VerdictKind::Heat, text)
         }
         _ if !throttled.is_empty() => {
@@ -50,25 +50,25 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
             let hot = |run: &Digest| run.temperature.is_some_and(|t| t.start_c >= warn_c);
             let held = at_one_rate(subjects.iter().filter(|s| in_most(s, &hot)).collect());
             let text = format!(
-                "The drive was at {:.0} C from the start; from {warn_c:.0} C on, its own warning \
-                 level, it may be slowed down all the time.",
+                "The drive was at {:.0} C from the start; from its warning temperature of \
+                 {warn_c:.0} C, it may slow down all the time.",
                 t.start_c
             );
             Ruling::yes(VerdictKind::Heat, text).explaining_all(&held)
         }
         (Some(t), Some(warn_c)) if t.max_c >= warn_c => Ruling::yes(
             VerdictKind::Heat,
-            format!("The drive reached {:.0} C; its own warning level is {warn_c:.0} C.", t.max_c),
+            format!("The drive reached {:.0} C; its warning level is {warn_c:.0} C.", t.max_c),
         ),
         (Some(t), None) if t.max_c >= HOT_C => Ruling::unknown(format!(
-            "Whether the drive was slowed down by its heat is unknown: it was at {:.0} to {:.0} C, \
-             and its warning level is not known.",
+            "Whether heat slowed the drive down is unknown: it was at {:.0} to {:.0} C, and \
+             reports no warning level.",
             t.start_c, t.max_c
         )),
         (Some(t), _) => Ruling::no(
             VerdictKind::Cool,
             format!(
-                "The drive went from {:.0} to {:.0} C and did not slow down for it.",
+                "The drive warmed from {:.0} to {:.0} C and did not slow down.",
                 t.start_c, t.max_c
             ),
         ),
@@ -85,8 +85,8 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
     ruling.with("highest temperature", t.max_c, Unit::Celsius)
 }
 
-/// The workloads that a throttle of bytes holds down: reads and writes, in order and at random, all
-/// at one rate. Nothing else in a drive makes them equal. Empty if they are not.
+/// The workloads limited by a throttle on bytes: reads and writes, sequential and random, all at
+/// one rate. Nothing else in a drive makes them equal. Empty if the rates differ.
 fn at_one_rate<'s, 'a>(hot: Vec<&'s Subject<'a>>) -> Vec<&'s Subject<'a>> {
     let rate = |subject: &Subject<'_>| subject.median(Digest::both_ways);
     let most = hot.iter().map(|s| rate(s)).fold(0.0, f64::max);
@@ -131,7 +131,7 @@ mod tests {
         let slow = Digest { findings: vec![finding], ..at(40.0, 70.0) };
         let ruling = heat(&target(), std::slice::from_ref(&slow));
         assert!(ruling.answer == Answer::Yes && ruling.verdict.explains("a"));
-        // One replicate out of three is not the workload.
+        // One replicate out of three does not decide.
         let once = [slow, at(70.0, 60.0), at(60.0, 60.0)];
         assert_eq!(heat(&target(), &once).answer, Answer::Unknown);
         let limited = with_drive(|d| d.health.temperature_warn_c = Some(70.0));
@@ -155,10 +155,10 @@ mod tests {
         let ruling = heat(&limited, &hot);
         assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "HEAT"));
         assert!(ruling.verdict.explains.is_empty(), "warm is not slowed down");
-        // It reached the level only in the end: its heat is reported, and explains no figure.
+        // The drive reached the level only at the end: HEAT is reported but explains no figure.
         let late = heat(&limited, &[at(60.0, 70.0), at(70.0, 81.0)]);
         assert_eq!((late.answer, late.verdict.explains.len()), (Answer::Yes, 0));
-        // Without a level of its own nobody can tell whether it was slowed down.
+        // Without a warning level, it is unknown whether heat slowed the drive down.
         assert_eq!(heat(&target(), &hot).answer, Answer::Unknown);
         assert_eq!(heat(&target(), &[at(69.0, 69.9)]).answer, Answer::No);
     }

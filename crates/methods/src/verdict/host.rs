@@ -1,8 +1,8 @@
-//! HOST CEILING: do drives of several models reach one rate on this port?
+//! HOST CEILING: do drives of several models reach the same rate on this port?
 //!
-//! Three models differ in flash and controller, so one rate of all of them belongs to the port they
-//! share: its adapter, its driver, the processor behind it. A drive that was faster there refutes it. Figures
-//! that the link explains are left out: that is the better evidence, and its ceiling is known.
+//! Three models differ in flash and controller, so a rate they all share belongs to their port: the
+//! adapter, its driver and the processor. A faster drive on that port refutes this. Figures that
+//! LINK explains are excluded: a known ceiling is better evidence.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::Ruling;
 use super::rule::{Facts, Role, Rule};
 use super::subject::{Subject, listed};
 
-/// A drive that was measured on the same port of this machine, by the same method.
+/// A drive measured on the same port of this machine, by the same method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Neighbour {
     /// Its model.
@@ -22,7 +22,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// A drive with the figures of its run.
+    /// A drive with the metrics of its run.
     pub fn of(model: &str, metrics: &[Metric]) -> Neighbour {
         let operations = |m: &Metric| {
             let block = m.key().as_cell().filter(|_| m.key().is_main())?.block_bytes as f64;
@@ -37,10 +37,10 @@ impl Neighbour {
     }
 }
 
-/// Rates this close to the fastest are one (methods.md).
+/// Rates this close to the fastest count as equal (methods.md).
 const WITHIN: f64 = 0.02;
 
-/// Two models may agree by chance.
+/// Minimum number of models; two can agree by chance.
 const MODELS_LEAST: usize = 3;
 
 pub(crate) static RULE: Rule = Rule {
@@ -60,8 +60,8 @@ fn host(facts: &Facts<'_>) -> Option<Ruling> {
     let (first, models) = *held.first()?;
     let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
-        "Drives of {models} models reach one rate on this port, and none was faster: the host is the \
-         limit of {}.",
+        "Drives of {models} models reach the same rate on this port, and none was faster: the \
+         host is the limit of {}.",
         listed(&names)
     );
     let ruling = Ruling::yes(VerdictKind::HostCeiling, text)
@@ -73,10 +73,10 @@ fn host(facts: &Facts<'_>) -> Option<Ruling> {
     Some(ruling.explaining_all(&names))
 }
 
-/// The number of models at the highest rate on this port, if that is the drive's own and enough of them
+/// The number of models at the highest rate on this port, if this drive and enough other models
 /// reach it.
 fn models_at_rate(own: &str, of: &Subject<'_>, neighbours: &[Neighbour]) -> Option<usize> {
-    // A mix has two figures, neither of which is a rate of its own.
+    // A mix has two metrics, and neither is an independent rate.
     let [metric] = of.metrics() else { return None };
     let others = neighbours.iter().filter_map(|n| Some((n.model.as_str(), *n.rates.get(metric)?)));
     let all: Vec<(&str, f64)> = others.chain([(own, of.rate())]).collect();
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::Digest;
 
-    /// A drive of model A, which makes 10,000 small reads a second.
+    /// A drive of model A.
     fn target() -> TargetInfo {
         let mut info = with_link(1e9);
         info.target.drive.get_or_insert_default().model = Some("A".into());

@@ -1,4 +1,4 @@
-//! LINK: is the link the limit, and does it run at its best?
+//! LINK: is the link the limit, and does it run at the speed and width that the drive supports?
 
 use record::{Link, Unit, VerdictKind};
 use rig::{Bus, TargetInfo};
@@ -13,10 +13,10 @@ use crate::Digest;
 /// rest.
 const BOUND_SHARE: f64 = 0.85;
 
-/// A single page at a time is bound by the link from this share: most of its time.
+/// At depth 1, a random read or write is bound by the link from this share: most of its time.
 const ALONE_SHARE: f64 = 0.5;
 
-/// Memory says nothing about a link.
+/// Reads from memory reveal nothing about a link.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Bound,
     overridden_by: &[&super::ram::RULE],
@@ -26,9 +26,10 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) static DOWNGRADED: Rule =
     Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![downgraded(facts.target)] };
 
-/// The workloads that reach the link's ceiling, and the share that the others use of it. A workload
-/// counts by the median of its replicates: one of them, or a warm-up, may have met a cache. Writes
-/// whose cache ends during the workload fall for good: they count by their mean if that is less.
+/// Judges the workloads that reach the link's ceiling, and the share that the others use. A
+/// workload counts by the median of its replicates, because a cache can speed up a single one.
+/// Writes count by their mean if that is less, because their rate falls for good at the end of a
+/// cache.
 pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
     let Some(ceiling) = ceiling else {
@@ -49,7 +50,7 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         let text = "share of the link in use (nothing was measured)";
         return vec![Ruling::unknown(text)];
     }
-    // A single page waits for the link alone; larger blocks pass it while flash works.
+    // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.
     let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
         let (first, share) = (subject.first(), rate / ceiling);
         let page = first.random && first.depth_nominal == Some(1);
@@ -89,7 +90,7 @@ pub(crate) fn downgraded(target: &TargetInfo) -> Ruling {
         Some(Link { downgraded: Some(true), now, best, .. }) => {
             let words = |link: &Option<String>| link.clone().unwrap_or("unknown".into());
             let text = format!(
-                "The link runs at {}, the drive could do {}: another slot, port or cable may help.",
+                "The link runs at {}, but the drive supports {}: try another slot, port or cable.",
                 words(now),
                 words(best)
             );
@@ -129,7 +130,7 @@ mod tests {
     #[test]
     fn it_is_the_limit_of_the_workloads_that_reach_it_and_of_no_other() {
         let run = |name: &str, bytes: u64| Digest { bytes: [bytes, 0], ..digest(name) };
-        // A single fast replicate makes no limit; a single slow one lifts none.
+        // One fast replicate does not establish the limit; one slow replicate does not refute it.
         let seen = [
             run("seq", 900_000_000),
             run("seq", 950_000_000),
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(answers([950, 940, 300], 0), [Answer::Yes]);
     }
 
-    /// Reads at a rate, in MB/s of 1000, at a depth.
+    /// Reads at a rate in MB/s (powers of 1000) and a queue depth.
     fn reads(random: bool, depth: u32, mb: u64) -> Digest {
         let (name, block_bytes) =
             (format!("{random}-q{depth}"), if random { 4096 } else { 1 << 20 });
@@ -181,7 +182,7 @@ mod tests {
         };
         assert_eq!(bound(&[reads(true, 1, 510)]), ["true-q1"]);
         assert!(bound(&[reads(true, 1, 490), reads(true, 8, 600)]).is_empty());
-        // In order flash works meanwhile.
+        // With sequential reads, flash works in parallel.
         assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 900)]), ["false-q8"]);
     }
 

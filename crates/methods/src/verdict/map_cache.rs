@@ -1,11 +1,11 @@
-//! MAP CACHE: does a read take longer because the part of the map that places it is not at hand?
+//! MAP CACHE: does a read take longer because its part of the mapping table is not cached?
 //!
-//! Pairs of reads a little apart, the first at random within a span, the second where the map is at
-//! hand because the first needed it. A drive that holds the whole map answers both alike, whatever the
-//! span. One that holds as much as places C bytes misses in 1 - C/S of random reads within S bytes, so
-//! that C follows from the share of slow first reads. Other work delays both reads of a pair as often, so
-//! that what counts is by how much slow first reads outnumber slow second ones. What depends on the
-//! place, such as flash of another density, is the same for both.
+//! The test reads pairs of nearby blocks. The first is random within a span; the second uses the
+//! part of the map that the first loaded. A drive that holds the whole map takes the same time for
+//! both, whatever the span. A drive that holds the map of C bytes misses 1 - C/S of random reads
+//! within S bytes, so C follows from the share of slow first reads. Other activity delays both
+//! reads of a pair equally often, so the rule counts the excess of slow first reads over slow
+//! second reads. Effects of the location, such as flash of another density, are the same for both.
 
 use record::{Unit, VerdictKind};
 use workload::units::{binary, latency};
@@ -13,29 +13,29 @@ use workload::units::{binary, latency};
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
-/// A read is slower than another by at least this share of a usual one, and by so many nanoseconds:
-/// less is no fetch from flash.
+/// A slow read exceeds the other by at least this share of a usual read and by this many
+/// nanoseconds; a fetch from flash takes no less.
 const LEAST_SHARE: f64 = 0.1;
 const LEAST_NS: f64 = 8_000.0;
 
-/// It is also slower by more than this multiple of the range of the middle half of second reads within
-/// the smallest span, which wait for nothing.
+/// A slow read also exceeds the other by more than this multiple of the interquartile range of
+/// second reads within the smallest span, which do not wait for the map.
 const SCATTER: f64 = 3.0;
 
-/// Slow first reads outnumber slow second ones by this many standard deviations where both are equally
-/// likely. About ten spans are looked at: a false one shows in one of ten thousand drives.
+/// Minimum excess of slow first reads over slow second ones, in standard deviations under equal
+/// likelihood. With about ten spans, one in ten thousand drives has a false positive.
 const DEVIATIONS: f64 = 4.5;
 
-/// Least share of reads that miss for a span to count as beyond the cache.
+/// Minimum share of misses for a span to count as beyond the cache.
 const MISSES_LEAST: f64 = 0.05;
 
-/// Share that the largest span must show where no larger one confirms it.
+/// Minimum share of misses in the largest span, which no larger span confirms.
 const ALONE_LEAST: f64 = 0.2;
 
 /// Standard deviations to either side of the share, for the range of the cache's size.
 const RANGE: f64 = 3.3;
 
-/// Fewer spans cannot distinguish the size from a slope.
+/// Minimum number of spans; fewer cannot distinguish a size from a slope.
 const SPANS_LEAST: usize = 3;
 
 /// Pairs of reads within one span.
@@ -46,24 +46,24 @@ pub(crate) struct MapSpan {
     pub pairs: Vec<[f64; 2]>,
 }
 
-/// The part of the map that a drive holds, as the bytes whose places it knows.
+/// The part of the map that a drive holds, in mapped bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Held {
     pub bytes: f64,
     pub low: f64,
     pub high: f64,
-    /// What a miss adds to a read, nanoseconds.
+    /// Time that a miss adds to a read, nanoseconds.
     pub miss_ns: f64,
 }
 
-/// Memory says nothing about a map of the drive.
+/// Reads from memory reveal nothing about the map of a drive.
 pub(crate) static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
     judge: |facts| facts.checks.map.as_deref().map(map_cache).into_iter().collect(),
 };
 
-/// How many of the pairs within one span have a slow read.
+/// Numbers of pairs with a slow read within one span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Count {
     bytes: f64,
@@ -73,7 +73,7 @@ struct Count {
 }
 
 impl Count {
-    /// `least_ns`: a read this much slower than the other is slow.
+    /// Counts the reads that take at least `least_ns` longer than the other read of their pair.
     fn of(span: &MapSpan, least_ns: f64) -> Count {
         let count = |slow: fn(&[f64; 2]) -> f64| {
             span.pairs.iter().filter(|pair| slow(pair) > least_ns).count() as f64
@@ -86,8 +86,8 @@ impl Count {
         }
     }
 
-    /// Share of pairs without a read that something else delays. Of a share n of delayed reads, slow
-    /// second ones are n(1 - n), and misses show in (1 - n)^2 of all pairs.
+    /// Share of pairs in which no other activity delays a read. If it delays a share n of reads,
+    /// n(1 - n) of the pairs have a slow second read, and misses show in (1 - n)^2 of the pairs.
     fn clear(self) -> f64 {
         let slow = (self.second / self.of.max(1.0)).min(0.25);
         (0.5 + (0.25 - slow).sqrt()).powi(2)
@@ -98,7 +98,7 @@ impl Count {
         (self.first - self.second) / self.of.max(1.0) / self.clear()
     }
 
-    /// Standard deviation of the share; that of one more slow pair at least.
+    /// Standard deviation of the share, computed with one more slow pair so that it is not zero.
     fn deviation(self) -> f64 {
         let apart = (self.first - self.second) / self.of;
         let square = (self.first + self.second + 1.0) / self.of - apart.powi(2);
@@ -110,7 +110,7 @@ impl Count {
         deviations >= DEVIATIONS && self.share() >= MISSES_LEAST
     }
 
-    /// Bytes of which the map is at hand.
+    /// Bytes whose map is held, with the share raised by this many standard deviations.
     fn held(self, deviations: f64) -> f64 {
         self.bytes * (1.0 - self.share() - deviations * self.deviation()).clamp(0.0, 1.0)
     }
@@ -122,7 +122,7 @@ pub(crate) fn misses(spans: &[MapSpan]) -> Vec<(u64, f64)> {
     spans.iter().map(|span| (span.bytes, Count::of(span, least).share())).collect()
 }
 
-/// How much of the map is held; `None` if that does not show.
+/// The part of the map that the drive holds; `None` if the reads do not show it.
 pub(crate) fn held(spans: &[MapSpan]) -> Option<Held> {
     match Finding::of(spans) {
         Finding::Held(held) => Some(held),
@@ -134,7 +134,7 @@ enum Finding {
     Held(Held),
     /// No span is beyond the cache.
     All,
-    /// Reads miss already within the smallest span, or not within all larger ones.
+    /// Reads miss within the smallest span already, or not within all larger spans.
     Unclear,
 }
 
@@ -164,7 +164,7 @@ impl Finding {
     }
 }
 
-/// The difference from which on a read is slow.
+/// The difference above which a read is slow, nanoseconds.
 fn least_ns(spans: &[MapSpan]) -> f64 {
     let Some(smallest) = spans.first() else { return LEAST_NS };
     let second: Vec<f64> = smallest.pairs.iter().map(|pair| pair[1]).collect();
@@ -179,7 +179,7 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
-/// The spans in ascending order.
+/// Judges the spans, in ascending order.
 pub(crate) fn map_cache(spans: &[MapSpan]) -> Ruling {
     let (true, Some(largest)) = (spans.len() >= SPANS_LEAST, spans.last()) else {
         let text =
@@ -189,8 +189,8 @@ pub(crate) fn map_cache(spans: &[MapSpan]) -> Ruling {
     let ruling = match Finding::of(spans) {
         Finding::Held(held) => {
             let text = format!(
-                "The drive holds the map of {} [{}, {}]: beyond that, random reads that miss it take \
-                 {} longer.",
+                "The drive holds the map of {} [{}, {}]: beyond that, random reads that miss it \
+                 take {} longer.",
                 binary(held.bytes as u64),
                 binary(held.low as u64),
                 binary(held.high as u64),
@@ -200,8 +200,8 @@ pub(crate) fn map_cache(spans: &[MapSpan]) -> Ruling {
         }
         Finding::All => {
             let text = format!(
-                "No read waits for a part of the map: within {} of random reads, {} more are slow than \
-                 of reads beside them, by {} or more.",
+                "No read waits for a part of the map: within {}, {} more random reads than nearby \
+                 reads are slow, by {} or more.",
                 binary(largest.bytes),
                 percent(Count::of(largest, least_ns(spans)).share().max(0.0)),
                 latency(least_ns(spans))
@@ -209,8 +209,8 @@ pub(crate) fn map_cache(spans: &[MapSpan]) -> Ruling {
             Ruling::no(VerdictKind::NoMapCache, text)
         }
         Finding::Unclear => {
-            let text = "Whether the drive holds its whole map is unknown: reads in a new place are slow \
-                        within some spans, and these are not the largest ones alone.";
+            let text = "Whether the drive holds its whole map is unknown: random reads are slow \
+                        within some spans, and these are not only the largest.";
             Ruling::unknown(text)
         }
     };
@@ -226,8 +226,8 @@ mod tests {
     use super::super::Answer;
     use super::*;
 
-    /// Spans from 8 MiB on, of a drive that holds the map of `held` MiB; a miss adds 60 us.
-    /// `noise`: share of reads that something else delays.
+    /// Spans from 8 MiB on a drive that holds the map of `held` MiB; a miss adds 60 us. `noise` is
+    /// the share of reads delayed by other activity.
     fn spans(held: f64, largest: u64, noise: f64, seed: u64) -> Vec<MapSpan> {
         let sizes = std::iter::successors(Some(8u64), |mib| Some(2 * mib));
         let of = |mib: u64| {

@@ -1,11 +1,11 @@
-//! FLASH BOUND and CONTROLLER: is it the flash that takes the time, or the way into the drive?
+//! FLASH BOUND and CONTROLLER: is the limit the flash, or the controller?
 //!
-//! Asked about figures that nothing else explains. Writes: a burst into an idle drive meets its
-//! buffer alone. If it is much faster than the lasting work, that waits for flash; if it is as slow,
-//! in order and at random, the controller takes bytes in at this rate. Reads: commands are not the
-//! cost if larger blocks are read less often, and the link is not if those leave room on it; dies and
-//! their channels remain. One read at a time takes longer than a write into the buffer by the time of
-//! flash. Not asked in a guest, where a host's cache answers bursts, nor of disks.
+//! The rule covers figures that no other rule explains. Writes: a burst into an idle drive reaches
+//! only its buffer. If it is much faster than the sustained workload, the latter waits for flash.
+//! If sequential and random writes are as slow as the burst, the controller accepts bytes at that
+//! rate. Reads: commands are not the cost if larger blocks reach fewer IOPS, and the link is not if
+//! these do not fill it; dies and channels remain. At depth 1, a read exceeds a buffered write by
+//! the flash time. The rule skips guests, where a host's cache answers bursts, and hard disks.
 
 use record::{Order, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -19,31 +19,31 @@ use super::subject::{Subject, listed};
 use crate::Digest;
 use crate::causes::{DEEPER, DEPTH, LARGER};
 
-/// A burst this much faster than the lasting work did not wait for what that waits for.
+/// Minimum ratio of burst to sustained rate at which the burst avoided the sustained limit.
 const BURST_LEAST: f64 = 1.5;
 
-/// A burst up to this ratio is no faster: its first block found the controller idle.
+/// A burst up to this ratio counts as no faster: its first block found the controller idle.
 const BURST_SAME: f64 = 1.3;
 
-/// Rates of bytes within this share are one.
+/// Byte rates within this share of each other count as equal.
 const ONE_RATE: f64 = 0.15;
 
-/// Reads faster than writes by this ratio are not held by a limit on all bytes, such as heat.
+/// Reads faster than writes by this ratio are not subject to a limit on all bytes, such as heat.
 const READS_FASTER: f64 = 1.5;
 
-/// Larger blocks are read less often by this ratio if their data, not the command, take the time.
+/// Minimum ratio of small-block to large-block IOPS if the data, not the command, takes the time.
 const DATA_LEAST: f64 = 1.3;
 
-/// A link in use below this share leaves room; LINK begins there.
+/// A link used below this share has room; LINK applies from this share.
 const LINK_ROOM: f64 = 0.85;
 
-/// Random blocks of 64 KiB carry this share of the bytes in order, so that it is no cost of commands.
+/// Random 64 KiB blocks reach this share of the sequential throughput if commands are not the cost.
 const AS_MUCH: f64 = 0.7;
 
-/// One block at a time, from this share of the deep rate, is held by the same.
+/// From this share of the rate at high depth, a workload at depth 1 has the same limit.
 const ALONE_LEAST: f64 = 0.6;
 
-/// Data, or flash, take most of a single read from this share.
+/// Share of a single read from which data, or flash, takes most of its time.
 const MOST: f64 = 0.5;
 
 pub(crate) static RULE: Rule = Rule {
@@ -70,13 +70,13 @@ pub(crate) fn media(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     writes.into_iter().chain(flash_reads(&grid, ceiling)).collect()
 }
 
-/// The large block of the cells in order.
+/// The block size of the sequential cells.
 fn large_block(seen: &[Digest]) -> u32 {
     let in_order = Digest::reported(seen).filter(|digest| !digest.random);
     in_order.map(|digest| digest.block_bytes).max().unwrap_or(0)
 }
 
-/// The cells of writes, each with the burst of the same blocks.
+/// The write cells, each with the burst of the same block size.
 fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)> {
     let small = grid.small().unwrap_or(0);
     let random = |depth| grid.find(Write, Order::Random, 1, depth);
@@ -96,7 +96,8 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let first = held.first()?;
     let names: Vec<_> = held.iter().map(|(cell, _)| *cell).collect();
     let text = format!(
-        "Flash is the limit of {}: after a rest the drive's buffer takes {}, the work goes on at {}.",
+        "Flash is the limit of {}: after a rest, the drive's buffer accepts {}; the sustained rate \
+         is {}.",
         listed(&names),
         throughput(first.1),
         throughput(first.0.throughput())
@@ -119,13 +120,13 @@ fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let cells = bursts(grid, large).into_iter().map(|(cell, _)| cell);
     let held: Vec<_> = cells.filter(|cell| same(cell.throughput())).collect();
     let text = format!(
-        "The drive's controller takes bytes in at {}, in order and at random, and no faster after a \
-         rest: the limit of {}.",
+        "The drive's controller accepts {}, sequential or random, and no more after a rest: it is \
+         the limit of {}.",
         throughput(lasting),
         listed(&held)
     );
     let ruling = Ruling::yes(VerdictKind::Controller, text)
-        .next_test("the same with zeros (-m authentic): a controller that compresses takes more")
+        .next_test("the same with zeros (-m authentic): a controller that compresses accepts more")
         .with("burst after a rest", burst, Unit::BytesPerSecond)
         .with("random writes", random, Unit::BytesPerSecond);
     Some(ruling.explaining_all(&held))
@@ -134,7 +135,7 @@ fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
 fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     let small = f64::from(grid.small()?);
     let [one, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
-    // The tests of every other cause have been made.
+    // The tests of all other causes have run.
     let (one, deep, _) = (one?, deep?, grid.random(Read, 1, DEEPER)?);
     let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
     let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));
@@ -144,7 +145,7 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     if data.clone().any(|(ops, bytes)| room(bytes) && deep / ops >= DATA_LEAST) {
         held.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
-    // In order, and as much at random in 16 times as many commands.
+    // Sequential reads, and nearly as many bytes at random, in 16 times as many commands.
     let (_, scattered) = rate(1)?;
     if let Some(in_order) = grid.in_order(Read, 8) {
         let deep = in_order.throughput();
@@ -158,14 +159,14 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
         let data_s = (1.0 / larger - 1.0 / one) / f64::from(LARGER[1] - 1);
         data_s * one >= MOST && small / ceiling < MOST * data_s
     });
-    // A write into the buffer takes a command and a transfer; a read takes flash besides.
+    // A buffered write takes a command and a transfer; a read also takes flash.
     let sense = grid.buffered_write_ns().is_some_and(|write_ns| 1.0 - write_ns * one / 1e9 >= MOST);
     if data || sense {
         held.extend(grid.find(Read, Order::Random, 1, 1));
     }
     let names = listed(&held);
     let text = format!(
-        "Flash is the limit of {names}: neither commands nor the link, which has room, take the time."
+        "Flash is the limit of {names}: neither the commands nor the link, which has room, is."
     );
     (!held.is_empty()).then(|| {
         Ruling::yes(VerdictKind::FlashBound, text)
@@ -191,7 +192,7 @@ mod tests {
         each.collect()
     }
 
-    /// Writes in order and at random (MB/s), and bursts of both.
+    /// Sequential and random writes (MB/s), and bursts of both.
     fn writes(rates: [f64; 2], bursts: [f64; 2]) -> Vec<Digest> {
         let iops = |mb_s: f64| mb_s * 1e6 / 4096.0;
         vec![
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(found, [(VerdictKind::Controller, both)]);
         assert_eq!(explained(&target(), &writes([150.0, 120.0], [152.0, 121.0])), []);
         assert_eq!(explained(&target(), &writes([150.0, 148.0], [197.0, 149.0])), []);
-        // Heat, or a limit, holds reads as well.
+        // Heat, or a limit on all bytes, slows reads as well.
         assert_eq!(explained(&target(), &writes([700.0, 690.0], [705.0, 690.0])), []);
     }
 

@@ -8,7 +8,7 @@ use analysis::Outcome;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
-/// Ratios within this factor are equally bad.
+/// Ratios within this factor count as equally bad.
 const ALIKE: f64 = 1.1;
 
 /// Rates at one distance from the boundary, bytes per second, one per replicate.
@@ -29,16 +29,16 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
     let Some((aligned, others)) = shifts.split_first().filter(|(_, others)| !others.is_empty())
     else {
-        return Ruling::unknown("What misalignment costs is unknown: it was not measured.");
+        return Ruling::unknown("The cost of misalignment is unknown: it was not measured.");
     };
     let n = shifts.iter().map(|s| s.rates.len()).min().unwrap_or(0);
     let against =
         |s: &Shift| analysis::compare_among(others.len(), &aligned.rates[..n], &s.rates[..n]);
     let compared: Vec<_> = others.iter().filter_map(|s| Some((s.bytes, against(s)?))).collect();
     let least = compared.iter().map(|c| c.1.ratio).fold(f64::INFINITY, f64::min);
-    // Of those equally bad, the one nearest to the boundary, which occurs in practice.
+    // Of equally bad offsets, the one nearest to the boundary, as it occurs in practice.
     let Some((bytes, worst)) = compared.iter().find(|c| c.1.ratio <= ALIKE * least) else {
-        return Ruling::unknown("What misalignment costs is unknown: nothing was written.");
+        return Ruling::unknown("The cost of misalignment is unknown: nothing was written.");
     };
     let rate = analysis::estimate(&aligned.rates).value.unwrap_or(0.0);
     let off = rate * worst.ratio;
@@ -47,18 +47,18 @@ pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
         Outcome::Slower => Ruling::yes(
             VerdictKind::Misaligned,
             format!(
-                "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and files \
-                 have to begin on a boundary.",
+                "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and \
+                 files must begin on a boundary.",
                 throughput(rate),
                 throughput(off)
             ),
         ),
         Outcome::Equivalent => Ruling::no(
             VerdictKind::AlignmentIsFree,
-            format!("Off by up to 64 KiB, 4 KiB writes keep {share} of their rate at least."),
+            format!("Off by up to 64 KiB, 4 KiB writes keep at least {share} of their rate."),
         ),
         Outcome::Faster | Outcome::Inconclusive => Ruling::unknown(format!(
-            "What misalignment costs is unknown: {share} at {distance}, within the scatter."
+            "The cost of misalignment is unknown: {share} at {distance}, within the scatter."
         )),
     };
     ruling

@@ -7,7 +7,7 @@ use super::Ruling;
 use super::rule::{Role, Rule};
 use crate::Digest;
 
-/// Minimum writes: fewer scatter too much around the mix.
+/// Minimum number of writes; fewer scatter too much around the mix.
 const WRITES_LEAST: u64 = 100;
 
 /// Tolerated deviation of the ratio from the mix: three standard deviations at [`WRITES_LEAST`].
@@ -25,7 +25,7 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let same = seen.iter().filter(|d| d.name == first.name);
     let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
     if writes < WRITES_LEAST || reads == 0 {
-        let text = format!("{} did too little to tell its mix.", capitalised(&name));
+        let text = format!("{} ran too few operations to determine its mix.", capitalised(&name));
         return Ruling::unknown(text);
     }
     let planned = f64::from(first.mix.write) / f64::from(first.mix.read);
@@ -35,7 +35,7 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
             VerdictKind::MixDetermined,
             format!(
                 "In {} the write figure is {measured:.2} times the read figure because the mix is \
-                 {}:{}; it says nothing about writes alone.",
+                 {}:{}; it is no measure of writes alone.",
                 name, first.mix.read, first.mix.write
             ),
         ),

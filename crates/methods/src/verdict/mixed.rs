@@ -1,8 +1,8 @@
-//! The cause of a mix of reads and writes: that of the side which takes most of its time.
+//! The cause of a mix of reads and writes: the cause of the side that takes most of its time.
 //!
-//! If the times of both sides, measured alone at the same depth, add up to that of the mix, the side
-//! with the larger part sets its pace, and the cause of that side is the cause of the mix. A read after a
-//! rest that takes no longer than others has their cause.
+//! If the times of both sides, measured alone at the same depth, add up to the time of the mix, the
+//! mix has the cause of the slower side. A read after a rest that takes no longer than other reads
+//! has their cause.
 
 use record::{Order, VerdictKind};
 use workload::{Mix, OpKind};
@@ -12,15 +12,15 @@ use super::grid::Grid;
 use super::subject::Subject;
 use crate::Digest;
 
-/// The times of the sides add up to that of the mix within these ratios. They overlap in a drive
-/// that serves both at once.
+/// Ratios of the sum of both times to the time of the mix that count as adding up. The times
+/// overlap in a drive that serves both sides at once.
 const ADDS_UP: std::ops::Range<f64> = 0.6..1.6;
 
-/// A side sets the pace from this share of the time.
+/// Share of the time from which a side limits the mix.
 const MOST: f64 = 0.5;
 
-/// Causes within the drive, which act on a command whatever runs beside it. A link carries both ways
-/// at once, and limits of the machine are measured for the mix itself.
+/// Causes that act on a command whatever else runs. A link carries both directions at once, and
+/// limits of the machine are measured for the mix itself.
 const FOLLOWED: [VerdictKind; 9] = [
     VerdictKind::MappingUnit,
     VerdictKind::DeviceDepth,
@@ -47,7 +47,7 @@ pub(super) fn follow(subjects: &[Subject<'_>], rulings: &mut [Ruling]) {
     }
 }
 
-/// A read after a rest takes the time of others up to this factor.
+/// Maximum ratio of a read after a rest to other reads at which both count as equal.
 const USUAL: f64 = 1.5;
 
 /// Adds the read after a rest to the verdict on single reads, if it takes no longer than they do.
@@ -114,7 +114,7 @@ mod tests {
             follow(&subjects, &mut rulings);
             rulings[0].explains(&subjects[2])
         };
-        // 7 us of reads and 30 us of writes: 27,000 a second.
+        // 7 us of reads and 30 us of writes give 27,000 operations per second.
         assert!(explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 27e3));
         assert!(!explained(VerdictKind::FlashBound, "rand-read-4KiB-q32", 27e3));
         assert!(!explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 60e3), "no sum");
@@ -153,7 +153,7 @@ mod tests {
         };
         assert_eq!(slower(10.5e3, 10e3).as_deref(), Some("rand-read-4KiB-q32"));
         assert_eq!(slower(9.5e3, 10e3).as_deref(), Some("rand-write-4KiB-q32"));
-        // 100 us of both together, at most 160 where nothing overlaps.
+        // Both sides together take 100 us, or at most 160 us if nothing overlaps.
         assert!(slower(10e3, 15.9e3).is_some() && slower(10e3, 16.1e3).is_none());
         assert!(slower(10e3, 6.1e3).is_some() && slower(10e3, 5.9e3).is_none());
     }

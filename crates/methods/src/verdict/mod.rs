@@ -1,12 +1,13 @@
 //! Conclusions: small pure rules over measurements, one file each.
 //!
 //! A rule answers yes, no or unknown, and gives its numbers with each answer. Claims and checks are
-//! always reported; causes and bounds (link, processor, depth, heat, a full file system) only where
-//! they apply. If no bound applies, one verdict `UNDETERMINED` lists those ruled out and those unknown.
+//! always reported; causes and bounds (link, processor, depth, heat, a full file system) only if
+//! they apply. If no bound applies, one verdict `UNDETERMINED` lists those ruled out and those
+//! unknown.
 //!
-//! A new verdict touches its rule's file, `record::VerdictKind` and the list [`RULES`] (and
-//! [`Checks`], if it needs a measurement of its own). `judge` knows no rule by name: which rules
-//! override which is said by each rule.
+//! Adding a verdict touches its rule's file, `record::VerdictKind`, the list [`RULES`] and, if it
+//! needs a separate measurement, [`Checks`]. `judge` knows no rule by name; each rule lists the
+//! rules that override it.
 
 mod cache_end;
 mod contenders;
@@ -68,7 +69,8 @@ pub(crate) use trim::Trim;
 pub use untrimmed::ReachedState;
 pub(crate) use untrimmed::States;
 
-/// Results of the checks of `authentic` and of the whole-drive tests; `None` for checks not made.
+/// Results of `authentic`'s checks and of the whole-drive tests; `None` for checks that did not
+/// run.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
     pub(crate) page_cache: Option<PageCache>,
@@ -87,12 +89,12 @@ pub struct Checks {
     pub(crate) speed: Option<Legacy>,
     pub(crate) places: Vec<PlaceRates>,
     pub(crate) command: Vec<CommandTimes>,
-    /// Other drives that were measured on this port.
+    /// Other drives measured on this port.
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl Checks {
-    /// Stores the progress of rounds, replacing the earlier one of the same name.
+    /// Stores the progress of rounds, replacing an earlier entry of the same name.
     pub(crate) fn put_steadiness(&mut self, new: Steadiness) {
         self.steadiness.retain(|s| s.name != new.name);
         self.steadiness.push(new);
@@ -141,7 +143,7 @@ static RULES: [&Rule; 35] = [
 /// All conclusions from the measurements on this target: claims and checks first, then the causes.
 pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
     let facts = Facts { target, seen, checks };
-    // No workload was timed: there is nothing to say about the bounds of its speed.
+    // Without a timed workload, bounds on speed are not judged.
     let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.findings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
     let mut rulings = checks.findings.clone();
@@ -161,7 +163,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     mixed::follow(&subjects, &mut rulings);
     mixed::follow_rested(seen, &mut rulings);
     let open = unexplained(&subjects, &rulings);
-    // Figures of memory have no bound in a drive.
+    // Figures served from memory have no bound in the drive.
     let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
     let asked = asked && (seen.is_empty() || !open.is_empty());
     let explained = rulings.iter().any(|r| r.applies() && !r.verdict.explains.is_empty());
@@ -183,8 +185,8 @@ fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&
     subjects.iter().filter(|subject| !explained(subject)).collect()
 }
 
-/// No bound was found, or none for some workloads: those that were ruled out, and those that are
-/// unknown.
+/// The verdict if no bound was found, or none for some workloads. Lists the bounds ruled out and
+/// those unknown.
 fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
     let texts = |answer| {
         let of = bounds.iter().filter(|ruling| ruling.answer == answer);
@@ -280,8 +282,8 @@ mod tests {
         assert!(found.iter().all(|verdict| !verdict.text.contains("reads")), "{found:?}");
     }
 
-    /// Figures of memory say nothing about a drive, and those under a limit of a control group nothing
-    /// about its flash or commands.
+    /// Memory figures reveal nothing about a drive. Figures under a control group's limit reveal
+    /// nothing about its flash or commands.
     #[test]
     fn memory_and_limits_of_a_group_silence_the_rules_about_the_drive() {
         let silent = |rule: &Rule, by: &'static Rule| rule.is_overridden(&[by]);

@@ -1,8 +1,9 @@
-//! DEVICE CACHE and OPEN BLOCKS: is work on few blocks faster than the same work all over the region?
+//! DEVICE CACHE and OPEN BLOCKS: are operations faster on a small area than on the whole region?
 //!
-//! If reads are faster there, a cache covers the small area: of data, or of the mapping tables. If only
-//! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks do,
-//! and copies a block whenever a write falls outside of them. Neither shows if the whole region fits.
+//! If reads are faster there, a cache of data or mapping tables covers the small area. If only
+//! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks
+//! do, and copies a block whenever a write falls outside them. Neither shows if the whole region
+//! fits.
 
 use record::{Order, Unit, VerdictKind};
 use workload::OpKind::{Read, Write};
@@ -14,14 +15,14 @@ use super::rule::{Role, Rule};
 use crate::Digest;
 use crate::causes::{DEPTH, NEAR_BYTES};
 
-/// Minimum ratio at which work on few blocks counts as faster; rounds differ by less.
+/// Minimum ratio at which a small area counts as faster; rounds differ by less.
 pub(super) const NEAR_GAIN: f64 = 1.25;
 
-/// A copy of a block costs at least this multiple of a write into an open one. A guess: the least
-/// seen on cards is tenfold.
+/// Minimum cost of copying a block, as a multiple of a write to an open block. A guess: the lowest
+/// ratio seen on cards is 10.
 const COPY_LEAST: f64 = 3.0;
 
-/// At depth 1 the same holds where its rate is within this factor of the deep one.
+/// OPEN BLOCKS also applies at depth 1 if its rate is within this factor of the rate at high depth.
 const ALONE_FACTOR: f64 = 2.0;
 
 pub(crate) static RULE: Rule = Rule {
@@ -38,12 +39,12 @@ pub(crate) fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
     if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
         let text = format!(
-            "Reads of {small} are {gain:.1} times as fast within {bytes}: a cache of the drive, of data \
-             or of its tables, holds that much and not the region."
+            "Reads of {small} are {gain:.1} times as fast within {bytes}: a cache of the drive \
+             (data or tables) holds that much, but not the region."
         );
         let ruling = Ruling::yes(VerdictKind::DeviceCache, text)
             .explaining(deep(Read)?, Some(1.0 - 1.0 / gain))
-            .next_test("--size 64MiB, 256MiB, ...: where the rate falls is the size of the cache")
+            .next_test("--size 64MiB, 256MiB, ...: the rate falls at the size of the cache")
             .with("reads within little / all over", gain, Unit::Number);
         return Some(match writes.filter(|gain| *gain >= NEAR_GAIN).zip(deep(Write)) {
             Some((gain, writes)) => ruling.explaining(writes, Some(1.0 - 1.0 / gain)).with(
@@ -57,8 +58,8 @@ pub(crate) fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let clear = reads.is_some() && grid.writes_hold();
     let gain = writes.filter(|gain| clear && *gain >= COPY_LEAST)?;
     let text = format!(
-        "Writes of {small} are {gain:.0} times as fast within {bytes}, reads are not: the drive writes \
-         to a few blocks at a time, and a write outside of them costs a copy."
+        "Writes of {small} are {gain:.0} times as fast within {bytes}, but reads are not: the \
+         drive writes to a few blocks at a time, and a write outside them costs a copy."
     );
     let ruling = Ruling::yes(VerdictKind::OpenBlocks, text)
         .explaining(deep(Write)?, Some(1.0 - 1.0 / gain))

@@ -1,8 +1,8 @@
 //! SATURATED BY OTHERS: did other programs keep the drive busy?
 //!
-//! The drive moved much more than this process asked of it, and was busy all the time. Layers that
-//! move more themselves are no evidence: a RAID or a mapped device, a journal that writes with every
-//! flush, read-ahead of the page cache.
+//! The rule applies if the drive transferred much more than this process requested and was busy all
+//! the time. Layers with transfers of their own are excluded: a RAID or a mapped device, a journal
+//! that writes with every flush, and readahead of the page cache.
 
 use record::{Unit, VerdictKind};
 use rig::TargetInfo;
@@ -12,13 +12,13 @@ use super::subject::{Subject, listed};
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// Share of all bytes from which others take a noticeable part of the drive.
+/// Minimum share of all bytes at which other programs take a noticeable part of the drive.
 const SHARE_LEAST: f64 = 0.2;
 
-/// Share of the time in which the drive had requests from which there was nothing left to take.
+/// Minimum share of the time with requests at which the drive had no capacity left.
 const BUSY_LEAST: f64 = 0.9;
 
-/// Fewer bytes than this are the size of metadata.
+/// Minimum bytes transferred; fewer can be metadata.
 const BYTES_LEAST: u64 = 4 << 20;
 
 pub(crate) static RULE: Rule = Rule {
@@ -38,17 +38,17 @@ pub(crate) fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
-        "Other programs kept the drive busy: in {} up to {} of the bytes it moved were theirs.",
+        "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
         listed(&names),
         percent(*worst)
     );
     let ruling = Ruling::yes(VerdictKind::SaturatedByOthers, text)
-        .next_test("the same when nothing else uses the drive: ssdyno doctor names who does")
+        .next_test("the same when nothing else uses the drive: ssdyno doctor lists its users")
         .with("share of other programs", *worst, Unit::Number);
     Some(held.iter().fold(ruling, |ruling, (s, share)| ruling.explaining(s, Some(*share))))
 }
 
-/// Share of others in the bytes that the busy drive moved; `None` where that shows nothing.
+/// Share of other programs in the bytes of the busy drive; `None` if that is inconclusive.
 fn share(subject: &Subject<'_>) -> Option<f64> {
     let (mut ours, mut all, mut busy_s) = (0, 0, 0.0);
     for run in subject.runs() {
@@ -80,7 +80,7 @@ mod tests {
     fn a_busy_drive_that_moves_more_than_was_asked_of_it_serves_others() {
         let mib = 1 << 20;
         let verdict = others(&target(), &[run(60 * mib, 100 * mib, 1.0)]).expect("busy").verdict;
-        assert!(verdict.text.contains("in a up to 40% of the bytes"), "{}", verdict.text);
+        assert!(verdict.text.contains("in a, up to 40% of the bytes"), "{}", verdict.text);
         assert_eq!(verdict.explains[0].share, Some(0.4));
         for none in [
             run(81 * mib, 100 * mib, 1.0),

@@ -1,7 +1,7 @@
 //! POWER STATE: does the first read after a rest wait for the drive to wake?
 //!
-//! Busy work never shows it: interactive use and sparse servers do. A drive that sleeps later than
-//! the short rest of the test is not found.
+//! A continuous load never shows this; interactive use and lightly loaded servers do. A drive that
+//! goes to sleep later than the short rest of the test is not detected.
 
 use record::{Unit, VerdictKind};
 use workload::OpKind::Read;
@@ -12,10 +12,11 @@ use super::grid::Grid;
 use super::rule::{Role, Rule};
 use crate::Digest;
 
-/// A wake takes this multiple of a usual read ...
+/// Minimum time of a read that wakes the drive, as a multiple of a usual read.
 const RATIO_LEAST: f64 = 3.0;
 
-/// ... and this much longer: caches of processor and kernel cool down, too, nanoseconds. A guess.
+/// Time added to that, because caches of the processor and kernel also go cold, nanoseconds. A
+/// guess.
 const LONGER_NS_LEAST: f64 = 200_000.0;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,8 @@
 //! RAM or DRIVE: did the bytes read come from the drive?
 //!
-//! Compares the drive's own counter of bytes read with the bytes requested. If the drive cannot be
-//! watched, reads that bypass the page cache are compared with reads from it: reads as fast as
-//! memory prove nothing, much slower reads came from elsewhere.
+//! The rule compares the drive's own counter of bytes read with the bytes requested. Without a
+//! counter, it compares reads that bypass the page cache with reads from it: reads as fast as
+//! memory prove nothing; much slower reads came from elsewhere.
 
 use record::{FindingKind, MetricKey, Unit, VerdictKind, capitalised};
 use rig::TargetInfo;
@@ -13,20 +13,20 @@ use super::subject::Subject;
 use super::{Answer, Ruling, percent};
 use crate::Digest;
 
-/// If the drive read less than this share of the request, memory served the rest.
+/// If the drive read less than this share of the bytes requested, memory served the rest.
 const DEVICE_SHARE_LEAST: f64 = 0.5;
 
 /// Reads above this share of the link's ceiling cannot come from the drive. The ceiling is
 /// calculated; 5% allows for larger packets than assumed.
 const CEILING_SHARE_MOST: f64 = 1.05;
 
-/// Workloads with fewer bytes read are not judged: metadata and readahead are as large.
+/// Workloads with fewer bytes read are not judged: metadata and readahead can be as large.
 const BYTES_LEAST: u64 = 1 << 20;
 
-/// Cached reads are at least this much faster if the others are not cached.
+/// Minimum ratio of cached to direct reads that shows that the direct reads are not cached.
 const CACHED_RATIO_LEAST: f64 = 2.0;
 
-/// Read rates of the same bytes, bypassing the page cache and from it, in pairs; bytes per second.
+/// Pairs of read rates of the same bytes, bypassing the page cache and from it, bytes per second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageCache {
     pub direct: Vec<f64>,
@@ -47,7 +47,7 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     if target.ram {
-        let text = "The target lives in memory: these are figures of memory, not of a drive.";
+        let text = "The target is in memory: these are figures of memory, not of a drive.";
         return with_shares(Ruling::yes(VerdictKind::Ram, text), &shares(seen));
     }
     if let Some((name, rate, ceiling)) = above_ceiling(target, seen) {
@@ -72,19 +72,20 @@ pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache
     }
 }
 
-/// Not this machine's memory; but the drive of a guest is whatever the hypervisor makes of it.
+/// The verdict in a guest: reads did not come from its memory, but the hypervisor provides its
+/// drive.
 fn guest(host: &str, ruling: Ruling) -> Ruling {
     let text = format!(
-        "The reads left this machine, a guest of {host}; whether flash answered cannot be known here."
+        "The reads left this machine, a guest of {host}; whether flash served them is unknown here."
     );
     let mut new =
-        Ruling::no(VerdictKind::Guest, text).next_test("the same on the machine around this one");
+        Ruling::no(VerdictKind::Guest, text).next_test("the same on the host of this guest");
     new.verdict.evidence = ruling.verdict.evidence;
     new
 }
 
-/// Writes that memory kept: the drive wrote much less than was asked of it. Only reported
-/// workloads count: what the checks write may be zeros, which a file system need not store.
+/// Detects writes that stayed in memory: the drive wrote much less than requested. Only reported
+/// workloads count, because the checks also write zeros, which a file system need not store.
 fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let share = |subject: &Subject<'_>| {
         let (mut asked, mut device) = (0, 0);
@@ -99,7 +100,7 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let kept: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_LEAST).collect();
     let (worst, share) = kept.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
-        "Memory took the writes: only {} of what was written in {} reached the drive in its time.",
+        "Memory took the writes: only {} of the bytes written in {} reached the drive in its time.",
         percent(*share),
         worst.in_words()
     );
@@ -109,7 +110,7 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     Some(kept.iter().fold(ruling, |r, (s, share)| r.explaining(s, Some(1.0 - share))))
 }
 
-/// The drive's counter is available.
+/// Judges by the drive's counter.
 fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
     if low == 0 {
@@ -121,8 +122,8 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
         return Ruling::no(VerdictKind::Drive, text);
     }
     let text = format!(
-        "Memory served reads: in {low} of {} workloads the drive read less than half of what was \
-         asked, in {} only {}.",
+        "Memory served reads: in {low} of {} workloads the drive read less than half of the bytes \
+         requested, in {} only {}.",
         shares.len(),
         worst.name,
         percent(worst.share)
@@ -130,7 +131,7 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
     Ruling::yes(VerdictKind::Ram, text)
 }
 
-/// Without a counter: other evidence.
+/// Judges by other evidence, without a counter.
 fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     let reads: Vec<_> = seen.iter().filter(|d| d.bytes[0] > 0).collect();
     if reads.is_empty() {
@@ -143,8 +144,8 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
         );
     }
     if reads.iter().any(|d| !d.direct) {
-        let text = "Reads went through the page cache, and the drive cannot be watched: whether \
-                    they reached it is unknown.";
+        let text = "Reads used the page cache, and the drive's counters are unavailable: whether \
+                    the reads reached the drive is unknown.";
         return Ruling::unknown(text);
     }
     let compared = cache.and_then(|c| {
@@ -153,20 +154,18 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     });
     let Some(compared) = compared else {
         return Ruling::unknown(
-            "The drive cannot be watched: whether reads reached it is unknown.",
+            "The drive's counters are unavailable: whether reads reached it is unknown.",
         );
     };
     let ratio = compared.ratio;
     let ruling = match ratio >= CACHED_RATIO_LEAST {
         true => Ruling::no(
             VerdictKind::Drive,
-            format!(
-                "Reads did not come from the page cache: from there they are {ratio:.1} times as fast."
-            ),
+            format!("Reads did not come from the page cache, which is {ratio:.1} times as fast."),
         ),
         false => Ruling::unknown(format!(
-            "The drive cannot be watched, and reads past the page cache are nearly as fast as from \
-             it ({ratio:.1} times): they may be memory's."
+            "The drive's counters are unavailable, and the page cache is only {ratio:.1} times as \
+             fast as direct reads: these may come from memory."
         )),
     };
     ruling.with("cached / direct throughput", ratio, Unit::Number)
@@ -180,7 +179,7 @@ struct Share {
     share: f64,
 }
 
-/// By workload, over all replicates.
+/// The shares by workload, over all replicates.
 fn shares(seen: &[Digest]) -> Vec<Share> {
     let mut sums: Vec<(&str, u64, u64)> = Vec::new();
     for d in seen {
@@ -304,10 +303,10 @@ mod tests {
         };
         let ruling = ram(&target(), &[writes(1056 * MIB, 64 * MIB)], None);
         assert_eq!((ruling.answer, ruling.verdict.kind.name()), (Answer::Yes, "RAM"));
-        assert!(ruling.verdict.text.contains("only 6% of what was written in w"));
+        assert!(ruling.verdict.text.contains("only 6% of the bytes written in w"));
         assert!(ruling.verdict.explains("w"));
         assert_ne!(ram(&target(), &[writes(100 * MIB, 51 * MIB)], None).answer, Answer::Yes);
-        // A check that writes zeros says nothing about the figures.
+        // A check that writes zeros is no evidence about the figures.
         let zeros = Digest { probe: true, ..writes(64 * MIB, 0) };
         let figures = writes(64 * MIB, 64 * MIB);
         assert_ne!(ram(&target(), &[figures, zeros], None).answer, Answer::Yes);

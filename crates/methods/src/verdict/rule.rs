@@ -1,7 +1,8 @@
-//! A rule: a pure function from measurements to conclusions, its role, and the rules that override it.
+//! A rule: a pure function from measurements to conclusions, its role, and the rules that override
+//! it.
 //!
-//! Rules are told apart by identity, never by name or text: two of them may reach the same verdict
-//! (HEAT), and one may override the other.
+//! Rules are compared by identity, never by name or text: two rules can reach the same verdict
+//! (HEAT), and one can override the other.
 
 use record::{Evidence, Explained, Unit, Verdict, VerdictKind};
 use rig::TargetInfo;
@@ -21,22 +22,22 @@ pub(crate) struct Facts<'a> {
 /// When a rule's conclusions are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Always, if it was measured: it needs no workload whose speed is judged.
+    /// Always, if measured. It needs no timed workload.
     Claim,
     /// Always, if workloads were timed.
     Check,
-    /// If it applies: a bound of the speed. If no bound applies, UNDETERMINED lists them.
+    /// If it applies: a bound on the speed. If no bound applies, UNDETERMINED lists all of them.
     Bound,
     /// If it applies.
     Cause,
-    /// If it applies, for figures that no rule before it explains: what is left.
+    /// If it applies, for figures that no earlier rule explains.
     Rest,
 }
 
 /// One rule.
 pub(crate) struct Rule {
     pub role: Role,
-    /// It is not asked where one of these answered yes.
+    /// The rule is skipped if one of these applies.
     pub overridden_by: &'static [&'static Rule],
     pub judge: fn(&Facts<'_>) -> Vec<Ruling>,
 }
@@ -47,7 +48,7 @@ impl Rule {
         overridden(self.overridden_by, applied)
     }
 
-    /// Whether this ruling of it is reported.
+    /// Whether this rule reports the ruling.
     pub fn reports(&self, ruling: &Ruling) -> bool {
         matches!(self.role, Role::Claim | Role::Check) || ruling.applies()
     }
@@ -66,7 +67,7 @@ pub(crate) enum Answer {
     Unknown,
 }
 
-/// A rule's answer, with its words and numbers.
+/// A rule's answer, with its text and numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ruling {
     pub answer: Answer,
@@ -78,22 +79,22 @@ impl Ruling {
         Ruling { answer, verdict: Verdict::new(kind, text) }
     }
 
-    /// It is so.
+    /// The answer yes.
     pub fn yes(kind: VerdictKind, text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::Yes, kind, text)
     }
 
-    /// It is not so; `kind` is the opposite conclusion.
+    /// The answer no; `kind` is the opposite conclusion.
     pub fn no(kind: VerdictKind, text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::No, kind, text)
     }
 
-    /// The data do not decide.
+    /// No answer: the data are inconclusive.
     pub fn unknown(text: impl Into<String>) -> Ruling {
         Ruling::new(Answer::Unknown, VerdictKind::Undetermined, text)
     }
 
-    /// Adds a number that supports it.
+    /// Adds a number that supports the answer.
     pub fn with(mut self, name: impl Into<String>, value: f64, unit: Unit) -> Ruling {
         self.verdict.evidence.push(Evidence::new(name, value, unit));
         self
@@ -112,7 +113,7 @@ impl Ruling {
         subjects.iter().fold(self, |ruling, subject| ruling.explaining(subject, None))
     }
 
-    /// Drops the figures that other verdicts explain. Nothing is left of a ruling without any.
+    /// Drops the figures that other verdicts explain. Returns `None` if no figures are left.
     pub fn of_the_rest(mut self, explained: &[Ruling]) -> Option<Ruling> {
         let known = |metric: &str| {
             explained.iter().any(|other| other.applies() && other.verdict.explains(metric))
@@ -121,7 +122,7 @@ impl Ruling {
         (!self.verdict.explains.is_empty()).then_some(self)
     }
 
-    /// Names the cheapest test that would confirm or refute it.
+    /// Sets the cheapest test that would confirm or refute the ruling.
     pub fn next_test(mut self, test: impl Into<String>) -> Ruling {
         self.verdict.next_test = Some(test.into());
         self

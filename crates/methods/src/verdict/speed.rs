@@ -1,4 +1,4 @@
-//! Conclusions of `speed`: the old tool's number, whether the place matters, and PER-COMMAND:
+//! Conclusions of `speed`: the old tool's number, whether the location matters, and PER-COMMAND:
 //! whether commands or their data take the time.
 
 use analysis::{Cost, Outcome};
@@ -9,16 +9,16 @@ use workload::units::{binary, latency, throughput};
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
-/// Commands are the limit from this share of the time.
+/// Commands are the limit above this share of the time.
 const COMMANDS_BOUND: f64 = 0.5;
 
-/// Times farther from the line than this share do not fit a line.
+/// Maximum relative deviation from the fitted line.
 const RESIDUAL_MOST: f64 = 0.25;
 
-/// Passes that differ by more than this are a range rather than a number.
+/// Passes that differ by more than this share are shown as a range rather than a number.
 const CLUSTERED: f64 = 0.05;
 
-/// Rates of the first bytes by the old tool's rule, one per pass; reads, writes.
+/// Read and write rates of the first bytes by the old tool's rule, one per pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Legacy {
     pub rates: [Vec<f64>; 2],
@@ -26,11 +26,11 @@ pub(crate) struct Legacy {
     pub chunk: u32,
 }
 
-/// Rates at places of the drive, one per pass.
+/// Rates at several locations on the drive, one per pass.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceRates {
     pub kind: OpKind,
-    /// The first is the start.
+    /// The locations; the first is the start of the drive.
     pub places: Vec<&'static str>,
     pub rates: Vec<Vec<f64>>,
 }
@@ -103,34 +103,36 @@ fn printed(rates: &[f64]) -> String {
     format!("{}-{}", megabytes(low), megabytes(high))
 }
 
-/// Would the results change if a different set of blocks were tested?
+/// Judges whether the rate depends on the location.
 pub(crate) fn places(seen: &PlaceRates) -> Ruling {
     let kind = seen.kind.name();
     let Some((start, others)) = seen.rates.split_first().filter(|(_, others)| !others.is_empty())
     else {
-        return Ruling::unknown(format!("Whether the place matters to a {kind} was not measured."));
+        return Ruling::unknown(format!(
+            "Whether the location matters to a {kind} was not measured."
+        ));
     };
     let against = |rates: &Vec<f64>| analysis::compare_among(others.len(), start, rates);
     let compared = seen.places[1..].iter().zip(others).filter_map(|(p, r)| Some((*p, against(r)?)));
     let distance = |ratio: f64| ratio.ln().abs();
     let far = compared.max_by(|a, b| distance(a.1.ratio).total_cmp(&distance(b.1.ratio)));
     let Some((place, worst)) = far else {
-        return Ruling::unknown(format!("Whether the place matters to a {kind} is unknown."));
+        return Ruling::unknown(format!("Whether the location matters to a {kind} is unknown."));
     };
     let rate = analysis::estimate(start).value.unwrap_or(0.0);
     let share = percent(worst.ratio);
     let ruling = match worst.outcome {
         Outcome::Slower | Outcome::Faster => Ruling::yes(
             VerdictKind::PlaceMatters,
-            format!("At the {place} of the drive a {kind} has {share} of the rate at the start."),
+            format!("At the {place} of the drive, a {kind} has {share} of the rate at the start."),
         ),
         Outcome::Equivalent => Ruling::no(
             VerdictKind::SameEverywhere,
             format!("A {kind} is as fast in the middle and at the end as at the start."),
         ),
         Outcome::Inconclusive => Ruling::unknown(format!(
-            "Whether the place matters to a {kind} is unknown: {share} at the {place}, within the \
-             scatter."
+            "Whether the location matters to a {kind} is unknown: {share} at the {place}, within \
+             the scatter."
         )),
     };
     ruling.with(format!("{kind} at the start"), rate, Unit::BytesPerSecond).with(
@@ -140,7 +142,7 @@ pub(crate) fn places(seen: &PlaceRates) -> Ruling {
     )
 }
 
-/// Do commands or data take the time?
+/// Judges whether commands or their data take the time.
 pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let (kind, size) = (seen.kind.name(), binary(u64::from(seen.chunk)));
     let mean = |of: fn(&Cost) -> f64| {
@@ -150,8 +152,8 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let residual = mean(|c| c.residual);
     if seen.costs.is_empty() || seen.costs.len() < seen.rounds || residual > RESIDUAL_MOST {
         return Ruling::unknown(format!(
-            "What a {kind} command costs beside its data is unknown: times of several sizes lie on \
-             no line."
+            "The cost of a {kind} command without its data is unknown: the times of several sizes \
+             do not fit a line."
         ))
         .with("residual", residual, Unit::Number);
     }
@@ -159,7 +161,7 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let whole = command + f64::from(seen.chunk) / rate * 1e9;
     let share = command / whole;
     let times = format!(
-        "A {kind} of {size} takes {}, of which {} ({}) are the command's whatever its size",
+        "A {kind} of {size} takes {}, of which {} ({}) is the command, whatever its size",
         latency(whole),
         latency(command),
         percent(share)
@@ -168,10 +170,10 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let ruling = match share > COMMANDS_BOUND {
         true => Ruling::yes(
             VerdictKind::PerCommand,
-            format!("{times}: {} now, up to {} in larger ones.", throughput(now), throughput(most)),
+            format!("{times}: {} now, up to {} if larger.", throughput(now), throughput(most)),
         ),
         false => {
-            Ruling::no(VerdictKind::DataBound, format!("{times}: larger ones would gain little."))
+            Ruling::no(VerdictKind::DataBound, format!("{times}: larger sizes would gain little."))
         }
     };
     ruling
@@ -211,8 +213,8 @@ mod tests {
         assert_eq!(ruling.answer, Answer::Yes);
         assert_eq!(
             ruling.verdict.text,
-            "A read of 16 KiB takes 2.56 ms, of which 2.04 ms (80%) are the command's whatever its \
-             size: 6.40 MB/s now, up to 31.5 MB/s in larger ones."
+            "A read of 16 KiB takes 2.56 ms, of which 2.04 ms (80%) is the command, whatever its \
+             size: 6.40 MB/s now, up to 31.5 MB/s if larger."
         );
         assert_eq!(command(40_000.0, 0.01).answer, Answer::No);
         assert_eq!(command(2_040_000.0, 0.4).answer, Answer::Unknown);
@@ -228,7 +230,7 @@ mod tests {
     fn a_slow_end_matters_and_the_same_does_not() {
         let slow = at(&[12e6, 12.1e6, 11.9e6, 12e6]);
         assert_eq!(slow.answer, Answer::Yes);
-        assert!(slow.verdict.text.starts_with("At the end of the drive a write has 60%"));
+        assert!(slow.verdict.text.starts_with("At the end of the drive, a write has 60%"));
         assert_eq!(at(&[20e6, 20.1e6, 19.9e6, 20e6]).answer, Answer::No);
         assert_eq!(at(&[10e6, 40e6, 20e6, 30e6]).answer, Answer::Unknown);
         let alone = vec![vec![1e6; 4]];

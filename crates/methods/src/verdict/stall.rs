@@ -1,7 +1,7 @@
-//! STALL: did the drive do nothing at all for a part of the time?
+//! STALL: did the drive complete nothing for part of the time?
 //!
 //! A closed loop hides a stall in one slow operation per slot: percentiles do not show it, and the
-//! mean rate is that of no moment.
+//! mean rate is never the actual rate.
 
 use record::{Unit, VerdictKind};
 use workload::units::span;
@@ -11,7 +11,7 @@ use super::subject::Subject;
 use super::{Ruling, percent};
 use crate::Digest;
 
-/// A stall that takes this share of a workload's time moves its rate by as much.
+/// Minimum share of a workload's time; a stall of this length changes the rate by as much.
 const SHARE_LEAST: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {
@@ -33,7 +33,7 @@ pub(crate) fn stall(seen: &[Digest]) -> Option<Ruling> {
         percent(1.0 / (1.0 - share(worst)).max(0.01) - 1.0)
     );
     let ruling = Ruling::yes(VerdictKind::Stall, text)
-        .next_test("the same again: the drive's own work and other programs come and go")
+        .next_test("the same again: the drive's background work and other programs vary")
         .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
     Some(stalled.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s)))))
 }

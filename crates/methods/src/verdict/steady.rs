@@ -1,4 +1,4 @@
-//! STEADY: had the drive settled when it was measured? Two terms for two rules.
+//! STEADY: was the drive in steady state when it was measured? Two definitions have separate terms.
 
 use record::{MetricKey, Unit, VerdictKind, capitalised};
 
@@ -23,7 +23,7 @@ pub(crate) struct Steadiness {
 }
 
 impl Steadiness {
-    /// Before the first round.
+    /// The progress before the first round.
     pub fn new(name: &str) -> Steadiness {
         let name = name.to_string();
         Steadiness { name, rounds: 0, pts: None, plateau: None, excursion: None, passes: 0.0 }
@@ -43,7 +43,7 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
     let moved = seen.excursion.unwrap_or(0.0);
     let ruling = match (seen.pts, seen.plateau) {
         _ if seen.excursion.is_none() => Ruling::unknown(format!(
-            "Whether {name} was steady is unknown: {rounds} rounds are too few to tell."
+            "Whether {name} was steady is unknown: {rounds} rounds are too few."
         )),
         (Some(pts), Some(plateau)) => Ruling::yes(
             VerdictKind::Steady,
@@ -58,8 +58,8 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
         (Some(pts), None) => Ruling::yes(
             VerdictKind::PtsSteadyOnly,
             format!(
-                "{begin} is PTS-steady from round {pts} and was no plateau in {rounds} rounds: the \
-                 last five move by {}, after {:.1} times the drive was written.",
+                "{begin} is PTS-steady from round {pts} but reached no plateau in {rounds} rounds: \
+                 the last five change by {}, after {:.1} full drive writes.",
                 percent(moved),
                 seen.passes
             ),
@@ -67,7 +67,7 @@ pub(crate) fn steady(seen: &Steadiness) -> Ruling {
         (None, None) => Ruling::no(
             VerdictKind::NotSteady,
             format!(
-                "{begin} was not steady in {rounds} rounds: the last five move by {}.",
+                "{begin} was not steady in {rounds} rounds: the last five change by {}.",
                 percent(moved)
             ),
         ),

@@ -1,31 +1,30 @@
 //! A subject: one workload with all its replicates, the unit that rules judge.
 //!
-//! A rule never takes a single replicate for the workload: one of them may have met a cache, or been
-//! disturbed by other work on the machine. A rate is the median of the replicates, a share is taken
-//! over the time of all of them.
+//! A rule never judges by a single replicate, which a cache or other work on the machine can
+//! distort. Rates are medians over the replicates; shares are taken over their total time.
 
 use record::MetricKey;
 
 use crate::Digest;
 
-/// A workload and all its replicates, in the order of their execution; at least one.
+/// All replicates of one workload, at least one, in order of execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
     runs: Vec<&'a Digest>,
 }
 
 impl<'a> Subject<'a> {
-    /// The reported workloads, in the order of their first execution.
+    /// The reported workloads, in order of first execution.
     pub fn reported(seen: &'a [Digest]) -> Vec<Subject<'a>> {
         grouped(Digest::reported(seen))
     }
 
-    /// All workloads, those measured only for a rule included.
+    /// All workloads, including those measured only for a rule.
     pub fn all(seen: &'a [Digest]) -> Vec<Subject<'a>> {
         grouped(seen.iter())
     }
 
-    /// The first replicate; workload and depth are those of all.
+    /// The first replicate. All replicates have the same workload and depth.
     pub fn first(&self) -> &'a Digest {
         self.runs[0]
     }
@@ -48,7 +47,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Keys of its figures.
+    /// The keys of its metrics.
     pub fn metrics(&self) -> &'a [String] {
         &self.first().metrics
     }
@@ -63,7 +62,7 @@ impl<'a> Subject<'a> {
         self.median(|run| (run.ops[0] + run.ops[1]) as f64 / run.seconds.max(1e-9))
     }
 
-    /// Operations per second, all of them over all time, as the figure is computed.
+    /// Total operations over total time, as the reported figure is computed.
     pub fn rate(&self) -> f64 {
         self.sum(|run| (run.ops[0] + run.ops[1]) as f64) / self.seconds().max(1e-9)
     }
@@ -73,7 +72,7 @@ impl<'a> Subject<'a> {
         self.runs().map(of).sum()
     }
 
-    /// Seconds of all replicates.
+    /// Total time of all replicates, seconds.
     pub fn seconds(&self) -> f64 {
         self.sum(|run| run.seconds)
     }
@@ -84,7 +83,7 @@ impl<'a> Subject<'a> {
         analysis::medians(&values, 1).pop().unwrap_or(0.0)
     }
 
-    /// The mean over all replicates, weighted by their time.
+    /// Mean over the replicates, weighted by their time.
     pub fn mean(&self, of: impl Fn(&Digest) -> f64) -> f64 {
         let seconds = self.seconds();
         if seconds > 0.0 { self.sum(|run| of(run) * run.seconds) / seconds } else { 0.0 }
@@ -102,7 +101,7 @@ fn grouped<'a>(seen: impl Iterator<Item = &'a Digest>) -> Vec<Subject<'a>> {
     subjects
 }
 
-/// Workloads in words: three at most, and the number of the others.
+/// Lists up to three workloads in words; of more, two and the number of the others.
 pub(crate) fn listed(subjects: &[&Subject<'_>]) -> String {
     let names: Vec<String> = subjects.iter().map(|subject| subject.in_words()).collect();
     match &names[..] {

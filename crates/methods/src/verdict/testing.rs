@@ -48,7 +48,7 @@ pub(crate) fn with_link(ceiling: f64) -> TargetInfo {
     TargetInfo { limits: rig::Limits::of_drive(target.target.drive.as_ref()), ..target }
 }
 
-/// One second of random reads at depth 1 that read nothing.
+/// One second of random reads at depth 1 without a completed operation.
 pub(crate) fn digest(name: &str) -> Digest {
     Digest {
         name: name.into(),
@@ -76,7 +76,7 @@ pub(crate) fn digest(name: &str) -> Digest {
     }
 }
 
-/// A run of ten seconds at this rate of operations; blocks as multiples of 4 KiB.
+/// A run of ten seconds at this rate; `blocks` is the block size in units of 4 KiB.
 pub(crate) fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64) -> Digest {
     let cell = record::CellKey::new(order, Some(kind), u64::from(blocks) << 12, depth);
     let large = blocks > LARGER[1];
@@ -93,29 +93,29 @@ pub(crate) fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64
     named(&name, Digest { seconds: 10.0, ..all })
 }
 
-/// Random work.
+/// A run of random operations.
 pub(crate) fn random(kind: OpKind, blocks: u32, depth: u32, iops: f64) -> Digest {
     run(kind, Order::Random, blocks, depth, iops)
 }
 
-/// Blocks of 1 MiB in order, bytes per second.
+/// A run of sequential 1 MiB blocks at this rate, bytes per second.
 pub(crate) fn in_order(kind: OpKind, depth: u32, rate: f64) -> Digest {
     run(kind, Order::Sequential, 256, depth, rate / f64::from(1 << 20))
 }
 
-/// Deep small blocks near each other.
+/// A run of small blocks close to each other, at high queue depth.
 pub(crate) fn near(kind: OpKind, iops: f64) -> Digest {
     let name = format!("cause-{}-near-4KiB-{DEPTH}", kind.name());
     Digest { probe: true, ..named(&name, random(kind, 1, DEPTH, iops)) }
 }
 
-/// A burst of writes, bytes per second.
+/// A burst of writes at this rate, bytes per second.
 pub(crate) fn burst(block: u32, depth: u32, rate: f64) -> Digest {
     let run = random(OpKind::Write, block >> 12, depth, rate / f64::from(block));
     Digest { probe: true, ..named(&crate::causes::burst_name(block, depth), run) }
 }
 
-/// The same run of a workload of another name.
+/// The same run under another workload name.
 pub(crate) fn named(name: &str, digest: Digest) -> Digest {
     Digest { name: name.into(), metrics: vec![name.into()], ..digest }
 }

@@ -1,8 +1,8 @@
-//! HEAT under lasting work: did the rate fall because the drive was hot?
+//! HEAT under a sustained load: did the rate fall because the drive was hot?
 //!
-//! Three signs together: the rate falls and stays low, the drive is hotter then than at the start,
-//! and the rate recovers after cooling. Without the third it may have been any other effect of
-//! lasting work.
+//! The rule requires three signs: the rate falls and stays low, the drive is then hotter than at
+//! the start, and the rate recovers after cooling. Without the third, any other effect of a
+//! sustained load is possible.
 
 use record::{Unit, VerdictKind};
 use workload::units::{span, throughput};
@@ -11,16 +11,16 @@ use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 use crate::whole::time_series::TimeSeries;
 
-/// A decrease by less than this share does not count.
+/// A rate below this share of the cold rate counts as a decrease.
 const SLOWER_BELOW: f64 = 0.85;
 
-/// Recovered: at least this share of the cold rate.
+/// A rate from this share of the cold rate counts as recovered.
 const BACK_FROM: f64 = 0.95;
 
 /// Minimum temperature rise since the start, kelvin.
 const WARMER_K: f64 = 5.0;
 
-/// A lap of lasting work.
+/// One lap of a sustained load.
 #[derive(Clone, Copy, Debug)]
 struct Lap {
     seconds: f64,
@@ -30,13 +30,13 @@ struct Lap {
     start_c: Option<f64>,
 }
 
-/// Lasting work, lap by lap.
+/// A sustained load, lap by lap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Warmth {
     laps: Vec<Lap>,
     /// Whether the temperature stopped rising.
     pub settled: bool,
-    /// Bytes per second after cooling.
+    /// Rate after cooling, bytes per second.
     pub cooled: Option<f64>,
 }
 
@@ -68,14 +68,14 @@ impl Warmth {
         self.rates().first().copied()
     }
 
-    /// The rate of the last laps.
+    /// The mean rate of the last three laps.
     pub fn hot(&self) -> Option<f64> {
         let rates = self.rates();
         let last = &rates[rates.len().saturating_sub(3)..];
         (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
     }
 
-    /// Temperature at the start of the work, degrees Celsius.
+    /// Temperature at the start, degrees Celsius.
     pub fn start_c(&self) -> Option<f64> {
         self.laps.first()?.start_c
     }
@@ -90,7 +90,7 @@ impl Warmth {
         self.laps.iter().filter_map(|lap| lap.hottest).reduce(f64::max)
     }
 
-    /// Temperature rise per lap over the last `laps`, degrees; `None` with fewer laps or without a
+    /// Temperature rise per lap over the last `laps`, kelvin; `None` with fewer laps or without a
     /// sensor.
     pub fn slope(&self, laps: usize) -> Option<f64> {
         let last = &self.laps[self.laps.len().checked_sub(laps)?..];
@@ -98,7 +98,7 @@ impl Warmth {
         Some(analysis::Slope::of(&celsius?)?.excursion / (laps - 1) as f64)
     }
 
-    /// Seconds of work until the rate fell for good.
+    /// Seconds of load until the rate fell for good.
     pub fn throttled_after(&self) -> Option<f64> {
         let cold = self.cold()?;
         let rates = self.rates();
@@ -117,22 +117,23 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn throttle(seen: &Warmth) -> Ruling {
     let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
-        return Ruling::unknown("What heat does to the drive is unknown: it did no work.");
+        return Ruling::unknown("The effect of heat is unknown: nothing was measured.");
     };
     let ruling = match (seen.throttled_after(), seen.start_c().zip(seen.hottest())) {
         (None, Some((start, most))) => {
-            let yet = if seen.settled { "" } else { ", and had not settled" };
+            let yet = if seen.settled { "" } else { " without settling" };
             let text = format!(
-                "Under lasting work it went from {start:.0} to {most:.0} C{yet}, and did not slow \
-                 down for it."
+                "Under a sustained load, the drive went from {start:.0} to {most:.0} C{yet}, and \
+                 did not slow down."
             );
             Ruling::no(VerdictKind::Cool, text)
         }
         (None, None) => {
-            Ruling::no(VerdictKind::NoSlowdown, "Under lasting work it did not slow down.")
+            Ruling::no(VerdictKind::NoSlowdown, "Under a sustained load, the drive kept its rate.")
         }
         (Some(_), None) => Ruling::unknown(
-            "Under lasting work it slowed down; it has no temperature sensor, so that heat is a guess.",
+            "Under a sustained load, the drive slowed down; without a temperature sensor, heat is \
+             a guess.",
         ),
         (Some(after), Some((start, most))) => slowed(seen, cold, after, start, most),
     };
@@ -147,7 +148,7 @@ pub(crate) fn throttle(seen: &Warmth) -> Ruling {
 fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
     let hot = seen.hot().unwrap_or(0.0);
     let fell = format!(
-        "After {} of work, at {most:.0} C, it fell from {} to {}",
+        "After {} of load, at {most:.0} C, the rate fell from {} to {}",
         span(after),
         throughput(cold),
         throughput(hot)
@@ -156,13 +157,13 @@ fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling
     match seen.cooled.map(|rate| rate / cold) {
         Some(back) if warmer && back >= BACK_FROM => Ruling::yes(
             VerdictKind::Heat,
-            format!("{fell}; cooled down it was back at {}: it throttles.", percent(back)),
+            format!("{fell}; after cooling, it was back at {}: it throttles.", percent(back)),
         ),
         Some(back) => Ruling::unknown(format!(
-            "{fell}; cooled down it was at {} of its first rate: that is not heat alone.",
+            "{fell}; after cooling, it was at {} of the first rate: heat is not the only cause.",
             percent(back)
         )),
-        None => Ruling::unknown(format!("{fell}; whether that was heat shows when it has cooled.")),
+        None => Ruling::unknown(format!("{fell}; only cooling shows whether heat was the cause.")),
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
             ruling
                 .verdict
                 .text
-                .starts_with("After 2:00 of work, at 80 C, it fell from 2700 MB/s to 1000 MB/s")
+                .starts_with("After 2:00 of load, at 80 C, the rate fell from 2700 MB/s to 1000")
         );
         assert_eq!(throttle(&warmth(&laps, Some(1.0e9))).answer, Answer::Unknown);
         assert_eq!(throttle(&warmth(&laps, None)).answer, Answer::Unknown);

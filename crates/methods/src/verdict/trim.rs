@@ -1,8 +1,8 @@
 //! TRIM: does a discard have an effect, by signals independent of the drive's claim?
 //!
-//! Any one signal is enough, because a drive may show one and not another: some return old content
-//! until the block is needed, a RAM disc has no flash to be faster than, a drive with much spare
-//! flash writes no faster when empty. Without any signal a discard has no noticeable effect.
+//! One signal is enough, because drives differ: some return old content until they need the block,
+//! a RAM disc reads all blocks equally fast, and a drive with much spare flash writes no faster
+//! when empty. Without any signal, a discard has no noticeable effect.
 
 use analysis::{Comparison, compare};
 use record::{Unit, VerdictKind};
@@ -15,8 +15,8 @@ use super::{Ruling, percent};
 /// Minimum share of the checked blocks that changed.
 const CHANGED_FROM: f64 = 0.9;
 
-/// Reads without flash, and restored writes, require that even the lower end of the ratio's
-/// interval is above this.
+/// Reads of discarded blocks, and writes after a discard, count as faster if the lower end of the
+/// ratio's interval is above this.
 const FASTER_FROM: f64 = 1.1;
 
 /// Name of the signal that scatters most.
@@ -29,13 +29,13 @@ pub(crate) struct Trim {
     pub refused: bool,
     /// The discards went through a file system.
     pub by_file_system: bool,
-    /// Content of the blocks afterwards.
+    /// Content of the blocks after the discard.
     pub released: Option<Released>,
     /// Why the content could not be checked.
     pub unseen: Option<String>,
-    /// Read rates: kept blocks, and discarded blocks, bytes per second.
+    /// Read rates of kept and of discarded blocks, bytes per second.
     pub reads: [Vec<f64>; 2],
-    /// Random write rates: used, and after discarding everything, bytes per second.
+    /// Random write rates of the used drive and after discarding everything, bytes per second.
     pub writes: [Vec<f64>; 2],
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     if seen.refused {
         return Ruling::no(
             VerdictKind::NoTrim,
-            "The drive, or what is between, takes no discards.",
+            "The drive, or a layer above it, does not support discards.",
         );
     }
     let content = seen.released.map(content);
@@ -57,13 +57,13 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     let writes = ratio(&seen.writes).map(|c| writes(&c));
     let signals: Vec<Signal> = [content, reads, writes].into_iter().flatten().collect();
     let mut words: Vec<String> = signals.iter().map(|s| s.words.clone()).collect();
-    words.extend(seen.unseen.as_ref().map(|why| format!("nobody could look at the blocks: {why}")));
+    words.extend(seen.unseen.as_ref().map(|why| format!("the blocks could not be read: {why}")));
     words.extend(said(seen));
     let words = words.join("; ");
     let ruling = if signals.iter().any(|s| s.seen == Some(true)) {
         Ruling::yes(VerdictKind::TrimWorks, format!("Discards reach the drive: {words}."))
     } else if unseen(&signals) {
-        Ruling::no(VerdictKind::NoTrim, format!("Discards do nothing that can be seen: {words}."))
+        Ruling::no(VerdictKind::NoTrim, format!("Discards have no visible effect: {words}."))
     } else {
         let open = if words.is_empty() { "it was not measured".into() } else { words };
         Ruling::unknown(format!("Whether discards reach the drive is unknown: {open}."))
@@ -71,8 +71,8 @@ pub(crate) fn trim(seen: &Trim) -> Ruling {
     signals.iter().fold(ruling, |ruling, s| ruling.with(s.name, s.value, Unit::Number))
 }
 
-/// No signal shows an effect. Where the content is kept and read from flash as before, rates of writes
-/// that scatter too much to decide are no third opinion.
+/// Whether no signal shows an effect. If the blocks keep their content and are read as before,
+/// write rates that scatter too much to decide are ignored.
 fn unseen(signals: &[Signal]) -> bool {
     let no = |s: &&Signal| s.seen == Some(false);
     let both = signals.iter().filter(no).filter(|s| s.name != WRITES).count() == 2;
@@ -93,8 +93,8 @@ fn content(released: Released) -> Signal {
     let looked = binary(released.looked_bytes);
     let words = match share(released.zero_bytes) {
         zeros if zeros >= CHANGED_FROM => format!("{} of {looked} read as zeros", percent(zeros)),
-        _ if changed > 0.0 => format!("{} of {looked} hold something else", percent(changed)),
-        _ => format!("{looked} hold what they held"),
+        _ if changed > 0.0 => format!("{} of {looked} changed their content", percent(changed)),
+        _ => format!("{looked} kept their content"),
     };
     let seen = match changed {
         c if c >= CHANGED_FROM => Some(true),
@@ -108,21 +108,21 @@ fn content(released: Released) -> Signal {
 fn reads(c: &Comparison) -> Signal {
     let words = match faster(c) {
         Some(true) => format!("they are read {:.2} times as fast as blocks in flash", c.ratio),
-        _ => format!("they are read at {} of the rate of others", percent(c.ratio)),
+        _ => format!("they are read at {} of the rate of other blocks", percent(c.ratio)),
     };
     Signal { seen: faster(c), words, name: "reads, discarded / mapped", value: c.ratio }
 }
 
 fn writes(c: &Comparison) -> Signal {
     let words = match faster(c) {
-        Some(true) => format!("random writes get {:.2} times as fast", c.ratio),
-        _ => format!("random writes run at {} of the rate before", percent(c.ratio)),
+        Some(true) => format!("random writes become {:.2} times as fast", c.ratio),
+        _ => format!("random writes run at {} of their earlier rate", percent(c.ratio)),
     };
     Signal { seen: faster(c), words, name: WRITES, value: c.ratio }
 }
 
-/// Two pairs give a wide interval; if it is open to both sides, a ratio beyond all noise, twice
-/// [`FASTER_FROM`], still decides.
+/// Whether discards make the operation faster. Two pairs give a wide interval; if it does not
+/// decide, a ratio beyond all noise, twice [`FASTER_FROM`], does.
 fn faster(c: &Comparison) -> Option<bool> {
     let low = c.low.unwrap_or(0.0);
     let high = c.high.unwrap_or(f64::INFINITY);
@@ -142,8 +142,8 @@ fn ratio(rates: &[Vec<f64>; 2]) -> Option<Comparison> {
 fn said(seen: &Trim) -> Option<String> {
     let released = seen.released.filter(|_| seen.by_file_system)?;
     Some(match released.trimmed_bytes {
-        Some(0) => "fstrim says 0 bytes: it had told the drive before, or had nothing free".into(),
-        Some(bytes) => format!("fstrim says {}", decimal(bytes)),
+        Some(0) => "fstrim reports 0 bytes: trimmed before, or no free space".into(),
+        Some(bytes) => format!("fstrim reports {}", decimal(bytes)),
         None => "the file system or the device below cannot trim".into(),
     })
 }
@@ -197,7 +197,7 @@ mod tests {
         let kept =
             Trim { released: released(0, 100), reads: rates(1.0), writes, ..Trim::default() };
         assert_eq!(trim(&kept).verdict.kind, VerdictKind::NoTrim);
-        // With the content alone it stays open: a drive may return it until it needs the block.
+        // The content alone does not decide: a drive can return it until it needs the block.
         let blind = Trim { reads: [vec![], vec![]], ..kept };
         assert_eq!(trim(&blind).answer, Answer::Unknown);
     }
@@ -206,10 +206,10 @@ mod tests {
     fn a_file_system_that_discards_nothing_is_quoted() {
         let released = released(0, 100).map(|r| Released { trimmed_bytes: Some(0), ..r });
         let seen = Trim { by_file_system: true, released, ..Trim::default() };
-        assert!(trim(&seen).verdict.text.contains("fstrim says 0 bytes"));
+        assert!(trim(&seen).verdict.text.contains("fstrim reports 0 bytes"));
         let why = Some("no root".into());
         let ruling = trim(&Trim { by_file_system: true, unseen: why, ..Trim::default() });
         assert_eq!(ruling.answer, Answer::Unknown);
-        assert!(ruling.verdict.text.contains("nobody could look at the blocks: no root"));
+        assert!(ruling.verdict.text.contains("the blocks could not be read: no root"));
     }
 }

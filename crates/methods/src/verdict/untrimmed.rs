@@ -1,8 +1,8 @@
-//! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks are mapped, and does
-//! discard make it as fast as when fresh?
+//! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks are mapped, and does a
+//! discard make it as fast as a fresh drive?
 //!
-//! States reached by a discard are replicates of one claim (as fast as fresh), the others of the
-//! other claim (slower than fresh); their scatter gives the intervals.
+//! The states after a discard are replicates of one claim (as fast as fresh), the states without
+//! one are replicates of the other (slower than fresh). Their scatter gives the intervals.
 
 use record::{Unit, VerdictKind};
 use workload::units::throughput;
@@ -10,34 +10,34 @@ use workload::units::throughput;
 use super::rule::{Role, Rule};
 use super::{Ruling, percent};
 
-/// A full drive at least this fast is not slowed by being full.
+/// A full drive below this share of the fresh rate is slowed by being full.
 const SLOWED_BELOW: f64 = 0.85;
 
-/// Restored: at least this share of the fresh rate.
+/// A drive is restored from this share of the fresh rate.
 const RESTORED_FROM: f64 = 0.9;
 
-/// Not restored: at most this much faster than the full drive.
+/// A drive is not restored up to this multiple of the full drive's rate.
 const UNCHANGED_TO: f64 = 1.15;
 
-/// A state from which `states` writes at random.
+/// A drive state in which `states` measures random writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReachedState {
     /// Everything discarded.
     Fresh,
-    /// Written once in order.
+    /// Written once sequentially.
     Filled,
-    /// Filled, and its partition deleted: no block is unmapped.
+    /// Filled, then its partition deleted, which unmaps no block.
     PartitionDeleted,
-    /// Filled, and its only file deleted with discard.
+    /// Filled, then its only file deleted with discard.
     FileDeleted,
-    /// Filled, and formatted with discard.
+    /// Filled, then formatted with discard.
     Formatted,
-    /// Used at random, then discarded.
+    /// Written at random, then discarded.
     UsedDiscarded,
 }
 
 impl ReachedState {
-    /// Name of the random writes from it.
+    /// Name of the random writes in this state.
     pub const fn name(self) -> &'static str {
         match self {
             ReachedState::Fresh => "states-fresh",
@@ -50,7 +50,7 @@ impl ReachedState {
     }
 }
 
-/// Random writes from each state, bytes per second.
+/// Rates of random writes by state, bytes per second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct States {
     fresh: Option<f64>,
@@ -59,7 +59,7 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Adds the rate of random writes from a state.
+    /// Adds the rate of random writes in a state.
     pub fn add(&mut self, state: ReachedState, rate: f64) {
         use ReachedState::{
             FileDeleted, Filled, Formatted, Fresh, PartitionDeleted, UsedDiscarded,
@@ -84,7 +84,7 @@ pub(crate) static RESTORED: Rule = Rule {
     judge: |facts| facts.checks.states.as_ref().map(restored).into_iter().collect(),
 };
 
-/// Is the drive slowed by being full?
+/// Judges whether a full drive is slower.
 pub(crate) fn untrimmed(seen: &States) -> Ruling {
     let Some((fresh, full)) = against(seen.fresh, &seen.full) else {
         return Ruling::unknown("Whether a full drive is slower is unknown: it was not measured.");
@@ -93,25 +93,25 @@ pub(crate) fn untrimmed(seen: &States) -> Ruling {
         (true, _) => Ruling::yes(
             VerdictKind::Untrimmed,
             format!(
-                "When all its blocks hold something, random writes fall to {} of the {} of a fresh \
-                 drive: what is deleted without a discard goes on slowing it.",
+                "With all blocks mapped, random writes fall to {} of the {} of a fresh drive: data \
+                 deleted without a discard still slow it down.",
                 full.words(),
                 throughput(fresh)
             ),
         ),
         (_, true) => Ruling::no(
             VerdictKind::FullIsFast,
-            format!("A full drive writes at random at {} of the fresh rate.", full.words()),
+            format!("Random writes to a full drive reach {} of the fresh rate.", full.words()),
         ),
         _ => Ruling::unknown(format!(
-            "Whether a full drive is slower cannot be said: its states give {} of the fresh rate.",
+            "Whether a full drive is slower is unknown: its states give {} of the fresh rate.",
             full.words()
         )),
     };
     full.evidence(ruling, "full / fresh")
 }
 
-/// Does discard restore the speed?
+/// Judges whether a discard restores the speed.
 pub(crate) fn restored(seen: &States) -> Ruling {
     let both = against(seen.fresh, &seen.discarded).zip(against(seen.fresh, &seen.full));
     let Some(((_, back), (_, full))) = both else {
@@ -123,14 +123,14 @@ pub(crate) fn restored(seen: &States) -> Ruling {
         Ruling::unknown("There was nothing for discard to restore: the full drive was not slower.")
     } else if !full.is_slow() || back.spans(full.ratio, RESTORED_FROM) {
         Ruling::unknown(format!(
-            "Whether discard restores the drive cannot be said: of the fresh rate {} after it, {} \
-             without.",
+            "Whether discard restores the drive is unknown: {} of the fresh rate after it, {} \
+             without it.",
             back.words(),
             full.words()
         ))
     } else if back.ratio >= RESTORED_FROM {
         let text = format!(
-            "Discarding helps: random writes come back to {} of the fresh rate.",
+            "Discarding helps: random writes return to {} of the fresh rate.",
             back.words()
         );
         Ruling::yes(VerdictKind::DiscardRestores, text)
@@ -142,7 +142,7 @@ pub(crate) fn restored(seen: &States) -> Ruling {
         Ruling::no(VerdictKind::DiscardDoesNotRestore, text)
     } else {
         let text = format!(
-            "Discarding helps in part: random writes come back to {} of the fresh rate.",
+            "Discarding helps in part: random writes return to {} of the fresh rate.",
             back.words()
         );
         Ruling::yes(VerdictKind::DiscardRestoresPartly, text)
@@ -159,17 +159,17 @@ struct Share {
 }
 
 impl Share {
-    /// Slower by more than chance.
+    /// Whether the rate is lower by more than chance.
     fn is_slow(&self) -> bool {
         self.ratio < SLOWED_BELOW && self.interval.is_none_or(|(_, high)| high < 1.0)
     }
 
-    /// Fast in every replicate.
+    /// Whether every replicate is fast.
     fn is_fast(&self) -> bool {
         self.least >= SLOWED_BELOW
     }
 
-    /// Compatible with both.
+    /// Whether the interval contains both shares.
     fn spans(&self, a: f64, b: f64) -> bool {
         self.interval.is_some_and(|(low, high)| low <= a && high >= b)
     }
@@ -221,7 +221,7 @@ mod tests {
         let ruling = restored(&m225);
         assert_eq!(ruling.verdict.kind.name(), "DISCARD RESTORES");
         assert!(
-            ruling.verdict.text.starts_with("Discarding helps: random writes come back to 100% ["),
+            ruling.verdict.text.starts_with("Discarding helps: random writes return to 100% ["),
             "{}",
             ruling.verdict.text
         );
@@ -236,7 +236,7 @@ mod tests {
         rates.for_each(|(state, rate)| states.add(state, rate));
         assert_eq!(untrimmed(&states).answer, Answer::Unknown);
         assert_eq!(restored(&states).answer, Answer::Unknown);
-        // It is slower; the effect of discard is inconclusive.
+        // The full drive is slower; the effect of a discard is inconclusive.
         let scattered = self::states(34.2, 4.0, [40.0, 2.0, 10.0]);
         assert_eq!(untrimmed(&scattered).answer, Answer::Yes);
         assert_eq!(restored(&scattered).answer, Answer::Unknown);

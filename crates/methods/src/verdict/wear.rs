@@ -1,8 +1,8 @@
-//! WEAR: is the drive worn, and does it read more slowly for it?
+//! WEAR: is the drive worn, and are its reads slower as a result?
 //!
-//! A drive that reports its life as used up, its spares as nearly gone, or media errors, is reported.
-//! It explains single random reads if these repeat, so that their mean is above their median. Reads
-//! that repeat on a drive that reports nothing stay unexplained.
+//! The rule applies to a drive that reports its life as used up, its spares as nearly gone, or
+//! media errors. It explains random reads at depth 1 if the drive retries reads, which raises their
+//! mean above their median. Retries of a drive that reports none of these stay unexplained.
 
 use record::{Health, Order, Unit, VerdictKind};
 use workload::OpKind::Read;
@@ -18,7 +18,7 @@ const WORN_PERCENT: f64 = 100.0;
 /// Spare blocks nearly gone, percent: the usual critical level of NVMe drives.
 const SPARE_PERCENT: f64 = 10.0;
 
-/// Reads repeat if their mean is above their median by this share.
+/// The drive retries reads if their mean is above their median by this share.
 const REPEATS_LEAST: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {
@@ -51,7 +51,7 @@ pub(crate) fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
     });
     let mut text = format!("The drive is worn: {}.", signs.join(", "));
     if let Some((_, share)) = repeats {
-        text += &format!(" Repeated reads take {} of the time of single ones.", percent(share));
+        text += &format!(" Read retries take {} of the time of single reads.", percent(share));
     }
     let ruling = Ruling::yes(VerdictKind::Wear, text)
         .next_test("ssdyno run -m zones: are some regions slower, or unreadable? Back it up first");

@@ -1,7 +1,7 @@
 //! `--age`: a small set of the workloads of `quick`, repeated every N drive writes.
 //!
-//! Reads take static data; writes go to the half that was just checked and is written next. The set is
-//! the same each time and ends after a fixed amount, so that a plan knows its bytes.
+//! Reads use static data; writes go to the half that was just checked and is written next. The set
+//! is always the same and ends after a fixed amount, so that a plan knows its bytes.
 
 use record::{Metric, MetricKey, Unit};
 use workload::{Mix, OpKind, Pattern, Region, Workload};
@@ -14,12 +14,12 @@ use crate::session::Session;
 /// Repeats of each workload.
 const ROUNDS: u32 = 4;
 
-/// Most bytes of a workload in order, and random operations.
+/// Maximum bytes of a sequential workload, operations of a random one, and its block size.
 const IN_ORDER: u64 = 64 << 20;
 const RANDOM_OPS: u64 = 1024;
 const SMALL: u64 = 4096;
 
-/// A kind of access.
+/// The workloads: name, pattern and operation.
 pub(super) const KINDS: [(&str, Pattern, OpKind); 4] = [
     ("seq-read", Pattern::Sequential, OpKind::Read),
     ("seq-write", Pattern::Sequential, OpKind::Write),
@@ -31,7 +31,7 @@ pub(super) const KINDS: [(&str, Pattern, OpKind); 4] = [
 struct Age {
     /// Drive writes so far, rounded down.
     writes: u64,
-    /// By [`KINDS`].
+    /// Rates of each of [`KINDS`].
     rates: [Vec<f64>; KINDS.len()],
 }
 
@@ -45,8 +45,8 @@ pub(super) fn key(kind: &str) -> String {
 }
 
 impl Ages {
-    /// Measures before the write of this number, if it is the first or a further `every` drive writes
-    /// are done.
+    /// Measures before write number `next`, if this is the first age or `every` more drive writes
+    /// are complete.
     pub fn measure(
         &mut self,
         session: &mut Session<'_>,
@@ -71,7 +71,7 @@ impl Ages {
         Ok(())
     }
 
-    /// The rates of every age, and the last over the first.
+    /// Publishes the rates of every age, and the ratio of the last to the first.
     pub fn publish(&self, session: &mut Session<'_>) {
         for (index, (kind, pattern, _)) in KINDS.into_iter().enumerate() {
             let unit =

@@ -1,4 +1,4 @@
-//! The test: what was written, what came back, and how fast.
+//! The test: writes and checks blocks, and measures the write rate.
 
 use std::collections::HashSet;
 
@@ -14,27 +14,27 @@ use super::transfer::{Door, Refused};
 use crate::MethodError;
 use crate::session::Session;
 
-/// Rows of the series, at most about so many.
+/// Approximate maximum number of rows in the series.
 const ROWS: u64 = 200;
 
-/// Part of the rows (1/n) that is the start, or the end, of a run.
+/// The start and the end of a run are 1/n of the rows each.
 const ENDS: usize = 10;
 
 /// The name of the series, and of its step.
 pub(super) const CYCLE: &str = "wear-cycle";
 
-/// A test under way.
+/// A running test.
 pub(super) struct Test {
     pub layout: Layout,
     /// Seed of the stamps.
     pub seed: u64,
-    /// Blocks to write in all.
+    /// Total number of blocks to write.
     pub goal: u64,
     /// Number of the next write.
     pub next: u64,
-    /// Smaller numbers that are still to be written, of the same pass.
+    /// Smaller numbers of the same pass that are not yet written.
     holes: Vec<u64>,
-    /// Blocks written by the runs before.
+    /// Blocks written by earlier runs.
     earlier: u64,
     /// Blocks written by this run.
     pub added: u64,
@@ -44,11 +44,11 @@ pub(super) struct Test {
     pub fixed: Tally,
     /// Good blocks in all checks.
     checked: u64,
-    /// Numbers that the drive refused, and those that were not written after that.
+    /// Numbers that the drive refused, and later numbers that were not written.
     missing: HashSet<u64>,
-    /// The write that the drive refused.
+    /// The first write that the drive refused.
     pub refused: Option<Refused>,
-    /// Discards free what was checked.
+    /// Whether checked blocks are discarded.
     erases: bool,
     before: Option<Health>,
     series: Series,
@@ -56,7 +56,7 @@ pub(super) struct Test {
     ages: Ages,
 }
 
-/// The row of the series that is being collected.
+/// The current row of the series.
 #[derive(Default)]
 struct Row {
     blocks: u64,
@@ -90,18 +90,18 @@ impl Test {
         }
     }
 
-    /// Goes on where another run ended.
+    /// Continues where an earlier run ended.
     pub fn resume(&mut self, left: Left) {
         (self.earlier, self.next) = (left.blocks(), left.last + 1);
         (self.seed, self.cycled, self.holes) = (left.seed, left.faults, left.holes);
     }
 
-    /// Blocks written, by this run and those before it.
+    /// Blocks written by this run and earlier runs.
     pub fn total(&self) -> u64 {
         self.earlier + self.added
     }
 
-    /// Whether it goes on where static data were written and checked.
+    /// Whether the run resumes after the static data were written and checked.
     pub fn resumed_in_pass(&self) -> bool {
         self.next > self.layout.fixed + 1
     }
@@ -110,12 +110,12 @@ impl Test {
         Door { layout: &self.layout, seed: self.seed, step }
     }
 
-    /// Whether nothing went wrong so far.
+    /// Whether there was no fault so far.
     fn is_sound(&self) -> bool {
         self.refused.is_none() && self.cycled.bad() + self.fixed.bad() == 0
     }
 
-    /// Writes what is missing of the static data.
+    /// Writes the missing static data.
     pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let fixed = self.layout.fixed;
         let (holes, later): (Vec<u64>, Vec<u64>) =
@@ -128,7 +128,7 @@ impl Test {
         Ok(())
     }
 
-    /// Writes blocks, and returns how many; a write that fails ends the test.
+    /// Writes blocks and returns their number. A failed write ends the test.
     fn write(
         &mut self,
         session: &mut Session<'_>,
@@ -151,7 +151,7 @@ impl Test {
         Ok(written.blocks)
     }
 
-    /// A flush that fails is the end of the drive, not of the run.
+    /// Records a failed flush as a failure of the drive, which does not abort the run.
     fn refuse(&mut self, error: RigError) -> Result<(), RigError> {
         let RigError::Io { context, source } = error else { return Err(error) };
         let refused = Refused { offset: 0, error: format!("{context}: {source}") };
@@ -159,7 +159,7 @@ impl Test {
         Ok(())
     }
 
-    /// Reads all static data that were written.
+    /// Checks all static data that were written.
     pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let numbers = (1..self.layout.fixed + 1).filter(|number| !self.missing.contains(number));
         let mut tally = Tally::default();
@@ -169,14 +169,14 @@ impl Test {
         Ok(())
     }
 
-    /// Writes one half after the other until the goal is reached or something goes wrong.
+    /// Writes the halves in turn until the goal is reached or a fault is found.
     pub fn cycle(
         &mut self,
         session: &mut Session<'_>,
         age: Option<u64>,
     ) -> Result<(), MethodError> {
         self.series.start_ns = session.rig().elapsed_ns();
-        // A pass that was complete when this run began may not have been read.
+        // A pass that was complete when this run began may be unchecked.
         let mut open = self.layout.pass(self.next - 1);
         self.mend(session)?;
         if self.is_sound() {
@@ -203,8 +203,8 @@ impl Test {
         Ok(())
     }
 
-    /// Writes the blocks that were in flight when the run before was killed. They are durable before
-    /// anything else is written, so that only the last pass on a drive ever has holes.
+    /// Writes the blocks that were in flight when the earlier run was killed. They are durable
+    /// before any other write, so that only the last pass on a drive can have holes.
     fn mend(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let holes = std::mem::take(&mut self.holes);
         if holes.is_empty() {
@@ -230,7 +230,7 @@ impl Test {
         Ok(())
     }
 
-    /// Frees the blocks of a pass that was checked.
+    /// Discards the region of a pass before it is written; its earlier content was checked.
     fn erase(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
         if !self.erases {
             return Ok(());
@@ -238,7 +238,7 @@ impl Test {
         let region = self.layout.region(pass);
         match session.rig().prepare(Preparation::Discard { region }) {
             Ok(_) => Ok(()),
-            // Overwriting erases as well.
+            // Without discard, overwriting erases the blocks.
             Err(RigError::Unsupported(_)) => {
                 self.erases = false;
                 Ok(())
@@ -247,7 +247,7 @@ impl Test {
         }
     }
 
-    /// Reads cycled blocks that were written.
+    /// Checks cycled blocks that were written.
     fn check(
         &mut self,
         session: &mut Session<'_>,
@@ -262,7 +262,7 @@ impl Test {
         result
     }
 
-    /// Ends a pass: keeps what is known so far, a few hundred times in all.
+    /// Ends a pass: publishes the results so far, at most a few hundred times per run.
     fn checkpoint(&mut self, session: &mut Session<'_>) {
         let share = (self.goal - self.layout.fixed).div_ceil(ROWS);
         if self.row.blocks >= share || !self.is_sound() {
@@ -328,7 +328,7 @@ impl Test {
     fn publish_rates(&self, session: &mut Session<'_>) {
         let column = self.series.column("write").map(|column| &column.values[..]);
         let rates: Vec<f64> = column.unwrap_or_default().iter().copied().flatten().collect();
-        // Rows are of equal amounts: their mean rate is the harmonic one.
+        // Rows have equal amounts, so their mean rate is the harmonic mean.
         let mean = |rates: &[f64]| {
             (!rates.is_empty())
                 .then(|| rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
@@ -360,7 +360,7 @@ impl Test {
         put("wear-amplification", flash.zip(host).map(|(flash, host)| flash / host));
     }
 
-    /// Lists the blocks that differ, and says that content was lost.
+    /// Reports the blocks that differ, and the loss of content.
     pub fn report(&self, session: &mut Session<'_>) {
         let bad = self.cycled.bad() + self.fixed.bad();
         if bad == 0 {
@@ -381,7 +381,7 @@ impl Test {
                 first_offsets,
             });
         }
-        let text = format!("{} of what was written did not come back", decimal(bad * BLOCK));
+        let text = format!("{} of the data written did not come back", decimal(bad * BLOCK));
         session.note_once(
             record::Finding::new(record::FindingKind::ContentLost, record::Level::Bad, text)
                 .advise("copy what you need from this drive, and do not trust it"),

@@ -1,17 +1,17 @@
-//! The content of a block that was read, and the counts of blocks by their faults.
+//! Classification of blocks by the content read, and the counts by fault.
 //!
-//! The classes are those of f3 and two more. Only a block whose every sector is the very write that
-//! is expected there is good: an older or newer one of the same address is not.
+//! The classes extend those of f3. A block is good only if all of its sectors are from the expected
+//! write: an older or newer write to the same address is a fault.
 
 use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
 
 use super::layout::BLOCK;
 
-/// A sector that differs from its content in at most so many words of 64 bits has flipped bits; f3
-/// calls that changed. More are another content.
+/// Maximum number of 64-bit words that differ in a sector with flipped bits, which f3 calls
+/// changed. A sector with more has other content.
 const FLIPPED_WORDS_MAX: usize = 2;
 
-/// Places kept of each class.
+/// Maximum number of offsets kept of each class.
 const PLACES_MAX: usize = 16;
 
 /// The content of a block.
@@ -25,11 +25,11 @@ pub(super) enum Class {
     Misplaced,
     /// An older write to this address.
     Stale,
-    /// A part of the write, and older content, or none, in the rest.
+    /// Part of the write; the rest has older content or none.
     Torn,
-    /// Anything else, or nothing (f3: corrupted).
+    /// Any other content, or none (f3: corrupted).
     Lost,
-    /// It could not be read.
+    /// The block could not be read.
     Unreadable,
 }
 
@@ -44,7 +44,7 @@ impl Class {
         Class::Unreadable,
     ];
 
-    /// The word in metrics and on screen.
+    /// The name in metrics and on screen.
     pub fn name(self) -> &'static str {
         match self {
             Class::Good => "good",
@@ -57,7 +57,7 @@ impl Class {
         }
     }
 
-    /// The class of a block that was read where `expected` was written.
+    /// Classifies a block read where `expected` was written.
     pub fn of(bytes: &[u8], expected: Stamp) -> Class {
         let sectors = bytes.chunks_exact(SECTOR).enumerate().map(|(i, sector)| {
             let offset = expected.offset + (i * SECTOR) as u64;
@@ -80,7 +80,7 @@ impl Class {
     }
 }
 
-/// Whether one end of the block is good and the rest empty: every word of it is the same.
+/// Whether one end of the block is good and the rest is empty: each sector repeats one word.
 fn is_cut(sectors: &[Class], bytes: &[u8]) -> bool {
     let changes = sectors.windows(2).filter(|pair| pair[0] != pair[1]).count();
     let mut empty = sectors.iter().zip(bytes.chunks_exact(SECTOR));
@@ -106,7 +106,7 @@ fn sector_class(sector: &[u8], expected: Stamp) -> Class {
     }
 }
 
-/// Blocks by their content.
+/// Counts of blocks by class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     good: u64,
@@ -126,7 +126,7 @@ impl Tally {
         }
     }
 
-    /// Good blocks, each time one was read.
+    /// Good blocks, counted at every read.
     pub fn good(&self) -> u64 {
         self.good
     }
@@ -147,7 +147,7 @@ impl Tally {
         self.places.iter().filter(|(c, _)| *c == class).map(|(_, at)| *at).collect()
     }
 
-    /// `3 stale, 1 torn`.
+    /// The faults in words: `3 stale, 1 torn`.
     pub fn words(&self) -> String {
         let some = Class::BAD.into_iter().filter(|class| self.of(*class) > 0);
         let words: Vec<String> =
@@ -156,8 +156,8 @@ impl Tally {
     }
 }
 
-/// The number of the write that a block holds as a whole, at its own address; `None`: of no write of
-/// this run, or of several.
+/// The number of the write that a whole block is from, at its own address; `None` if it is from no
+/// write of this run, or from several.
 pub(super) fn holds(bytes: &[u8], offset: u64, seed: u64) -> Option<u64> {
     let first = read_sector(bytes.get(..SECTOR)?, Layout::default().at)?;
     let expected = Stamp { offset, seed, sequence: first.sequence };

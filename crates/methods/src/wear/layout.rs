@@ -1,9 +1,9 @@
-//! Which block holds which write: static data first, then two halves of the rest in turns.
+//! The mapping of writes to blocks: static data first, then the two halves of the rest in turn.
 //!
-//! Every write of a block has a number, counted from 1. The first numbers fill the static blocks in
-//! order; the others go through the two halves of the remaining blocks, one after the other. The half
-//! that is not being written holds the pass before, so that the drive itself always says how much was
-//! written to it: the greatest number found is the total, whatever ended the run.
+//! Every write of a block has a number, starting at 1. The first numbers fill the static blocks
+//! sequentially; the others write the two halves of the remaining blocks in turn. The half that is
+//! not being written holds the previous pass, so the drive itself always records the amount
+//! written: the greatest number found is the total, however the run ended.
 
 use record::TargetKind;
 use rig::TargetInfo;
@@ -13,13 +13,13 @@ use workload::stamp::Stamp;
 use crate::test_region::LEAST_BYTES;
 use crate::{MethodError, Options};
 
-/// Bytes of a block: what is written, stamped, checked and counted as one.
+/// Block size, bytes: the unit of writing, stamping, checking and counting.
 pub(super) const BLOCK: u64 = 128 << 10;
 
 /// Default size of the file in a directory, bytes.
 const FILE_BYTES: u64 = 1 << 30;
 
-/// The part that stays free for cycling: this share (1/n) of the drive, within limits.
+/// The part of the drive that is cycled: 1/n of its bytes, within these limits.
 const FREE_SHARE: u64 = 64;
 const FREE_LEAST: u64 = 1 << 20;
 const FREE_MOST: u64 = 32 << 20;
@@ -55,7 +55,7 @@ impl Layout {
         self.blocks * BLOCK
     }
 
-    /// Offset of the block that the write of this number goes to.
+    /// Offset of the block of this write.
     pub fn offset(&self, number: u64) -> u64 {
         let index = number - 1;
         let block = match index.checked_sub(self.fixed) {
@@ -87,13 +87,13 @@ impl Layout {
         Region::first(self.fixed * BLOCK)
     }
 
-    /// The seed of the stamps of a run: its lower half says the layout, so that a run is only
-    /// resumed with its own.
+    /// The seed of a run's stamps. Its lower half identifies the layout, so that a run is resumed
+    /// only with the same layout.
     pub fn seed(&self, run: u64) -> u64 {
         mixed(run) << 32 | self.check()
     }
 
-    /// Whether stamps with this seed are of a run with this layout.
+    /// Whether stamps with this seed belong to a run with this layout.
     pub fn is_of(&self, seed: u64) -> bool {
         seed & u64::from(u32::MAX) == self.check()
     }
@@ -104,7 +104,7 @@ impl Layout {
     }
 }
 
-/// Stamps of this method differ from those of others.
+/// Distinguishes the stamps of this method from those of others.
 const SALT: u64 = 0x7765_6172_2d6f_6c70;
 
 /// The stamp of a write.
@@ -112,7 +112,7 @@ pub(super) fn stamp(layout: &Layout, number: u64, seed: u64) -> Stamp {
     Stamp { offset: layout.offset(number), sequence: number, seed }
 }
 
-/// A word whose bits all depend on all bits of another (MurmurHash3's finalizer).
+/// Mixes a word so that all bits depend on all input bits (MurmurHash3's finalizer).
 pub(super) fn mixed(word: u64) -> u64 {
     let word = (word ^ word >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let word = (word ^ word >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -1,9 +1,10 @@
-//! `wear`: how much can be written before it fails, and does age change the speed? (OLPC's NAND test)
+//! `wear`: how much can be written before the drive fails, and does age change its speed? (OLPC's
+//! NAND test)
 //!
-//! Static data fill all but a little, and the rest is written and erased again and again, so that only
-//! the free and the spare blocks of the flash cycle. Every block is stamped with its address and the
-//! number of its write (`layout.rs`), and every block is read again (`found.rs`). How much was written
-//! is on the drive itself, so that a run that was killed goes on with `--resume` (`resume.rs`).
+//! Static data fill most of the drive, and the rest is written and erased repeatedly, so that only
+//! the free and the spare blocks of the flash cycle. Every block is stamped with its address and
+//! the number of its write (`layout.rs`), and read back (`found.rs`). The drive itself records the
+//! amount written, so that `--resume` continues a killed run (`resume.rs`).
 
 mod age;
 mod cycle;
@@ -25,13 +26,13 @@ use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 use cycle::Test;
 use layout::{BLOCK, Layout};
 
-/// Default duration in seconds: a card of 4 GB at 10 MB/s, written twice and read twice.
+/// Default duration in seconds: a 4 GB card at 10 MB/s, written twice and read twice.
 const SECONDS: f64 = 1500.0;
 
-/// The default amount is so many times the size.
+/// The default amount, as a multiple of the size.
 const WRITES: u64 = 2;
 
-/// The seed of the stamps differs from those of other content of a run.
+/// Distinguishes the seed of the stamps from the seeds of a run's other content.
 const SALT: u64 = 0x7765_6172_2d72_756e;
 
 /// The method.
@@ -40,7 +41,7 @@ pub(crate) struct Wear;
 static AMOUNT: Opt<Option<u64>> = Opt::value(
     "amount",
     "SIZE",
-    "bytes to write in all, such as 3TB; twice the drive by default",
+    "total bytes to write, such as 3TB; twice the drive by default",
     |words| parse_bytes(&words[0]).map(Some),
     || None,
 );
@@ -56,21 +57,22 @@ static AGE: Opt<Option<u64>> = Opt::value(
     || None,
 );
 
-static RESUME: Opt<bool> = Opt::switch("resume", "go on with the run that was left on the drive");
+static RESUME: Opt<bool> = Opt::switch("resume", "continue the run found on the drive");
 
 static INFO: MethodInfo = MethodInfo {
     name: "wear",
     summary: "how much can be written before it fails",
-    about: "Fills all but a little (1/64, 1 to 32 MiB) with static data, and reads them. Then it writes, \
-            reads and discards the rest, one half after the other, so that only the free and the spare \
-            blocks of the flash cycle, until --amount (OLPC: 3TB) is written, or to the first failure. \
-            Every block of 128 KiB is stamped with its address and the number of its write, and each is \
-            read after the next 0.5 to 16 MiB were written. At the end the static data are read again. \
-            Blocks that differ are counted as flipped, misplaced, stale, torn, lost or unreadable. The \
-            drive itself says how much was written: after a kill or a power cut, --resume goes on with \
-            the next block, on any machine. --age measures reads and writes every so many drive writes. \
-            In a directory a scratch file is written: its file system moves blocks, what is around it \
-            wears with it, and it does not survive a kill.",
+    about: "Fills all but 1/64 of the drive (1 to 32 MiB) with static data, and reads them back. \
+            Then it writes, reads and discards the rest, one half after the other, until --amount \
+            (OLPC: 3TB) is written or a block fails, so that only the free and the spare blocks of \
+            the flash cycle. Every block of 128 KiB is stamped with its address and the number of \
+            its write, and is read back after the next 0.5 to 16 MiB are written. At the end, the \
+            static data are read again. Blocks that differ are counted as flipped, misplaced, \
+            stale, torn, lost or unreadable. The drive itself records the amount written: after a \
+            kill or a power cut, --resume continues with the next block, on any machine. --age \
+            measures reads and writes every N drive writes. In a directory, the test writes a \
+            scratch file: the file system moves its blocks, other files wear the flash as well, \
+            and the scratch file does not survive a kill.",
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "twice the drive, or --amount",
@@ -86,7 +88,7 @@ const METRICS: [MetricInfo; 15] = [
     MetricInfo::new(
         "wear-written",
         Unit::Bytes,
-        "stamped bytes written, by this run and those it resumed; measurements of age are beside it",
+        "stamped bytes written by this run and the runs it resumed, without measurements of age",
     ),
     MetricInfo::new("wear-added", Unit::Bytes, "of these, bytes written by this run"),
     MetricInfo::new("wear-drive-writes", Unit::Number, "bytes written over the size in use"),
@@ -100,16 +102,16 @@ const METRICS: [MetricInfo; 15] = [
     MetricInfo::new(
         "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
         Unit::Number,
-        "blocks of 128 KiB that differ: a few bits, another address, an older write, a part of the write, \
-         anything else, no answer",
+        "blocks of 128 KiB that differ: a few bits, another address, an older write, part of the \
+         write, any other content, unreadable",
     ),
     MetricInfo::new("wear-static", Unit::Bytes, "static data that came back at the end"),
-    MetricInfo::new("wear-life", Unit::Number, "rated life used at the end, percent, by the drive"),
     MetricInfo::new(
-        "wear-life-per-tb",
+        "wear-life",
         Unit::Number,
-        "rated life used by each TB written, percent",
+        "rated life used at the end, as reported by the drive, percent",
     ),
+    MetricInfo::new("wear-life-per-tb", Unit::Number, "rated life used per TB written, percent"),
     MetricInfo::new(
         "wear-amplification",
         Unit::Number,
@@ -118,22 +120,22 @@ const METRICS: [MetricInfo; 15] = [
     MetricInfo::new(
         "wear-age-seq-{read,write}-{writes}",
         Unit::BytesPerSecond,
-        "in order at that number of drive writes, 128 KiB, 8 in flight",
+        "sequential, at that number of drive writes, 128 KiB, queue depth 8",
     ),
     MetricInfo::new(
         "wear-age-rand-{read,write}-{writes}",
         Unit::Iops,
-        "at random at that number of drive writes, 4 KiB, one in flight",
+        "random, at that number of drive writes, 4 KiB, queue depth 1",
     ),
     MetricInfo::new(
         "wear-age-seq-{read,write}.ratio",
         Unit::Number,
-        "the last over the first of them",
+        "the last of these rates divided by the first",
     ),
     MetricInfo::new(
         "wear-age-rand-{read,write}.ratio",
         Unit::Number,
-        "the last over the first of them",
+        "the last of these rates divided by the first",
     ),
 ];
 
@@ -159,7 +161,7 @@ impl Method for Wear {
         }
         let mut test = Test::new(session, layout, goal);
         match () {
-            // Nothing is read: a plan is that of a new run, which writes most.
+            // A plan reads nothing and assumes a new run, which writes most.
             () if session.plans() => {}
             () if resumes => test.resume(resume::find(session, &layout)?),
             () => test.seed = new_seed(session, &layout, options.seed ^ SALT)?,
@@ -168,7 +170,7 @@ impl Method for Wear {
     }
 }
 
-/// A scratch file holds nothing yet.
+/// The seed of a new run. A new scratch file has no earlier stamps to avoid.
 fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64, MethodError> {
     match session.target().target.kind {
         TargetKind::Directory => Ok(layout.seed(seed)),
@@ -176,7 +178,8 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
     }
 }
 
-/// A user's device or file is written only if it was given away, and a scratch file is always new.
+/// Refuses a user's device or file that was not opened with `--destroy`, and the resumption of a
+/// scratch file, which is always new.
 fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
     let refuse = |text: String, advice: &str| {
         let advice = Some(advice.to_string());
@@ -186,11 +189,12 @@ fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
     let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
     match () {
         () if users && target.allowed < Safety::Destroys => {
-            let text = format!("wear overwrites all of {spec}, which was not given away");
+            let text =
+                format!("wear overwrites all of {spec}, which was not opened with --destroy");
             refuse(text, "--destroy with its serial number, or its size if it is a file")
         }
         () if resumes && target.target.kind == TargetKind::Directory => {
-            let text = format!("nothing is left of a run in {spec}: its scratch file went with it");
+            let text = format!("no run is left in {spec}: its scratch file was deleted");
             refuse(text, "a file of your own, or a device, keeps the run")
         }
         () => Ok(()),
@@ -208,7 +212,7 @@ fn measure(
     session.step("wear-fill", 0);
     test.fill(session)?;
     session.step("wear-check", 0);
-    // A run that was resumed in a pass checks its static data once, at the end.
+    // A run resumed within a pass checks its static data once, at the end.
     if !test.resumed_in_pass() {
         test.check_fixed(session)?;
     }

@@ -1,9 +1,9 @@
-//! A run found on the drive: how far it came, and the seed of its stamps.
+//! A run found on the drive: its progress, and the seed of its stamps.
 //!
-//! Nothing but the drive is needed, so that a run is resumed on any machine. Blocks that were in
-//! flight when the run was killed are either there, and count, or not, and are written again. A block
-//! of the pass under way may be torn by a power cut, or hold what was there before; flipped bits and
-//! content of another address have no such excuse and are faults.
+//! Only the drive is needed, so that any machine can resume the run. Blocks that were in flight
+//! when the run was killed count if they were written, and are written again if not. A power cut
+//! can tear a block of the current pass, or leave its old content. It does not explain flipped bits
+//! and content of another address, which are faults.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +15,30 @@ use super::layout::{BLOCK, Layout, mixed, stamp};
 use crate::MethodError;
 use crate::session::Session;
 
-/// Blocks read at once.
+/// Number of blocks read at once.
 const PIECE: u64 = 64;
 
-/// A run as it was left.
+/// The state of an unfinished run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Left {
     /// Seed of its stamps.
     pub seed: u64,
     /// The greatest number found.
     pub last: u64,
-    /// Smaller numbers that were never written, or not to the end.
+    /// Smaller numbers that were not written, or not completely.
     pub holes: Vec<u64>,
-    /// Faults in the pass under way.
+    /// Faults in the current pass, and in the previous one if it is unchecked.
     pub faults: Tally,
 }
 
 impl Left {
-    /// Blocks written by the runs before.
+    /// Blocks written by earlier runs.
     pub fn blocks(&self) -> u64 {
         self.last - self.holes.len() as u64
     }
 }
 
-/// The seed of a new run: no stamp on the drive has it.
+/// The seed of a new run, which no stamp on the drive has.
 pub(super) fn fresh(
     session: &mut Session<'_>,
     layout: &Layout,
@@ -49,7 +49,7 @@ pub(super) fn fresh(
     Ok(layout.seed(seed ^ before))
 }
 
-/// The run that was left on the drive.
+/// Finds the unfinished run on the drive.
 pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, MethodError> {
     let ours = |(seed, count): (u64, u32)| layout.is_of(seed).then_some((count, seed));
     let known = seeds(session, layout)?;
@@ -57,8 +57,8 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
         let spec = &session.target().target.spec;
         return Err(RigError::Target {
             fault: Fault::Usage,
-            text: format!("no run of wear was left on {spec}, or it had another --size"),
-            advice: Some("without --resume a run begins with the first block".into()),
+            text: format!("no run of wear was found on {spec}, or it had another --size"),
+            advice: Some("without --resume, a run begins with the first block".into()),
         }
         .into());
     };
@@ -75,7 +75,7 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
     cut_in_fill(session, layout, Left { seed, ..Left::default() })
 }
 
-/// The run was cut while it cycled: everything before this pass is written.
+/// Completes `left` for a run that was cut while cycling: all earlier passes are written.
 fn cut_in_pass(
     session: &mut Session<'_>,
     layout: &Layout,
@@ -101,9 +101,9 @@ fn cut_in_pass(
     Ok(left)
 }
 
-/// The pass before a complete one may not have been checked. If it was, its blocks may have been
-/// discarded since, hold a measurement of age, or a part of the next pass, so that lost and torn blocks
-/// are no faults here.
+/// Checks the pass before a complete one, which may be unchecked. If it was checked, its blocks may
+/// be discarded, or hold a measurement of age or part of the next pass, so that lost and torn
+/// blocks are not faults here.
 fn check_before(
     session: &mut Session<'_>,
     layout: &Layout,
@@ -122,7 +122,7 @@ fn check_before(
     })
 }
 
-/// The run was cut while it wrote static data: they end where nothing of it follows.
+/// Completes `left` for a run that was cut while writing static data, which end at its last block.
 fn cut_in_fill(
     session: &mut Session<'_>,
     layout: &Layout,
@@ -142,7 +142,7 @@ fn cut_in_fill(
     Ok(left)
 }
 
-/// The seeds of all stamps in the first blocks and in those that are cycled, with their number.
+/// The seeds of stamps in the first blocks and in the cycled blocks, with their counts.
 fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32>, MethodError> {
     let mut known = BTreeMap::new();
     let fixed = 0..PIECE.min(layout.fixed);
@@ -159,7 +159,7 @@ fn seeds(session: &mut Session<'_>, layout: &Layout) -> Result<BTreeMap<u64, u32
     Ok(known)
 }
 
-/// Reads blocks in order until `take` ends it. A block that cannot be read is empty.
+/// Reads blocks in ascending order until `take` returns false. An unreadable block reads as zeros.
 fn read(
     session: &mut Session<'_>,
     blocks: std::ops::Range<u64>,
@@ -183,7 +183,7 @@ fn read(
     Ok(())
 }
 
-/// Reads a piece; if that fails, block by block.
+/// Reads a piece, block by block if reading it whole fails.
 fn read_some(door: &mut dyn rig::Blocks, offset: u64, piece: &mut [u8]) -> Result<(), MethodError> {
     match door.read(offset, piece) {
         Err(RigError::Io { .. }) => {}

@@ -15,7 +15,7 @@ use super::layout::BLOCK;
 use crate::Outcome;
 use crate::answer::{Draft, name_of};
 
-/// ENDURED, WEAR or CONTENT LOST.
+/// Returns ENDURED, WEAR or CONTENT LOST.
 pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let total = test.total() * BLOCK;
     let times = test.total() as f64 / test.layout.blocks as f64;
@@ -33,9 +33,9 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
         None if bad > 0 => {
             let mut parts = Vec::new();
             if test.cycled.bad() > 0 {
-                parts.push(format!("of the blocks that cycle {}", test.cycled.words()));
+                parts.push(format!("of the cycled blocks, {}", test.cycled.words()));
             }
-            let text = format!("After {written} content differs{}. {fixed}", joined(&parts));
+            let text = format!("After {written}, content differs{}. {fixed}", joined(&parts));
             (VerdictKind::ContentLost, text)
         }
         None => {
@@ -55,9 +55,9 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     verdict.explains.push(Explained { metric: "wear-written".into(), share: None });
     let next = match (target.target.kind, bad, &test.refused) {
         (TargetKind::Directory, 0, None) => {
-            "a whole drive that was given away: a file system moves the blocks of a file"
+            "a whole drive, with --destroy: a file system moves the blocks of a file"
         }
-        (_, 0, None) => "a greater --amount with --resume goes on from here",
+        (_, 0, None) => "a larger --amount with --resume, which continues from here",
         _ => "the same on another drive of this model: one drive is one sample",
     };
     vec![Verdict { next_test: Some(next.into()), ..verdict }]
@@ -80,9 +80,9 @@ fn static_words(test: &Test) -> String {
     }
 }
 
-/// The answer: how much was written, and what went wrong.
+/// The answer: the amount written, and the faults.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "How much can be written before it fails?");
+    let draft = Draft::new(out, "How much can be written before the drive fails?");
     let written = decimal(draft.value("wear-written")? as u64);
     let times = amount(draft.value("wear-drive-writes")?);
     let bad: f64 =
@@ -124,9 +124,9 @@ fn heading(class: Class) -> String {
     format!("{} blocks", capitalised(class.name()))
 }
 
-/// Blocks that differ, by their fault.
+/// Chart of the blocks that differ, by fault.
 fn faults(draft: &Draft<'_>) -> Chart {
-    let chart = Chart::bars("Blocks that differ, by their fault", Unit::Number);
+    let chart = Chart::bars("Blocks that differ, by fault", Unit::Number);
     Class::BAD.into_iter().fold(chart, |chart, class| {
         let name = format!("wear-{}", class.name());
         match draft.value(&name).is_some_and(|count| count > 0.0) {
@@ -136,9 +136,9 @@ fn faults(draft: &Draft<'_>) -> Chart {
     })
 }
 
-/// The rates in order, by what was written before.
+/// Chart of the sequential rates, by the amount written before.
 fn by_age(out: &Outcome) -> Chart {
-    let title = "Speed in order, by the age of the drive";
+    let title = "Sequential speed by the age of the drive";
     let chart = Chart::points(title, Axis::BytesWritten, Unit::BytesPerSecond);
     let size = find(out, "wear-written").zip(find(out, "wear-drive-writes"));
     let size = size.and_then(|(written, times)| Some(written.value? / times.value?));
@@ -162,8 +162,8 @@ fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
     out.metrics.iter().find(|metric| metric.name == name)
 }
 
-/// Whether age changes the speed: `Age: seq-write 0.82 times.` The interval of a claimed change must
-/// be beyond what matters in practice.
+/// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.` A change is
+/// claimed only if its interval is beyond the range that counts as equivalent.
 fn aged(out: &Outcome) -> Option<String> {
     let ratios: Vec<(&str, &Metric)> = KINDS
         .iter()

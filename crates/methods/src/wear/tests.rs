@@ -1,4 +1,4 @@
-//! `wear` on a drive for tests: killed and resumed, refused, and the same as its plan.
+//! `wear` on a fake drive: killed and resumed, refused, and compared with its plan.
 
 use record::Safety;
 
@@ -38,17 +38,17 @@ fn a_good_drive_bears_the_amount_to_the_block() {
     assert!(out.warnings.is_empty() && out.errors.is_empty());
 }
 
-/// Kills a run again and again until it ends. Returns the number of kills, the drive, and the end of
-/// the last run.
+/// Kills a run repeatedly until it completes. Returns the number of kills, the drive, and the
+/// outcome of the last run.
 fn killed(seed: u64, amount: u64, power_cut: bool) -> (u32, Fake, Outcome) {
     let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
     let (mut kills, mut random) = (0, seed);
     loop {
-        // Knuth's generator is good enough for moments (MMIX).
+        // Knuth's MMIX generator is good enough to choose the moments.
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         fake.kill_in((random >> 33) % 80 + 1, power_cut);
         let mut out = Outcome::default();
-        // Every run has another seed: that of the stamps is on the drive.
+        // Every run has a different seed; the seed of the stamps is on the drive.
         let resumes = fake.door.landed > 0;
         let options = options(seed + u64::from(kills), amount, resumes);
         match perform(&Wear, &mut fake, &options, &mut out) {
@@ -108,7 +108,7 @@ fn content_of_another_run_is_never_taken_for_that_of_this_one() {
     assert!(value(&out, "wear-stale") > 0.0);
     let other = Options { size: Some(7 * MIB), ..options(1, 24 * MIB, true) };
     let error = perform(&Wear, &mut fake, &other, &mut out).expect_err("another layout");
-    assert!(error.to_string().starts_with("no run of wear was left on /dev/x"), "{error}");
+    assert!(error.to_string().starts_with("no run of wear was found on /dev/x"), "{error}");
 }
 
 #[test]
@@ -116,13 +116,11 @@ fn what_was_not_given_away_is_refused_before_the_first_byte() {
     let mut out = Outcome::default();
     let mut fake = Fake::read_only(Traits::default());
     let error = perform(&Wear, &mut fake, &Options::default(), &mut out).expect_err("reads only");
-    assert!(error.to_string().contains("was not given away"), "{error}");
+    assert!(error.to_string().contains("was not opened with --destroy"), "{error}");
     assert_eq!((fake.written, fake.calls), (0, 0));
     let mut file = Fake::new(Traits::default());
     let error = perform(&Wear, &mut file, &options(1, 80 * MIB, true), &mut out);
-    assert!(
-        error.expect_err("no file is left").to_string().starts_with("nothing is left of a run")
-    );
+    assert!(error.expect_err("no file is left").to_string().starts_with("no run is left in"));
     let error = perform(&Wear, &mut file, &options(1, 8 * MIB, false), &mut out);
     assert!(error.expect_err("too little").to_string().contains("static data"));
     perform(&Wear, &mut file, &options(1, 65 * MIB, false), &mut out).expect("a scratch file");

@@ -1,6 +1,6 @@
-//! Blocks through the block door: stamped writes, and reads that are classified.
+//! Transfers through the block interface: stamped writes, and classified reads.
 //!
-//! A plan has one write and one read of the whole range instead: as many bytes, and the same bound.
+//! A plan has one write or read for each piece instead, with the same bytes and the same bound.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::session::Session;
 /// Requests in flight.
 pub(super) const DEPTH: u32 = 8;
 
-/// Blocks between two reports of progress; the queue runs empty there.
+/// Number of blocks between two progress reports; the queue drains there.
 const PIECE: usize = 512;
 
 /// A write that failed.
@@ -33,11 +33,11 @@ pub(super) struct Written {
     pub blocks: u64,
     /// The first failure.
     pub refused: Option<Refused>,
-    /// After a failure: the numbers that were not acknowledged, or not written at all.
+    /// After a failure, the numbers that were not acknowledged or not written.
     pub missing: Vec<u64>,
 }
 
-/// Blocks of a test and the step they are moved in.
+/// Access to the blocks of a test, in one of its steps.
 pub(super) struct Door<'t> {
     pub layout: &'t Layout,
     pub seed: u64,
@@ -45,7 +45,7 @@ pub(super) struct Door<'t> {
 }
 
 impl Door<'_> {
-    /// Writes these blocks. It ends at the first write that fails.
+    /// Writes these blocks, up to the first write that fails.
     pub fn write(
         &self,
         session: &mut Session<'_>,
@@ -81,7 +81,7 @@ impl Door<'_> {
                 return Ok(written);
             }
             self.report(session, &piece);
-            // A power cut then costs no more than a piece of the fill.
+            // After this flush, a power cut costs at most one piece of the fill.
             session.rig().blocks()?.flush()?;
         }
         Ok(written)
@@ -124,7 +124,7 @@ impl Door<'_> {
         }
     }
 
-    /// Reports how much of the static data is done.
+    /// Reports the progress of the static data.
     fn report(&self, session: &mut Session<'_>, piece: &[u64]) {
         if let Some(last) = piece.last().filter(|last| **last <= self.layout.fixed) {
             let done = *last as f64 / self.layout.fixed as f64;
@@ -132,7 +132,8 @@ impl Door<'_> {
         }
     }
 
-    /// Moves blocks, several in flight, until `take` ends it; those in flight then are taken, too.
+    /// Transfers blocks, several in flight, until `take` returns false. The blocks then in flight
+    /// are passed to `take` as well.
     fn carry(
         &self,
         door: &mut dyn Blocks,

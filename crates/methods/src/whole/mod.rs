@@ -1,9 +1,9 @@
-//! A drive opened with `--destroy`: the basis of tests that bring a whole drive into states.
+//! A drive opened with `--destroy`: the basis of tests that precondition a whole drive.
 //!
-//! They are refused before the first byte if the target is not a drive (a directory, a file) or not
-//! opened with `--destroy`. Their common parts are here: the region, the standard workloads, and
-//! the scaling by `--time`. Preparations are in `prepare.rs`, the time series of a long workload in
-//! `time_series.rs`.
+//! These tests are refused before the first byte if the target is not a drive (a directory, a file)
+//! or not opened with `--destroy`. This file holds their common parts: the region, the standard
+//! workloads, and the scaling by `--time`. Preparations are in `prepare.rs`, the time series of a
+//! long workload in `time_series.rs`.
 
 mod prepare;
 #[cfg(test)]
@@ -27,18 +27,18 @@ pub(crate) struct Whole {
     pub test_region: TestRegion,
     /// Smallest block, bytes.
     pub block: u32,
-    /// Whether it supports discard.
+    /// Whether the drive supports discard.
     pub discard: bool,
     /// The region of a full discard.
     pub everything: Region,
-    /// The user's time over the default one; `None` leaves the time to the method.
+    /// The user's time divided by the default time; `None` leaves the time to the method.
     scale: Option<f64>,
-    /// The user gave a size: only part of the drive is used.
+    /// Whether the user gave a size, so that only part of the drive is used.
     part: bool,
 }
 
 impl Whole {
-    /// The drive opened with `--destroy` for `method`; refused without one.
+    /// The target of `method`, which is refused unless it is a drive opened with `--destroy`.
     pub fn new(
         method: &MethodInfo,
         target: &TargetInfo,
@@ -136,12 +136,12 @@ fn refused(method: &str, target: &TargetInfo) -> RigError {
     let spec = &target.target.spec;
     RigError::Refused(match is_drive(target) {
         false => format!(
-            "{method} needs a whole drive, and {spec} is a place on one; name a block device that \
-             may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
+            "{method} needs a whole drive, and {spec} is a file or directory; name a block device \
+             that may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
         ),
         true => format!(
-            "{method} overwrites all of {spec}, which was not given away; --destroy with the \
-             drive's serial number does that"
+            "{method} overwrites all of {spec}, which was not opened with --destroy and the \
+             drive's serial number"
         ),
     })
 }

@@ -1,4 +1,4 @@
-//! Bringing a drive into a state, with progress and record.
+//! Preparation of a drive, with progress and a record of its state.
 
 use record::{Finding, FindingKind, Level, State};
 use rig::{Measurement, Preparation, RigError};
@@ -30,8 +30,8 @@ impl Session<'_> {
                 Ok(true)
             }
             Err(RigError::Unsupported(_)) => {
-                let text = "the drive takes no discards: nothing could be given back to it, and \
-                            what is called fresh is the state it was in";
+                let text = "the drive does not support discards: results named fresh are those of \
+                            the state in which the run found it";
                 self.note_once(Finding::new(FindingKind::NoDiscard, Level::Warn, text));
                 Ok(false)
             }

@@ -91,8 +91,8 @@ fn a_drive_without_destroy_is_refused_before_the_first_byte() {
             assert_eq!(error.fault(), Some(rig::Fault::Refused), "{name}: {ran}");
             let files = ["wear", "restore"].contains(&name);
             let word = match kind {
-                TargetKind::Device => "given away",
-                _ if files => "given away",
+                TargetKind::Device => "overwrites",
+                _ if files => "overwrites",
                 _ => "needs a whole drive",
             };
             assert!(planned.contains(word) && ran.to_string() == planned, "{planned}");
@@ -137,7 +137,7 @@ fn sustain_finds_no_cache_where_there_is_none() {
 #[test]
 fn an_interrupted_pass_keeps_its_time_series_but_not_its_figures() {
     let mut fake = Fake::given_away(traits(cached()), GIB);
-    // The discard, the first pass, and the second pass.
+    // The calls are the discard, the first pass and the second pass.
     fake.interrupt_at = Some(2);
     let (out, result) = run(&mut fake, "sustain", 0);
     assert!(result.expect_err("interrupted").interrupted());
@@ -323,7 +323,7 @@ fn lbaf_compares_formats_restores_the_original_and_refuses_drives_that_cannot_fo
     let (out, result) = run(&mut fake, "lbaf", 20);
     result.expect("formats");
     assert_eq!(fake.info.logical_block_bytes, 512);
-    // A, B, B, A, and the format it found.
+    // A, B, B, A, and the original format.
     assert_eq!(fake.formatted, [4096, 512, 512, 4096, 512]);
     let ratio = metric(&out, "lbaf-rand-write-4KiB-q32.ratio");
     near(ratio.value.expect("measured"), 1.5, 0.05);
@@ -344,5 +344,5 @@ fn trim_tells_a_discard_that_works_from_one_that_is_ignored() {
     assert!(value(&out, "trim-read-discarded") > 2.0 * value(&out, "trim-read-mapped"));
     let out = done(FlashTraits { ignores_discard: true, ..flash }, "trim", 60);
     let unseen = verdict(&out, "NO TRIM").expect("no signal");
-    assert!(unseen.text.contains("hold what they held"), "{}", unseen.text);
+    assert!(unseen.text.contains("kept their content"), "{}", unseen.text);
 }

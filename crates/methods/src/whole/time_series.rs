@@ -1,28 +1,28 @@
-//! The time series of a long workload: its progress at each time.
+//! The time series of a long workload: its progress over time.
 //!
 //! A rig reports intervals of time, but a drive's cache ends at a number of bytes. The series is
-//! therefore evaluated by bytes: bins of equal size, the slowest window, the place where the rate
-//! falls. Its resolution is that of its intervals, so there are never more bins than intervals.
+//! therefore evaluated by bytes: bins of equal size, the slowest window, the position where the
+//! rate falls. The intervals limit its resolution, so there are never more bins than intervals.
 
 use analysis::Steps;
 use record::{Series, Unit};
 use rig::Measurement;
 use workload::OpKind;
 
-/// Bins in which a time series is stored: 0.25% each.
+/// Number of bins of a stored time series: 0.25% each.
 pub(crate) const BINS: usize = 400;
 
-/// Finer bins, whose medians form the bins for change points.
+/// Number of finer bins; their medians form the bins for change points.
 const FINE: usize = 2000;
 
-/// Minimum bins to locate a change.
+/// Minimum number of bins to locate a change.
 const BINS_LEAST: usize = 20;
 
 /// Minimum intervals in a window: with fewer, the rate depends on when a block happened to
 /// complete.
 const WINDOW_INTERVALS_LEAST: f64 = 4.0;
 
-/// Time since the start, bytes transferred until then, and temperature.
+/// Time since the start, bytes transferred so far, and temperature.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     seconds: f64,
@@ -51,7 +51,7 @@ pub(crate) struct Bin {
     pub celsius: Option<f64>,
 }
 
-/// The first place where a rate falls; bytes since the start.
+/// The first position where a rate falls, in bytes since the start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fall {
     /// Best estimate.
@@ -64,7 +64,7 @@ pub(crate) struct Fall {
     pub before: f64,
     /// Bytes per second after it, up to the next change.
     pub after: f64,
-    /// Temperature there, degrees Celsius.
+    /// Temperature at the fall, degrees Celsius.
     pub celsius: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ impl TimeSeries {
         self.points.iter().rev().find_map(|p| p.celsius)
     }
 
-    /// Bytes per second between two places; `None` past the end.
+    /// Bytes per second between two positions; `None` past the end.
     pub fn rate_between(&self, from: f64, to: f64) -> Option<f64> {
         let seconds = self.time_at(to) - self.time_at(from);
         (to <= self.bytes() * (1.0 + 1e-9) && seconds > 0.0).then(|| (to - from) / seconds)
@@ -152,7 +152,7 @@ impl TimeSeries {
         rates.reduce(f64::min)
     }
 
-    /// First time at which the rate reached `rate`, seconds since the start; `None`: never.
+    /// First time at which the rate reached `rate`, seconds since the start; `None` if never.
     pub fn reaches(&self, rate: f64) -> Option<f64> {
         let bins = self.bins(BINS);
         let first = bins.iter().position(|bin| bin.rate >= rate)?;
@@ -175,7 +175,7 @@ impl TimeSeries {
         if size > 0.0 { (0..count).map(bin).collect() } else { Vec::new() }
     }
 
-    /// Its steps, and the bytes per point of the steps. `None`: too short.
+    /// The steps of the rate, and the bytes per point; `None` if the series is too short.
     pub fn steps(&self) -> Option<(Steps, f64)> {
         let rates: Vec<f64> = self.bins(FINE).iter().map(|bin| bin.rate).collect();
         let group = rates.len().div_ceil(BINS).max(1);
@@ -184,12 +184,13 @@ impl TimeSeries {
         (points.len() >= BINS_LEAST).then(|| (analysis::steps(&points), size))
     }
 
-    /// The first place where the rate falls. `Some(None)`: nowhere. `None`: too short.
+    /// The first position where the rate falls; `Some(None)` if it never falls, `None` if the
+    /// series is too short.
     pub fn first_fall(&self) -> Option<Option<Fall>> {
         let (steps, size) = self.steps()?;
         let Some(i) = steps.first_fall() else { return Some(None) };
         let (change, pair) = (steps.changes[i], &steps.pieces[i..=i + 1]);
-        // The bin in which it falls is mixed and may have been counted on either side.
+        // The bin of the fall has both rates, and can be counted on either side.
         let low = (change.low as f64 - 1.0).max(0.0) * size;
         let high = ((change.high + 1) as f64 * size).min(self.bytes());
         let inner = |piece: &analysis::Piece| {
@@ -203,8 +204,8 @@ impl TimeSeries {
         Some(Some(Fall { bytes, low, high, before, after, celsius }))
     }
 
-    /// The place between `low` and `high` at which one rate changed to the other, from the time
-    /// taken for the whole range.
+    /// The position between `low` and `high` at which the rate changed from `before` to `after`,
+    /// computed from the time of the whole range.
     pub fn crossing(&self, low: f64, high: f64, before: f64, after: f64) -> Option<f64> {
         let seconds = self.time_at(high) - self.time_at(low);
         let slow = 1.0 / after - 1.0 / before;

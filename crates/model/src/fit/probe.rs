@@ -1,6 +1,6 @@
-//! Probes: parameters, and the cells that determine them.
+//! Probes: model parameters, and the cells that determine them.
 //!
-//! A cell decides a parameter only if the model's result there depends on it.
+//! A cell determines a parameter only if the model's result for that cell depends on it.
 
 use workload::{OpKind, Pattern};
 
@@ -9,16 +9,17 @@ use super::{Before, Cell, put, rounded};
 use crate::figure::Figure;
 use crate::spec::DriveSpec;
 
-/// A probe decides a parameter if its result moves by this share over the parameter's range.
+/// A probe determines a parameter if its result changes by this fraction over the parameter's
+/// range.
 const SENSITIVE: f64 = 0.05;
 
 /// Relative rate that counts as reached.
 const REACHED: f64 = 0.998;
 
-/// Bisection steps: the widest range is narrowed to a quarter of a percent.
+/// Number of bisection steps; narrows the widest range to a quarter of a percent.
 const HALVINGS: u32 = 12;
 
-/// A parameter that a probe can decide.
+/// A parameter that a probe can determine.
 pub struct Parameter {
     pub place: fn(&mut DriveSpec) -> &mut Figure<f64>,
     pub range: (f64, f64),
@@ -47,15 +48,15 @@ fn small(cell: &Cell, kind: OpKind) -> bool {
     w.pattern.is_random() && w.mix.only() == Some(kind) && w.blocks.max() <= 16_384
 }
 
-/// Small random operations at depth 1 (`alone`) or at the highest depth.
+/// The cell with small random operations at depth 1 (`alone`) or at the highest depth.
 pub fn random(cells: &[Cell], kind: OpKind, alone: bool) -> Option<&Cell> {
     let fits =
         |c: &&Cell| small(c, kind) && (c.workload.depth == 1) == alone && c.before != Before::Full;
     cells.iter().filter(fits).max_by_key(|c| c.workload.depth)
 }
 
-/// The fastest sequential read of part of the drive. Reads of a full drive are left out, because
-/// the model would have to fill it again and again.
+/// The fastest sequential read of part of the drive. Reads of a full drive are excluded, because
+/// the model would have to fill it for every trial.
 pub fn sequential(cells: &[Cell]) -> Option<&Cell> {
     let fits = |c: &&Cell| {
         let w = &c.workload;
@@ -73,20 +74,20 @@ pub fn fastest_write(cells: &[Cell]) -> Option<f64> {
     cells.iter().filter(in_order).map(|c| c.rate).reduce(f64::max)
 }
 
-/// Random writes over a full drive.
+/// The cell with random writes to a full drive.
 pub fn worn(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().find(|c| small(c, OpKind::Write) && c.before == Before::Full)
 }
 
-/// At depth 1 the times of an operation add up, so the difference between model and measurement is
-/// assigned to one of them.
+/// Fits the cells at depth 1. There, the times of an operation add up, so the difference between
+/// model and measurement is assigned to one of them.
 pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
     let alone = [(OpKind::Write, &[LATENCY][..]), (OpKind::Read, &[SLC_READ, READ])];
     for (kind, knobs) in alone {
         let Some(cell) = random(cells, kind, true) else { continue };
         let time = |rate: f64| f64::from(cell.workload.blocks.max()) / rate * 1e6;
         let now = time(rate(spec, cell));
-        // Flash times that matter: those that lengthen the operation.
+        // Only parameters that lengthen the operation matter.
         let longer = |parameter: &&Parameter| {
             let mut tried = spec.clone();
             let own = (parameter.place)(&mut tried).value;
@@ -103,8 +104,8 @@ pub fn fit_alone(spec: &mut DriveSpec, cells: &[Cell]) {
     }
 }
 
-/// The value at which the model matches the measurement, or the nearer end of the range if none
-/// does; `None` if the value does not matter there.
+/// Returns the value at which the model matches the measurement, or the nearer end of the range if
+/// none does. Returns `None` if the cell does not depend on the parameter.
 pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64> {
     let at = |value: f64| {
         let mut tried = spec.clone();
@@ -117,8 +118,8 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64
         return None;
     }
     let falling = first > last;
-    // On a plateau near the measured rate something else is the limit, and every value is equally
-    // good.
+    // On a plateau near the measured rate, something else is the limit and every value fits
+    // equally.
     let own = (parameter.place)(&mut spec.clone()).value;
     let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
     if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
@@ -126,7 +127,7 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64
     }
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
-        // On such a plateau, the slowest value that still reaches the rate is taken.
+        // On a plateau, take the slowest value that still reaches the rate.
         let enough = at(middle) > REACHED * cell.rate;
         if enough == falling { low = middle } else { high = middle }
     }

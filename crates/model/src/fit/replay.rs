@@ -1,8 +1,7 @@
-//! Repeats the measurements on the model: a cell or a pass over a new drive.
+//! Repeats a measurement on a new model drive: a cell or a pass.
 //!
-//! A closed loop around [`Drive`] and no more; the engine, with its pacing, jobs and histograms, is
-//! on a higher floor. The simulated part of a cell is bounded, because a fit runs thousands of
-//! them.
+//! Only a closed loop around [`Drive`]: the engine, with its pacing, jobs and histograms, is in a
+//! higher layer. The simulated part of a cell is limited, because a fit runs thousands of cells.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,14 +12,14 @@ use super::{Before, Cell, Pass};
 use crate::drive::Drive;
 use crate::spec::DriveSpec;
 
-/// Maximum operations simulated per cell; the byte limit bounds large blocks.
+/// Maximum operations simulated per cell; the byte limit applies to large blocks.
 const CELL_OPS: u64 = 20_000;
 const CELL_BYTES: u64 = 2 << 30;
 
 /// Maximum random writes on a filled drive.
 const STEADY_OPS: u64 = 4_000_000;
 
-/// The rate of a cell on a drive of this description, in bytes per second.
+/// Returns the rate of a cell on a drive with this description, in bytes per second.
 pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     let w = &cell.workload;
     let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
@@ -48,7 +47,7 @@ pub fn rate(spec: &DriveSpec, cell: &Cell) -> f64 {
     bytes as f64 / (ns.max(1) as f64 / 1e9)
 }
 
-/// Runs the passes on a drive of this description, evaluated over the same stretches as the
+/// Runs the passes on a drive with this description, evaluated over the same stretches as the
 /// measurement.
 pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     let mut stand = Replay { drive: Drive::new(spec, 1), now: 0 };
@@ -63,7 +62,7 @@ pub fn run_pass(spec: &DriveSpec, pass: &Pass) -> Pass {
     };
     let end = bytes as f64;
     let size = pass.cache.map_or(0.0, |(size, _, _)| size);
-    // Stretches: in the cache, its end, after it, the rest.
+    // Stretches: within the cache, around its end, after it, and the rest.
     let marks = [0.0, 0.9 * size, 1.1 * size, 1.5 * size, end];
     let seen: Vec<(f64, f64)> = marks.windows(2).map(|m| stretch(m[0], m[1])).collect();
     let rate = |(bytes, seconds): (f64, f64)| bytes / seconds.max(1e-9);
@@ -79,14 +78,14 @@ fn sequence(kind: OpKind, region: Region, block: u32) -> impl Iterator<Item = Op
     starts.map(move |offset| Op { kind, offset, bytes: bytes(offset) })
 }
 
-/// A drive with its clock.
+/// A drive and its clock.
 struct Replay {
     drive: Drive,
     now: u64,
 }
 
 impl Replay {
-    /// A closed loop. Returns the bytes transferred and the time taken in nanoseconds.
+    /// Runs a closed loop. Returns the bytes transferred and the elapsed time in nanoseconds.
     fn run(&mut self, ops: impl Iterator<Item = Op>, depth: usize, time: u64) -> (u64, u64) {
         let (start, mut bytes) = (self.now, 0);
         let mut flight = BinaryHeap::with_capacity(depth + 1);

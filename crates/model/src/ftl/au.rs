@@ -1,12 +1,13 @@
 //! Allocation-unit translation, as in SD cards and USB sticks. A few allocation units (AUs) are
-//! open at a time, each written in ascending order into an erased one; everything else is copying.
+//! open at a time, each written in ascending order into an erased one; any other access requires
+//! copying.
 //!
 //! Writing at the end of an open AU costs only the program. Skipping ahead within it copies the gap
 //! from the old AU. Going back, or opening one AU too many, copies the rest of the old AU and
-//! closes it. Cards with `random` keep a small map of each open AU and accept any order until the
-//! new AU is full. flashbench shows these limits as "open erase blocks", linear and random. A FAT zone
-//! is made for the tables of that file system: its AUs accept any order, and they stay open beside the
-//! others.
+//! closes the open one. Cards with `random` keep a small map of each open AU and accept any order
+//! until the new AU is full. flashbench shows these limits as "open erase blocks", linear and
+//! random. A FAT zone is meant for the tables of that file system: its AUs accept any order, and
+//! they do not count towards the open ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,11 +28,11 @@ pub struct AuRules {
     pub au_pages: u32,
     /// Pages programmed at once.
     pub unit_pages: u32,
-    /// AUs that can be open.
+    /// Maximum number of open AUs, not counting the FAT zone.
     pub open: u32,
     /// Whether any order within an open AU is allowed.
     pub random: bool,
-    /// AUs at the start that form the FAT zone.
+    /// Number of AUs at the start that form the FAT zone.
     pub fat: u32,
     /// Erase cycles that an AU endures.
     pub endurance: u32,
@@ -48,22 +49,22 @@ impl AuRules {
 struct Open {
     au: u32,
     place: u32,
-    /// Pages placed in the new AU so far, and how many of them are programmed.
+    /// Number of pages placed in the new AU so far, and number of those programmed.
     next: u32,
     programmed: u32,
-    /// The unprogrammed part holds host data, possibly beside copied data.
+    /// The unprogrammed part contains host data, possibly mixed with copied data.
     host: bool,
     used: u64,
 }
 
-/// Translation by allocation units.
+/// A translation by allocation units.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AuMapped {
     rules: AuRules,
     stride_bits: u32,
     /// Physical AU of each logical one.
     place: Vec<Option<u32>>,
-    /// Logical pages that hold data, a bit each.
+    /// Logical pages that contain data, one bit each.
     filled: Vec<u64>,
     open: Vec<Open>,
     free: BinaryHeap<Reverse<(u32, u32)>>,
@@ -74,10 +75,10 @@ pub struct AuMapped {
 }
 
 impl AuMapped {
-    /// An empty card.
+    /// Creates an empty card.
     pub fn new(rules: AuRules) -> AuMapped {
         let logical = rules.logical_pages.div_ceil(rules.au_pages);
-        // An open AU occupies its old and its new place, and one AU is always free.
+        // An open AU occupies both its old and its new place, and one AU is always free.
         let aus = rules.aus.max(logical + rules.open + rules.fat + 2);
         AuMapped {
             stride_bits: rules.au_pages.next_power_of_two().trailing_zeros(),
@@ -108,12 +109,12 @@ impl AuMapped {
         self.total_erases as f64 / self.erases.len() as f64
     }
 
-    /// Number of logical pages that hold data.
+    /// Number of logical pages that contain data.
     pub fn mapped(&self) -> u64 {
         self.filled.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Physical page of a logical one, if it holds data.
+    /// Physical page of a logical one, if it contains data.
     pub fn get(&self, lpn: u32) -> Option<u32> {
         let (au, page) = (lpn / self.rules.au_pages, lpn % self.rules.au_pages);
         let place = self.open.iter().find(|o| o.au == au).map(|o| o.place);
@@ -121,7 +122,7 @@ impl AuMapped {
         Some(place << self.stride_bits | page)
     }
 
-    /// Whether pages lie in more than one AU.
+    /// Whether the pages span more than one AU.
     pub fn crosses(&self, lpn: u32, n: u32) -> bool {
         lpn / self.rules.au_pages != (lpn + n - 1) / self.rules.au_pages
     }
@@ -142,7 +143,7 @@ impl AuMapped {
         Ok(())
     }
 
-    /// An open AU whose next page is `page`, or any open AU that accepts random order.
+    /// Returns the index of the open AU, prepared so that `page` can be written next.
     fn ready(
         &mut self,
         at: u64,
@@ -185,7 +186,7 @@ impl AuMapped {
         Ok(self.open.len() - 1)
     }
 
-    /// Copies pages of the old AU until the new one is filled up to `page`.
+    /// Copies pages of the old AU into the new one, up to `page`.
     fn copy_to(&mut self, index: usize, page: u32, at: u64, flash: &mut impl Flash) {
         let open = self.open[index];
         let first = open.au * self.rules.au_pages;
@@ -201,7 +202,7 @@ impl AuMapped {
                 self.work.moved += 1;
                 self.put(index, ready, Cause::Collect, flash);
             } else {
-                // No data to keep: the page is skipped.
+                // There are no data to keep, so skip the page.
                 self.skip(index, ready, flash);
             }
         }
@@ -236,10 +237,10 @@ impl AuMapped {
         done
     }
 
-    /// Completes an open AU from the old one, then erases the old one.
+    /// Completes an open AU from the old one, then releases the old one.
     fn close(&mut self, index: usize, at: u64, flash: &mut impl Flash) {
         if self.rules.any_order(self.open[index].au) {
-            // The new AU holds pages in any order; missing ones are copied beside them.
+            // The new AU contains pages in any order; the missing ones are added.
             let held = self.open[index].next;
             let left = self.rules.au_pages.saturating_sub(held);
             self.copy_to(index, held + left, at, flash);
@@ -258,12 +259,12 @@ impl AuMapped {
         }
     }
 
-    /// Programs all host data; returns when it is in flash.
+    /// Programs all pending data. Returns the time at which they are in flash.
     pub fn flush(&mut self, at: u64, flash: &mut impl Flash) -> u64 {
         (0..self.open.len()).map(|i| self.program_rest(i, at, flash)).max().unwrap_or(at)
     }
 
-    /// Discards `n` pages, which then need not be copied.
+    /// Discards `n` pages, which are then no longer copied.
     pub fn discard(&mut self, lpn: u32, n: u32) {
         for lpn in lpn..lpn + n {
             self.filled[lpn as usize / 64] &= !(1 << (lpn % 64));
@@ -330,7 +331,7 @@ mod tests {
             let mut card = filled(AuRules { fat: zone, ..card(1, false).rules });
             let before = card.work().moved;
             for i in 0..60 {
-                // A table, and the data of a file in order.
+                // A table in random order, and the data of a file in sequential order.
                 card.write(0, au * 256 + i * 37 % 256, 1, &mut Untimed).expect("room");
                 card.write(0, 20 * 256 + i, 1, &mut Untimed).expect("room");
             }

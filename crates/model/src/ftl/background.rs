@@ -1,9 +1,9 @@
 //! Background work of a page-mapped drive: garbage collection, folding, wear levelling.
 //!
 //! All three move the live pages out of one superblock, the current job, and free it. [`pace`]
-//! chooses the superblock and the number of pages moved per host page, so that space is regained as
-//! fast as it is used. Only if that fails does the host wait for a whole superblock. Idle time does
-//! the same work without a host.
+//! chooses the superblock and the number of pages moved per host page, so that space is freed as
+//! fast as it is used. Only if that fails does the host wait for a whole superblock. Idle time is
+//! used for the same work.
 //!
 //! [`pace`]: PageMapped::pace
 
@@ -17,8 +17,8 @@ const LEVEL_EVERY: u64 = 16;
 
 impl PageMapped {
     /// Uses idle time from `from` to `until` to empty the SLC cache and to free and erase
-    /// superblocks. A die gets one program after the present one at most, so the next command of the
-    /// host does not wait for more than that.
+    /// superblocks. At most one program is queued behind a die's current one, which limits the
+    /// delay of the next host command.
     pub fn idle(&mut self, from: u64, until: u64, flash: &mut impl Flash) {
         let mut at = from;
         let cached = self.blocks.slc_used();
@@ -50,7 +50,7 @@ impl PageMapped {
             found = self.blocks.oldest(true);
         }
         if found.is_none() && self.blocks.free() < self.rules.idle_free {
-            // A superblock nearly full of live pages would cost more than it gains.
+            // Collecting a superblock nearly full of live pages would cost more than it gains.
             let worth = self.layout.superblock_pages / 16 * 15;
             found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
         }
@@ -79,7 +79,7 @@ impl PageMapped {
         let mut rate = slc_owed;
         if short {
             let gain = self.layout.superblock_pages.saturating_sub(job.live).max(1);
-            // Slightly more than needed at first; more as fewer are left.
+            // Slightly more than needed at first, and more as the number of free superblocks drops.
             let urgency = 1.05 + 0.25 * f64::from(LOW - self.blocks.free());
             rate = rate.max(f64::from(job.live) / f64::from(gain) * raw_per_page * urgency);
         }
@@ -139,7 +139,7 @@ impl PageMapped {
                 let (sb, slc) = (job.sb, job.slc);
                 self.job = None;
                 self.erase(sb);
-                // A drained cache is erased at once, so the next burst need not wait for it.
+                // Erase a drained cache at once, so the next burst does not wait for it.
                 if slc && let Some(sb) = self.blocks.erase_ahead() {
                     flash.erase(at, sb);
                 }

@@ -1,27 +1,28 @@
 //! Victim selection: the superblock collected next.
 //!
-//! The policies of the literature: greedy (the fewest live pages), FIFO (the oldest), d-choices (the
-//! emptiest of d drawn at random; Van Houdt 2013) and cost-benefit (age times the gain over the
-//! cost; Rosenblum and Ousterhout 1992).
+//! Implements the policies of the literature: greedy (the fewest live pages), FIFO (the oldest),
+//! d-choices (the emptiest of d random ones; Van Houdt 2013) and cost-benefit (age times benefit
+//! over cost; Rosenblum and Ousterhout 1992).
 
 use serde::{Deserialize, Serialize};
 
 use super::superblock::{Superblocks, mix};
 
-/// Maximum superblocks that cost-benefit examines; larger drives are sampled at random.
+/// Largest number of superblocks for which cost-benefit examines all; larger drives are sampled at
+/// random.
 const COST_BENEFIT_LOOKS: u32 = 10_000;
 
 /// Victim selection policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "String", into = "String")]
 pub enum Policy {
-    /// The one with the fewest live pages.
+    /// The superblock with the fewest live pages.
     Greedy,
-    /// The one closed first; superblocks of the SLC cache take precedence.
+    /// The superblock closed first; those of the SLC cache take precedence.
     Fifo,
-    /// The emptiest of this many random choices; 1 is a random victim.
+    /// The emptiest of this many random superblocks; 1 is a random victim.
     Choices(u32),
-    /// The best ratio of age times free share to live share.
+    /// The highest age times free fraction over live fraction.
     CostBenefit,
 }
 
@@ -54,24 +55,24 @@ impl From<Policy> for String {
     }
 }
 
-/// Random numbers of a policy: SplitMix64, eight bytes of state.
+/// A policy's random numbers: SplitMix64, with eight bytes of state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Draws(pub u64);
 
 impl Draws {
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: u32) -> u32 {
         self.0 = self.0.wrapping_add(1);
         ((u128::from(mix(self.0)) * u128::from(n)) >> 64) as u32
     }
 }
 
-/// The victim of a policy among the closed superblocks.
+/// Selects a policy's victim among the closed superblocks.
 pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Option<u32> {
     match policy {
         Policy::Greedy => blocks.emptiest(),
-        // The cache first: all but a third of its flash is regained, whereas data written once and
-        // never overwritten yield nothing.
+        // Start with the cache: folding it frees all but a third of its flash, whereas data that
+        // were never overwritten yield nothing.
         Policy::Fifo => blocks.oldest(true).or_else(|| blocks.oldest(false)),
         Policy::Choices(d) => {
             let drawn = (0..d).filter_map(|_| random_candidate(blocks, draws));

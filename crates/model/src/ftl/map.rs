@@ -1,14 +1,14 @@
 //! The mapping of a page-mapped drive: logical to physical pages and back.
 //!
 //! The logical side is authoritative. The physical side records the last owner of a page and is not
-//! cleaned when that page is overwritten or discarded: a physical page is live if the logical side
-//! still points back at it. Counting and decisions are in `superblock.rs`.
+//! updated when that owner is overwritten or discarded: a physical page is live if the logical side
+//! still points to it. Live page counts are in `superblock.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::side::{CHUNK, Side};
 
-/// Live pages: `len` logical pages from `lpn`, on as many physical pages from `ppn`.
+/// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// First logical page.
@@ -28,7 +28,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// A map of `logical` pages onto `physical` ones, all unmapped.
+    /// Creates a map of `logical` pages onto `physical` ones, all unmapped.
     pub fn new(logical: u64, physical: u64) -> Map {
         Map { logical: Side::new(logical), physical: Side::new(physical), mapped: 0 }
     }
@@ -52,8 +52,8 @@ impl Map {
         self.logical.pieces(lpn, n, f);
     }
 
-    /// The number of pages, at most `n`, that can be bound at once: up to the end of the chunk on
-    /// either side.
+    /// The number of pages, at most `n`, that one call of [`Map::bind`] can map: up to the end of
+    /// the chunk on either side.
     #[inline]
     pub fn bindable(lpn: u32, ppn: u32, n: u32) -> u32 {
         n.min(CHUNK - lpn % CHUNK).min(CHUNK - ppn % CHUNK)
@@ -120,9 +120,9 @@ impl Map {
         });
     }
 
-    /// Clears the owners of `n` erased physical pages from `ppn`. This only saves memory and time,
-    /// because no logical page points at them any more; chunks shared by several small superblocks
-    /// are therefore skipped.
+    /// Clears the owners of `n` erased physical pages from `ppn`. No logical page points to them
+    /// any more, so this only saves memory and time, and chunks shared by several small superblocks
+    /// are skipped.
     pub fn erase(&mut self, ppn: u32, n: u32) {
         if ppn.is_multiple_of(CHUNK) && n > CHUNK / 2 {
             let first = ppn / CHUNK;

@@ -1,9 +1,9 @@
-//! Flash translation, from logical addresses to flash, in two kinds.
+//! Flash translation from logical addresses to flash, in two kinds.
 //!
-//! `page.rs` maps every page by itself, as SSDs do: superblocks, an SLC cache, garbage collection.
-//! `au.rs` maps allocation units of megabytes, a few of them open at a time, as SD cards and USB
-//! sticks do. Both report reads, programs and erases to a [`Flash`]. With [`Untimed`] they are bare
-//! translation, which the write-amplification oracles test.
+//! `page.rs` maps each page individually, like SSDs: superblocks, an SLC cache, garbage collection.
+//! `au.rs` maps allocation units of several megabytes, a few of them open at a time, like SD cards
+//! and USB sticks. Both issue reads, programs and erases to a [`Flash`]. With [`Untimed`], only the
+//! translation runs, which the write-amplification oracles test.
 
 pub mod au;
 mod background;
@@ -14,19 +14,19 @@ pub mod side;
 pub mod slc;
 pub mod superblock;
 
-/// Cause of a program.
+/// Cause of a program operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Host data.
     Host,
     /// Live pages moved by garbage collection.
     Collect,
-    /// Data moved from the SLC cache to its final place.
+    /// Data moved from the SLC cache to their final place.
     Fold,
 }
 
-/// The flash under a translation. Times are nanoseconds of virtual time; every call returns its
-/// completion time.
+/// The flash below a translation. Times are nanoseconds of virtual time; every operation returns
+/// its completion time.
 pub trait Flash {
     /// Reads `n` pages from `ppn`, for the host or to move them.
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64;
@@ -34,7 +34,7 @@ pub trait Flash {
     fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64;
     /// Erases a superblock.
     fn erase(&mut self, at: u64, sb: u32) -> u64;
-    /// Time before which more background work would only wait behind other work of its die.
+    /// Time before which more background work would only wait for its die.
     fn backlog(&self) -> u64 {
         0
     }

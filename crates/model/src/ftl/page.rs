@@ -1,9 +1,9 @@
-//! Page-mapped translation: every logical page may lie anywhere; superblocks are filled one after
-//! another and collected when few are free.
+//! Page-mapped translation: every logical page can be stored anywhere. Superblocks are filled one
+//! after another and collected when few are free.
 //!
 //! Host data and moved data go to separate frontiers (or to a shared one, as the closed forms of
 //! write amplification assume). Collection and folding are the same operation, moving live pages
-//! out of a superblock, and progress a little with every host page; see `background.rs`.
+//! out of a superblock, and advance a little with every host page; see `background.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,20 +22,20 @@ pub struct Rules {
     pub shared_frontier: bool,
     /// The SLC cache.
     pub slc: Slc,
-    /// Endurance.
+    /// Endurance of superblocks.
     pub wear: Wear,
-    /// Difference in erases at which a superblock is moved for wear levelling; 0: never.
+    /// Difference in erases at which a superblock is moved for wear levelling; 0 disables it.
     pub level_lead: u32,
-    /// Free superblocks to reach in idle time.
+    /// Target number of free superblocks in idle time.
     pub idle_free: u32,
     /// Whether idle time empties the SLC cache.
     pub idle_fold: bool,
-    /// Seed of random choices.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// Number of free superblocks at which collection begins: one for the collector, the others for the
-/// host to fill until a superblock is regained.
+/// Number of free superblocks at which collection starts: one for the collector, the others for the
+/// host to fill until a superblock is freed.
 pub(super) const LOW: u32 = 4;
 /// Fixed-point one for pages owed per host page.
 pub(super) const ONE: u64 = 1 << 16;
@@ -43,13 +43,13 @@ pub(super) const ONE: u64 = 1 << 16;
 /// Work done so far, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Written by the host.
+    /// Pages written by the host.
     pub host: u64,
-    /// Moved by collection and wear levelling.
+    /// Pages moved by collection and wear levelling.
     pub moved: u64,
-    /// Folded out of the SLC cache.
+    /// Pages folded out of the SLC cache.
     pub folded: u64,
-    /// Padded to complete a program unit.
+    /// Pages of padding to complete a program unit.
     pub padded: u64,
 }
 
@@ -62,7 +62,8 @@ pub(super) struct Frontier {
     pub(super) end: u32,
     pub(super) unit_pages: u32,
     pub(super) slc: bool,
-    /// Whether the open unit holds host data, possibly beside moved data in a shared frontier.
+    /// Whether the open unit contains host data, possibly mixed with moved data in a shared
+    /// frontier.
     pub(super) host: bool,
 }
 
@@ -75,14 +76,14 @@ pub(super) struct Job {
     pub(super) slc: bool,
 }
 
-/// The stream that a frontier takes.
+/// The stream that fills a frontier.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
     Host = 0,
     Moved = 1,
 }
 
-/// There is no space and none can be freed.
+/// No space is left, and none can be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -99,7 +100,7 @@ pub struct PageMapped {
     pub(super) job: Option<Job>,
     pub(super) owed: u64,
     pub(super) rate: u64,
-    /// When all data read for the open unit of moved pages have arrived.
+    /// Time at which all data read for the open unit of moved pages have arrived.
     pub(super) ready: u64,
     pub(super) worn_out: bool,
     pub(super) levelled: u64,
@@ -110,7 +111,7 @@ pub struct PageMapped {
 }
 
 impl PageMapped {
-    /// An empty drive.
+    /// Creates an empty drive.
     pub fn new(layout: Layout, rules: Rules) -> PageMapped {
         let stride_bits = layout.stride_bits();
         let total = u64::from(layout.superblocks + layout.spares);
@@ -138,7 +139,7 @@ impl PageMapped {
         }
     }
 
-    /// Pages and superblocks.
+    /// Numbers of pages and superblocks.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -163,13 +164,12 @@ impl PageMapped {
         &self.map
     }
 
-    /// Whether the drive accepts no more writes, because more superblocks wore out than there were
-    /// spares.
+    /// Whether the drive rejects writes because more superblocks wore out than there were spares.
     pub fn worn_out(&self) -> bool {
         self.worn_out
     }
 
-    /// Whether a page lies in an SLC superblock.
+    /// Whether a page is in an SLC superblock.
     pub fn is_slc(&self, ppn: u32) -> bool {
         self.blocks.is_slc(ppn >> self.stride_bits)
     }
@@ -180,7 +180,7 @@ impl PageMapped {
         self.frontiers.iter().any(|f| f.end > 0 && f.sb == sb && (f.unit..f.next).contains(&page))
     }
 
-    /// Writes `n` host pages, which the controller has received at time `at`.
+    /// Writes `n` host pages that the controller received at time `at`.
     #[inline]
     pub fn write(&mut self, at: u64, lpn: u32, n: u32, flash: &mut impl Flash) -> Result<(), Full> {
         let (mut lpn, mut left) = (lpn, n);
@@ -208,8 +208,8 @@ impl PageMapped {
         self.pace();
     }
 
-    /// Pads the open unit of host data so that everything is in flash. Returns when it is, or `at`
-    /// if nothing was open.
+    /// Pads and programs the open unit of host data. Returns the time at which it is in flash, or
+    /// `at` if nothing was open.
     pub fn flush(&mut self, at: u64, flash: &mut impl Flash) -> u64 {
         let frontier = &mut self.frontiers[Stream::Host as usize];
         if frontier.next == frontier.unit {
@@ -263,7 +263,7 @@ impl PageMapped {
         self.frontiers[to as usize] =
             Frontier { sb, next: 0, unit: 0, end, unit_pages, slc, host: false };
         if shared {
-            // The drive of the closed forms: at most one superblock is free, and the live pages of
+            // As assumed by the closed forms, at most one superblock is free, and the live pages of
             // the next victim go into the superblock just opened.
             let mut room = true;
             while room && self.blocks.free() == 0 {
@@ -284,7 +284,7 @@ impl PageMapped {
         self.rules.slc.admit(self.blocks.slc_used(), limit) && self.blocks.free() > LOW
     }
 
-    /// Appends up to `n` pages to a frontier that has room; returns how many.
+    /// Appends up to `n` pages to a frontier that has room; returns their number.
     #[inline]
     pub(super) fn append(
         &mut self,
@@ -343,7 +343,7 @@ impl PageMapped {
 
 #[inline]
 fn invalidate(blocks: &mut Superblocks, stride_bits: u32, ppn: u32, len: u32) {
-    // A run may extend into the next superblock.
+    // A run can extend into the next superblock.
     let (mut at, end) = (ppn, ppn + len);
     while at < end {
         let sb = at >> stride_bits;

@@ -1,19 +1,20 @@
-//! One direction of the mapping: page index to number, chunk by chunk.
+//! One direction of the mapping: page index to page number, in chunks.
 //!
-//! A chunk is 1024 pages (4 MiB of 4 KiB pages). It holds either at most four ascending runs, in 33
-//! bytes, or one explicit entry per page. Sequential writes, overwrites and discards therefore cost
-//! a few operations per chunk and no memory per page; only fragmented chunks pay for entries. The
-//! entries of all chunks are one zeroed vector: the allocator gets it from the operating system as
-//! zero pages, committed on first write, and 1024 entries are exactly one such page.
+//! A chunk is 1024 pages (4 MiB of 4 KiB pages). It consists of at most four ascending runs, in 33
+//! bytes, or of one explicit entry per page. Sequential writes, overwrites and discards therefore
+//! cost a few operations per chunk and no memory per page; only fragmented chunks need entries. The
+//! entries of all chunks are one zeroed vector, which the allocator gets from the operating system
+//! as zero pages, committed on first write. 1024 entries are exactly one such page.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Pages in a chunk.
 pub const CHUNK: u32 = 1024;
-/// A sequential overwrite across the end of a superblock needs three runs; one is spare.
+/// Maximum runs in a chunk: a sequential overwrite across the end of a superblock needs three, and
+/// one is spare.
 const RUNS: usize = 4;
 
-/// Pages `start..start + len` of a chunk hold `value`, `value + 1`, ... Empty if `len` is 0.
+/// Pages `start..start + len` of a chunk map to `value`, `value + 1`, ... Empty if `len` is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     start: u16,
@@ -44,7 +45,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// A side with room for `len` pages, none of them mapped.
+    /// Creates a side for `len` pages, all unmapped.
     pub fn new(len: u64) -> Side {
         let chunks = len.div_ceil(u64::from(CHUNK)) as usize;
         Side {
@@ -189,7 +190,7 @@ impl Side {
         self.runs[chunk] = [Run::default(); RUNS];
     }
 
-    /// Returns to runs if a sequential pass has reduced the chunk to a few.
+    /// Converts the chunk back to runs if a sequential pass has left only a few.
     fn make_runs(&mut self, chunk: usize) {
         let first = chunk * CHUNK as usize;
         let mut runs = [Run::default(); RUNS];

@@ -1,48 +1,50 @@
-//! The SLC cache: superblocks written fast with one bit per cell and folded later.
+//! The SLC cache: superblocks written quickly with one bit per cell and folded later.
 //!
-//! An SLC superblock occupies a whole superblock of flash and holds 1/bits of its pages. The
-//! dynamic part is therefore limited by the space the host has not filled. It may also use spare
+//! An SLC superblock occupies a whole superblock of flash and stores 1/bits of its pages. The
+//! dynamic part is therefore limited by the space the host has not filled. It can also use spare
 //! flash, but no more than the host leaves unfilled: a full drive needs its spare flash for
 //! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends
-//! a share of its time draining until the cache may be entered again, which after a rest is at once.
-//! On drives without a direct path, every write to the cache instead waits for an equal amount to be folded. The shapes of
-//! sustained writes follow from these rules alone (see `tests/fills.rs`).
+//! part of its time draining until the cache accepts writes again; after idle time, it does so at
+//! once. On drives without a direct path, every write to the cache instead waits for an equal
+//! amount to be folded. The shapes of sustained writes follow from these rules alone (see
+//! `tests/fills.rs`).
 
 use serde::{Deserialize, Serialize};
 
 use super::superblock::Layout;
 
-/// Rules and state of the cache. Sizes in superblocks.
+/// Rules and state of the cache. Sizes are in superblocks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Slc {
-    /// Part that always exists, however full the drive is.
+    /// Part that exists even on a full drive.
     pub fixed: u32,
     /// Part that exists while the host leaves room.
     pub dynamic: u32,
-    /// Share of program time spent draining while the host writes directly, 0 to below 1.
+    /// Fraction of program time spent draining while the host writes directly; at least 0, less
+    /// than 1.
     pub drain: f64,
-    /// Whether there is no direct path, so all writes go through the cache.
+    /// Whether all writes go through the cache, because there is no direct path.
     pub first: bool,
-    /// Share of the cache left to drain at which it is entered again.
+    /// Fraction of the cache in use at which it accepts writes again.
     pub reenter: f64,
     /// Bits per cell outside the cache.
     pub bits: u32,
-    /// The cache accepts writes; otherwise it drains.
+    /// Whether the cache accepts writes; otherwise it drains.
     filling: bool,
 }
 
 impl Slc {
-    /// An empty cache.
+    /// Creates an empty cache.
     pub fn new(fixed: u32, dynamic: u32, drain: f64, first: bool, reenter: f64, bits: u32) -> Slc {
         Slc { fixed, dynamic, drain, first, reenter, bits, filling: true }
     }
 
-    /// No cache.
+    /// Creates a cache of size 0.
     pub fn none() -> Slc {
         Slc::new(0, 0, 0.0, false, 0.0, 1)
     }
 
-    /// Maximum superblocks of the cache, when it has `used` of them and the host has filled
+    /// Maximum size of the cache in superblocks, if it uses `used` of them and the host has filled
     /// `mapped` pages.
     pub fn limit(&self, used: u32, mapped: u64, layout: &Layout) -> u32 {
         let pages = u64::from(layout.superblock_pages);
@@ -55,7 +57,7 @@ impl Slc {
         self.fixed + self.dynamic.min(room as u32)
     }
 
-    /// Whether the next superblock for the host is an SLC one.
+    /// Decides whether the next superblock for the host is an SLC one.
     pub fn admit(&mut self, used: u32, limit: u32) -> bool {
         if used >= limit {
             self.filling = false;
@@ -65,14 +67,13 @@ impl Slc {
         limit > 0 && (self.filling || self.first)
     }
 
-    /// Enters the cache again after idle time in which it was drained to `used` superblocks: the
-    /// drained part takes writes at once, and only a drive that drains under load waits for
-    /// `reenter`.
+    /// Accepts writes again after idle time has drained the cache to `used` superblocks. Only a
+    /// drive that drains under load waits for `reenter`.
     pub fn rested(&mut self, used: u32, limit: u32) {
         self.filling |= used < limit;
     }
 
-    /// Pages to fold per host page, written directly or into the cache.
+    /// Number of pages to fold per host page written, directly or into the cache.
     pub fn owed(&self, used: u32, limit: u32, host_in_slc: bool) -> f64 {
         if host_in_slc {
             let over = f64::from(used.saturating_sub(limit));

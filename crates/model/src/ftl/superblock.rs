@@ -1,17 +1,17 @@
-//! Superblocks: stripes of erase blocks over all dies, written, collected and erased as one. Tracks
-//! the live pages, erases and use of each.
+//! Superblocks: stripes of erase blocks over all dies, each written, collected and erased as a
+//! unit. Tracks the live pages, erases and use of each.
 //!
-//! The smallest live count of every 64 superblocks is kept beside the counts. A count only falls
-//! while a superblock is closed, so one comparison per overwritten page keeps the minima exact, and
-//! the emptiest of a quarter of a million superblocks is found among 4,000 numbers. Victim
-//! selection is in `collect.rs`.
+//! A second table contains the smallest live count of every 64 superblocks. The count of a closed
+//! superblock only falls, so one comparison per overwritten page keeps the minima exact, and the
+//! emptiest of a quarter of a million superblocks is found among 4,000 numbers. Victim selection is
+//! in `collect.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-/// Pages and superblocks of a drive.
+/// Numbers of pages and superblocks of a drive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// Pages visible to the host.
@@ -27,7 +27,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Bits of a page number that give its position in the superblock.
+    /// Number of low bits of a page number that give its position in the superblock.
     pub fn stride_bits(&self) -> u32 {
         self.superblock_pages.next_power_of_two().trailing_zeros()
     }
@@ -40,7 +40,7 @@ const GROUP: usize = 64;
 /// Use of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Use {
-    /// Erased, or erased before use.
+    /// Erased, or to be erased before use.
     Free,
     /// Being written or collected.
     Busy,
@@ -61,10 +61,10 @@ pub struct Superblocks {
     closed_at: Vec<u64>,
     closings: u64,
     free: BinaryHeap<Reverse<(u32, u32)>>,
-    /// Superblocks of each kind in order of closing; entries may be stale.
+    /// Superblocks of each kind in order of closing; entries can be stale.
     order: [VecDeque<(u32, u64)>; 2],
     emptied: Vec<u32>,
-    /// Free superblocks not yet erased; entries may be stale.
+    /// Free superblocks not yet erased; entries can be stale.
     to_erase: Vec<u32>,
     erased: Vec<bool>,
     spare: u32,
@@ -76,14 +76,14 @@ pub struct Superblocks {
 /// Endurance of superblocks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Wear {
-    /// Mean erase cycles that a superblock endures; each differs by up to a tenth.
+    /// Mean endurance of a superblock in erase cycles; each differs by up to a tenth.
     pub endurance: u32,
     /// Seed of the individual endurances.
     pub seed: u64,
 }
 
 impl Superblocks {
-    /// `count` free superblocks and `spare` more to replace worn-out ones.
+    /// Creates `count` free superblocks, and `spare` more to replace worn-out ones.
     pub fn new(count: u32, spare: u32, wear: Wear) -> Superblocks {
         let total = (count + spare) as usize;
         let uses = (0..total).map(|i| if i < count as usize { Use::Free } else { Use::Out });
@@ -143,13 +143,13 @@ impl Superblocks {
         self.live[sb as usize] & !PINNED
     }
 
-    /// Whether a superblock is closed and may be collected.
+    /// Whether a superblock is closed and can be collected.
     #[inline]
     pub fn is_candidate(&self, sb: u32) -> bool {
         self.live[sb as usize] & PINNED == 0
     }
 
-    /// Whether a superblock holds one bit per cell.
+    /// Whether a superblock stores one bit per cell.
     #[inline]
     pub fn is_slc(&self, sb: u32) -> bool {
         self.slc[sb as usize]
@@ -160,7 +160,7 @@ impl Superblocks {
         self.closings - self.closed_at[sb as usize]
     }
 
-    /// Opens the least worn free superblock for writing; also returns whether it must be erased
+    /// Opens the least worn free superblock for writing. Also returns whether it must be erased
     /// first.
     pub fn open(&mut self, slc: bool) -> Option<(u32, bool)> {
         let Reverse((_, sb)) = self.free.pop()?;
@@ -171,7 +171,7 @@ impl Superblocks {
         Some((sb, !erased))
     }
 
-    /// Takes a free superblock that is not erased, and marks it as erased.
+    /// Takes a free superblock that is not erased and marks it as erased.
     pub fn erase_ahead(&mut self) -> Option<u32> {
         while let Some(sb) = self.to_erase.pop() {
             let i = sb as usize;
@@ -201,7 +201,7 @@ impl Superblocks {
         let (live, closed_at) = (&self.live, &self.closed_at);
         let order = &mut self.order[usize::from(slc)];
         order.push_back((sb, self.closings));
-        // Entries of superblocks collected out of order are dropped before they pile up.
+        // Drop stale entries before they accumulate.
         if order.len() > 2 * total {
             order.retain(|&(sb, at)| live[sb as usize] < PINNED && closed_at[sb as usize] == at);
         }
@@ -247,8 +247,9 @@ impl Superblocks {
         None
     }
 
-    /// Releases a pinned superblock without live pages: free, to be erased before use, or retired
-    /// if worn out. Returns false if it was retired and no spare was left to replace it.
+    /// Releases a pinned superblock without live pages. It becomes free, to be erased before use,
+    /// or is retired if worn out. Returns false if it was retired and no spare was left to replace
+    /// it.
     pub fn erase(&mut self, sb: u32) -> bool {
         let i = sb as usize;
         debug_assert_eq!(self.live[i], PINNED, "an erased superblock holds nothing");
@@ -279,7 +280,7 @@ impl Superblocks {
         true
     }
 
-    /// Erase cycles that this superblock endures: the mean, plus or minus up to a tenth.
+    /// Endurance of this superblock in erase cycles: the mean, plus or minus up to a tenth.
     fn endurance(&self, sb: u32) -> u32 {
         let draw = mix(self.wear.seed ^ u64::from(sb)) >> 32;
         let spread = u64::from(self.wear.endurance) / 5;
@@ -295,7 +296,7 @@ impl Superblocks {
         found.filter(|_| lowest & PINNED == 0).map(|(sb, _)| sb as u32)
     }
 
-    /// The superblock of a kind closed first.
+    /// The superblock of a kind that was closed first.
     pub fn oldest(&mut self, slc: bool) -> Option<u32> {
         while let Some(&(sb, closing)) = self.order[usize::from(slc)].front() {
             if self.is_candidate(sb) && self.closed_at[sb as usize] == closing {
@@ -315,13 +316,13 @@ impl Superblocks {
         (most - self.erases(least) > lead).then_some(least)
     }
 
-    /// Sum of the live pages, and the use of each superblock; for checks.
+    /// Total number of live pages, and the use of each superblock; for checks.
     pub fn census(&self) -> (u64, &[Use]) {
         ((0..self.count()).map(|sb| u64::from(self.live(sb))).sum(), &self.uses)
     }
 }
 
-/// A short mix of 64 bits (the finaliser of SplitMix64).
+/// Mixes 64 bits with the finaliser of SplitMix64.
 pub fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,5 @@
 //! A closed loop over a virtual drive at a given depth.
-#![allow(dead_code, reason = "every test file uses a part")]
+#![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod oracle;
 pub mod written;
@@ -36,8 +36,8 @@ impl Bench {
         ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u64
     }
 
-    /// Issues operations while `next(time since the start)` returns some; calls `seen(op, done)`
-    /// for every completion. Returns the elapsed seconds.
+    /// Issues operations while `next(time since the start)` returns one. Calls `seen(op, done)` for
+    /// every completion. Returns the elapsed seconds.
     pub fn run(
         &mut self,
         mut next: impl FnMut(&mut Bench, u64) -> Option<Op>,
@@ -53,7 +53,7 @@ impl Bench {
             let Some(op) = next(self, self.now - start) else { break };
             let end = self.drive.submit(self.now, &op);
             assert_eq!(end.status, Status::Ok, "{op:?}");
-            assert!(end.done_ns >= self.now, "time runs back");
+            assert!(end.done_ns >= self.now, "time runs backwards");
             seen(&op, end.done_ns);
             flight.push(Reverse(end.done_ns));
         }
@@ -61,7 +61,7 @@ impl Bench {
         (self.now - start) as f64 / 1e9
     }
 
-    /// Sequential operations over a range; returns the rate of each of `parts` equal parts,
+    /// Runs sequential operations over a range. Returns the rate of each of `parts` equal parts,
     /// bytes/s.
     pub fn sweep(
         &mut self,
@@ -95,14 +95,14 @@ impl Bench {
         ends.into_iter().map(rate).collect()
     }
 
-    /// Writes the whole drive sequentially in 128 KiB blocks; returns the rates of 400 parts,
+    /// Writes the whole drive sequentially in 128 KiB blocks. Returns the rates of 400 parts,
     /// bytes/s.
     pub fn fill(&mut self) -> Vec<f64> {
         let bytes = self.drive.bytes();
         self.sweep(OpKind::Write, 0, bytes, 128 << 10, 400)
     }
 
-    /// Random operations on a range for a time; returns bytes/s.
+    /// Runs random operations on the range from `shift` to `range` for a time. Returns bytes/s.
     pub fn random(
         &mut self,
         kind: OpKind,

@@ -1,10 +1,10 @@
-//! Closed forms of write amplification, and the drive they describe: uniform random writes over a
-//! full drive with one frontier for host and moved data.
+//! Closed forms of write amplification, and the drive that they describe: uniform random writes to
+//! a full drive with one frontier for host and moved data.
 //!
 //! FIFO and greedy with large superblocks: A = alpha / (alpha + W0(-alpha e^-alpha)) (Desnoyers
 //! 2012). Greedy with b pages per superblock: the finite-size correction of the same paper.
-//! d-choices: the fixed point of Van Houdt's mean-field equations (2013). alpha is physical over
-//! logical pages; the superblock that is always free counts in neither.
+//! d-choices: the fixed point of Van Houdt's mean-field equations (2013). alpha is the ratio of
+//! physical to logical pages; neither includes the superblock that is always free.
 
 use model::ftl::Untimed;
 use model::ftl::collect::Policy;
@@ -12,7 +12,7 @@ use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
 use model::ftl::superblock::{Layout, Wear, mix};
 
-/// A drive for the closed forms, filled once sequentially.
+/// A drive as assumed by the closed forms, filled once sequentially.
 pub struct Pages {
     pub drive: PageMapped,
     pub logical: u32,
@@ -53,12 +53,13 @@ impl Pages {
         ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
     }
 
-    /// Repeats `step` for `times` the drive's pages.
+    /// Repeats `step` as often as `times` times the drive's pages.
     pub fn run(&mut self, times: f64, mut step: impl FnMut(&mut Pages)) {
         (0..(times * f64::from(self.logical)) as u64).for_each(|_| step(self));
     }
 
-    /// Write amplification of `step` over `measure` drive writes, after `settle` to settle.
+    /// Returns the write amplification of `step` over `measure` drive writes, after `settle` drive
+    /// writes to reach steady state.
     pub fn amplification(
         &mut self,
         settle: f64,
@@ -76,7 +77,7 @@ impl Pages {
         self.uniform_over(2.0)
     }
 
-    /// The same over more drive writes, for random choices among few large superblocks, which
+    /// Like [`Pages::uniform`], over more drive writes: random choices among few large superblocks
     /// scatter.
     pub fn uniform_over(&mut self, drive_writes: f64) -> f64 {
         self.amplification(3.0, drive_writes, |bench| {
@@ -94,9 +95,9 @@ pub fn greedy(alpha: f64, pages: u32) -> f64 {
     b / (b - x0 + 1.0)
 }
 
-/// d-choices by the fixed point: w[i], the share of superblocks with i live pages, obeys
-/// w[i+1] = C/(i+1) (1 - (1 - W[i])^d) with W the running sum; C and w[0] follow from sum w = 1 and
-/// sum i w[i] = b / alpha, and A = alpha C.
+/// Write amplification of d-choices, by the fixed point: w[i], the fraction of superblocks with i
+/// live pages, obeys w[i+1] = C/(i+1) (1 - (1 - W[i])^d), where W is the running sum. C and w[0]
+/// follow from sum w = 1 and sum i w[i] = b / alpha. A = alpha C.
 pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
     let shares = |c: f64, w0: f64| {
         let (mut sum, mut mean) = (w0, 0.0);

@@ -1,4 +1,4 @@
-//! Ten random drive writes and their outcome: stalls, write amplification, bookkeeping.
+//! Ten random drive writes and their outcome: stalls, write amplification and page counts.
 
 use model::{DriveSpec, Status};
 use workload::{Op, OpKind};
@@ -11,25 +11,26 @@ pub const POLICIES: [&str; 4] = ["greedy", "fifo", "4-choices", "cost-benefit"];
 /// Number of drive writes.
 const TIMES: u64 = 10;
 
-/// A command that takes longer has stalled: far more than the collection of one superblock, well
-/// below the time-outs of hosts. Arbitrary between the two.
+/// A command that takes longer counts as stalled. Arbitrary, but far above the time to collect one
+/// superblock and well below the timeouts of hosts.
 const STALL_NS: u64 = 3_000_000_000;
 
 /// The outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// Writes refused.
+    /// Number of refused writes.
     pub refused: u64,
     /// Longest write, nanoseconds.
     pub longest_ns: u64,
-    /// Pages programmed per page written, over the whole time.
+    /// Pages programmed per page written, over all drive writes.
     pub amplification: f64,
     /// Whether live pages, mapped pages and logical pages agree.
     pub adds_up: bool,
 }
 
 impl Written {
-    /// Ten drive writes of random mapping units at depth 1, the first sequential.
+    /// Performs ten drive writes of mapping units at depth 1, the first sequential, the others
+    /// random.
     pub fn of(capacity: &str, unit: &str, op: &str, policy: &str) -> Written {
         let pairs = [("capacity", capacity), ("unit", unit), ("op", op), ("policy", policy)];
         let pairs = [&pairs[..], &[("slc", "1GiB"), ("endurance", "100000")]].concat();
@@ -55,7 +56,7 @@ impl Written {
         Written { refused, longest_ns, amplification, adds_up }
     }
 
-    /// The problem, if there is one.
+    /// Returns the problem, if there is one.
     pub fn problem(&self) -> Option<&'static str> {
         match self {
             Written { refused: 1.., .. } => Some("writes were refused"),

@@ -422,7 +422,7 @@ pub fn answered() -> Run {
             better: Better::Higher,
         }],
         charts: vec![
-            Chart::bars("Large blocks in order", rate.1)
+            Chart::bars("Large sequential blocks", rate.1)
                 .source(&rate.0, "sequential reads")
                 .mark("ceiling of the link", 3.56e9),
         ],

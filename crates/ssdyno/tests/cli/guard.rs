@@ -151,11 +151,11 @@ fn not_named_or_named_wrongly() {
     }
     for method in ["sustain", "states", "align"] {
         let run = ["run", &device.path, "-m", method];
-        place.ssdyno(&run).refuses(3, "which was not given away");
+        place.ssdyno(&run).refuses(3, "which was not opened with --destroy");
         let journal = place.text("journal");
         place
             .ssdyno(&[&run[..], &["--borrow", "--journal", &journal]].concat())
-            .refuses(3, "which was not given away");
+            .refuses(3, "which was not opened with --destroy");
     }
     let destroy = format!("--destroy={BYTES}");
     let both = ["run", &device.path, "-m", "speed", "--borrow", &destroy];
@@ -170,7 +170,7 @@ fn other_content_on_a_lent_device() {
     let (place, before) = (Place::new(), device.hash());
     let journal = place.text("journal");
     let io = ["io", &device.path, "--rw", "write", "--ops", "8", "--borrow", "--journal", &journal];
-    place.ssdyno(&io).refuses(3, "only be overwritten with its own content");
+    place.ssdyno(&io).refuses(3, "only be overwritten with their own content");
     assert_eq!(device.hash(), before);
     assert!(place.is_untouched());
 }

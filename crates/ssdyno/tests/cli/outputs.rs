@@ -93,7 +93,7 @@ fn a_missing_io_uring_is_named() {
     let words = ["io", ".", "--size", "1MiB", "--ops", "1", "--backend", "uring", "--quiet"];
     for error in ["EPERM", "ENOSYS"] {
         let said = or_skip!(place.faulty(&format!("io_uring_setup:error={error}:when=1+"), &words));
-        said.refuses(2, "io_uring is not available here");
+        said.refuses(2, "io_uring is not available");
         assert!(said.err.contains("try: --backend aio"), "{said:?}");
     }
 }

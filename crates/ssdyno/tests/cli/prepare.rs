@@ -65,12 +65,12 @@ fn what_is_not_given_away_or_cannot_be_done_is_refused_in_a_line() {
     fs::write(&device.path, vec![7; 32 << 20]).expect("written");
     let before = device.hash();
     let table: [(&[&str], i32, &str); 6] = [
-        (&[], 3, "was not given away"),
+        (&[], 3, "was not opened with --destroy"),
         (&["--destroy=1"], 3, "nothing was touched"),
         (&["--lbaf", "4096", SIZE], 2, "cannot be formatted"),
         (&["--sanitize", SIZE], 2, "needs a whole NVMe drive"),
         (&["--zero", "--sanitize", SIZE], 2, "cannot be used with"),
-        (&["--dry-run"], 3, "was not given away"),
+        (&["--dry-run"], 3, "was not opened with --destroy"),
     ];
     for (more, code, words) in table {
         let line = [&["prepare", &device.path, "--to", "fresh", "--quiet"], more].concat();

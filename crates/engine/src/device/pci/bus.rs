@@ -1,6 +1,6 @@
 //! Access to a controller: its registers, a clock, and memory shared with it.
 //!
-//! [`Wired`] gives access to a real drive; [`super::simulated::Wire`] to a simulated one.
+//! [`Wired`] gives access to a real drive, and [`super::simulated::Wire`] to a simulated one.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +15,9 @@ use crate::sys::pci::{Data, Function, Head, Physical, Registers, Vfio, memory};
 
 /// A bus with one controller on it.
 pub(crate) trait Bus: Send + Sync + 'static {
-    /// Registers, memory of the admin queue, clock.
+    /// Registers, the admin queue's memory, and a clock.
     type Host: Platform + Send + Sync;
-    /// Memory of a queue, as the controller addresses it.
+    /// Memory of a queue, addressed by the controller.
     type Head: DmaMap + Send + Sync;
     /// Memory for transfers.
     type Data: Transfers;
@@ -25,28 +25,28 @@ pub(crate) trait Bus: Send + Sync + 'static {
     /// The controller's registers and the memory of its admin queue.
     fn host(&self) -> io::Result<Arc<Self::Host>>;
 
-    /// Memory for a queue: `head_bytes` of whole pages for rings and lists, then data.
+    /// Allocates memory for a queue: `head_bytes` of whole pages for rings and lists, then data.
     fn memory(
         &self,
         head_bytes: usize,
         data_bytes: usize,
     ) -> io::Result<(Arc<Self::Head>, Self::Data)>;
 
-    /// Cuts the controller off from memory, whether or not it has stopped.
+    /// Disables the controller's access to memory, whether or not it has stopped.
     fn cut(&self);
 }
 
-/// Memory for transfers, seen by its owner.
+/// Memory for transfers, as its owner sees it.
 pub(crate) trait Transfers: Send {
     /// Bytes that no command in flight uses.
     fn bytes(&mut self, at: usize, bytes: usize) -> &mut [u8];
 
-    /// Called before these bytes are written to the drive. Memory that the controller shares needs
-    /// nothing.
+    /// Called before these bytes are written to the drive. Does nothing for memory shared with the
+    /// controller.
     #[inline]
     fn before_write(&mut self, _at: usize, _bytes: usize) {}
 
-    /// Called after these bytes were read from the drive.
+    /// Called after these bytes have been read from the drive.
     #[inline]
     fn after_read(&mut self, _at: usize, _bytes: usize) {}
 
@@ -54,7 +54,7 @@ pub(crate) trait Transfers: Send {
     fn abandon(&self) {}
 }
 
-/// A function of this machine.
+/// A PCI function of this machine.
 pub(crate) struct Wired(Arc<dyn Function>);
 
 impl Wired {
@@ -63,7 +63,7 @@ impl Wired {
         Ok(Wired(Arc::new(Vfio::open(group, address)?)))
     }
 
-    /// Opens the function in a directory of sysfs, without an IOMMU. `pages` is an empty file of huge
+    /// Opens the function in a sysfs directory, without an IOMMU. `pages` is an empty file of huge
     /// pages that outlives this process.
     pub(crate) fn physical(dir: &Path, pages: File) -> io::Result<Wired> {
         Ok(Wired(Arc::new(Physical::open(dir, pages)?)))
@@ -87,7 +87,7 @@ impl Bus for Wired {
     }
 
     fn cut(&self) {
-        // A function that is gone reaches no memory either.
+        // A function that has been removed cannot access memory either.
         let _ = self.0.disable();
     }
 }

@@ -1,10 +1,10 @@
-//! An NVMe drive driven from user space: no kernel between a job and its queue pair.
+//! An NVMe drive driven from user space: jobs access their queue pairs without the kernel.
 //!
-//! The driver is the crate `nvme`; a [`Bus`] leads to the controller, through VFIO, sysfs or to a
-//! simulated one in memory. Each backend has a queue pair of its own and polls it. One more pair, the side queue,
-//! serves the rare operations of [`Device`]. Nothing here decides whether the drive may be driven or
-//! written to: that was checked when it was taken from the kernel (`drive::PciOpened`), and it goes
-//! back when this is dropped.
+//! The driver is the crate `nvme`. A [`Bus`] gives access to the controller: through VFIO, through
+//! sysfs, or to a simulated one in memory. Each backend polls its own queue pair. One more pair,
+//! the side queue, serves the rare operations of [`Device`]. This module does not check whether the
+//! drive may be used or written to: that happens when it is detached from the kernel
+//! (`drive::PciOpened`). Dropping this device returns the drive.
 
 mod bus;
 mod owner;
@@ -31,27 +31,27 @@ pub(crate) use owner::QueuePair;
 use simulated::Wire;
 pub(crate) use traffic::Turn;
 
-/// A queue looks after overdue commands once in so many polls without a completion.
+/// Number of polls between two checks for overdue commands.
 pub(crate) const ATTEND_EVERY: u64 = 4096;
 
-/// Time after which a command is aborted: that of the kernel's driver.
+/// Time after which a command is aborted; the same as in the kernel's driver.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Abort, reset and failure of a silent drive take three time-outs, and the reset some seconds. They
-/// come before the patience of the run ends.
+/// Timeouts that fit into the patience of a run. Abort, reset and failure of a silent drive take
+/// three timeouts, plus some seconds for the reset, and so end before the patience does.
 const TIMEOUTS_IN_PATIENCE: u32 = 8;
 
-/// Bytes of a request of the side queue.
+/// Maximum bytes of a request on the side queue.
 const SIDE_BYTES: u32 = 512 << 10;
 
-/// Bytes of a range of a discard, and ranges of a command.
+/// Maximum bytes per discard range, and ranges per command.
 const DISCARD_BYTES: u64 = 1 << 30;
 const DISCARD_RANGES: usize = 256;
 
 /// Minimum interval between readings of the temperature, which is an admin command.
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
 
-/// A drive without the kernel's driver.
+/// A drive without a kernel driver.
 pub(crate) struct PciDevice<B: Bus> {
     spec: String,
     serial: String,
@@ -59,11 +59,11 @@ pub(crate) struct PciDevice<B: Bus> {
     side: Mutex<QueuePair<B>>,
     temperature: Mutex<(Option<Instant>, Option<f64>)>,
     key: Option<DriveKey>,
-    /// Gives the drive back when everything above is closed.
+    /// Returns the drive to the kernel once all fields above are dropped.
     claim: Option<Claim>,
 }
 
-/// The drive that is expected behind the controller.
+/// The drive that is expected at this address.
 pub(crate) struct Expected {
     pub spec: String,
     pub serial: String,
@@ -95,7 +95,7 @@ impl PciDevice<Wired> {
 }
 
 impl PciDevice<Wire> {
-    /// A simulated drive of so many bytes in memory, which completes everything at once.
+    /// A simulated drive of `bytes` bytes in memory, which completes every command at once.
     pub(crate) fn at_once(spec: String, bytes: u64, patience: Duration) -> Able<PciDevice<Wire>> {
         let serial = simulated::SERIAL.to_string();
         let expected = Expected { spec, serial, nsid: 1, bytes, block_bytes: 512 };
@@ -104,7 +104,7 @@ impl PciDevice<Wire> {
 }
 
 impl<B: Bus> PciDevice<B> {
-    /// Brings the controller up; it must be the one expected.
+    /// Starts the controller and checks that the drive is the expected one.
     pub(crate) fn start(bus: B, expected: Expected, patience: Duration) -> Able<PciDevice<B>> {
         let timeout = TIMEOUT.min(patience / TIMEOUTS_IN_PATIENCE);
         let owner = Owner::start(bus, expected.nsid, timeout.as_nanos() as u64)?;
@@ -152,7 +152,7 @@ impl<B: Bus> PciDevice<B> {
         1 << self.owner.place.block_bits
     }
 
-    /// A request of the side queue for bytes that are whole blocks.
+    /// A side queue request for whole blocks.
     fn request(&self, kind: Kind, offset: u64, bytes: u64) -> Request {
         let place = self.owner.place;
         let (lba, blocks) = (offset >> place.block_bits, (bytes >> place.block_bits) as u32);
@@ -167,7 +167,7 @@ impl<B: Bus> PciDevice<B> {
         }
     }
 
-    /// Discards or zeroes whole blocks.
+    /// Writes zeros to whole blocks with the drive's own command.
     fn zero(&self, region: Region) -> io::Result<()> {
         self.whole_blocks(region.start, region.bytes)?;
         let step = u64::from(u16::MAX) * self.block_bytes();
@@ -194,8 +194,8 @@ fn text(field: &[u8]) -> String {
     String::from_utf8_lossy(nvme::identify::trimmed(field)).into_owned()
 }
 
-/// The error number of a failed command: the one that the kernel's driver gives it
-/// (`nvme_error_status` and `blk_status_to_errno` in Linux), so that records compare.
+/// The error number of a failed command. It is the one that Linux uses (`nvme_error_status` and
+/// `blk_status_to_errno`), so that records are comparable.
 pub(crate) fn error_number(status: Status) -> i32 {
     match status.cause() {
         Cause::Lost => libc::ETIMEDOUT,
@@ -294,11 +294,11 @@ impl<B: Bus> Device for PciDevice<B> {
         let absent = match how {
             Erase::Discard if self.owner.info.discards => return Ok(()),
             Erase::Zero if self.owner.info.zeroes => return Ok(()),
-            Erase::Discard => "the drive has no discard",
-            Erase::Zero => "the drive has no command that writes zeroes",
+            Erase::Discard => "the drive does not support discards",
+            Erase::Zero => "the drive does not support Write Zeroes",
             Erase::SecureDiscard => "NVMe has no secure discard",
             Erase::Format { .. } | Erase::Sanitize => {
-                "only through the kernel's driver: give the drive back first"
+                "requires the kernel's driver: return the drive to the kernel first"
             }
         };
         Err(DeviceError::Absent(absent.into()))

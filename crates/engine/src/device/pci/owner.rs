@@ -1,8 +1,8 @@
-//! The controller and those who share it: queue pairs on threads of their own, and the device itself.
+//! The controller, shared by the queue pairs on their threads and by the device.
 //!
-//! The controller is behind a lock, which only rare events take: a new queue, a command that is
-//! overdue, a reset, the health log. A reset ends the commands of every queue. Whoever carries it out
-//! counts it; each other queue finds the count changed and is created anew by its own thread.
+//! Only rare events take the controller's lock: a new queue, an overdue command, a reset, the
+//! health log. A reset ends the commands of every queue and increments a counter. Each other queue
+//! sees the changed counter, and its own thread recreates it.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,15 +17,15 @@ use nvme::{
 use super::bus::{Bus, Transfers};
 use super::traffic::Traffic;
 
-/// Queue pairs asked for. Every drive for servers grants as many; others grant fewer.
+/// Number of queue pairs to request. Every server drive grants that many; others grant fewer.
 const QUEUES_WANTED: u16 = 128;
 
-/// A controller that is up, with one of its namespaces.
+/// A running controller, with one of its namespaces.
 pub(crate) struct Owner<B: Bus> {
     up: Mutex<Up<B>>,
     /// Registers and clock, without the lock.
     pub host: Arc<B::Host>,
-    /// Resets so far.
+    /// Number of resets so far.
     resets: AtomicU64,
     /// Time after which a command is aborted, nanoseconds.
     timeout_ns: u64,
@@ -43,7 +43,7 @@ struct Up<B: Bus> {
     free: Vec<u16>,
 }
 
-/// An error of the driver as one of the system.
+/// Converts an error of the driver into an I/O error.
 pub(super) fn failed(error: Error) -> io::Error {
     let kind = match error {
         Error::Gone => io::ErrorKind::NotConnected,
@@ -55,14 +55,14 @@ pub(super) fn failed(error: Error) -> io::Error {
 }
 
 impl<B: Bus> Owner<B> {
-    /// Brings the controller up and identifies a namespace. Shadow doorbells are used where it has them,
-    /// as emulated controllers do: a doorbell register costs those an exit from the guest.
+    /// Starts the controller and identifies a namespace. Shadow doorbells are used if supported, as
+    /// by emulated controllers, where a write to a doorbell register costs an exit from the guest.
     pub(crate) fn start(bus: B, nsid: u32, timeout_ns: u64) -> io::Result<Owner<B>> {
         let host = bus.host()?;
         let mut controller = Controller::start(host.clone()).map_err(failed)?;
         let granted = controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
         match controller.use_shadow_doorbells() {
-            // Without them everything works, too.
+            // They are optional.
             Ok(_) | Err(Error::Refused { .. }) => {}
             Err(error) => return Err(failed(error)),
         }
@@ -91,12 +91,12 @@ impl<B: Bus> Owner<B> {
         self.up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of the namespace.
+    /// The size of the namespace in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.namespace.size << self.place.block_bits
     }
 
-    /// The health log. `None` while somebody else has the controller, which may take seconds.
+    /// The health log; `None` while another thread holds the lock, which can take seconds.
     pub(crate) fn health(&self) -> Option<nvme::health::Health> {
         self.up.try_lock().ok()?.controller.health().ok()
     }
@@ -114,8 +114,8 @@ impl<B: Bus> Owner<B> {
     }
 }
 
-/// The controller is stopped before the drive goes back to the kernel. One that does not answer is
-/// kept from memory, and reset by its next driver.
+/// Stops the controller before the drive returns to the kernel. If the controller does not answer,
+/// disabling its memory access makes it harmless, and its next driver resets it.
 impl<B: Bus> Drop for Owner<B> {
     fn drop(&mut self) {
         let _ = self.up().controller.shut_down();
@@ -167,7 +167,7 @@ impl<B: Bus> QueuePair<B> {
         self.data.bytes(slot as usize * self.stride, bytes as usize)
     }
 
-    /// A request for these blocks with the data of a slot.
+    /// Queues a request for these blocks with the data of a slot.
     #[inline]
     pub(crate) fn push(&mut self, slot: u32, request: Request) -> Result<(), nvme::PushError> {
         let at = slot as usize * self.stride;
@@ -177,7 +177,7 @@ impl<B: Bus> QueuePair<B> {
         self.queue.push(slot as usize, &Request { at: self.data_at + at, ..request })
     }
 
-    /// A discard of ranges of blocks.
+    /// Queues a discard of ranges of blocks.
     pub(crate) fn push_discard(
         &mut self,
         slot: u32,
@@ -186,7 +186,7 @@ impl<B: Bus> QueuePair<B> {
         self.queue.push_discard(slot as usize, self.owner.place.nsid, ranges)
     }
 
-    /// Announces everything pushed.
+    /// Submits all queued requests to the controller.
     #[inline]
     pub(crate) fn ring(&mut self) {
         self.queue.ring();
@@ -198,20 +198,21 @@ impl<B: Bus> QueuePair<B> {
         self.queue.poll(done);
     }
 
-    /// The bytes that a read on a slot brought are about to be looked at.
+    /// Prepares the bytes of a completed read for access.
     #[inline]
     pub(crate) fn after_read(&mut self, slot: u32, bytes: u32) {
         self.data.after_read(slot as usize * self.stride, bytes as usize);
     }
 
-    /// Whether another queue's owner has reset the controller.
+    /// Whether another queue has caused a reset of the controller.
     #[inline]
     pub(crate) fn is_reset(&self) -> bool {
         self.owner.resets.load(Relaxed) != self.resets
     }
 
-    /// Does what needs the controller: aborts commands that are overdue, resets it when that does not
-    /// help, and joins again after a reset by another queue. Commands that a reset ends are `done`.
+    /// Does the work that needs the controller: aborts overdue commands, resets the controller if
+    /// that fails, and recreates the queue after a reset. Passes commands ended by a reset to
+    /// `done`.
     #[cold]
     pub(crate) fn attend(&mut self, mut done: impl FnMut(Completed)) -> io::Result<()> {
         let owner = self.owner.clone();
@@ -220,12 +221,12 @@ impl<B: Bus> QueuePair<B> {
             match up.controller.attend(&mut self.queue) {
                 Ok(None) => return Ok(()),
                 Err(Error::Gone) => return Err(failed(Error::Gone)),
-                // A controller that does not answer, or has stopped by itself, needs the same.
+                // A controller that does not answer or has stopped by itself also needs a reset.
                 Ok(Some(_)) | Err(_) => {}
             }
             owner.resets.fetch_add(1, Relaxed);
             up.controller.reset().map_err(failed)?;
-            // Some forget with a reset how many queues they had granted.
+            // Some controllers lose the number of granted queues in a reset.
             up.controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
         }
         up.controller.check().map_err(failed)?;
@@ -234,7 +235,7 @@ impl<B: Bus> QueuePair<B> {
         up.controller.restore(&mut self.queue).map_err(failed)
     }
 
-    /// Carries out one request on slot 0 and waits for it.
+    /// Submits one request on slot 0 and waits for its completion.
     pub(crate) fn carry_out(
         &mut self,
         push: impl FnOnce(&mut QueuePair<B>) -> Result<(), nvme::PushError>,
@@ -259,8 +260,8 @@ impl<B: Bus> QueuePair<B> {
     }
 }
 
-/// The queue pair is deleted, and its commands with it. If that fails the controller may go on using
-/// the memory; an IOMMU then keeps it from that.
+/// Deletes the queue pair with its commands. If that fails, the controller can continue to use the
+/// memory, so the memory is marked as abandoned.
 impl<B: Bus> Drop for QueuePair<B> {
     fn drop(&mut self) {
         let mut up = self.owner.up();

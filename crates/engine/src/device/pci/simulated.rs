@@ -1,11 +1,11 @@
-//! The simulated controller as a [`Bus`]: the same driver, backend and device as on VFIO.
+//! The simulated controller as a [`Bus`], used by the same driver, backend and device as with VFIO.
 //!
-//! Tests let it run in its own time, in which a step leaps to the next event. The target `null:nvme` runs
-//! in ours and completes commands at once. In both the controller has no thread of its own: it works
-//! whenever a driver waits for it ([`nvme::Clock::pause`]).
+//! Tests run it in its own time, in which a step jumps to the next event. The target `null:nvme`
+//! runs in real time and completes commands at once. In both cases the controller has no thread: it
+//! works whenever the driver waits for it ([`nvme::Clock::pause`]).
 //!
-//! The controller's memory is words, and a transfer's bytes are copied to and from it. Its pages lie on
-//! the bus in reverse order, so that a wrong PRP list is seen.
+//! The controller's memory consists of words, and transfers copy bytes to and from it. Its pages
+//! are in reverse order on the bus, so that a wrong PRP list is detected.
 
 use std::io;
 use std::ops::Range;
@@ -21,32 +21,32 @@ use crate::clock::Clock;
 /// The serial number that the simulated controller reports.
 pub(crate) const SERIAL: &str = "SSDYNO-SIM-1";
 
-/// Bytes of a block, and queue pairs of a controller that is to serve many jobs.
+/// Block size in bytes, and number of queue pairs, enough for many jobs.
 const BLOCK_BYTES: u32 = 512;
 const QUEUES: u16 = 128;
 
-/// The wire to a simulated controller.
+/// The connection to a simulated controller.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub controller: Arc<Simulated>,
-    /// Bus addresses of memories do not overlap.
+    /// Next free bus address, so that memories do not overlap.
     next: Arc<AtomicU64>,
-    /// The controller was kept from memory.
+    /// Whether the controller's access to memory was disabled.
     pub cut: Arc<AtomicBool>,
-    /// Our time; `None`: its own.
+    /// The clock for real time; `None`: the controller's own time.
     clock: Option<Clock>,
 }
 
 impl Wire {
-    /// A controller with a namespace of `blocks` blocks of 512 bytes, in a time of its own.
+    /// A controller with a namespace of `blocks` blocks of 512 bytes, in its own time.
     #[cfg(test)]
     pub(crate) fn new(setup: Setup, blocks: u64) -> Wire {
         let timing = Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
         Wire::to(setup, Media::new(BLOCK_BYTES, blocks, timing), None)
     }
 
-    /// A controller with a namespace of `blocks` blocks of 512 bytes, which completes everything as
-    /// soon as it is looked at.
+    /// A controller with a namespace of `blocks` blocks of 512 bytes, which completes every command
+    /// when it is next polled.
     pub(crate) fn at_once(blocks: u64) -> Wire {
         let setup = Setup { queues: QUEUES, ..Setup::default() };
         let timing = Timing::Fixed { ns: 0, spread_ns: 0 };
@@ -83,7 +83,7 @@ impl Bus for Wire {
     }
 }
 
-/// The host of the simulated controller, which works while the host waits.
+/// The host of the simulated controller. The controller works while the host waits.
 pub(crate) struct WireHost {
     host: Arc<Host>,
     clock: Option<Clock>,
@@ -122,7 +122,7 @@ impl nvme::Clock for WireHost {
     }
 }
 
-/// The bytes of transfers, and the controller's words that they are copied to.
+/// The bytes of transfers, and the controller's memory to and from which they are copied.
 pub(crate) struct Copied {
     memory: Arc<Memory>,
     head_bytes: usize,

@@ -1,6 +1,6 @@
-//! The traffic of all queue pairs of a drive: no kernel counts it here.
+//! The traffic of all queue pairs of a drive, which the kernel does not count.
 //!
-//! A queue pair adds to it once a turn. Everything is that of completed commands.
+//! Queue pairs add their counts of completed commands to it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,19 +16,20 @@ pub(crate) struct Traffic {
     weighted_ns: AtomicU64,
 }
 
-/// Counts of one queue pair since its last turn.
+/// Counts of one queue pair since it last added them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
     pub read: u64,
     pub written: u64,
     pub discarded: u64,
-    /// Time with commands in flight, and that time multiplied by their number; nanoseconds.
+    /// Time with commands in flight, nanoseconds.
     pub busy_ns: u64,
+    /// That time multiplied by the number of commands, nanoseconds.
     pub weighted_ns: u64,
 }
 
 impl Traffic {
-    /// Adds a turn.
+    /// Adds the counts of one queue pair.
     #[inline]
     pub(crate) fn add(&self, turn: Turn) {
         let add = |to: &AtomicU64, count: u64| {
@@ -43,7 +44,7 @@ impl Traffic {
         add(&self.weighted_ns, turn.weighted_ns);
     }
 
-    /// The counts, with this temperature. Of several queue pairs, busy times are added up.
+    /// The counts, with the given temperature. The busy times of several queue pairs are added up.
     pub(crate) fn sample(&self, temperature_c: Option<f64>) -> Sample {
         let of = |count: &AtomicU64| count.load(Relaxed);
         Sample {

@@ -1,11 +1,11 @@
-//! A PCI function driven from user space: its registers, and memory that it reaches.
+//! A PCI function driven from user space: its registers, and the memory that it can access.
 //!
-//! A [`Function`] is had through VFIO, where an IOMMU keeps it from all other memory, or without an
-//! IOMMU through sysfs, where it addresses physical memory.
+//! A [`Function`] is opened through VFIO, where an IOMMU blocks its access to all other memory, or
+//! through sysfs without an IOMMU, where it addresses physical memory.
 //!
-//! A mapping has two parts that never overlap. Its head is shared with the controller as atomic
-//! words; its data are bytes of one owner, who touches a slot only while no command is in flight on
-//! it, as with [`super::arena::Arena`].
+//! A mapping has two parts that never overlap. The head is shared with the controller as atomic
+//! words. The data have one owner, which accesses a slot only while no command is in flight on it,
+//! as with [`super::arena::Arena`].
 
 mod physical;
 mod vfio;
@@ -29,26 +29,26 @@ const COMMAND: u64 = 4;
 const MEMORY_AND_MASTER: u16 = 0b110;
 const MASTER: u16 = 0b100;
 
-/// A function, had by this process alone.
+/// A function that this process has exclusively.
 pub(crate) trait Function: Debug + Send + Sync + 'static {
-    /// Lets the function reach memory.
+    /// Enables the function's access to memory.
     fn enable(&self) -> io::Result<()>;
 
-    /// Keeps the function from memory. Whatever it still has in flight is lost.
+    /// Disables the function's access to memory. Its commands in flight are lost.
     fn disable(&self) -> io::Result<()>;
 
-    /// The file of the registers, their offset in it, and their bytes.
+    /// The file of the registers, their offset in it, and their length in bytes.
     fn registers(&self) -> io::Result<(&File, u64, usize)>;
 
-    /// Maps at least so many zeroed bytes that the function reaches.
+    /// Maps at least `bytes` zeroed bytes that the function can access.
     fn share(&self, bytes: usize) -> io::Result<Shared>;
 
-    /// Takes them back before they are unmapped. `reachable`: a command that uses them may still be
-    /// in flight.
+    /// Revokes access to a mapping before it is unmapped. `reachable`: a command that uses it may
+    /// still be in flight.
     fn take_back(&self, shared: &Shared, reachable: bool);
 }
 
-/// A mapping of this process that a function reaches.
+/// A mapping of this process that a function can access.
 #[derive(Debug)]
 pub(crate) struct Shared {
     base: NonNull<u8>,
@@ -58,8 +58,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Maps bytes of a file, or memory of no file, at an address of the kernel's choice. Nobody may
-    /// shorten the file.
+    /// Maps part of a file, or anonymous memory, at an address of the kernel's choice. The file
+    /// must not be shortened.
     fn map(file: Option<(&File, u64)>, length: usize, flags: i32) -> io::Result<Shared> {
         let base = map(file, length, flags)?;
         Ok(Shared { base, length, bus: Vec::new() })
@@ -90,7 +90,7 @@ fn map(file: Option<(&File, u64)>, length: usize, flags: i32) -> io::Result<NonN
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-/// Ends a mapping of [`map`], which nobody uses any more.
+/// Removes a mapping made by [`map`] that is no longer in use.
 fn unmap(base: NonNull<u8>, length: usize) {
     // SAFETY: both callers own the mapping and are being dropped.
     unsafe { libc::munmap(base.as_ptr().cast(), length) };
@@ -111,7 +111,7 @@ unsafe impl Send for Registers {}
 unsafe impl Sync for Registers {}
 
 impl Registers {
-    /// Those of a function.
+    /// Maps the registers of a function.
     pub(crate) fn of(function: &Arc<dyn Function>) -> io::Result<Registers> {
         let (file, offset, length) = function.registers()?;
         if length < PAGE {
@@ -131,14 +131,14 @@ impl Registers {
     /// Reads a register.
     #[inline]
     pub(crate) fn read(&self, offset: usize) -> u32 {
-        // SAFETY: a register within the mapping, aligned; reads of it have no other meaning.
+        // SAFETY: an aligned register within the mapping; reading it has no side effects.
         u32::from_le(unsafe { self.at(offset).read_volatile() })
     }
 
     /// Writes a register.
     #[inline]
     pub(crate) fn write(&self, offset: usize, value: u32) {
-        // SAFETY: a register within the mapping, aligned.
+        // SAFETY: an aligned register within the mapping.
         unsafe { self.at(offset).write_volatile(value.to_le()) };
     }
 }
@@ -149,13 +149,13 @@ impl Drop for Registers {
     }
 }
 
-/// A mapping in use, and whose it is.
+/// A mapping in use, with the function that can access it.
 #[derive(Debug)]
 struct Mapping {
     shared: Shared,
     /// Bytes of the head.
     head: usize,
-    /// A command that uses it may still be in flight.
+    /// Whether a command that uses it may still be in flight.
     reachable: AtomicBool,
     function: Arc<dyn Function>,
 }
@@ -166,7 +166,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Memory that a function reaches: a head of shared words, and data.
+/// Allocates memory that a function can access: a head of shared words, and data.
 pub(crate) fn memory(
     function: &Arc<dyn Function>,
     head_bytes: usize,
@@ -184,7 +184,7 @@ pub(crate) fn memory(
 #[derive(Debug)]
 pub(crate) struct Head(Mapping);
 
-// SAFETY: the head is only reached as atomic words, and the mapping is not bound to a thread.
+// SAFETY: the head is accessed only as atomic words, and the mapping is not bound to a thread.
 unsafe impl Send for Head {}
 // SAFETY: as above.
 unsafe impl Sync for Head {}
@@ -193,7 +193,7 @@ impl Head {
     /// Its words.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU32] {
-        // SAFETY: in bounds, aligned to a page, zeroed when mapped, and reached only as atomics.
+        // SAFETY: in bounds, aligned to a page, zeroed when mapped, and accessed only as atomics.
         unsafe { std::slice::from_raw_parts(self.0.shared.base.as_ptr().cast(), self.0.head / 4) }
     }
 
@@ -209,17 +209,17 @@ impl Head {
 pub(crate) struct Data(Arc<Head>);
 
 impl Data {
-    /// Bytes of the data. Only for places of which no command is in flight.
+    /// Bytes of the data. No command that uses them may be in flight.
     #[inline]
     pub(crate) fn bytes(&mut self, at: usize, bytes: usize) -> &mut [u8] {
         let Mapping { shared: Shared { base, length, .. }, head, .. } = &self.0.0;
         assert!(at <= length - head && bytes <= length - head - at);
-        // SAFETY: in bounds by the assertion, beyond the head, zeroed when mapped, and borrowed from
-        // the only owner.
+        // SAFETY: in bounds by the assertion, beyond the head, zeroed when mapped, and borrowed
+        // from the only owner.
         unsafe { std::slice::from_raw_parts_mut(base.as_ptr().add(head + at), bytes) }
     }
 
-    /// Marks the mapping as one that the controller may still use when it is dropped.
+    /// Marks the mapping as possibly still in use by the controller when it is dropped.
     pub(crate) fn abandon(&self) {
         self.0.0.reachable.store(true, Ordering::Relaxed);
     }

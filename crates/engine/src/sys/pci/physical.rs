@@ -1,7 +1,7 @@
 //! A function without an IOMMU: registers through sysfs, memory by physical addresses.
 //!
-//! Nothing keeps such a function from any memory. It is only given addresses of huge pages, which the
-//! kernel never moves to swap, and which a guard process holds beyond the end of this one
+//! Such a function can access all memory. It is given only addresses of huge pages, which the
+//! kernel never swaps out, and which a guard process keeps allocated after this process ends
 //! (`drive::pci`). Source: the kernel's Documentation/PCI/sysfs-pci.rst and
 //! Documentation/admin-guide/mm/pagemap.rst.
 
@@ -13,11 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{COMMAND, Function, HUGE, MASTER, MEMORY_AND_MASTER, PAGE, Shared};
 
-/// An entry of the page map: whether the page is present, and the bits of its frame's number.
+/// Fields of a page map entry: the bit for a present page, and the mask of the frame number.
 const PRESENT: u64 = 1 << 63;
 const FRAME: u64 = (1 << 55) - 1;
 
-/// A function that no driver of the kernel has.
+/// A function without a kernel driver.
 #[derive(Debug)]
 pub(crate) struct Physical {
     registers: File,
@@ -26,19 +26,19 @@ pub(crate) struct Physical {
     pool: Mutex<Pool>,
 }
 
-/// Huge pages in a file of memory, which grows as they are needed.
+/// Huge pages in a memory file, which grows as needed.
 #[derive(Debug)]
 struct Pool {
     memory: File,
     bytes: u64,
-    /// Where each mapping begins in the file, by its first bus address.
+    /// First bus address of each mapping, and its start in the file.
     used: Vec<(u64, u64)>,
-    /// Begin and bytes of pages that no mapping uses any more.
+    /// Start and bytes of pages that no mapping uses any longer.
     free: Vec<(u64, u64)>,
 }
 
 impl Physical {
-    /// Opens the function in a directory of sysfs. `memory` is a file of huge pages, empty so far.
+    /// Opens the function in a sysfs directory. `memory` is an empty file of huge pages.
     pub(crate) fn open(dir: &Path, memory: File) -> io::Result<Physical> {
         let open = |name: &str, write: bool| {
             let path = dir.join(name);
@@ -57,7 +57,7 @@ impl Physical {
         let mut bits = [0; 2];
         self.config.read_exact_at(&mut bits, COMMAND)?;
         self.config.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), COMMAND)?;
-        // The answer to a read comes after everything that the function wrote before.
+        // The response to a read arrives after all earlier writes of the function.
         self.config.read_exact_at(&mut bits, COMMAND)
     }
 
@@ -72,13 +72,14 @@ impl Physical {
         let entry = u64::from_ne_bytes(entry);
         match entry & FRAME {
             frame if frame > 0 && entry & PRESENT != 0 => Ok(frame * PAGE as u64),
-            _ => Err(io::Error::other("physical addresses are shown to root only")),
+            _ => Err(io::Error::other("only root can read physical addresses")),
         }
     }
 }
 
 impl Pool {
-    /// Begin of so many bytes of whole huge pages, and whether they were used before.
+    /// Takes `bytes` bytes of whole huge pages; returns their start and whether they were used
+    /// before.
     fn take(&mut self, bytes: u64) -> io::Result<(u64, bool)> {
         if let Some(at) = self.free.iter().position(|(_, free)| *free >= bytes) {
             let (begin, free) = self.free.swap_remove(at);
@@ -114,12 +115,12 @@ impl Function for Physical {
         let mapped = Shared::map(Some((&pool.memory, begin)), length, flags);
         let mut shared = mapped.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => io::Error::other(
-                "not enough huge pages of 2 MiB are free: sysctl vm.nr_hugepages=256, for example",
+                "not enough free huge pages of 2 MiB: try sysctl vm.nr_hugepages=256",
             ),
             _ => e,
         })?;
         if used {
-            // SAFETY: the mapping is new and has this length; no command uses the pages any more.
+            // SAFETY: the mapping is new and has this length; no command uses the pages any longer.
             unsafe { shared.base.as_ptr().write_bytes(0, length) };
         }
         let base = shared.base.as_ptr() as usize;
@@ -133,7 +134,7 @@ impl Function for Physical {
         let mut pool = self.pool();
         let Some(at) = pool.used.iter().position(|(bus, _)| *bus == shared.bus[0]) else { return };
         let (_, begin) = pool.used.swap_remove(at);
-        // Pages that the controller may still write to are never used again.
+        // Pages to which the controller may still write are never reused.
         if !reachable {
             pool.free.push((begin, shared.length as u64));
         }

@@ -1,7 +1,7 @@
-//! VFIO: a function that reaches memory through the IOMMU.
+//! VFIO: a function that accesses memory through the IOMMU.
 //!
-//! The kernel isolates it: it reaches the memory mapped here and nothing else, so that a controller
-//! that outlives its driver faults instead of writing into freed memory. Source: the kernel's
+//! The kernel isolates it: it can access only the memory mapped here, so a controller that outlives
+//! its driver faults instead of writing into freed memory. Source: the kernel's
 //! Documentation/driver-api/vfio.rst and include/uapi/linux/vfio.h.
 
 use std::fs::{File, OpenOptions};
@@ -32,8 +32,8 @@ const DMA_READ_WRITE: u32 = 3;
 const BAR0: u32 = 0;
 const CONFIG: u32 = 7;
 
-/// First bus address given out: above all of memory below 4 GiB, where the addresses of interrupts
-/// are reserved, and within the 39 bits that every IOMMU translates.
+/// First bus address to assign: above the first 4 GiB, where addresses are reserved for interrupts,
+/// and within the 39 bits that every IOMMU translates.
 const FIRST_BUS: u64 = 1 << 32;
 
 #[repr(C)]
@@ -71,10 +71,11 @@ struct DmaUnmap {
     size: u64,
 }
 
-/// A function bound to `vfio-pci`, opened by this process alone.
+/// A function bound to `vfio-pci`, opened exclusively by this process.
 #[derive(Debug)]
 pub(crate) struct Vfio {
-    // The device is closed before its group, and the group before the container.
+    // Fields are dropped in this order: the device before its group, and the group before the
+    // container.
     device: File,
     _group: File,
     container: File,
@@ -92,7 +93,7 @@ impl Vfio {
         // SAFETY: the argument is a number.
         let extension = unsafe { ioctl(&container, CHECK_EXTENSION, TYPE1V2_IOMMU) }?;
         if extension == 0 {
-            return Err(io::Error::other("VFIO has no IOMMU of type 1 here"));
+            return Err(io::Error::other("VFIO does not support a type 1 IOMMU on this machine"));
         }
         let group = open(&format!("/dev/vfio/{group}"))?;
         let mut status = GroupStatus { argsz: size_of::<GroupStatus>() as u32, flags: 0 };
@@ -109,7 +110,7 @@ impl Vfio {
         let name = std::ffi::CString::new(address)?;
         // SAFETY: the kernel reads the text up to its NUL, and returns a new descriptor.
         let device = unsafe { ioctl(&group, GROUP_GET_DEVICE_FD, name.as_ptr() as usize) }?;
-        // SAFETY: the descriptor is new and belongs to nobody else.
+        // SAFETY: the descriptor is new and has no other owner.
         let device = unsafe { File::from_raw_fd(device) };
         let next_bus = AtomicU64::new(FIRST_BUS);
         Ok(Vfio { device, _group: group, container, next_bus })
@@ -162,12 +163,12 @@ impl Function for Vfio {
             iova: bus,
             size: bytes as u64,
         };
-        // SAFETY: the kernel reads the structure and pins the pages of the mapping. Whoever drops the
-        // mapping takes it back first.
+        // SAFETY: the kernel reads the structure and pins the pages of the mapping. The owner calls
+        // `take_back` before it drops the mapping.
         let mapped = unsafe { ioctl(&self.container, IOMMU_MAP_DMA, (&raw const map) as usize) };
         mapped.map_err(|e| match e.raw_os_error() {
             Some(libc::ENOMEM) => {
-                io::Error::other("no more memory may be locked: raise ulimit -l, or run as root")
+                io::Error::other("locked memory limit reached: raise ulimit -l, or run as root")
             }
             _ => e,
         })?;
@@ -182,8 +183,9 @@ impl Function for Vfio {
             iova: shared.bus(0),
             size: shared.length as u64,
         };
-        // SAFETY: the kernel reads the structure. From then on an access of the function faults. Pages
-        // that the kernel still pins, because this failed, stay allocated until the container is closed.
+        // SAFETY: the kernel reads the structure. Afterwards any access by the function faults. If
+        // the call fails, the kernel keeps the pages pinned and allocated until the container is
+        // closed.
         let _ = unsafe { ioctl(&self.container, IOMMU_UNMAP_DMA, (&raw const unmap) as usize) };
     }
 }
