@@ -43,7 +43,7 @@ mod watcher;
 pub mod work;
 
 pub use engine::BackendKind;
-pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options, headline_of};
+pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
 pub use rig::{Erase, Event, Interval};
 
 pub use self::error::{ErrorKind, LabError, Result};

@@ -58,7 +58,7 @@ mod wear;
 mod whole;
 mod zones;
 
-pub use answer::{headline_of, of_record as answer};
+pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use catalog::Catalog;
 pub use digest::Digest;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::stamp::Proof;
+use crate::units::gcd;
 use crate::{Content, OpKind, Pacing, Pattern};
 
 /// The part of the target that a workload uses.
@@ -110,6 +111,12 @@ impl Mix {
     /// Sum of the weights.
     pub fn total(&self) -> u32 {
         self.read + self.write + self.flush + self.discard
+    }
+
+    /// The smallest number of operations that has the exact shares; 0 for an empty mix.
+    pub fn cycle(&self) -> u64 {
+        let divisor = OpKind::ALL.iter().fold(0, |d, &kind| gcd(d, u64::from(self.weight(kind))));
+        u64::from(self.total()) / divisor.max(1)
     }
 
     /// The kind, if the mix has only one.

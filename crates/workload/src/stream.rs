@@ -4,7 +4,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::pattern::{Addresses, below};
-use crate::units::gcd;
 use crate::{BlockSizes, Mix, Op, OpKind, Pattern, Workload};
 
 /// Draws the operations of one job. They depend only on the workload and the job's number, not on
@@ -40,8 +39,8 @@ impl Deck {
     /// The smallest deck with the shares of the mix. At least one weight must not be 0.
     fn of(mix: &Mix) -> Deck {
         let weights = OpKind::ALL.map(|kind| u64::from(mix.weight(kind)));
-        let divisor = weights.into_iter().fold(0, gcd);
-        Deck { whole: weights.map(|weight| weight / divisor), left: [0; 4], count: 0 }
+        let decks = u64::from(mix.total()) / mix.cycle();
+        Deck { whole: weights.map(|weight| weight / decks), left: [0; 4], count: 0 }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The answer shown for a record: the stored one, or one computed from a record without an answer.
 //! If the run ended early, the headline states how far it got.
 
-use record::{Answer, Ending, HEADLINE_MAX, Naming, Run, Series, Stamp, Unit};
+use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
 use super::{by_hand, general, prepare};
@@ -99,15 +99,6 @@ fn written(series: &Series) -> f64 {
     let spans = series.t_ns.iter().zip(starts).map(|(end, start)| end.saturating_sub(*start));
     let moved = column.values.iter().zip(spans).filter_map(|(v, ns)| Some((*v)? * ns as f64 / 1e9));
     moved.sum()
-}
-
-/// The headline computed from metrics alone, for lists without complete records. `imported` is set
-/// if another tool measured them.
-pub fn headline_of(method: &str, imported: bool, metrics: &[record::Metric]) -> Option<String> {
-    let mut out = Outcome::default();
-    out.metrics = metrics.to_vec();
-    let declared = find(method).ok().and_then(|method| (method.info().answer)(&out));
-    Some(declared.or_else(|| general(&out, Naming::of(method, imported)))?.headline)
 }
 
 #[cfg(test)]

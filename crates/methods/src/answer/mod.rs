@@ -28,7 +28,7 @@ use workload::units::throughput;
 
 use crate::Outcome;
 
-pub use ended::{headline_of, of_record};
+pub use ended::of_record;
 pub(crate) use formats::{cluster, lbaf};
 pub(crate) use general::{by_hand, general};
 pub(crate) use lasting::{heat, stream, sustain};

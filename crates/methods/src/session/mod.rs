@@ -7,6 +7,7 @@
 mod cool;
 mod limits;
 mod play;
+mod warm;
 
 use std::time::Duration;
 
@@ -198,27 +199,6 @@ impl<'a> Session<'a> {
         complete(self.rig(), measurement)
     }
 
-    /// [`Session::measure`] after an unreported warm-up, which takes a quarter of the workload's
-    /// time and bytes and lets the drive, its buffers and its queue settle.
-    pub(crate) fn measure_warm(
-        &mut self,
-        w: &Workload,
-        replicate: u32,
-    ) -> Result<Measurement, MethodError> {
-        let (warm, kept) = warmed(w);
-        let warm = self.limited(&warm)?;
-        self.step(&w.name, replicate);
-        let m = self.rig().measure(&warm)?;
-        self.spend(&warm, &m);
-        if m.stop == StopReason::Errors {
-            self.out.issued(&warm);
-            self.out.keep_doubts(&warm.name, &m);
-        }
-        complete(self.rig(), m)?;
-        let measurement = self.execute(&kept, None)?;
-        self.report(&kept, replicate, measurement)
-    }
-
     /// Runs a short workload for a rule. Rules allow for scatter, so only findings that invalidate
     /// the workload are listed, and none if it measures caching on purpose. The returned
     /// measurement has all findings.
@@ -393,21 +373,6 @@ pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement,
         StopReason::Errors => Err(MethodError::Errors { workload: m.name }),
         StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(m),
     }
-}
-
-/// Splits a workload into its warm-up and the rest. The warm-up has its own addresses.
-fn warmed(w: &Workload) -> (Workload, Workload) {
-    let mut warm = w.clone();
-    warm.name = format!("{}-warm-up", w.name);
-    warm.seed = w.seed.wrapping_add(1 << 31);
-    let mut kept = w.clone();
-    let block = u64::from(w.blocks.max()) * u64::from(w.jobs);
-    warm.stop.time_ns = w.stop.time_ns.map(|ns| ns / 4);
-    warm.stop.bytes = w.stop.bytes.map(|bytes| (bytes / 4 / block).max(1) * block);
-    kept.stop.time_ns = w.stop.time_ns.zip(warm.stop.time_ns).map(|(all, warm)| all - warm);
-    let bytes = w.stop.bytes.zip(warm.stop.bytes);
-    kept.stop.bytes = bytes.map(|(all, warm)| all.saturating_sub(warm).max(block));
-    (warm, kept)
 }
 
 fn cut_short(filled: u64, wanted: u64) -> Finding {

@@ -10,7 +10,7 @@ use record::{Document, Run};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
-use store::{Filter, Kind, RunSummary, Store};
+use store::{Filter, RunSummary, Store};
 
 use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
@@ -39,7 +39,11 @@ pub fn list(args: &RunsArgs) -> Result {
         until: args.until.as_ref().map(day).transpose()?.map(|d| d.end),
         limit: if args.all { None } else { Some(args.limit.unwrap_or(LIMIT)) },
     };
-    let runs = store.runs(&filter)?;
+    let mut runs = store.runs(&filter)?;
+    // Imports and records of earlier versions have no stored answer.
+    for run in runs.iter_mut().filter(|run| run.answer.is_none() && !run.running) {
+        run.answer = lab::kept(&store, run.number)?.0.answer.map(|answer| answer.headline);
+    }
     let text = if args.json { runs_json(&runs)? } else { runs_table(&runs) };
     present::print(&text)?;
     let of = store.count(&filter)?;
@@ -198,9 +202,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
         Table::new(&[Align::Right, left, left, left, left, left]).keeping(RESULT_COLUMNS);
     table.heading(["run", "started", "method", "drive", "target", "result"]);
     for run in runs {
-        let imported = run.kind == Kind::Imported;
-        let computed = || lab::headline_of(&run.method, imported, &run.headline);
-        let answer = run.answer.clone().or_else(computed);
+        let answer = run.answer.clone();
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
             (true, ..) => (Ink::Plain, answer.unwrap_or_else(|| "nothing was measured".into())),
             (_, true, _) => (Ink::Good, "running".to_string()),

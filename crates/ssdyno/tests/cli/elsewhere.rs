@@ -10,6 +10,7 @@ use crate::common::Place;
 
 const FIO: &str = include_str!("../../../compat/tests/import/fio-mix.json");
 const DD: &str = include_str!("../../../compat/tests/import/dd-others.txt");
+const IOZONE: &str = include_str!("../../../compat/tests/import/iozone.txt");
 
 /// A place with the output of two tools, one file each.
 fn place() -> Place {
@@ -45,6 +46,17 @@ fn imported_is_marked_and_what_was_not_recorded_is_unknown() {
     assert_eq!(unknown.count(), 5, "{list}");
     let runs = place.ssdyno(&["runs", "--json"]).good().json();
     assert!(runs[0]["started"].is_null() && runs[5]["started"].is_string(), "{runs}");
+}
+
+#[test]
+fn runs_shows_the_headline_of_an_import() {
+    let place = Place::new();
+    fs::write(place.path("iozone.txt"), IOZONE).expect("a file");
+    place.ssdyno(&["import", &place.text("iozone.txt")]).good();
+    let runs = place.ssdyno(&["runs", "--json"]).good().json();
+    let headline = runs[0]["answer"].as_str().expect("a headline").to_string();
+    assert!(headline.contains("eads"), "{headline}");
+    assert!(place.ssdyno(&["show", "1"]).good().out.contains(&headline), "{headline}");
 }
 
 #[test]
