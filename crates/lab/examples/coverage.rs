@@ -1,6 +1,6 @@
 //! Runs of `quick` on virtual drives that vary. Prints, for 1, 3 and 5 runs, the share of next runs
 //! inside the interval, pooled and by cell, and the share of comparisons of a drive with itself that
-//! claim a difference; fails beyond the goals.
+//! claim a difference; fails beyond the goals. All processors take part.
 //!
 //! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is begun
 //! after so many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by default.
@@ -14,7 +14,11 @@ mod rounds;
 mod sample;
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
 
 use sample::{Count, PRESETS, RUNS, cover, false_claims, sessions};
@@ -32,6 +36,7 @@ const SIZE: u64 = 1 << 30;
 /// The counts of one preset.
 #[derive(Default)]
 struct Row {
+    runs: usize,
     cells: BTreeMap<(String, usize), Count>,
     claims: [Count; 2],
 }
@@ -50,6 +55,7 @@ impl Row {
     }
 
     fn add(&mut self, other: &Row) {
+        self.runs += other.runs;
         for (key, count) in &other.cells {
             self.cells.entry(key.clone()).or_default().sum(*count);
         }
@@ -86,22 +92,30 @@ fn simulated(words: &[String]) -> bool {
     let minutes = words.next().flatten().unwrap_or(u64::MAX / 60);
     let presets = &PRESETS[..presets.min(PRESETS.len())];
     let (began, limit) = (Instant::now(), Duration::from_secs(60 * minutes));
-    let mut rows: Vec<Row> = presets.iter().map(|_| Row::default()).collect();
-    let mut done = 0;
-    while done < specimens && began.elapsed() < limit {
-        done += 1;
-        for (preset, row) in presets.iter().zip(&mut rows) {
-            let runs = sessions(preset, done, SIZE);
-            cover(&runs, &mut row.cells);
+    let rows = Mutex::new(presets.iter().map(|_| Row::default()).collect::<Vec<_>>());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while began.elapsed() < limit {
+            let turn = next.fetch_add(1, Ordering::Relaxed);
+            let (specimen, at) = (1 + (turn / presets.len()) as u64, turn % presets.len());
+            if specimen > specimens {
+                break;
+            }
+            let runs = sessions(presets[at], specimen, SIZE);
             let claims = false_claims(&runs);
+            let row = &mut rows.lock().expect("no thread panicked")[at];
+            row.runs += runs.len();
+            cover(&runs, &mut row.cells);
             row.claims.iter_mut().zip(claims).for_each(|(sum, new)| sum.sum(new));
         }
-    }
-    print(presets, &rows, done)
+    };
+    let threads = available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    print(presets, &rows.into_inner().expect("no thread panicked"))
 }
 
 /// Prints the table; returns whether the goals are met.
-fn print(presets: &[&str], rows: &[Row], specimens: u64) -> bool {
+fn print(presets: &[&str], rows: &[Row]) -> bool {
     let runs = RUNS.map(|k| format!("next time, k = {k}")).join(" | ");
     println!("| preset | {runs} | claims, 1+1 | claims, 3+3 |");
     println!("|---|{}", "---|".repeat(RUNS.len() + 2));
@@ -111,7 +125,7 @@ fn print(presets: &[&str], rows: &[Row], specimens: u64) -> bool {
         all.add(row);
     }
     println!("| all | {} |", all.words());
-    let sessions = specimens as usize * presets.len() * (RUNS[RUNS.len() - 1] + 1);
+    let sessions = all.runs;
     let trials: u32 = RUNS.iter().map(|k| all.pooled(*k).trials).sum();
     println!("\n{sessions} runs, {trials} intervals. The cell of a preset that is covered least:");
     let worst = |runs: usize| {
