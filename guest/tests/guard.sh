@@ -48,11 +48,11 @@ is "its end" $? 4
 holds "says where blocks are kept" grep -q "kept in $journal/.*for ssdyno recover" /tmp/errors
 is "the record is kept" "$(ssdyno show --json | jq -r .complete)" false
 exits 1 "without its drive" ssdyno recover --journal $journal
-says "the drive is not here"
+says "the drive is not attached"
 host plug usb
 arrives usb
 exits 0 "with its drive" ssdyno recover --journal $journal
-says "every byte on $(device usb) is as it was: closed"
+says "every byte on $(device usb) is unchanged: closed"
 is "the stick" "$(host hash usb)" "$before"
 exits 0 "again" ssdyno recover --journal $journal
 says "nothing is left"

@@ -1,4 +1,4 @@
-//! Virtual drives as data to show: a description of each, and the source of every figure.
+//! Virtual drives as data for display: a description of each, and the source of every figure.
 
 use model::DriveSpec;
 pub use model::FigureLine;
@@ -10,11 +10,11 @@ pub use crate::virtual_drive::PREFIX;
 /// A virtual drive.
 #[derive(Clone, Debug)]
 pub struct VirtualDrive {
-    /// Its name after `sim:`.
+    /// Its name without `sim:`.
     pub name: String,
     /// The drive it models.
     pub model: String,
-    /// A sentence about it.
+    /// A sentence of description.
     pub about: String,
     /// Capacity, bytes.
     pub bytes: u64,
@@ -30,7 +30,7 @@ pub fn presets() -> Result<Vec<VirtualDrive>> {
     DriveSpec::presets().map(preset).collect()
 }
 
-/// A preset or a file, with or without `sim:` before it and overrides after it.
+/// A preset or a file, with optional `sim:` prefix and overrides.
 pub fn named(name: &str) -> Result<VirtualDrive> {
     virtual_drive::named(name).map(VirtualDrive::from)
 }

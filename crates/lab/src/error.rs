@@ -1,7 +1,7 @@
-//! The error of this crate: its kind, its context in one sentence, and advice if there is any.
+//! The error of this crate: kind, context in one sentence, and optional advice.
 //!
-//! Errors of the rooms below are converted here, the only place that decides who can act on each of
-//! them. The command maps the kind to its exit code.
+//! Converts the errors of all lower crates and decides who can act on each of them. The command
+//! maps the kind to its exit code.
 
 use std::fmt::Display;
 
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Refused,
     /// The drive, the store or the system failed.
     Io,
-    /// A check failed: the work was done, and its result is bad.
+    /// A check failed: the work was completed, but its result is bad.
     Check,
     /// The user ended the run.
     Interrupted,
@@ -41,12 +41,12 @@ pub struct LabError {
 }
 
 impl LabError {
-    /// An error without advice.
+    /// Creates an error without advice.
     pub fn new(kind: ErrorKind, context: impl Display) -> LabError {
         LabError { kind, context: context.to_string(), advice: None }
     }
 
-    /// A wrong request.
+    /// Creates an error for a wrong request.
     pub(crate) fn usage(context: impl Display) -> LabError {
         LabError::new(ErrorKind::Usage, context)
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_word_comes_with_advice() {
+    fn a_misspelt_word_gets_advice() {
         let unknown = methods::find("qick").err().expect("no such method");
         let (kind, context, advice) = parts(unknown);
         assert_eq!(kind, ErrorKind::Usage);

@@ -1,20 +1,20 @@
-//! The evidence for the figures of a virtual drive: published, fitted, or guessed parameters.
+//! The evidence for the figures of a virtual drive: published, fitted or guessed parameters.
 //!
-//! A figure stands on the parameters that decide it: bounded by the link, on the link; writes in
-//! order, on the program times, to which presets are fitted; everything else, on times of the flash and
-//! the controller. One guess among those makes the figure a guess. It is never called better founded
-//! than it is: a figure without a rule here counts as guessed.
+//! A figure depends on the parameters that determine it: for figures bounded by the link, the link;
+//! for sequential writes, the program times, to which presets are fitted; for everything else, the
+//! times of flash and controller. One guess among those makes the figure a guess. Evidence is never
+//! overstated: a figure without a rule here counts as guessed.
 
 use model::{DriveSpec, FigureLine};
 use record::{Answer, Finding, FindingKind, Level, MetricKey, Order, Tile, VerdictKind};
 use workload::OpKind;
 
-/// Evidence, the weakest first.
+/// Grades of evidence, weakest first.
 const RANKS: [&str; 3] = ["guessed", "fitted", "published"];
 
-/// A note that names the evidence for each main figure of an answer. `None` without figures.
+/// A note on the evidence for each main figure of an answer; `None` if there are no figures.
 pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
-    // Nothing rests on the sizes that a drive only declares.
+    // No figure depends on sizes that a drive only declares.
     let mut lines = spec.figures();
     lines.retain(|line| !line.key.starts_with("declared."));
     let guessed = lines.iter().filter(|line| line.from == "guessed").count();
@@ -40,7 +40,7 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
     Some(Finding::new(FindingKind::GuessedDrive, Level::Note, text).advise(advice))
 }
 
-/// The place in [`RANKS`] of the weakest parameter that decides a figure.
+/// The index in [`RANKS`] of the weakest parameter that determines a figure.
 fn rank(tile: &Tile, answer: &Answer, lines: &[FigureLine]) -> usize {
     let by_link =
         answer.limits.iter().any(|l| l.metric == tile.metric && l.by == VerdictKind::Link);
@@ -55,7 +55,7 @@ fn rank(tile: &Tile, answer: &Answer, lines: &[FigureLine]) -> usize {
         return 0;
     }
     let known = |line: &FigureLine| RANKS.iter().position(|rank| *rank == line.from);
-    // A drive with a cache has both program times, and is fitted to the rate of either.
+    // A drive with a cache has two program times, and was fitted to the rate of each.
     let ranks = lines.iter().filter(of).map(|line| known(line).unwrap_or(0));
     let decisive = if by_link { ranks.min() } else { ranks.max() };
     decisive.unwrap_or(0)
@@ -101,21 +101,21 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_is_as_well_founded_as_its_weakest_parameter() {
+    fn each_figure_has_the_evidence_of_its_weakest_parameter() {
         let [read, write, random] = ["seq-read-1MiB-q8", "seq-write-1MiB-q8", "rand-read-4KiB-q1"];
         let pro = "samsung-980-pro-1t";
         assert_eq!(
             text(pro, &[read, write, random], read),
             labelled(&format!("on them rest: {random}; {write}: fitted; {read}: published"))
         );
-        // Without the link as its bound a read rests on times of the flash.
+        // Without the link as its bound, a read depends on flash times.
         assert_eq!(
             text(pro, &[read, write], "none"),
             labelled(&format!("on them rest: {read}; {write}: fitted"))
         );
         let all = text(pro, &[random, "states-fresh", "seq-read-1MiB-q8.p99"], "none");
         assert!(all.ends_with("and every figure of the drive rests on them"), "{all}");
-        // Nothing is known of this drive's flash.
+        // Nothing is known about this drive's flash.
         let weak = text("crucial-c300-256", &[write], "none");
         assert!(weak.ends_with("rests on them"), "{weak}");
         let spec = DriveSpec::preset(pro).expect("a preset");

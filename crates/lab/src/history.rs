@@ -1,5 +1,6 @@
-//! The store's earlier runs for the present one: the interval for the next run, from the same test on
-//! the same drive (see [`spread::comparable`]), and the rates of other drives on the same port.
+//! Earlier runs in the store: they give the present run its interval for the next run, from the
+//! same test on the same drive (see [`spread::comparable`]), and the rates of other drives on the
+//! same port.
 
 use analysis::{Outlook, Session, outlook};
 use methods::Neighbour;
@@ -8,15 +9,15 @@ use store::Store;
 
 use crate::spread;
 
-/// Earlier runs that are looked at.
+/// Maximum number of earlier runs inspected.
 const RUNS_MOST: u32 = 30;
 
-/// Gives the cells of the grid the interval for the next run, in place of the range of their rounds,
-/// which their samples keep. A store that cannot be read has no earlier runs.
+/// Replaces the range of the rounds of each grid cell by the interval for the next run. The samples
+/// keep that range. A store that cannot be read counts as empty.
 pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
     let assumed = spread::prior(run);
     if assumed <= 0.0 {
-        // Every run is the same.
+        // All runs are identical.
         return;
     }
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
@@ -41,7 +42,8 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
     }
 }
 
-/// The drives of which the latest run of the same method was made on the same port of this machine.
+/// Drives on the same port of this machine, as measured by the latest run of the same method on
+/// each.
 pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour> {
     let Some((machine, here)) = run.environment.machine_id.as_deref().zip(port(run)) else {
         return Vec::new();
@@ -70,7 +72,7 @@ fn session(metric: &Metric) -> Option<Session> {
     Session::new(metric.value?, &metric.samples)
 }
 
-/// The rate that the link allows, in the unit of the metric; `None` if it is unknown, or if the value
+/// The rate that the link allows, in the metric's unit; `None` if it is unknown, or if the value
 /// shows that it is not a ceiling.
 fn ceiling(run: &Run, metric: &Metric) -> Option<f64> {
     let link = run.target.drive.as_ref()?.link.as_ref()?.ceiling_bytes_per_s?;
@@ -81,7 +83,7 @@ fn ceiling(run: &Run, metric: &Metric) -> Option<f64> {
     (metric.value <= Some(ceiling)).then_some(ceiling)
 }
 
-/// Without any spread there is no interval.
+/// Sets the interval for the next run. Without any spread there is none.
 fn put(metric: &mut Metric, outlook: Outlook) {
     let [low, high] = outlook.next;
     if low < high {

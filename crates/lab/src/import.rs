@@ -1,11 +1,11 @@
-//! Records of ssdyno and results of other tools into the store.
+//! Imports records of ssdyno and results of other tools into the store.
 //!
-//! A record of ssdyno keeps its id and its content. The id of another tool's result derives from the
-//! text it was read from, so that importing the same text twice gives one record.
+//! A record of ssdyno keeps its id and its content. The id of another tool's result is derived from
+//! its text, so importing the same text twice gives one record.
 //!
-//! Records are read one at a time and entered in batches, so that memory does not grow with their
-//! number. Every file is checked before the first record is entered; a pipe cannot be read twice, so
-//! there the records before a bad one are in the store.
+//! Records are read one at a time and entered in batches, so memory use does not grow with their
+//! number. Every file is checked before the first record is entered. A pipe cannot be read twice,
+//! so the records before an invalid one are already in the store.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -19,34 +19,35 @@ use store::{Entered, News, RECORD_BYTES_MAX, Store};
 
 use crate::error::{LabError, Result};
 
-/// Records entered in one transaction: enough to make its cost small, few enough to hold.
+/// Records per transaction: enough to make its cost small, few enough to keep in memory.
 const BATCH: usize = 16;
 
-/// Bytes of records entered in one transaction.
+/// Maximum bytes of records per transaction.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// A record on its way into the store.
+/// A record during import.
 #[derive(Debug)]
 pub struct Imported {
     /// The record.
     pub document: Document,
-    /// The file it is from; `-` is standard input.
+    /// Its source file; `-` is standard input.
     pub file: String,
-    /// Line of the file where it begins; `None` for a result of another tool, whose origin has it.
+    /// The line of the file on which it begins; `None` for a result of another tool, whose origin
+    /// has it.
     pub line: Option<usize>,
-    /// What became of it; `None` in a dry run.
+    /// The outcome; `None` in a dry run.
     pub entered: Option<Entered>,
 }
 
-/// The format of that name.
+/// The format with this name.
 pub fn format(name: &str) -> Result<&'static Format> {
     let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
     let unknown = || LabError::usage(format!("no format '{name}'; there are: {}", known()));
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 
-/// Reads files (`-` is standard input) and hands every record to `each`; with a store, after it was
-/// entered there. `only` is the format where that is known.
+/// Reads files (`-` is standard input) and passes every record to `each`, after entering it if
+/// there is a store. `only` is the format, if known.
 pub fn read(
     files: &[impl AsRef<Path>],
     only: Option<&Format>,
@@ -68,7 +69,7 @@ pub fn read(
         done.map_err(|e| match count {
             0 => e,
             n => e.advise(format!(
-                "the {n} before it are in the store: mend it and import again, none is entered twice"
+                "fix it and import again: the records before it ({n}) are already stored"
             )),
         })?;
         last?;
@@ -79,12 +80,12 @@ pub fn read(
     }
 }
 
-/// Records that wait for their transaction.
+/// Records waiting for their transaction.
 struct Batch<'a> {
     store: Option<&'a mut Store>,
     waiting: Vec<Imported>,
     bytes: usize,
-    /// Entered so far.
+    /// Number of records entered so far.
     count: usize,
 }
 
@@ -95,7 +96,7 @@ impl Batch<'_> {
         each: &mut dyn FnMut(Imported) -> Result<()>,
     ) -> Result<()> {
         let Some(store) = &mut self.store else { return each(imported) };
-        // The same text gives the same id, even if a later version reads more from it.
+        // The same text has the same id, even if a later version reads more from it.
         let known = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
         if let Some(number) = known.flatten() {
             self.flush(each)?;
@@ -122,7 +123,7 @@ impl Batch<'_> {
     }
 }
 
-/// Reads one file to its end; each record comes with its size in bytes.
+/// Reads one file to its end. Each record comes with its size in bytes.
 fn pass(
     path: &Path,
     only: Option<&Format>,
@@ -141,7 +142,7 @@ fn pass(
         match piece.map_err(|e| wrong(e.to_string()))? {
             Piece::Record { json, line } if own => {
                 let document = Document::parse(&json)
-                    .map_err(|e| wrong(format!("line {line}: not a record of ssdyno: {e}")))?;
+                    .map_err(|e| wrong(format!("line {line}: not an ssdyno record: {e}")))?;
                 found = true;
                 let file = file.clone();
                 each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
@@ -172,7 +173,7 @@ fn pass(
     Err(wrong(why).advise("ssdyno import --list"))
 }
 
-/// Gives the result of another tool its id, its source and its time.
+/// Sets the id, the source and the time of another tool's result.
 fn complete(run: &mut Run, file: &str, bytes: &[u8], index: usize) {
     if let Some(origin) = run.origin.as_mut().filter(|origin| origin.source.is_empty()) {
         origin.source = file.to_string();

@@ -1,7 +1,7 @@
-//! A workload by hand: from its options to a workload on a target.
+//! Workloads of `ssdyno io`: from options to a workload on a target.
 //!
-//! Options are checked and turned into a draft before the target is looked at; the region is filled
-//! in from the target. A scratch file is laid out first, so that reads reach the drive.
+//! Options are checked and turned into a draft before the target is inspected; the target then
+//! determines the region. A scratch file is laid out first, so that reads reach the drive.
 
 use std::borrow::Cow;
 
@@ -13,28 +13,28 @@ use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop,
 use crate::error::{ErrorKind, LabError, Result};
 use crate::work::{Script, Work};
 
-/// Duration of a workload that nothing else ends, nanoseconds.
+/// Default duration of a workload without another limit, nanoseconds.
 const TIME_NS: u64 = 10_000_000_000;
 
 /// Direction and order of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Reads in order.
+    /// Sequential reads.
     Read,
-    /// Writes in order.
+    /// Sequential writes.
     Write,
-    /// Reads at random.
+    /// Random reads.
     #[default]
     RandRead,
-    /// Writes at random.
+    /// Random writes.
     RandWrite,
-    /// Both in order.
+    /// Sequential reads and writes.
     Rw,
-    /// Both at random.
+    /// Random reads and writes.
     RandRw,
 }
 
-/// Bursts of I/O with pauses between them.
+/// Bursts of I/O separated by pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
     /// Length of a burst, nanoseconds.
@@ -43,12 +43,12 @@ pub struct Burst {
     pub off_ns: u64,
 }
 
-/// The options of a workload by hand.
+/// The options of `ssdyno io`.
 #[derive(Clone, Debug)]
 pub struct Io {
     /// Direction and order.
     pub rw: Access,
-    /// Share of reads where both are asked for, percent, 0 to 100.
+    /// Share of reads in a mixed workload, percent, 0 to 100.
     pub mix: u32,
     /// Block sizes with their weights.
     pub blocks: BlockSizes,
@@ -60,25 +60,25 @@ pub struct Io {
     pub buffered: bool,
     /// Flush after this many writes.
     pub flush_every: Option<u32>,
-    /// Leave the final flush out of the time of writes.
+    /// Exclude the final flush from the time of writes.
     pub no_flush: bool,
-    /// Operations in flight, per job; at least 1.
+    /// Operations in flight per job; at least 1.
     pub depth: u32,
-    /// Operations submitted at once; at least 1.
+    /// Operations per submission; at least 1.
     pub batch: u32,
-    /// Concurrent jobs; they divide the region.
+    /// Concurrent jobs, which divide the region.
     pub jobs: u32,
     /// Arrivals per second; `None`: a closed loop.
     pub rate: Option<f64>,
-    /// Poisson arrivals at that rate.
+    /// Poisson arrivals at this rate.
     pub poisson: bool,
     /// Bursts.
     pub burst: Option<Burst>,
-    /// End after this time, nanoseconds.
+    /// Stop after this time, nanoseconds.
     pub time_ns: Option<u64>,
-    /// End after this many times the region.
+    /// Stop after covering the region this many times.
     pub coverage: Option<f64>,
-    /// End after this many operations.
+    /// Stop after this many operations.
     pub ops: Option<u64>,
     /// Start of the region, bytes.
     pub offset: u64,
@@ -86,17 +86,17 @@ pub struct Io {
     pub size: Option<u64>,
     /// Added to every address, bytes.
     pub shift: u64,
-    /// In order: distance between starts, bytes.
+    /// Sequential: distance between starts, bytes.
     pub stride: Option<u64>,
-    /// In order: descending.
+    /// Sequential: descending addresses.
     pub backwards: bool,
-    /// At random: an address may repeat before all were visited.
+    /// Random: allow an address to repeat before all have been visited.
     pub repeats: bool,
-    /// At random: exponent of a Zipf distribution.
+    /// Random: exponent of a Zipf distribution.
     pub zipf: Option<f64>,
-    /// At random: hot and cold zones.
+    /// Random: hot and cold zones.
     pub hot: Option<Pattern>,
-    /// Seed of everything random.
+    /// Seed for everything random.
     pub seed: u64,
 }
 
@@ -107,12 +107,12 @@ impl Access {
 }
 
 impl Io {
-    /// Checks the options against each other, before anything is looked at.
+    /// Checks the options against each other, before the target is inspected.
     pub fn check(&self) -> Result<()> {
         self.draft().map(drop)
     }
 
-    /// The workload on a target, if it may and can run there.
+    /// The workload on a target, if the target allows and supports it.
     pub(crate) fn workload(&self, info: &TargetInfo) -> Result<Workload> {
         let start = self.offset;
         if start >= info.bytes {
@@ -126,7 +126,7 @@ impl Io {
         if workload.mix.changes_data() && info.allowed < Safety::Scratch {
             let text =
                 format!("{} may only be read, and this would overwrite it", info.target.spec);
-            let advice = "--destroy with its serial number, or else its size in bytes, permits it";
+            let advice = "--destroy with its serial number, or its size in bytes if it has none";
             return Err(LabError::new(ErrorKind::Refused, text).advise(advice));
         }
         engine::admit(&workload, info)?;
@@ -171,7 +171,7 @@ impl Io {
         let Io { stride, backwards, repeats, zipf, hot, .. } = self;
         if self.rw.is_random() {
             if stride.is_some() || *backwards {
-                let text = "--stride and --backwards go with --rw read, write or rw";
+                let text = "--stride and --backwards require --rw read, write or rw";
                 return Err(LabError::usage(text));
             }
             return Ok(match (zipf, hot) {
@@ -182,7 +182,7 @@ impl Io {
             });
         }
         if *repeats || zipf.is_some() || hot.is_some() {
-            let text = "--repeats, --zipf and --hot go with --rw randread, randwrite or randrw";
+            let text = "--repeats, --zipf and --hot require --rw randread, randwrite or randrw";
             return Err(LabError::usage(text));
         }
         Ok(match stride {
@@ -202,11 +202,11 @@ impl Io {
     }
 }
 
-/// Reads the words of `ssdyno io`, which are the command's.
+/// Parses the options of `ssdyno io`, which belong to the command.
 pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
 
 impl<'a> Work<'a> {
-    /// A workload by hand.
+    /// Work with an `ssdyno io` workload.
     pub fn io(io: &'a Io) -> Work<'a> {
         Work::new(ByHand(Cow::Borrowed(io)))
     }
@@ -234,7 +234,7 @@ impl Script for ByHand<'_> {
     }
 }
 
-/// Whether a scratch file is written before the workload: reads of unwritten blocks never reach the
+/// Whether a scratch file is written before the workload. Reads of unwritten blocks never reach the
 /// drive, and a first write costs the file system more than an overwrite.
 fn is_laid_out(workload: &Workload, info: &TargetInfo) -> bool {
     let in_order = workload.mix == Mix::WRITE && !workload.pattern.is_random();
@@ -299,7 +299,7 @@ mod tests {
         let [read, write] = [Access::RandRead, Access::Write].map(io);
         let blocks = |bytes| BlockSizes::Fixed(bytes);
         let table = [
-            // The scratch file is written before it is read.
+            // The scratch file is written before the reads.
             (Io { time_ns: second, ..read.clone() }, gib),
             (Io { size: Some(mib), ops: Some(10), ..read }, mib),
             (Io { size: Some(mib), coverage: Some(2.0), ..write.clone() }, 2 * mib),
@@ -308,7 +308,7 @@ mod tests {
             (Io { time_ns: second, ..write.clone() }, 16_000_000_000 / 4096 * 4096 + 4096),
             (Io { time_ns: second, rate: Some(100.0), ..write.clone() }, 101 * 4096 + 4096),
             (Io { time_ns: second, ops: Some(1), ..write.clone() }, 4096),
-            // The few operations of a mix may all be writes.
+            // A short mixed workload can consist of writes only.
             (Io { size: Some(mib), ops: Some(10), ..io(Access::RandRw) }, mib + 10 * 4096),
             (Io { size: Some(4 * mib), coverage: Some(1.5), jobs: 3, ..write }, 6 * mib + 3 * 4096),
         ];

@@ -1,7 +1,7 @@
-//! An iozone command line as work on a target.
+//! Runs an iozone command line as work on a target.
 //!
-//! The file after `-f` only names the place: the run uses a scratch file beside it. A device and a
-//! virtual drive are the place themselves.
+//! The file given with `-f` only names the location: the run uses a scratch file in the same
+//! directory. Devices and virtual drives are targets themselves.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::target::{NULL, NULL_NVME};
 use crate::virtual_drive;
 use crate::work::Work;
 
-/// A scratch file has at least this many bytes.
+/// Minimum size of a scratch file.
 const LEAST_BYTES: u64 = 4 << 20;
 
-/// The work of a command line. `legacy` measures only iozone's own figures.
+/// The work of a command line. `legacy` limits it to iozone's own figures.
 pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
     let mut run = command.run.clone();
     run.honest = !legacy;
@@ -26,7 +26,7 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
     Work::of_method("iozone", Cow::Owned(options))
 }
 
-/// The target of a command line. `destroy` is the word by which the user lets it be overwritten.
+/// The target of a command line. `destroy` is the confirmation that allows overwriting it.
 pub fn target(command: &Command, destroy: Option<String>) -> Target {
     let spec = place(command.file.as_deref());
     let directory = Path::new(&spec).is_dir();
@@ -34,7 +34,7 @@ pub fn target(command: &Command, destroy: Option<String>) -> Target {
     Target { spec, size, destroy, ..Target::default() }
 }
 
-/// The directory of the file after `-f`, or the place itself.
+/// The directory of the file given with `-f`, or the target itself.
 fn place(file: Option<&str>) -> String {
     let Some(file) = file else { return ".".into() };
     let path = Path::new(file);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_names_a_place_and_is_not_touched() {
+    fn the_file_names_a_location_and_is_not_touched() {
         assert_eq!(place(None), ".");
         assert_eq!(place(Some("iozone.tmp")), ".");
         assert_eq!(place(Some("/no/such/place/iozone.tmp")), "/no/such/place");

@@ -1,22 +1,22 @@
-//! A stored record as it is shown, with its origin and conflicts from the store.
+//! A stored record prepared for display, with its origin and conflicts from the store.
 
 use record::{Document, Finding, FindingKind, Level, Run};
 use store::{Kept, Kind, Store, StoreError};
 
-/// The record of that number, for showing: how it came here, and whether it can be trusted to be
-/// the one that came, are its first findings. Its document is as it was stored.
+/// Loads a record by number for display. Its first findings report its origin and whether the store
+/// still has its original content. The document is as stored.
 pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
     let Kept { document, kind, conflicts, intact } = store.kept(number)?;
     let mut run = document.run().clone();
     let mut findings = Vec::new();
     if !intact {
-        let text = "the content of this record is not the one that was stored";
+        let text = "the content of this record has changed since it was stored";
         findings.push(Finding::new(FindingKind::DamagedRecord, Level::Bad, text));
     }
     if !conflicts.is_empty() {
         let others: Vec<String> = conflicts.iter().map(|other| format!("run {other}")).collect();
         let others = others.join(", ");
-        let text = format!("{others} has the same id and another content: one of them was changed");
+        let text = format!("{others} has the same id but other content: one of them was changed");
         let finding = Finding::new(FindingKind::Conflict, Level::Bad, text);
         findings.push(finding.advise("export it again where it was measured"));
     }
@@ -27,13 +27,13 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
     Ok((answered(run), document))
 }
 
-/// The record with its answer, which is computed where it was stored without one: imports,
-/// publications, runs of earlier versions, runs that were killed.
+/// Computes the answer for records stored without one: imports, publications, runs of earlier
+/// versions, and killed runs.
 pub fn answered(run: Run) -> Run {
     Run { answer: Some(methods::answer(&run)), ..run }
 }
 
-/// The way of a record that was not measured here, in a sentence.
+/// Where a record comes from, in a sentence, if it was not measured here.
 fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
     if kind == Kind::Imported {
         return None;
@@ -43,12 +43,10 @@ fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
     match machine.machine_id.as_deref() {
         Some(id) if here != Some(id) => {
             let id: String = id.chars().take(8).collect();
-            Some(format!("measured by ssdyno on machine {id}{host}, carried here"))
+            Some(format!("measured by ssdyno on machine {id}{host}, copied to this store"))
         }
         _ if kind == Kind::Measured => None,
-        Some(_) => {
-            Some("measured by ssdyno on this machine, carried here from another store".into())
-        }
-        None => Some(format!("measured by ssdyno on another machine{host}, carried here")),
+        Some(_) => Some("measured by ssdyno on this machine, copied from another store".into()),
+        None => Some(format!("measured by ssdyno on another machine{host}, copied to this store")),
     }
 }

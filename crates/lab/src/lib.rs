@@ -1,13 +1,13 @@
-//! From a request to a stored record, and the work done on records afterwards.
+//! From a request to a stored record, and operations on records.
 //!
 //! The command translates arguments into the types of this crate and prints its results; everything
-//! between the two happens here. A caller therefore needs neither the engine nor the model of
-//! virtual drives nor the methods. This crate knows no command line and no screen: progress goes to
-//! the caller's [`Watcher`], and failures are a [`LabError`].
+//! between happens here. A caller therefore needs neither the engine nor the model of virtual
+//! drives nor the methods. This crate knows no command line and no screen: progress goes to the
+//! caller's [`Watcher`], and failures are a [`LabError`].
 //!
 //! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
-//! into the store, [`Begun::run`] measures, and [`Recorded`] holds the result. Jobs in fio's words take
-//! the same steps ([`fio::Request`]).
+//! into the store, [`Begun::run`] measures, and [`Recorded`] contains the result. fio jobs take the
+//! same steps ([`fio::Request`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The sizes of a user's files, for a method that cannot read a directory (`--like`).
+//! The sizes of a user's files, for methods, which cannot read a directory (`--like`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{LabError, Result};
 
-/// Most files that are counted: enough for any histogram.
+/// Maximum number of files counted; enough for any histogram.
 const FILES_MAX: u64 = 1_000_000;
 
-/// The sizes of the files below a directory as `SIZE:COUNT,...`. Links are not followed, and a
-/// directory that cannot be read is left out; the first one must be readable.
+/// Returns the sizes of the files below a directory as `SIZE:COUNT,...`. Does not follow links, and
+/// skips directories that cannot be read, except the first.
 pub(crate) fn sizes(directory: &Path) -> Result<String> {
     let mut sizes = BTreeMap::new();
     let (mut count, mut open) = (0, vec![directory.to_path_buf()]);
@@ -35,7 +35,7 @@ pub(crate) fn sizes(directory: &Path) -> Result<String> {
         }
     }
     if sizes.is_empty() {
-        let text = format!("--like {}: there are no files", directory.display());
+        let text = format!("--like {}: no files found", directory.display());
         return Err(LabError::usage(text));
     }
     let pairs: Vec<String> = sizes.iter().map(|(size, count)| format!("{size}:{count}")).collect();

@@ -1,4 +1,4 @@
-//! The machine and its drives: fitness to measure, and the drives under a path.
+//! The machine and its drives: fitness for measuring, and the drives under a path.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use serde::Serialize;
 
 use crate::error::{LabError, Result};
 
-/// Whether a machine is fit to measure.
+/// The fitness of a machine for measuring.
 #[derive(Clone, Debug)]
 pub struct Fitness {
     /// The machine.
     pub environment: Environment,
     /// The clock that times operations.
     pub clock: &'static str,
-    /// Everything that would spoil a measurement.
+    /// Everything that could spoil a measurement.
     pub findings: Vec<Finding>,
 }
 
-/// Observes the machine for a moment.
+/// Observes the machine for a short time.
 pub fn fitness() -> Fitness {
     Fitness {
         environment: drive::host::environment(),
@@ -29,38 +29,39 @@ pub fn fitness() -> Fitness {
     }
 }
 
-/// Every drive of this machine.
+/// Lists the block devices of this machine.
 pub fn drives() -> Vec<BlockDevice> {
     drive::list()
 }
 
-/// A drive of a list.
+/// A listed drive.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Listed {
     /// A block device.
     Device(Box<BlockDevice>),
-    /// An NVMe drive that the kernel's driver does not have.
+    /// An NVMe drive that is not bound to the kernel's driver.
     Bound(BoundDrive),
 }
 
-/// Every drive of this machine, with those that the kernel's driver does not have.
+/// Lists every drive of this machine, including those not bound to the kernel's driver.
 pub fn all_drives() -> Vec<Listed> {
     let devices = drives().into_iter().map(|device| Listed::Device(Box::new(device)));
     devices.chain(drive::pci::list().into_iter().map(Listed::Bound)).collect()
 }
 
-/// Takes an NVMe drive `pci:...` from the kernel, to stay so; its serial number confirms that.
+/// Detaches an NVMe drive `pci:...` from the kernel until [`unbind`]; its serial number is the
+/// confirmation.
 pub fn bind(target: &str, serial: &str) -> Result<()> {
     Ok(drive::pci::bind(target, serial)?)
 }
 
-/// Gives such a drive back to the kernel.
+/// Returns such a drive to the kernel.
 pub fn unbind(target: &str) -> Result<()> {
     Ok(drive::pci::unbind(target)?)
 }
 
-/// The device of that name, or the drive that holds a path, through every layer between them.
+/// The device with this name, or the drives that contain a path, through all layers between them.
 pub fn drives_under(path: &Path) -> Result<Vec<BlockDevice>> {
     let named = path.canonicalize().ok().map(|path| path.display().to_string());
     if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == named) {
@@ -69,7 +70,7 @@ pub fn drives_under(path: &Path) -> Result<Vec<BlockDevice>> {
     let location = drive::locate(path)?;
     let Some(name) = location.drive.map(|d| d.name) else {
         let kind = location.filesystem.kind;
-        let text = format!("no drive is known under {} ({kind})", path.display());
+        let text = format!("no known drive under {} ({kind})", path.display());
         return Err(LabError::usage(text).advise("ssdyno list"));
     };
     Ok(drive::list().into_iter().filter(|d| d.drive.name == name).collect())

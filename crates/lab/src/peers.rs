@@ -1,7 +1,7 @@
-//! What is normal: the main figures of a run in an earlier run of the same drive, in publications
-//! about its model, and on the virtual drive of its model, with the conditions that differ.
+//! Peers for the main figures of a run: an earlier run of the same drive, publications about its
+//! model, and the virtual drive of its model, with the conditions that differ.
 //!
-//! A figure of another quantity is never shown: an earlier run must have the same protocol, a
+//! A figure of another quantity is never shown: an earlier run must have the same protocol, and a
 //! published figure must be declared as the same metric.
 
 use std::sync::Arc;
@@ -23,26 +23,26 @@ use crate::spread;
 use crate::target::Stand;
 use crate::work::Work;
 
-/// Earlier runs that are looked at.
+/// Maximum number of earlier runs inspected.
 const RUNS_MOST: u32 = 30;
 
-/// Share of a run's own time that the simulation of its model may take.
+/// Maximum time for simulating the model, as a fraction of the run's own time.
 const SHARE: f64 = 0.1;
 
-/// Longest simulation of a model.
+/// Maximum duration of a model's simulation.
 const SIMULATION_MOST: Duration = Duration::from_secs(10);
 
-/// Time between two looks at the user's interrupt.
+/// Interval between checks of the user's interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Conditions that decide a figure. Others (a kernel, a host name) are in `ssdyno compare`.
+/// Conditions that determine a figure. Others (a kernel, a host name) are in `ssdyno compare`.
 const DECISIVE: [&str; 7] =
     ["link", "state before", "file system", "page cache", "size", "machine", "backend"];
 
-/// Those that belong to the machine around the drive.
+/// Conditions of the host around the drive.
 const HOST: [&str; 2] = ["machine", "backend"];
 
-/// The peers of a run whose answer is complete.
+/// The peers of a run with a complete answer.
 pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> Vec<Peer> {
     let Some(answer) = &run.answer else { return Vec::new() };
     let mut peers = Vec::new();
@@ -53,14 +53,14 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
     }
     peers.extend(publications(answer, run));
     if let Some(model) = model {
-        // A virtual drive has neither a file system nor a machine around it.
+        // A virtual drive has neither a file system nor a host.
         let whose = format!("simulated {}", model.target.spec);
         peers.extend(same(answer, run, model, &whose, &DECISIVE[..2]));
     }
     peers
 }
 
-/// The latest repeat of the run; where there is none, the latest run of that protocol on the drive.
+/// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive.
 fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
     let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST).ok()?;
@@ -69,7 +69,7 @@ fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     (!earlier.is_empty()).then(|| earlier.swap_remove(repeat.unwrap_or(0)))
 }
 
-/// The tiles of an answer in another run.
+/// The metrics of an answer's tiles in another run.
 fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str]) -> Vec<Peer> {
     let differs = differing(run, other, conditions);
     let peer = |tile: &record::Tile| {
@@ -95,7 +95,7 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
         other.is_some_and(|other| is_model(model, other))
     };
     let mut peers: Vec<Peer> = Vec::new();
-    // The figures are part of the program, and a test reads all of them.
+    // The figures are embedded in the program, and a test parses all of them.
     let published = published::all().unwrap_or_default();
     let samples: Vec<&Run> = published.iter().filter(|other| about(other)).collect();
     for other in &samples {
@@ -124,7 +124,7 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     peers
 }
 
-/// The source of a published record; with the firmware where the source has several samples of the
+/// The source of a published record, with the firmware if the source has several samples of the
 /// model.
 fn sample_of(run: &Run, samples: &[&Run]) -> String {
     let source = |run: &Run| {
@@ -139,7 +139,7 @@ fn sample_of(run: &Run, samples: &[&Run]) -> String {
     }
 }
 
-/// Conditions of this list that are known for both and differ.
+/// The listed conditions that are known for both runs and differ.
 fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
     let found = differences(std::slice::from_ref(run), std::slice::from_ref(other));
     // The figures of a virtual drive do not depend on the machine that simulates it.
@@ -149,8 +149,8 @@ fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
     known.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
 }
 
-/// Runs the same work on the virtual drive of the target's model, within a share of the time the run
-/// took. `None` for a virtual drive, an unknown model, or a simulation that takes longer.
+/// Runs the same work on the virtual drive of the target's model, within a fraction of the run's
+/// own time. `None` for a virtual drive, an unknown model, or a simulation that takes longer.
 pub(crate) fn simulate(
     request: &Request,
     work: &Work<'_>,
@@ -179,7 +179,7 @@ fn simulated(request: &Request, work: &Work<'_>, interrupt: &Arc<AtomicBool>) ->
     Some(Run { metrics, state_before: info.state, ..Run::new(work.name(), info.target) })
 }
 
-/// Calls `act`, and interrupts it when the time is over or the user interrupts the run.
+/// Calls `act`, and interrupts it at the time limit or when the user interrupts the run.
 fn within<T>(
     limit: Duration,
     user: &Arc<AtomicBool>,
@@ -198,7 +198,7 @@ fn within<T>(
             }
         }
     });
-    // Without a thread there is no limit, and therefore no simulation.
+    // Without a watching thread there is no limit, so skip the simulation.
     let watch = watch.ok()?;
     let result = act(&interrupt);
     let _ = done.send(());
@@ -206,19 +206,19 @@ fn within<T>(
     result
 }
 
-/// Words that name no model: kinds of drives and of their links.
+/// Words that do not identify a model: kinds of drives and of their links.
 const KINDS: [&str; 6] = ["ssd", "nvme", "sata", "pcie", "m.2", "series"];
 
-/// Whether two names are of one model: the same words but for those that name a kind, and the same
-/// capacity if both have one. Remarks in brackets do not count.
+/// Whether two names refer to the same model: the same words, ignoring those for kinds, and the
+/// same capacity if both have one. Remarks in brackets are ignored.
 fn is_model(a: &str, b: &str) -> bool {
     let ((a, size_a), (b, size_b)) = (words(a), words(b));
     let sized = size_a.zip(size_b).is_none_or(|(a, b)| a == b);
-    // One word alone, `SSD` or a vendor, is no model.
+    // A single word, such as `SSD` or a vendor, does not identify a model.
     a.len() >= 2 && a == b && sized
 }
 
-/// The words of a name in order, and its capacity in GB.
+/// The words of a name, sorted, and its capacity in GB.
 fn words(name: &str) -> (Vec<String>, Option<u64>) {
     let bare = name.split('(').next().unwrap_or(name).to_lowercase();
     let bare = bare.replace("western digital", "wd").replace('"', "");
@@ -236,7 +236,7 @@ fn words(name: &str) -> (Vec<String>, Option<u64>) {
     (words, size)
 }
 
-/// `250GB`, `2TB`, `4G` in GB.
+/// Parses `250GB`, `2TB`, `4G`; the result is in GB.
 fn capacity(word: &str) -> Option<u64> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().ok()?;
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_model_is_one_name_in_any_order_with_its_own_capacity() {
+    fn a_model_is_its_words_in_any_order_and_its_capacity() {
         let same = [
             ("Samsung SSD 980 PRO 1TB", "Samsung 980 PRO"),
             ("Crucial M225 64GB", "Crucial M225 64GB (Indilinx Barefoot)"),
@@ -279,9 +279,9 @@ mod tests {
         }
     }
 
-    /// Two samples of one name are in document 004; a range belongs to the sample that has it.
+    /// Document 004 has two samples with the same name; a range belongs to the sample that has it.
     #[test]
-    fn samples_of_one_model_are_told_apart_by_their_firmware() {
+    fn samples_of_one_model_are_distinguished_by_firmware() {
         let model = Some("MicroSD SanDisk 4G class 2".to_string());
         let mut run = Run::new("speed", TargetInfo::null(1 << 30).target);
         run.target.drive = Some(DriveIdentity { model, ..DriveIdentity::default() });
@@ -329,7 +329,7 @@ mod tests {
             "{:?}",
             model.metrics
         );
-        // Nothing of it was fast enough to be shown after a run of no time.
+        // A run of no time leaves none for the simulation.
         assert!(simulate(&card, Duration::ZERO).is_none());
         let unknown = on(TargetKind::Device, "QEMU NVMe Ctrl");
         let simulated = on(TargetKind::Virtual, "SD Transcend 4G 150x");

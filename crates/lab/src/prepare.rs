@@ -1,4 +1,4 @@
-//! Preparations: a drive brought into a state, as a run of its own.
+//! Preparations: runs that bring a drive into a state.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::request::Target;
 use crate::work::{Script, Work};
 
-/// Size of the scratch file through which a directory is trimmed, bytes. It stays empty.
+/// Size of the scratch file for trimming a directory, bytes. It stays empty.
 const SCRATCH_BYTES: u64 = 1 << 20;
 
 impl Target {
-    /// The target for a preparation: of a directory, only the free space is trimmed.
+    /// The target for a preparation. In a directory, only the free space is trimmed.
     #[must_use]
     pub fn to_prepare(self) -> Target {
         match Path::new(&self.spec).is_dir() {
@@ -25,7 +25,7 @@ impl Target {
 }
 
 impl<'a> Work<'a> {
-    /// Brings the drive into a state, erasing it first in that way.
+    /// Brings the drive into a state, after erasing it with the given method.
     pub fn prepare(to: State, by: Erase, options: &'a Options) -> Work<'a> {
         Work::new(Preparing { prepare: Prepare { to, by }, options })
     }

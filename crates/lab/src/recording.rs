@@ -1,8 +1,8 @@
-//! The record of a run while it grows: begun before the first byte, stored at every step, finished
+//! The record of a run in progress: created before the first byte, stored at every step, finished
 //! whatever happens.
 //!
-//! A store that fails in the middle does not cost the measurement: the record is then written to a
-//! file. Events reach the caller's watcher after they are recorded.
+//! If the store fails during a run, the measurement is not lost: the record is written to a file
+//! instead. Events reach the caller's watcher after they are recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,10 +21,10 @@ use crate::error::{ErrorKind, LabError, Result};
 use crate::watcher::{Recorded, Watcher};
 use crate::{guesses, history, peers, virtual_drive};
 
-/// The most findings, and the most kinds of errors, in a record.
+/// Maximum number of findings, and of error kinds, in a record.
 const MESSAGES_MAX: usize = 1000;
 
-/// The longest text of a finding, bytes.
+/// Maximum length of a finding's text, bytes.
 const TEXT_MAX: usize = 4096;
 
 /// A run that is being recorded.
@@ -33,12 +33,12 @@ pub(crate) struct Recording {
     run: Run,
     number: i64,
     began: Instant,
-    /// The first failure of the store; it is reported once.
+    /// The first failure of the store, which is reported once.
     trouble: Option<StoreError>,
     /// Findings of the rig.
     notes: Vec<Finding>,
     provokes: &'static [FindingKind],
-    /// The same test on the virtual drive of that model.
+    /// The same test on the virtual drive of the target's model.
     model: Option<Run>,
     watcher: Box<dyn Watcher>,
 }
@@ -47,13 +47,13 @@ pub(crate) struct Recording {
 pub(crate) struct Test<'a> {
     /// Name of the method.
     pub method: &'a str,
-    /// Version of its protocol; `None`: the first.
+    /// Version of its protocol; `None`: version 1.
     pub protocol: Option<u32>,
-    /// Findings that it provokes on purpose: they become notes.
+    /// Findings that the test provokes on purpose, which become notes.
     pub provokes: &'static [FindingKind],
-    /// Seed of everything random; `None` where jobs have seeds of their own.
+    /// Seed for everything random; `None` if jobs have their own seeds.
     pub seed: Option<u64>,
-    /// The protocol that it is a step of.
+    /// The protocol of which the run is a step.
     pub part_of: Option<PartOf>,
 }
 
@@ -92,46 +92,46 @@ impl Recording {
         self.number
     }
 
-    /// Enters the target as it was opened, and the engine.
+    /// Records the opened target and the engine.
     pub(crate) fn describe(&mut self, info: &TargetInfo, describe: impl FnOnce(&mut Environment)) {
         self.run.target = info.target.clone();
         describe(&mut self.run.environment);
         self.keep();
     }
 
-    /// Enters wear and errors after the run, as the drive reports them.
+    /// Records wear and errors reported by the drive after the run.
     pub(crate) fn note_health(&mut self, health: Option<Health>) {
         self.run.health_after = health;
     }
 
-    /// Enters the virtual time that the run took.
+    /// Records the virtual time of the run.
     pub(crate) fn note_simulated(&mut self, ns: u64) {
         self.run.simulated_seconds = Some(ns as f64 / 1e9);
     }
 
-    /// The target as it was opened, and the time since the run began.
+    /// The opened target, and the time since the run began.
     pub(crate) fn so_far(&self) -> (Target, Duration) {
         (self.run.target.clone(), self.began.elapsed())
     }
 
-    /// Tells the watcher of trouble that is not part of the record.
+    /// Passes a warning that is not part of the record to the watcher.
     pub(crate) fn warn(&mut self, line: &str) {
         self.watcher.warn(line);
     }
 
-    /// Enters the same test on the virtual drive of that model, for comparison.
+    /// Sets the same test on the virtual drive of the target's model, for comparison.
     pub(crate) fn note_model(&mut self, model: Option<Run>) {
         self.model = model;
     }
 
-    /// The state in which earlier runs left the drive, and enters it with its time.
+    /// Records and returns the state in which earlier runs left the drive.
     pub(crate) fn recall(&mut self) -> State {
         let run = &mut self.run;
         let whole = |drive: &&DriveIdentity| {
             run.target.kind == TargetKind::Device && drive.path == run.target.path
         };
         let drive = run.target.drive.as_ref().filter(whole);
-        // A store that cannot be read knows no state; its failure is reported at the next write.
+        // A store that cannot be read returns no state; its failure is reported at the next write.
         let machine = run.environment.machine_id.as_deref();
         let last = drive.and_then(|drive| {
             let key = HistoryKey::of(&run.target, machine)?;
@@ -144,7 +144,7 @@ impl Recording {
         run.state_before
     }
 
-    /// The drives measured on this port by the same method.
+    /// Drives measured on this port by the same method.
     pub(crate) fn neighbours(&self) -> Vec<Neighbour> {
         history::neighbours(&self.store, self.number, &self.run)
     }
@@ -167,7 +167,7 @@ impl Recording {
         }
     }
 
-    /// A drive leaves everything unanswered: a warning at first, the end when patience is over.
+    /// Handles a drive that answers no command: warns at first, and ends the run at the limit.
     fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) {
         let time = |ns: u64| units::span(ns as f64 / 1e9);
         let spec = &self.run.target.spec;
@@ -189,7 +189,7 @@ impl Recording {
         guesses::note(&spec, self.run.answer.as_ref()?)
     }
 
-    /// Finishes the record of a run that cannot end by itself.
+    /// Finishes the record of a run with threads blocked on the drive.
     fn give_up(&mut self, why: String) -> Recorded {
         for note in &self.notes {
             if !self.run.warnings.contains(note) {
@@ -208,13 +208,13 @@ impl Recording {
         let advice = match (kept, borrows) {
             (Err(error), _) => match keep_as_file(&self.run) {
                 Some(path) => format!("{error}: the record is in {}", path.display()),
-                None => format!("{error}: the record is nowhere but here, with --json"),
+                None => format!("{error}: only --json can still output the record"),
             },
             (Ok(()), true) => {
                 "ssdyno recover, once the drive answers: its blocks were borrowed".to_string()
             }
             (Ok(()), false) => {
-                "unplug it, if this process stays: the system waits for it".to_string()
+                "unplug it if this process does not exit: the kernel waits for it".to_string()
             }
         };
         self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), Ok(()))
@@ -268,8 +268,8 @@ impl Recording {
             finding.level = Level::Note;
         }
         self.run.errors.truncate(MESSAGES_MAX);
-        // The stamp covers the findings about the machine and the end of the run too, which the method
-        // does not see.
+        // The stamp must cover the findings about the machine and the end of the run, which the
+        // method does not see.
         let stamp = Stamp::of_run(&self.run);
         self.run.answer = outcome.answer.clone().map(|answer| Answer { stamp, ..answer });
     }
@@ -279,17 +279,17 @@ impl Recording {
         self.check(kept);
     }
 
-    /// Warns of the first failure of the store; the run goes on.
+    /// Warns of the first failure of the store; the run continues.
     fn check(&mut self, result: std::result::Result<(), StoreError>) {
         if let (Err(error), None) = (result, &self.trouble) {
-            let line = format!("{error}; the run goes on and its record is stored at the end");
+            let line = format!("{error}; the run continues and its record is stored at the end");
             self.watcher.warn(&line);
             self.trouble = Some(error);
         }
     }
 
-    /// Enters the end of the run: everything measured, and why it ended early if it did. A record
-    /// that the store does not take goes to a file.
+    /// Completes the record: all results, and why the run ended early, if it did. A record that
+    /// cannot be stored goes to a file.
     pub(crate) fn finish(&mut self, outcome: &Outcome, ended: Result<()>) -> Recorded {
         self.run.complete = ended.is_ok();
         self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
@@ -310,19 +310,19 @@ impl Recording {
             answer.peers = peers;
         }
         let kept = self.store.finish(&self.run).map_err(|error| {
-            // Under its number the store has at most a part of it.
+            // The store has at most a part of the record under this number.
             self.run.number = None;
             let text = format!("{error}: the record is not in the store");
             LabError::new(ErrorKind::Io, text).advise(match keep_as_file(&self.run) {
                 Some(path) => format!("the record is in {}", path.display()),
-                None => "--json prints a record; nothing else could be written here".into(),
+                None => "--json to print the record; it could not be written to a file".into(),
             })
         });
         self.recorded(ended, kept)
     }
 }
 
-/// The findings of a record, within its limits: a drive that misbehaves must not make it unusable.
+/// Limits the findings of a record, so that a misbehaving drive cannot make it unusable.
 fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
     let mut findings = findings.cloned();
     let mut kept: Vec<Finding> = findings.by_ref().take(MESSAGES_MAX).collect();
@@ -335,14 +335,14 @@ fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
     match findings.count() {
         0 => {}
         more => {
-            let text = format!("{more} more findings are not in the record");
+            let text = format!("{more} more findings were omitted");
             kept.push(Finding::new(FindingKind::LimitPassed, Level::Warn, text));
         }
     }
     kept
 }
 
-/// A recording that the observer and the session both reach, never at the same time.
+/// A recording shared by the observer and the session, which never use it at the same time.
 #[derive(Clone)]
 pub(crate) struct Shared(Arc<Mutex<Recording>>);
 
@@ -352,7 +352,7 @@ impl Shared {
         Shared(Arc::new(Mutex::new(recording)))
     }
 
-    /// Locks it. A panic elsewhere does not make the measurement worthless.
+    /// Locks it. A panic in another thread does not invalidate the measurement.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Recording> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -364,7 +364,7 @@ impl Observer for Shared {
     }
 }
 
-/// Writes a record to the first directory that takes it, beginning with the one for temporary files.
+/// Writes a record to the first writable directory, beginning with the temporary directory.
 fn keep_as_file(run: &Run) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
     let name = format!("ssdyno-{}.json", run.id);
@@ -383,12 +383,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_are_bounded_and_the_bound_is_named() {
+    fn findings_are_limited_and_omissions_are_counted() {
         let long = Finding::new(FindingKind::Load, Level::Note, "\u{e9}".repeat(TEXT_MAX));
         let kept = bounded(std::iter::repeat_n(&long, MESSAGES_MAX + 5));
         assert_eq!(kept.len(), MESSAGES_MAX + 1);
         assert!(kept[0].text.len() <= TEXT_MAX + 4 && kept[0].text.ends_with(" ..."));
-        assert_eq!(kept[MESSAGES_MAX].text, "5 more findings are not in the record");
+        assert_eq!(kept[MESSAGES_MAX].text, "5 more findings were omitted");
         let short = Finding::new(FindingKind::Load, Level::Note, "short");
         assert_eq!(bounded(std::iter::once(&short)), [short]);
     }

@@ -1,5 +1,5 @@
-//! Journals left by killed runs: compares the borrowed blocks with the drive, and puts back the
-//! ones that differ when the user asks for that.
+//! Journals left by killed runs: compares the borrowed blocks with the drive, and restores blocks
+//! that differ if the user requests it.
 
 use std::path::PathBuf;
 
@@ -12,21 +12,21 @@ use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
 
-/// Share of equal blocks from which on a drive without a serial number is taken for the one of the
-/// journal: runs overwrite blocks with their own content, so nearly all are equal on the right one.
+/// Minimum fraction of equal blocks to identify a drive without a serial number. Runs overwrite
+/// blocks with their own content, so nearly all blocks are equal on the right drive.
 const ALIKE: f64 = 0.5;
 
-/// The user's wishes.
+/// The user's request.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    /// Only journals of this device.
+    /// Limits recovery to journals of this device.
     pub device: Option<String>,
-    /// Write the original content over blocks that differ.
+    /// Write the original content to blocks that differ.
     pub replay: bool,
     /// Directory of the journals; `None`: the user's state directory, and every journal registered
     /// there.
     pub journal: Option<PathBuf>,
-    /// Forget the journal of this name instead: its blocks are never put back.
+    /// Discard the journal with this name instead; its blocks are never restored.
     pub discard: Option<String>,
 }
 
@@ -35,17 +35,17 @@ pub struct Recovery {
 pub struct Recovered {
     /// Path of the journal.
     pub journal: String,
-    /// The drive, in words.
+    /// A description of the drive.
     pub drive: Option<String>,
-    /// When it was made, seconds since 1970; `null` where the journal is incomplete.
+    /// When the journal was made, seconds since 1970; `null` if it is incomplete.
     pub made_s: Option<u64>,
     /// Blocks compared.
     pub blocks: usize,
     /// Blocks that differed.
     pub differing: usize,
-    /// Blocks put back.
+    /// Blocks restored.
     pub put_back: usize,
-    /// Whether nothing is left of the journal.
+    /// Whether the journal is closed and removed.
     pub closed: bool,
     /// The result in a sentence.
     pub text: String,
@@ -59,8 +59,8 @@ impl Recovery {
         Ok(Place::of_user(self.journal.as_deref())?.dir().to_path_buf())
     }
 
-    /// Gives back the NVMe drives that killed runs had taken from the kernel, unless this recovery is
-    /// about one device or journal.
+    /// Returns NVMe drives that killed runs detached from the kernel, unless this recovery is
+    /// limited to one device or journal.
     pub fn give_back(&self) -> Vec<Returned> {
         let all = self.device.is_none() && self.discard.is_none();
         if all { drive::pci::recover() } else { Vec::new() }
@@ -72,7 +72,7 @@ impl Recovery {
         left.is_ok_and(|left| !left.is_empty())
     }
 
-    /// Goes through the journals one by one; `report` gets each result at once.
+    /// Processes the journals one by one; `report` gets each result immediately.
     pub fn run(&self, mut report: impl FnMut(&Recovered)) -> Result<Vec<Recovered>> {
         let place = Place::of_user(self.journal.as_deref())?;
         let mut results = Vec::new();
@@ -119,11 +119,11 @@ impl Recovery {
             _ if self.discard.is_some() => place
                 .discard(left)
                 .map_err(LabError::from)
-                .map(|()| "discarded: the blocks on the drive stay as they are now".to_string()),
+                .map(|()| "discarded: the blocks on the drive were not changed".to_string()),
             State::OutOfReach(entry) => {
                 result.drive = Some(entry.drive.in_words());
                 result.made_s = Some(entry.made_s);
-                let text = "it is not reachable: its file system is not mounted, or it was removed";
+                let text = "not accessible: its file system is not mounted, or it was removed";
                 let advice = format!(
                     "mount {}, then ssdyno recover; or ssdyno recover --discard {}",
                     left.path.parent().unwrap_or(&left.path).display(),
@@ -131,11 +131,12 @@ impl Recovery {
                 );
                 Err(LabError::new(ErrorKind::Check, text).advise(advice))
             }
-            State::Torn => place.remove(&left.path).map_err(LabError::from).map(|()| {
-                "it is incomplete, so nothing had been overwritten yet: removed".to_string()
-            }),
+            State::Torn => place
+                .remove(&left.path)
+                .map_err(LabError::from)
+                .map(|()| "incomplete, so nothing had been overwritten yet: removed".to_string()),
             State::Damaged(reason) => {
-                let text = format!("{reason}: its content can no longer be read");
+                let text = format!("{reason}: the content cannot be read");
                 Err(LabError::new(ErrorKind::Check, text))
             }
             State::Whole(header) => {
@@ -152,7 +153,7 @@ impl Recovery {
         result
     }
 
-    /// Compares a journal with its drive, puts blocks back if asked to, and closes the journal.
+    /// Compares a journal with its drive, restores blocks if requested, and closes the journal.
     fn compare(
         &self,
         place: &Place,
@@ -163,18 +164,18 @@ impl Recovery {
         let device = self.find(header)?;
         let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
         let kept = Kept::open(&left.path)?;
-        // Exclusive: a drive that is mounted by now must not be written, nor even compared.
+        // Exclusive, because a drive that is now mounted must not be written or even compared.
         let request = OpenRequest::to(Safety::Borrows);
         let opened = drive::open(&device, &request)?;
         let same = opened.guard.key().is_some_and(|key| key.is(&header.drive));
         if !same {
-            return Err(refused(format!("{device} is another drive by now: nothing was touched")));
+            return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
         let differing = kept.borrowed.differing(&opened).map_err(failed)?;
         (result.blocks, result.differing) = (kept.borrowed.blocks(), differing.len());
         if differing.is_empty() {
             place.close(kept)?;
-            return Ok(format!("every byte on {device} is as it was: closed"));
+            return Ok(format!("every byte on {device} is unchanged: closed"));
         }
         let found = format!(
             "{} of {} on {device} differ",
@@ -185,41 +186,41 @@ impl Recovery {
         let damaged = kept.borrowed.damaged();
         let lost = differing.iter().filter(|block| damaged.contains(block)).count();
         if !self.replay {
-            let text = format!("{found}: the run damaged them, or they were written since");
+            let text = format!("{found}: the run damaged them, or they were written later");
             let command = self.command();
-            let advice = format!("{command} --replay, if nobody has written to the drive since");
+            let advice = format!("{command} --replay, if nothing has written to the drive since");
             return Err(LabError::new(ErrorKind::Check, text).advise(advice));
         }
         kept.borrowed.put_back(&opened, &differing).map_err(failed)?;
         result.put_back = differing.len() - lost;
         if lost > 0 {
             let text =
-                format!("{found}; {lost} blocks could not be put back: the journal is damaged");
+                format!("{found}; {lost} blocks could not be restored: the journal is damaged");
             return Err(LabError::new(ErrorKind::Check, text));
         }
         place.close(kept)?;
-        Ok(format!("{found}; they were put back and verified: closed"))
+        Ok(format!("{found}; they were restored and verified: closed"))
     }
 
-    /// The device of a journal: the only one that matches, or the one of several that the user names.
+    /// The device of a journal: the only match, or the one named by the user if there are several.
     fn find(&self, header: &Header) -> Result<String> {
         let found = drive::find(&header.drive);
         let fits = |device: &&String| self.device.as_ref().is_none_or(|named| named == *device);
         match found.iter().filter(fits).collect::<Vec<_>>().as_slice() {
             [] => {
-                let text = "the drive is not here: nothing was touched".to_string();
+                let text = "the drive is not attached: nothing was touched".to_string();
                 Err(refused(text).advise("attach it, then ssdyno recover"))
             }
             [one] => Ok((*one).clone()),
             several => {
                 let names = several.iter().map(|d| d.as_str()).collect::<Vec<_>>().join(", ");
-                let text = format!("several drives look like it ({names}): nothing was touched");
+                let text = format!("several drives match ({names}): nothing was touched");
                 Err(refused(text).advise("ssdyno recover DEVICE"))
             }
         }
     }
 
-    /// Without a serial number, the drive is distinguished from others of its size by its content.
+    /// Without a serial number, the content distinguishes the drive from others of its size.
     fn check_identity(
         &self,
         header: &Header,
@@ -233,8 +234,8 @@ impl Recovery {
             return Ok(());
         }
         Err(refused(format!(
-            "{device} has no serial number, and only {:.0}% of its blocks are those of the journal: \
-             it is another drive, or was overwritten since; nothing was touched",
+            "{device} has no serial number, and only {:.0}% of its blocks match the journal: \
+             it is another drive, or was overwritten later; nothing was touched",
             alike * 100.0
         )))
     }
@@ -254,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// A journal of four blocks of a drive with this serial number.
+    /// Makes a journal of four blocks of a drive with this serial number.
     fn kept(dir: &std::path::Path, serial: Option<&str>) -> Kept {
         let bytes = 4 * BLOCK as u64;
         let drive = dir.join("drive");
@@ -278,7 +279,7 @@ mod tests {
     /// docs/safety.md: "A drive without a serial number is accepted if at least half of its blocks
     /// match the journal; if several drives match, the user names one."
     #[test]
-    fn a_drive_without_a_serial_number_is_known_by_half_of_its_blocks() {
+    fn a_drive_without_a_serial_number_is_identified_by_half_of_its_blocks() {
         let dir = tempfile::TempDir::new().expect("a directory");
         let (nameless, named) = (kept(dir.path(), None), kept(dir.path(), Some("S1")));
         let accepts = |kept: &Kept, differing: &[usize], recovery: &Recovery| {
@@ -290,11 +291,11 @@ mod tests {
         let error = accepts(&nameless, &[0, 1, 3], &usual).expect_err("a quarter matches");
         assert!(error.to_string().contains("only 25% of its blocks"), "{error}");
         accepts(&named, &[0, 1, 2, 3], &usual).expect("the serial number matches");
-        // The user's word counts only together with the order to write.
+        // Naming the device counts only together with the request to write.
         let device = Some("/dev/sdx".to_string());
         let asked = Recovery { device: device.clone(), replay: true, ..Recovery::default() };
         accepts(&nameless, &[0, 1, 2, 3], &asked).expect("the user named it");
         let only_named = Recovery { device, ..Recovery::default() };
-        accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("nothing was ordered");
+        accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("no write was requested");
     }
 }

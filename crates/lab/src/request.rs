@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::BackendKind;
 use record::PartOf;
 
-/// Where and how to measure, and where to keep the record.
+/// Where and how to measure, and where to store the record.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The target.
@@ -15,9 +15,9 @@ pub struct Request {
     pub instrument: Instrument,
     /// The store of records; `None`: the user's own.
     pub store: Option<PathBuf>,
-    /// The words of the command line, for the record.
+    /// The command line, for the record.
     pub command: Vec<String>,
-    /// The protocol that the run is a step of, for the record.
+    /// The protocol of which the run is a step, for the record.
     pub part_of: Option<PartOf>,
 }
 
@@ -28,11 +28,11 @@ pub struct Target {
     pub spec: String,
     /// Bytes to work on.
     pub size: Option<u64>,
-    /// The word by which the user lets it be overwritten: its serial number, or its size in bytes.
+    /// The confirmation that allows overwriting it: its serial number, or its size in bytes.
     pub destroy: Option<String>,
-    /// Its blocks may be overwritten with their own content.
+    /// Blocks may be overwritten with their own content.
     pub borrow: bool,
-    /// An NVMe drive without an IOMMU may be taken from the kernel.
+    /// An NVMe drive may be detached from the kernel without an IOMMU.
     pub no_iommu: bool,
     /// Directory for the journals of borrowed blocks; `None`: the user's state directory.
     pub journal: Option<PathBuf>,
@@ -43,16 +43,16 @@ pub struct Target {
 pub struct Instrument {
     /// The backend; `None`: the best that works.
     pub backend: Option<BackendKind>,
-    /// Bind every job to a processor.
+    /// Bind every job to a CPU.
     pub pin: bool,
-    /// How long the drive may leave everything unanswered before the run is ended.
+    /// Time without any answer from the drive after which the run is ended.
     pub patience: Option<Duration>,
-    /// Seed of the session: of everything random in the run, and of the session of a virtual drive.
+    /// Session seed, for everything random in the run and for the session of a virtual drive.
     pub seed: u64,
 }
 
 impl Request {
-    /// A request for a target with defaults for everything else.
+    /// Creates a request for a target, with defaults for everything else.
     pub fn on(spec: impl Into<String>) -> Request {
         let target = Target { spec: spec.into(), ..Target::default() };
         Request { target, ..Request::default() }

@@ -1,7 +1,7 @@
-//! One run: plan it, enter it into the store, open the target, measure, finish the record.
+//! One run: plan it, enter it into the store, open the target, measure, and finish the record.
 //!
-//! The steps are separate, so that the caller can show a plan and stop there, or announce the run
-//! under its number before the first byte moves.
+//! The steps are separate so that the caller can show a plan and stop, or announce the run's number
+//! before the first byte moves.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,21 +24,22 @@ use crate::virtual_drive;
 use crate::watcher::{Recorded, Watcher};
 use crate::work::Work;
 
-/// Operations on the null backend that measure the instrument's own cost: a millisecond's worth.
+/// Operations on the null backend to measure the instrument's own cost, about a millisecond's
+/// worth.
 const CALIBRATION_OPS: u64 = 20_000;
 
-/// A run whose request was checked and whose cost is known. Nothing was touched yet.
+/// A run with a checked request and a known cost. Nothing has been touched yet.
 pub struct Planned<'a> {
     /// The steps of the run and their cost.
     pub plan: Plan,
     request: &'a Request,
     work: &'a Work<'a>,
     info: TargetInfo,
-    /// The file that is the target, if it is one.
+    /// The target's file, if the target is one.
     file: Option<FileIdentity>,
 }
 
-/// A run that has a number in the store, and has not moved a byte.
+/// A run that has a number in the store but has not moved a byte.
 pub struct Begun<'a> {
     request: &'a Request,
     work: &'a Work<'a>,
@@ -47,7 +48,7 @@ pub struct Begun<'a> {
 }
 
 impl Request {
-    /// Checks everything that can be checked without touching the target, and plans the work.
+    /// Makes every check that is possible without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
         let planned = self.target.plan(work.fills())?;
@@ -69,32 +70,32 @@ impl<'a> Planned<'a> {
         &self.request.target.spec
     }
 
-    /// Wear and errors of the drive before the run, as it reported them.
+    /// Wear and errors reported by the drive before the run.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
     }
 
-    /// Wall-clock seconds that simulating a virtual drive takes here, estimated from samples; `None`
-    /// for other targets, and where it is too short to matter.
+    /// Estimated wall-clock seconds for simulating a virtual drive on this machine, from samples;
+    /// `None` for other targets, or if the time is too short to matter.
     pub fn seconds_here(&self) -> Option<f64> {
         let spec = virtual_drive::described(self.spec(), self.request.instrument.seed)?.ok()?;
         simulation::seconds(&spec, self.spec(), &self.plan)
     }
 
-    /// The target as it was found.
+    /// The target as found by the plan.
     pub(crate) fn target(&self) -> &Target {
         &self.info.target
     }
 
-    /// Bytes that stay free on the file system, where the work may leave less than is usual, and the
-    /// path it is mounted at.
+    /// Bytes that stay free on the file system, and its mount point, if the work may leave less
+    /// than usual.
     pub fn fills(&self) -> Option<(u64, &str)> {
         let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.fills())?;
         let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
         (left < filesystem.bytes? / 10).then_some((left, &*filesystem.mount))
     }
 
-    /// The directory that will hold borrowed blocks, where the run borrows any.
+    /// The directory for borrowed blocks, if the run borrows any.
     pub fn borrows_into(&self) -> Option<PathBuf> {
         let borrows = self.plan.safety == Safety::Borrows && self.request.target.borrow;
         let place = borrows.then(|| self.request.target.place())?.ok()?;
@@ -120,7 +121,7 @@ impl Begun<'_> {
         self.recording.number()
     }
 
-    /// Opens the target and runs the work. Whatever happens then is in the record.
+    /// Opens the target and runs the work. The record contains whatever happens.
     pub fn run(self, interrupt: &Arc<AtomicBool>) -> Recorded {
         let Begun { request, work, recording, file } = self;
         let shared = Shared::new(recording);
@@ -142,14 +143,14 @@ impl Begun<'_> {
             if let Stand::Virtual(_) = stand {
                 shared.lock().note_simulated(stand.rig().elapsed_ns());
             }
-            // A run that was cut short has worn the drive, too.
+            // An interrupted run has worn the drive, too.
             shared.lock().note_health(stand.health());
-            // Nor is one that was measured on another target than the one it names.
+            // A run is not complete if the target was replaced during it.
             ended.and_then(|()| stand.check_again())
         });
         let spec = &request.target.spec;
         if spec.starts_with(drive::pci::PREFIX) && drive::pci::stayed_away(spec) {
-            let line = format!("{spec} did not go back to the kernel: ssdyno recover");
+            let line = format!("{spec} was not returned to the kernel: ssdyno recover");
             shared.lock().warn(&line);
         }
         if ended.is_ok() {
@@ -161,7 +162,7 @@ impl Begun<'_> {
     }
 }
 
-/// Enters the target as it was opened, the engine, and the instrument's own cost.
+/// Records the opened target, the engine, and the instrument's own cost.
 fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
     let (backend, clock, instrument) = match stand {
         Stand::Real(machine) => (machine.backend(), machine.clock(), instrument_ns(machine)?),
@@ -175,7 +176,8 @@ fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
     Ok(())
 }
 
-/// The instrument's own cost per operation; on the null target the measurement itself is that.
+/// The instrument's own cost per operation; `None` on the null target, where the run itself
+/// measures it.
 fn instrument_ns(machine: &Machine) -> Result<Option<f64>> {
     if machine.target().target.kind == TargetKind::Null {
         return Ok(None);

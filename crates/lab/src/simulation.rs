@@ -1,10 +1,10 @@
-//! How long a plan on a virtual drive takes on this machine.
+//! Estimates how long the simulation of a plan takes on this machine.
 //!
-//! A simulation costs what its operations cost, so the plan alone cannot tell. A moment of each kind
-//! of workload is simulated on a fresh drive, and its cost per simulated second taken for that of the
-//! steps: a long moment, because starting the threads of a workload takes longer than a hundred of its
-//! operations. A used drive answers more slowly and costs less per second, so long tests on full drives
-//! end earlier than this says.
+//! The cost of a simulation depends on its operations, which the plan alone does not give. A short
+//! period of each kind of workload is simulated on a fresh drive, and its cost per simulated second
+//! is applied to the steps. The samples must be long enough, because starting the threads of a
+//! workload takes longer than a hundred of its operations. A used drive answers more slowly and
+//! costs less per second, so long tests on full drives end earlier than estimated.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,26 +17,27 @@ use record::Plan;
 use rig::{Event, Rig};
 use workload::{Stop, Workload};
 
-/// Shorter plans take no time worth announcing, simulated seconds.
+/// Plans shorter than this are not worth an estimate, simulated seconds.
 const WORTH_SECONDS: f64 = 120.0;
 
-/// Operations, bytes and simulated nanoseconds of the first sample of a workload, whichever end first.
+/// Operations, bytes and simulated nanoseconds of a workload's first sample; the first limit
+/// reached ends it.
 const SAMPLE: (u64, u64, u64) = (2000, 64 << 20, 10_000_000_000);
 
-/// Each sample is this many times the one before, until one takes long enough.
+/// Growth factor of the samples until one takes long enough.
 const GROWTH: u64 = 4;
 
-/// A sample that takes less time than this tells more about its threads than about its operations.
+/// Minimum time of a sample; shorter ones measure the threads rather than the operations.
 const SAMPLE_TIME: Duration = Duration::from_millis(20);
 
-/// Samples of a workload at most.
+/// Maximum number of samples per workload.
 const SAMPLES_MOST: u32 = 6;
 
-/// Kinds of workloads sampled at most; the first ones of the plan.
+/// Maximum number of kinds of workloads sampled, from the start of the plan.
 const KINDS_MOST: usize = 16;
 
-/// Wall-clock seconds that the plan takes to simulate; `None` for a short one, and where no workload
-/// of it can be sampled.
+/// Wall-clock seconds for simulating the plan; `None` for a short one, or if none of its workloads
+/// can be sampled.
 pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<f64> {
     if plan.seconds < WORTH_SECONDS {
         return None;
@@ -59,7 +60,7 @@ pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<
         let workload = workloads.iter().find(|workload| workload.name == step.name);
         match workload {
             Some(workload) => costs.get(&kind(workload)).copied().unwrap_or(mean),
-            // A budget; or a rest, in which nothing is simulated.
+            // A budget, or a rest, during which nothing is simulated.
             None if step.write_bytes_max > 0 => mean,
             None => 0.0,
         }
@@ -68,12 +69,12 @@ pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<
     (seconds.is_finite() && seconds > 0.0).then_some(seconds)
 }
 
-/// Workloads of one kind cost the same.
+/// The kind of a workload. Workloads of one kind have the same cost.
 fn kind(w: &Workload) -> String {
     format!("{:?} {:?} {:?} {} {}", w.pattern, w.mix, w.blocks, w.depth, w.jobs)
 }
 
-/// Wall-clock seconds for each simulated second.
+/// Wall-clock seconds per simulated second.
 fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
     let mut cost = None;
     for power in 0..SAMPLES_MOST {
@@ -83,7 +84,7 @@ fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
         simulator.measure(&Workload { stop, ..workload.clone() }).ok()?;
         let (simulated, took) = (simulator.elapsed_ns().saturating_sub(from), began.elapsed());
         cost = (simulated > 0).then(|| took.as_secs_f64() / (simulated as f64 * 1e-9));
-        // The first builds the drive's tables.
+        // The first sample includes building the drive's tables.
         if power > 0 && took >= SAMPLE_TIME {
             break;
         }
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_long_simulation_is_estimated_and_a_short_one_is_not() {
-        let sustain = estimate("sustain").expect("half an hour is worth it");
+        let sustain = estimate("sustain").expect("half an hour is worth an estimate");
         assert!(sustain > 0.0 && sustain.is_finite(), "{sustain}");
         assert_eq!(estimate("quick"), None);
     }

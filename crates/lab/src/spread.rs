@@ -1,38 +1,37 @@
-//! The spread between runs before any was repeated, and the runs that count as repeats of another.
+//! The assumed spread between runs before any repeat, and which runs count as repeats of another.
 //!
-//! A run is comparable if drive, method, protocol, machine, backend, file system, state and workloads
-//! are the same. Some things differ by nature and do not count: seeds, the size of a region that a
-//! slow drive fills as far as it gets, checks and the search for causes.
+//! Runs are comparable if drive, method, protocol, machine, backend, file system, state and
+//! workloads are the same. Some differences are inherent and ignored: seeds, the size of a region
+//! that a slow drive fills as far as it gets, checks and the search for causes.
 
 use record::{Run, Target, TargetKind, VerdictKind};
 use serde_json::Value;
 
-/// Standard deviation between runs, as a share: virtual drives, SSDs in a machine, cards and sticks,
-/// disks of virtual machines. The last was measured over 50 sessions, the others are assumed, and
-/// runs of the drive itself outweigh them.
+/// Standard deviation between runs, as a fraction, for virtual drives, SSDs in a machine, cards and
+/// sticks, and disks of virtual machines. The last was measured over 50 sessions. The others are
+/// assumed, and runs of the drive itself outweigh them.
 const VIRTUAL: f64 = 0.005;
 const SSD: f64 = 0.03;
 const CARD: f64 = 0.05;
 const VIRTUAL_MACHINE: f64 = 0.15;
 
-/// Regions that differ by less than this factor are of one size.
+/// Regions whose sizes differ by less than this factor count as equal.
 const SIZE_FACTOR: f64 = 1.25;
 
-/// The spread to assume between runs like this one before any was repeated: a standard deviation, as a
-/// share.
+/// The standard deviation to assume between runs like this one before any repeat, as a fraction.
 pub fn prior(run: &Run) -> f64 {
     assumed(&run.target, run.environment.hypervisor.is_some())
 }
 
-/// The spread to assume between runs on a target, inside a virtual machine or not.
+/// The standard deviation to assume between runs on a target, inside a virtual machine or not.
 pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
     let bus = target.drive.as_ref().map(|drive| drive.bus.as_str());
     match target.kind {
-        // Without variation every run is the same.
+        // Without variation, all runs are identical.
         TargetKind::Virtual if target.spec.contains("vary=0") => 0.0,
         TargetKind::Virtual => VIRTUAL,
         _ if virtual_machine => VIRTUAL_MACHINE,
-        // The machine of another tool's record, or of a publication, is unknown.
+        // The machine is unknown for records of other tools and of publications.
         _ => match bus {
             Some("nvme" | "sata" | "scsi") => SSD,
             _ => CARD,
@@ -40,7 +39,7 @@ pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
     }
 }
 
-/// Whether both ran the same way on one drive, so that they differ by chance alone.
+/// Whether both ran the same way on one drive, so that they differ only by chance.
 pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
     let test = |run: &Run| {
         let (machine, target) = (&run.environment, &run.target);
@@ -55,13 +54,13 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
     test(run) == test(other) && sized && workloads(run).map(bare).eq(workloads(other).map(bare))
 }
 
-/// The limits of a control group that the run met: without them it is another machine.
+/// The control group limits that affected the run; a different set makes it another machine.
 fn constraints(run: &Run) -> Vec<VerdictKind> {
     let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit];
     run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| groups.contains(kind)).collect()
 }
 
-/// The workloads without the checks and the search for causes, which depend on the results.
+/// The workloads, without the checks and the search for causes, which depend on results.
 fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
     let fixed = |workload: &&Value| {
         let name = workload["name"].as_str().unwrap_or_default();
@@ -70,7 +69,7 @@ fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
     run.plan.iter().flat_map(|plan| &plan.workloads).filter(fixed)
 }
 
-/// A workload without seed and sizes.
+/// A workload without its seed and sizes.
 fn bare(workload: &Value) -> Value {
     let mut bare = workload.clone();
     if let Some(fields) = bare.as_object_mut() {

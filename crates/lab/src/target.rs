@@ -1,4 +1,4 @@
-//! From a target's words to a rig: a real target, a virtual drive, or the null target.
+//! From a target's name to a rig: a real target, a virtual drive, or the null target.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::error::{LabError, Result};
 use crate::request::{Instrument, Request, Target};
 use crate::virtual_drive;
 
-/// The target that completes everything at once: a run on it measures the instrument.
+/// The target that completes everything at once; a run on it measures the instrument.
 pub const NULL: &str = "null:";
 
-/// The same through the driver of NVMe drives, with a simulated controller at the other end.
+/// The same through the NVMe driver, with a simulated controller.
 pub const NULL_NVME: &str = "null:nvme";
 
 /// Default size of the null targets, bytes.
 const NULL_BYTES: u64 = 1 << 30;
 
-/// Directories that usually lie on a file system in memory.
+/// Directories that are usually on a file system in memory.
 const RAM_DISCS: [&str; 4] = ["/dev/shm", "/run/shm", "/tmp", "/run"];
 
 /// Sizes of the scratch file on a RAM disc, bytes, in order of preference.
 const RAM_DISC_BYTES: [u64; 2] = [64 << 20, 16 << 20];
 
 impl Target {
-    /// Whether it is a virtual drive or the null target, and no drive of this machine.
+    /// Whether it is a virtual drive or the null target, rather than a drive of this machine.
     pub fn is_simulated(&self) -> bool {
         self.is_null() || self.spec.starts_with(virtual_drive::PREFIX)
     }
@@ -39,15 +39,15 @@ impl Target {
         self.spec == NULL || self.spec == NULL_NVME
     }
 
-    /// Refuses a backend where the driver of NVMe drives is the only one.
+    /// Refuses a backend on targets that support only the NVMe driver.
     pub(crate) fn admit_backend(&self, backend: Option<BackendKind>) -> Result<()> {
         let own = self.spec == NULL_NVME || self.spec.starts_with(drive::pci::PREFIX);
         let Some(backend) = backend.filter(|_| own) else { return Ok(()) };
-        let text = format!("{} has no backend {}", self.spec, backend.name());
-        Err(LabError::usage(text).advise("this without --backend"))
+        let text = format!("{} does not support the backend {}", self.spec, backend.name());
+        Err(LabError::usage(text).advise("the same without --backend"))
     }
 
-    /// Makes every check that opening makes, and touches nothing.
+    /// Makes every check that opening makes, without touching the target.
     pub(crate) fn plan(&self, fills: bool) -> Result<Planned> {
         if self.is_null() {
             return Ok(Planned { info: self.null(), destroys: None, file: None });
@@ -82,7 +82,8 @@ impl Target {
     }
 
     fn open_request(&self, fills: bool) -> OpenRequest {
-        // A directory grants scratch at most; a device is only written when it is given by name.
+        // A directory allows scratch files at most; a device must be named explicitly to be
+        // written.
         let wants = match (&self.destroy, self.borrow) {
             (Some(_), _) => Safety::Destroys,
             (None, true) => Safety::Borrows,
@@ -108,8 +109,8 @@ pub(crate) enum Stand {
 }
 
 impl Stand {
-    /// Opens the target of a request; a file must be the one that was planned for. Work that `fills` may
-    /// take all that is free.
+    /// Opens the target of a request; a file must be the planned one. Work that `fills` may take
+    /// all free space.
     pub(crate) fn open(
         request: &Request,
         interrupt: &Arc<AtomicBool>,
@@ -142,7 +143,7 @@ impl Stand {
         Ok(Stand::Real(Box::new(machine)))
     }
 
-    /// The rig for methods.
+    /// The rig of the target.
     pub(crate) fn rig(&mut self) -> &mut dyn Rig {
         match self {
             Stand::Real(machine) => machine.as_mut(),
@@ -150,14 +151,14 @@ impl Stand {
         }
     }
 
-    /// Sets the state known from earlier runs. A virtual drive knows its own.
+    /// Sets the state known from earlier runs. A virtual drive knows its own state.
     pub(crate) fn assume(&mut self, state: State) {
         if let Stand::Real(machine) = self {
             machine.assume(state);
         }
     }
 
-    /// Whether the target is still the one that was opened. A virtual drive stays what it is.
+    /// Checks that the target is still the opened one. A virtual drive cannot change.
     pub(crate) fn check_again(&self) -> Result<()> {
         match self {
             Stand::Real(machine) => Ok(machine.check_again()?),
@@ -165,13 +166,13 @@ impl Stand {
         }
     }
 
-    /// Wear, errors and temperature as the drive reports them now.
+    /// Wear, errors and temperature as currently reported by the drive.
     pub(crate) fn health(&mut self) -> Option<Health> {
         self.rig().health()
     }
 
-    /// Adds a RAM disc of this machine for comparison, if there is one. A virtual drive has no
-    /// machine around it.
+    /// Adds a RAM disc of this machine for comparison, if there is one. A virtual drive has no host
+    /// to compare with.
     pub(crate) fn with_reference(self, interrupt: &Arc<AtomicBool>) -> Stand {
         match self {
             Stand::Real(machine) => {
@@ -191,7 +192,7 @@ fn options(request: &Request) -> Result<Options> {
     Ok(Options { backend, pin, journal, patience, ..usual })
 }
 
-/// A scratch file on a file system in memory: in the first directory with room.
+/// Creates a scratch file on a file system in memory, in the first directory with room.
 fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
     let places = RAM_DISCS.iter().flat_map(|place| RAM_DISC_BYTES.map(|size| (place, size)));
     let opened = places.into_iter().find_map(|(place, size)| {

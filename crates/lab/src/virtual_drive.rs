@@ -6,12 +6,12 @@ use model::{DriveSpec, Origin};
 
 use crate::error::{LabError, Result};
 
-/// Begins the name of every virtual drive.
+/// Prefix of the names of virtual drives.
 pub const PREFIX: &str = "sim:";
 
-/// The drive named by a target, in a session of this seed; `None` when the target is no virtual drive.
-/// It varies as its description says, or by the default if that says nothing: a drive on which every
-/// operation takes the same time teaches the wrong lesson.
+/// The drive named by a target, in a session with this seed; `None` if the target is not a virtual
+/// drive. It varies as its description specifies, or by a default: a drive whose operations all
+/// take the same time would be misleading.
 pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveSpec>> {
     let spec = target.strip_prefix(PREFIX).map(parse)?;
     Some(spec.map(|mut spec| {
@@ -25,7 +25,7 @@ pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveS
     }))
 }
 
-/// The drive of that name, with or without the prefix.
+/// The drive with this name, with or without the prefix.
 pub(crate) fn named(name: &str) -> Result<DriveSpec> {
     parse(name.strip_prefix(PREFIX).unwrap_or(name))
 }

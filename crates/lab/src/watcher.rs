@@ -1,4 +1,4 @@
-//! A run as its caller sees it: events and warnings while it goes on, and its result.
+//! The caller's view of a run: events and warnings during the run, and its result.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ pub struct Recorded {
     pub kept: Result<()>,
 }
 
-/// Follows a run, from the thread that measures but outside of its hot loop.
+/// Observes a run, on the measuring thread but outside its hot loop.
 pub trait Watcher: Send {
-    /// Something happened; it is in the record already.
+    /// An event occurred; the record already has it.
     fn event(&mut self, event: &Event);
 
     /// A step has ended, and the record has its results.
@@ -30,11 +30,11 @@ pub trait Watcher: Send {
         let _ = run;
     }
 
-    /// A warning for the user; the run goes on.
+    /// A warning for the user; the run continues.
     fn warn(&mut self, line: &str);
 
-    /// The drive has not answered within the patience, and the record ends with the results so far.
-    /// This must end the process: the threads that wait for the drive are blocked in the kernel
-    /// and cannot be ended from here.
+    /// The drive has not answered within the time limit, and the record ends with the results so
+    /// far. This function must end the process, because the threads waiting for the drive are
+    /// blocked in the kernel and cannot be killed.
     fn give_up(&mut self, recorded: Recorded) -> !;
 }

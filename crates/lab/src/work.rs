@@ -1,7 +1,8 @@
-//! The work of a run: a method, a preparation, a workload by hand or a replication, as one type.
+//! The work of a run as one type: a method, a preparation, an `ssdyno io` workload or a
+//! replication.
 //!
-//! All of them are a script on a session: run on a planner it is the plan. The constructors are with
-//! the words they belong to: `io`, `iozone`, `prepare`, `replicate`; methods are here.
+//! Each is a script on a session; run on a planner, it gives the plan. The constructors are next to
+//! their inputs in `io`, `iozone`, `prepare` and `replicate`; those for methods are here.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -16,18 +17,18 @@ use crate::image::ImageOnDisk;
 /// Something to run on a target.
 pub struct Work<'a>(Box<dyn Script + 'a>);
 
-/// A script, and its name.
+/// A script with a name.
 pub(crate) trait Script {
     /// Its name in the record.
     fn name(&self) -> &str;
-    /// Runs it, or plans it, as the session has it. Everything measured is in the session, also
-    /// after an error.
+    /// Runs or plans it, depending on the session. The session keeps all measurements, even after
+    /// an error.
     fn run(&self, session: &mut Session<'_>) -> Result<()>;
     /// Whether it compares the target with a RAM disc.
     fn wants_reference(&self) -> bool {
         false
     }
-    /// Version of its protocol; `None`: the first.
+    /// Version of its protocol; `None`: version 1.
     fn protocol(&self) -> Option<u32> {
         None
     }
@@ -42,7 +43,7 @@ pub(crate) trait Script {
 }
 
 impl<'a> Work<'a> {
-    /// The method of that name.
+    /// The method with this name.
     pub fn method(name: &str, options: &'a Options) -> Result<Work<'a>> {
         Work::of_method(name, Cow::Borrowed(options))
     }
@@ -116,12 +117,12 @@ pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
     methods::all().iter().map(|method| method.info())
 }
 
-/// The method of that name.
+/// The method with this name.
 pub fn method(name: &str) -> Result<&'static MethodInfo> {
     Ok(methods::find(name)?.info())
 }
 
-/// The method or the command of that name.
+/// The method or the command with this name.
 pub fn description(name: &str) -> Result<&'static MethodInfo> {
     match COMMANDS.iter().find(|info| info.name == name) {
         Some(info) => Ok(info),
@@ -129,13 +130,13 @@ pub fn description(name: &str) -> Result<&'static MethodInfo> {
     }
 }
 
-/// Commands that store metrics as methods do.
+/// Commands that store metrics, like methods.
 static COMMANDS: [&MethodInfo; 4] = [
     &methods::BY_HAND,
     &methods::PREPARE,
     &MethodInfo {
         name: "fio",
-        summary: "jobs in fio's words",
+        summary: "fio jobs",
         about: "See ssdyno fio --help.",
         safety: Safety::Destroys,
         writes: "the bytes of the jobs",
@@ -145,29 +146,29 @@ static COMMANDS: [&MethodInfo; 4] = [
     &MethodInfo {
         name: "replicate",
         summary: "a published experiment, step by step",
-        about: "See ssdyno replicate --help. An experiment that is a method has that method's metrics.",
+        about: "See ssdyno replicate --help. An experiment that is a method has its metrics.",
         safety: Safety::Destroys,
         writes: "the bytes of the steps",
         metrics: &[
             &methods::STEP_METRICS,
-            &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time of a discard of everything")],
+            &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
         ],
         ..MethodInfo::EMPTY
     },
 ];
 
-/// Every method and every command that stores metrics.
+/// All methods and commands that store metrics.
 pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
     methods().chain(COMMANDS)
 }
 
-/// Every option that methods declare for the command line, with the names of those methods.
+/// All options that methods declare for the command line, with the names of those methods.
 pub fn declared() -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
     Catalog::default().declared()
 }
 
-/// Adds declared options, each a name with the words typed for it, to those of every method. An
-/// option that none of the chosen methods declares is refused.
+/// Adds declared options, each a name with its arguments, to those common to all methods. Refuses
+/// an option that none of the chosen methods declares.
 pub fn options(
     chosen: &[String],
     typed: &[(String, Vec<String>)],
@@ -187,8 +188,8 @@ pub fn options(
     })
 }
 
-/// The words of an option, with the directory of `--like` replaced by the sizes of its files, and the
-/// file of `--icf` by its text.
+/// The arguments of an option, with the directory of `--like` replaced by the sizes of its files,
+/// and the file of `--icf` by its text.
 fn read(name: &str, words: &[String]) -> Result<Vec<String>> {
     match words {
         [place] if name == "like" && Path::new(place).is_dir() => {
@@ -199,10 +200,10 @@ fn read(name: &str, words: &[String]) -> Result<Vec<String>> {
     }
 }
 
-/// Longest configuration of IOMeter, bytes.
+/// Maximum size of an IOMeter configuration, bytes.
 const ICF_MOST: u64 = 1 << 20;
 
-/// The text of a configuration, which is checked by the option.
+/// The text of a configuration, which the option parses.
 fn icf(path: &Path) -> Result<String> {
     let failed = |why: String| {
         let text = format!("--icf {}: {why}", path.display());
@@ -210,9 +211,10 @@ fn icf(path: &Path) -> Result<String> {
     };
     let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !size.is_file() || size.len() > ICF_MOST {
-        return Err(failed("no file of at most 1 MiB".into()));
+        return Err(failed("not a file, or larger than 1 MiB".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    // A file of one line is no configuration, but none of the option's names of files either.
+    // The added line end marks the text as a configuration; without it, a one-line file could match
+    // one of the option's names.
     Ok(String::from_utf8_lossy(&bytes).into_owned() + "\n")
 }

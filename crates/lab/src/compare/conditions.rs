@@ -5,18 +5,18 @@ use serde::Serialize;
 
 use crate::error::{LabError, Result};
 
-/// A condition that differs, or is known for only one of the sides.
+/// A condition that differs, or that is known for only one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The condition.
     pub what: &'static str,
-    /// Its value in A; several are separated by a bar.
+    /// Its value in A; several values are separated by a bar.
     pub a: Option<String>,
     /// Its value in B.
     pub b: Option<String>,
 }
 
-/// Name of the condition that `--by title` groups by. Different titles alone mean nothing.
+/// The condition that `--by title` groups by. A difference in titles alone means nothing.
 const TITLE: &str = "title";
 
 type Conditions = [(&'static str, Option<String>); 19];
@@ -38,7 +38,7 @@ fn conditions(run: &Run) -> Conditions {
         ("page cache", run.target.direct.map(|d| if d { "bypassed" } else { "used" }.into())),
         ("size", run.plan.as_ref().map(|p| workload::units::binary(p.region_bytes))),
         ("method", Some(run.method.clone())),
-        // Values of two protocols are not the same quantity.
+        // Values from two protocol versions are not the same quantity.
         ("protocol", run.protocol.map(|version| format!("version {version}"))),
         ("tool", tool.unwrap_or_else(|| Some(format!("ssdyno {}", machine.ssdyno)))),
         ("backend", machine.backend.clone()),
@@ -51,7 +51,7 @@ fn conditions(run: &Run) -> Conditions {
     ]
 }
 
-/// Conditions that differ, or may differ because they are unknown on one side.
+/// Conditions that differ, or that are known for only one side.
 pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
     let Some(first) = a.first() else { return Vec::new() };
@@ -66,7 +66,8 @@ pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     both.filter(|d| d.a != d.b).collect()
 }
 
-/// The runs in groups that share a condition, in the order of their first run, each with its value.
+/// Groups the runs by a condition, in the order of their first run. Each group comes with its
+/// value.
 pub fn group_by(runs: Vec<Run>, by: &str) -> Result<Vec<(String, Vec<Run>)>> {
     let spelled = by.replace(['-', '_'], " ");
     let known: Vec<_> =

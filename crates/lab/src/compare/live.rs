@@ -1,8 +1,8 @@
-//! Two targets measured in turns until the difference is clear: AB, BA, AB ...
+//! Measures two targets in turns until the difference is clear: AB, BA, AB ...
 //!
-//! Every run is a record of its own in the store. The result is evaluated after certain numbers of
+//! Every run has its own record in the store. The result is evaluated after certain numbers of
 //! pairs (see [`analysis::look`]). The comparison ends when every primary metric has its claim, at
-//! the last look, or when the user stops it; it then reports the result so far.
+//! the last look, or when the user stops it. It then reports the result so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,22 +20,21 @@ use crate::spread;
 use crate::watcher::Watcher;
 use crate::work::Work;
 
-/// Two targets, and how they are compared.
+/// A comparison of two targets.
 pub struct Live<'a> {
     /// A and B.
     pub requests: [Request; 2],
     /// The method that measures them.
     pub method: &'a str,
-    /// Its options. Every run draws its own I/O: the seed grows from run to run.
+    /// Options of the method. Every run has its own I/O: the seed increases from run to run.
     pub options: Options,
     /// The metric to decide; `None` for all primary ones.
     pub metric: Option<&'a str>,
-    /// The smallest relative difference that must be found; `None` for whatever the last look
-    /// finds.
+    /// The smallest relative difference to detect; `None` for the resolution of the last look.
     pub detect: Option<f64>,
 }
 
-/// The cost of a comparison before it begins.
+/// The cost of a comparison, known before it begins.
 #[derive(Clone, Debug)]
 pub struct Cost {
     /// The plans of one run of A and of B.
@@ -44,12 +43,12 @@ pub struct Cost {
     pub pairs: [u32; 2],
 }
 
-/// Follows a comparison.
+/// Observes a comparison.
 pub trait Audience {
     /// A run begins: 0 is A, 1 is B.
     fn begins(&mut self, side: usize, pair: u32, planned: &Planned<'_>) -> Box<dyn Watcher>;
 
-    /// It ended.
+    /// The run has ended.
     fn ended(&mut self);
 }
 
@@ -70,14 +69,14 @@ pub struct Finished {
     pub comparison: Comparison,
     /// The runs of A and of B, in pairs.
     pub sides: [Side; 2],
-    /// How it ended.
+    /// How the comparison ended.
     pub ended: Ended,
     /// Why a run failed, if one did.
     pub failure: Option<LabError>,
 }
 
 impl Live<'_> {
-    /// Checks both requests and returns the cost. Touches nothing.
+    /// Checks both requests and returns the cost, without touching the targets.
     pub fn cost(&self) -> Result<Cost> {
         let work = Work::method(self.method, &self.options)?;
         let [a, b] = &self.requests;
@@ -89,14 +88,14 @@ impl Live<'_> {
         Ok(Cost { plans: [a.plan, b.plan], pairs: [most.min(LOOKS[0] as u32), most] })
     }
 
-    /// Number of pairs at the last look.
+    /// Maximum number of pairs.
     fn most(&self, assumed: f64) -> Result<u32> {
         let last = LOOKS[LOOKS.len() - 1] as u32;
         let Some(detect) = self.detect else { return Ok(last) };
         pairs_for(detect, assumed).ok_or_else(|| {
             let (detect, assumed) = (detect * 100.0, assumed * 100.0);
             LabError::usage(format!(
-                "a difference of {detect}% is not found in {last} pairs where runs differ by {assumed}%"
+                "{last} pairs cannot detect a difference of {detect}% if runs vary by {assumed}%"
             ))
             .advise("a larger --detect, or none")
         })
@@ -143,7 +142,7 @@ impl Live<'_> {
         let seed = self.options.seed.wrapping_add(u64::from(pair) * 2 + side as u64);
         let options = Options { seed, ..self.options.clone() };
         let work = Work::method(self.method, &options)?;
-        // A virtual drive has a new session in every run, as a real one does.
+        // Every run on a virtual drive gets a new session, like a run on a real drive.
         let mut request = self.requests[side].clone();
         request.instrument.seed = seed;
         let planned = request.plan(&work)?;
@@ -180,7 +179,7 @@ impl Live<'_> {
         failure: Option<LabError>,
     ) -> Result<Finished> {
         let Tested { mut pairs, looks } = self.tested(&sides);
-        // Between two looks, and before the first, there is no claim.
+        // There is no claim before the first look or between looks.
         let open = !LOOKS.contains(&sides[0].runs.len());
         for (place, look) in looks {
             pairs[place].see(look, open);
@@ -198,7 +197,7 @@ impl Live<'_> {
     }
 }
 
-/// The pairs of both sides, with the looks at the primary metrics.
+/// The pairs of both sides, with the look at each primary metric.
 struct Tested {
     pairs: Vec<Pair>,
     looks: Vec<(usize, Option<Look>)>,

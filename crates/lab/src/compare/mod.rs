@@ -1,8 +1,8 @@
-//! Groups of records compared: the quantities they have in common, the claims that the differences
+//! Compares groups of records: the quantities they have in common, the claims that the differences
 //! permit, and the conditions that differ. Pure.
 //!
-//! Claims are made about the primary metrics of a method alone, at most eight, which form one family
-//! (see [`analysis::claims`]). Everything else is shown without a claim.
+//! Claims are limited to the primary metrics of a method, at most eight, which form one family (see
+//! [`analysis::claims`]). Everything else is shown without a claim.
 
 mod conditions;
 pub mod live;
@@ -29,14 +29,14 @@ pub use self::sentence::{interval, percent};
 use crate::error::{LabError, Result};
 use crate::spread;
 
-/// Most metrics that a family has.
+/// Maximum number of metrics in a family.
 const FAMILY_MAX: usize = 8;
 
-/// Runs of one drive read from the store for its spread. The standard error of a standard deviation from
-/// 16 runs is 18%.
+/// Maximum number of runs of one drive read from the store to estimate its spread. With 16 runs,
+/// the standard error of a standard deviation is 18%.
 const REPEATS_MAX: u32 = 16;
 
-/// Runs on one side of a comparison, and others of the same drive.
+/// The runs on one side of a comparison, and others of the same drive.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
     /// The runs, at least one.
@@ -45,56 +45,56 @@ pub struct Side {
     pub repeats: Vec<Run>,
 }
 
-/// One quantity on both sides.
+/// A quantity on both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pair {
     /// Its name in A.
     pub name: String,
-    /// Its name as a person says it.
+    /// Its name in words.
     pub label: String,
-    /// Its name in B, where it differs.
+    /// Its name in B, if different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_b: Option<String>,
     /// The unit of both values.
     pub unit: Unit,
-    /// The value in A: the geometric mean of its runs; the middle of a printed range.
+    /// The value in A: the geometric mean of its runs, or the middle of a printed range.
     pub a: Option<f64>,
     /// The value in B.
     pub b: Option<f64>,
-    /// The range that was printed in the place of a value, in A and in B.
+    /// The ranges printed instead of values, in A and in B.
     pub ranges: [Option<[f64; 2]>; 2],
-    /// Runs on each side that have it.
+    /// Number of runs on each side that have it.
     pub n: [u32; 2],
-    /// Whether a claim about it could be made.
+    /// Whether a claim about it is possible.
     pub primary: bool,
-    /// B over A.
+    /// The ratio of B to A.
     pub ratio: Option<f64>,
-    /// Lower end of the ratio's interval, at the confidence at which it was tested.
+    /// Lower end of the ratio's interval, at the confidence level of the test.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// The difference, as a share, above which a claim is made.
+    /// The relative difference above which a claim is made.
     pub threshold: Option<f64>,
-    /// Standard deviation between runs on which the claim rests, as a share.
+    /// Standard deviation between runs on which the claim rests, as a fraction.
     pub spread: Option<f64>,
-    /// The conclusion in a few words.
+    /// The conclusion in brief.
     pub claim: &'static str,
     #[serde(skip)]
     outcome: Option<Outcome>,
 }
 
-/// A finding that limits the trust in one side or in both.
+/// A finding that reduces confidence in one side or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Doubt {
     /// `A`, `B` or `both`.
     pub side: &'static str,
     /// Its kind.
     pub kind: FindingKind,
-    /// One line for a person.
+    /// One line of text.
     pub text: String,
 }
 
-/// A run that was in another state than the others of its side.
+/// A run in a different state from the others of its side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Odd {
     /// The run, as in "run 3".
@@ -103,25 +103,25 @@ pub struct Odd {
     pub why: String,
 }
 
-/// B against A.
+/// The comparison of B with A.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The conclusion.
     pub sentence: String,
-    /// The quantities that both have, the primary ones first.
+    /// The quantities that both sides have, primary ones first.
     pub pairs: Vec<Pair>,
-    /// Conditions that differ or are known for one side only.
+    /// Conditions that differ or are known for only one side.
     pub conditions_differ: Vec<Difference>,
     /// Findings of the records.
     pub doubts: Vec<Doubt>,
-    /// Runs in another state.
+    /// Runs in a different state.
     pub odd: Vec<Odd>,
-    /// The same comparison without them, where a run is left on each side.
+    /// The same comparison without those runs, if each side has a run left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub like_for_like: Option<Box<Comparison>>,
 }
 
-/// The other runs of the same drive and method under the same conditions, from the store.
+/// The other runs of the same drive and method in the store, under the same conditions.
 pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
     let Some(first) = runs.first() else { return Ok(Vec::new()) };
     let key = HistoryKey::of(&first.target, first.environment.machine_id.as_deref());
@@ -134,8 +134,8 @@ pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
     Ok(found)
 }
 
-/// Compares every side with the first. With `metric`, that metric alone is tested: one metric that
-/// was chosen before the comparison needs a smaller difference.
+/// Compares every other side with the first. With `metric`, only that metric is tested: a single
+/// metric chosen in advance needs a smaller difference.
 pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> {
     let Some((a, others)) = sides.split_first() else { return Ok(Vec::new()) };
     let mut found: Vec<Found> = others.iter().map(|b| Found::of(a, b, metric)).collect();
@@ -149,7 +149,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
         };
         return Err(LabError::usage(format!("both sides have no metric '{metric}'; {known}")));
     }
-    // All tests of one comparison are one family, whatever the number of sides.
+    // All tests of one comparison form one family, however many sides there are.
     let family: Vec<Sides> =
         found.iter_mut().flat_map(|f| f.tests.iter_mut().map(|(_, s)| std::mem::take(s))).collect();
     let mut judged = claims(&family).into_iter();
@@ -162,10 +162,10 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
     all.collect()
 }
 
-/// The pairs of two sides, and the tests to make.
+/// The pairs of two sides, and the tests to run.
 struct Found {
     pairs: Vec<Pair>,
-    /// Place of the pair, and its values.
+    /// Index of each tested pair, and its values.
     tests: Vec<(usize, Sides)>,
 }
 
@@ -173,7 +173,7 @@ impl Found {
     fn of(a: &Side, b: &Side, metric: Option<&str>) -> Found {
         let mut matched = matched(a, b);
         let tested = tested(a, b, &matched, metric);
-        // Primary metrics first, else in the order of A.
+        // Primary metrics come first, otherwise the order of A.
         matched.sort_by_key(|m| !tested.contains(&m.a));
         let prior = a.runs.iter().chain(&b.runs).map(spread::prior).fold(0.0, f64::max);
         let (mut pairs, mut tests) = (Vec::new(), Vec::new());
@@ -192,13 +192,13 @@ impl Found {
     }
 }
 
-/// Names of one quantity on both sides.
+/// The names of one quantity on both sides.
 struct Matched {
     a: String,
     label: String,
     b: String,
     unit: Unit,
-    /// It was read from memory on one side: no claim about a drive.
+    /// Whether it was read from memory on one side, which permits no claim about a drive.
     memory: bool,
 }
 
@@ -242,7 +242,7 @@ fn matched(side_a: &Side, side_b: &Side) -> Vec<Matched> {
     found
 }
 
-/// A quantity in words: the label of its tile, unless it is a figure of a cell.
+/// A quantity in words: the label of its tile, except for a figure of a cell.
 fn label(side: &Side, name: &str) -> String {
     let key = MetricKey::parse(name);
     let answers = side.runs.iter().filter_map(|run| run.answer.as_ref());
@@ -256,7 +256,7 @@ fn is_published(side: &Side) -> bool {
     side.runs.iter().any(crate::published::is_published)
 }
 
-/// The names in A of the quantities that are tested.
+/// The names in A of the tested quantities.
 fn tested(a: &Side, b: &Side, all: &[Matched], metric: Option<&str>) -> Vec<String> {
     // The two sides of a fixed mix are one measurement.
     let second = |m: &Matched| {
@@ -293,7 +293,7 @@ fn sessions(quantities: &[Quantity]) -> Vec<Session> {
     quantities.iter().filter_map(Quantity::session).collect()
 }
 
-/// The value of a side: the geometric mean of its runs, or the plain one where a value is not
+/// The value of a side: the geometric mean of its runs, or the arithmetic mean if a value is not
 /// positive.
 fn mean(quantities: &[Quantity]) -> Option<f64> {
     let values: Vec<f64> = quantities.iter().filter_map(|q| q.value).collect();
@@ -341,7 +341,7 @@ impl Pair {
         self.conclude(claim.outcome);
     }
 
-    /// Enters the look at pairs that were measured in turns; an open one permits no claim yet.
+    /// Sets the look at pairs that were measured in turns. An open look permits no claim yet.
     fn see(&mut self, look: Option<Look>, open: bool) {
         let Some(look) = look else { return };
         self.ratio = Some(look.ratio);
@@ -389,7 +389,7 @@ impl Comparison {
     }
 }
 
-/// A run as people call it.
+/// A run's name in text.
 pub fn name(run: &Run) -> String {
     run.number.map_or_else(|| run.id.clone(), |n| format!("run {n}"))
 }

@@ -1,4 +1,5 @@
-//! The quantities of a record as they are compared: ranges put together, names of other tools.
+//! The quantities of a record in the form for comparison: ranges joined, names of other tools
+//! resolved.
 
 use analysis::Session;
 use record::{FindingKind, Level, MetricKey, Run, Statistic, Unit};
@@ -13,7 +14,7 @@ pub(crate) struct Quantity {
     pub unit: Unit,
     /// The value, or the middle of a range.
     pub value: Option<f64>,
-    /// Printed as a range.
+    /// The range, if printed as one.
     pub range: Option<[f64; 2]>,
     /// Replicates within the run.
     pub rounds: Vec<f64>,
@@ -28,7 +29,7 @@ impl Quantity {
     }
 }
 
-/// All quantities of a run. A published range, kept as its two ends, is one quantity.
+/// All quantities of a run. A published range is stored as its two ends but counts as one quantity.
 pub(crate) fn quantities(run: &Run) -> Vec<Quantity> {
     let ends = published::is_published(run);
     let mut found = Vec::new();
@@ -55,10 +56,10 @@ pub(crate) fn quantities(run: &Run) -> Vec<Quantity> {
     found
 }
 
-/// The names under which a quantity is found on the other side.
+/// The names by which a quantity is matched with the other side.
 pub(super) struct Names {
     own: Vec<String>,
-    /// Without the name of fio's job, for a comparison with a published figure.
+    /// Without the name of fio's job, for comparisons with published figures.
     bare: Option<String>,
 }
 
@@ -73,18 +74,18 @@ impl Names {
     }
 }
 
-/// Metrics of fio begin with the name of the job, which is ignored beside a published figure; two
-/// jobs measured by ssdyno are matched by their full names.
+/// Metrics of fio begin with the name of the job. A comparison with a published figure ignores it;
+/// two jobs measured by ssdyno are matched by their full names.
 pub(super) fn names(run: &Run, name: &str) -> Names {
     let own = run.method == "fio" && !published::is_published(run);
     let bare = || MetricKey::parse(name).without_owner().map(String::from);
     Names { own: published::names(run, name), bare: own.then(bare).flatten() }
 }
 
-/// Whether the record itself doubts that these bytes were read from the drive.
+/// Whether the record itself doubts that the data came from the drive.
 pub(super) fn is_from_memory(run: &Run, name: &str) -> bool {
     let key = MetricKey::parse(name);
-    // The tests of iozone: `read`, `reread`, `random-read`.
+    // iozone's read tests: `read`, `reread`, `random-read`.
     let test = name.rsplit_once('.').is_some_and(|(_, test)| test.ends_with("read"));
     let reads = key.direction() == Some(OpKind::Read) || test;
     let doubted =

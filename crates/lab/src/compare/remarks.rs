@@ -1,6 +1,6 @@
-//! Remarks on a comparison: findings of its records, and the words about each further side. In a table of
-//! several sides each is compared with A under a letter of its own; the record of a comparison calls its
-//! sides A and B.
+//! Remarks on a comparison: findings of its records, and the text about each further side. In a
+//! table of several sides, each further side has its own letter. The record of a comparison calls
+//! its sides A and B.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{Comparison, Doubt, Odd, Pair, Side, name, sentence};
 /// Remarks on a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks {
-    /// Conditions that differ, and findings that limit the trust in a side.
+    /// Conditions that differ, and findings that reduce confidence in a side.
     pub warnings: Vec<String>,
     /// Minor remarks.
     pub notes: Vec<String>,
@@ -63,7 +63,7 @@ pub(super) fn is_laid_out(run: &Run) -> bool {
     run.warnings.iter().any(|w| w.kind == FindingKind::LaidOut)
 }
 
-/// Runs that laid out their file where others found one.
+/// Finds runs that laid out their file when others found an existing one.
 pub(super) fn odd(a: &Side, b: &Side) -> Vec<Odd> {
     let all = || a.runs.iter().chain(&b.runs);
     if all().all(is_laid_out) {
@@ -73,7 +73,7 @@ pub(super) fn odd(a: &Side, b: &Side) -> Vec<Odd> {
     all().filter(|run| is_laid_out(run)).map(named).collect()
 }
 
-/// The warnings of both sides.
+/// Collects the warnings of both sides.
 pub(super) fn doubts(a: &Side, b: &Side) -> Vec<Doubt> {
     let warnings = |side: &Side| {
         let all = side.runs.iter().flat_map(|run| &run.warnings);

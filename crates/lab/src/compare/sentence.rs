@@ -5,7 +5,7 @@ use record::{MetricKey, Unit, capitalised};
 
 use super::{Comparison, Odd, Pair};
 
-/// Claims that the sentence lists; the table has all of them.
+/// Number of claims in the sentence; the table has all of them.
 const LISTED: usize = 3;
 
 /// `b` is the letter of the second side.
@@ -65,8 +65,8 @@ fn conclusion(pairs: &[Pair], b: char) -> String {
     parts.join(" ")
 }
 
-/// The differences: rates by the side that is faster, then the other figures by the side in which they
-/// are larger.
+/// The differences: rates grouped by the faster side, then other figures by the side with the
+/// larger value.
 fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
     let rate = |pair: &Pair| matches!(pair.unit, Unit::BytesPerSecond | Unit::Iops);
     let larger_in_b = |pair: &Pair| pair.ratio.is_some_and(|ratio| ratio > 1.0);
@@ -74,7 +74,7 @@ fn effects(differing: &[&Pair], tested: usize, b: char) -> Vec<String> {
     let said = kinds.into_iter().filter_map(|(rates, in_b)| {
         let mine = |pair: &&Pair| rate(pair) == rates && larger_in_b(pair) == in_b;
         let mut pairs: Vec<&Pair> = differing.iter().copied().filter(mine).collect();
-        // The largest difference first.
+        // The largest difference comes first.
         pairs.sort_by(|a, b| size(b).total_cmp(&size(a)));
         let [side, other] = if in_b { [b, 'A'] } else { ['A', b] };
         match (&pairs[..], rates) {
@@ -117,7 +117,7 @@ fn listed(pairs: &[&Pair], between: &str) -> String {
     }
 }
 
-/// The larger figure over the smaller one, and the interval of that: ` (1.24 to 1.38)`.
+/// The ratio of the larger figure to the smaller one, and its interval: ` (1.24 to 1.38)`.
 fn factor(pair: &Pair) -> (String, String) {
     let known = |value: Option<f64>| value.filter(|v| *v > 0.0).unwrap_or(1.0);
     let mut figures = [known(pair.ratio), known(pair.low), known(pair.high)];
@@ -130,7 +130,7 @@ fn factor(pair: &Pair) -> (String, String) {
     (ratio, interval)
 }
 
-/// Size of a difference, whichever side is larger.
+/// The size of a difference, whichever side is larger.
 fn size(pair: &Pair) -> f64 {
     pair.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
 }
@@ -155,7 +155,7 @@ fn undecided(open: &[&Pair], all: bool) -> String {
     }
 }
 
-/// Distance of a ratio from 1.
+/// The distance of a ratio from 1.
 fn distance(pair: &Pair) -> Option<f64> {
     Some((pair.ratio? - 1.0).abs())
 }
@@ -166,7 +166,7 @@ fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
     far.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// `+3.1%`, `-11.7%`; beyond a factor of two `2.4 times` or `1/2.4`.
+/// `+3.1%`, `-11.7%`; beyond a factor of two, `2.4 times` or `1/2.4`.
 pub fn percent(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
     match change {
@@ -176,7 +176,8 @@ pub fn percent(ratio: f64) -> String {
     }
 }
 
-/// `-12% to +3.1%`; beyond a factor of two `1.81 to 3.81 times`. Without a width it is none.
+/// `-12% to +3.1%`; beyond a factor of two, `1.81 to 3.81 times`. Empty for an interval of no
+/// width.
 pub fn interval([low, high]: [f64; 2]) -> String {
     match high > 2.0 && low > 0.5 {
         _ if high / low < 1.0005 => String::new(),
@@ -185,7 +186,7 @@ pub fn interval([low, high]: [f64; 2]) -> String {
     }
 }
 
-/// A factor with three digits at most.
+/// A factor with at most three digits.
 fn times(ratio: f64) -> String {
     match ratio {
         r if r < 0.01 => "less than 0.01".into(),
@@ -196,7 +197,7 @@ fn times(ratio: f64) -> String {
     }
 }
 
-/// A percentage with one digit below ten.
+/// A percentage, with one decimal below ten.
 fn significant(percent: f64) -> String {
     match percent {
         p if p < 9.95 => format!("{p:.1}"),

@@ -1,4 +1,4 @@
-//! Comparisons of published records and of records made for a test.
+//! Tests comparisons of published records and of synthetic ones.
 
 use record::{Finding, Level, Metric, Origin, OriginKind};
 
@@ -31,7 +31,7 @@ fn claims_of(found: &Comparison) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn one_run_against_one_says_what_a_claim_would_need() {
+fn a_pair_of_single_runs_states_the_difference_a_claim_would_need() {
     let found = one(side([quick("a", &[100.0])]), side([quick("b", &[110.0])]));
     assert_eq!(claims_of(&found), [("seq-read-1MiB-q8", "inconclusive")]);
     let least = found.pairs[0].threshold.expect("tested");
@@ -49,7 +49,7 @@ fn one_run_against_one_says_what_a_claim_would_need() {
 }
 
 #[test]
-fn the_faster_side_is_named_with_its_largest_differences_first() {
+fn the_sentence_names_the_faster_side_and_its_largest_differences_first() {
     let runs = |factors: [f64; 5]| {
         let names = ["seq-read", "seq-write", "rand-read", "rand-write", "mixed-read"];
         let ends = ["1MiB-q8", "1MiB-q8", "4KiB-q32", "4KiB-q32", "4KiB-q32"];
@@ -141,7 +141,7 @@ fn a_printed_range_is_compared_with_its_nearest_end() {
 }
 
 #[test]
-fn what_the_record_itself_doubts_is_shown_for_both_sides_and_reads_from_memory_are_no_claim() {
+fn doubts_are_shown_for_both_sides_and_reads_from_memory_permit_no_claim() {
     let doubtful = |id: &str| {
         let mut run = quick(id, &[9e9, 1e8]);
         let finding = Finding::new(FindingKind::ServedFromRam, Level::Warn, "read from memory");
@@ -182,7 +182,7 @@ fn a_run_that_laid_out_its_file_is_in_another_state() {
 }
 
 #[test]
-fn a_published_figure_finds_the_metric_of_the_same_quantity() {
+fn a_published_figure_matches_the_metric_of_the_same_quantity() {
     let mut own = quick("own", &[]);
     own.metrics = vec![Metric::single("seq-read-8MiB-q1", Unit::BytesPerSecond, 3e8)];
     let found = one(side([published("pub:000/sandisk-128")]), side([own]));
@@ -203,7 +203,7 @@ fn metrics_of_other_tools_match_published_figures() {
     let fio = own("fio", &["a job.read.iops", "a job.write.iops"], Unit::Iops);
     assert_eq!(named("pub:002/mini-base-fio-1", &fio), ["a job.read.iops", "a job.write.iops"]);
     let other = own("fio", &["another.read.iops"], Unit::Iops);
-    assert!(one(side([fio]), side([other])).pairs.is_empty(), "jobs of its own");
+    assert!(one(side([fio]), side([other])).pairs.is_empty(), "different jobs");
     let names = ["iozone-100MiB-4KiB.rewrite", "iozone-8MiB-4KiB.read"];
     let iozone = own("iozone", &names, Unit::BytesPerSecond);
     assert_eq!(named("pub:002/mini-base-iozone-1", &iozone), names[..1]);
@@ -250,7 +250,7 @@ fn runs_are_grouped_by_a_condition() {
 }
 
 #[test]
-fn numbers_have_three_digits_at_most() {
+fn numbers_have_at_most_three_digits() {
     let table =
         [(1.0, "+0.0%"), (0.8826, "-12%"), (1.031, "+3.1%"), (2.5, "2.50 times"), (0.25, "1/4.00")];
     for (ratio, text) in table {
@@ -260,7 +260,7 @@ fn numbers_have_three_digits_at_most() {
 }
 
 #[test]
-fn every_further_side_has_its_letter_in_the_words() {
+fn text_about_a_further_side_uses_its_letter() {
     let doubtful = |id: &str, rates: &[f64]| {
         let mut run = quick(id, rates);
         run.warnings.push(Finding::new(

@@ -1,8 +1,8 @@
-//! From fio's jobs to a stored record: checked against their target, planned, entered into the
-//! store, run on a rig.
+//! Runs fio jobs: checks them against their target, plans them, enters them into the store and runs
+//! them on a rig.
 //!
-//! The steps are those of any other run (`session.rs`). The crate `fio` has the language, the runner
-//! and the output; it names files to a rig and knows neither drives nor the store.
+//! The steps are those of any other run (`session.rs`). The crate `fio` has the job language, the
+//! runner and the output. It names files to a rig and knows neither drives nor the store.
 
 mod target;
 
@@ -22,7 +22,7 @@ use crate::recording::{Recording, Shared, Test};
 use crate::watcher::{Recorded, Watcher};
 use target::FioTarget;
 
-/// Jobs to run, with the user's permissions, and where to keep the record.
+/// Jobs to run, with the user's permissions, and the store for the record.
 #[derive(Clone, Debug)]
 pub struct Request<'p> {
     /// The jobs.
@@ -35,7 +35,7 @@ pub struct Request<'p> {
     pub command: Vec<String>,
 }
 
-/// Jobs that their target admits. Nothing was touched yet.
+/// Jobs that their target admits. Nothing has been touched yet.
 pub struct Planned<'p> {
     /// The jobs and their cost.
     pub plan: Plan,
@@ -45,7 +45,7 @@ pub struct Planned<'p> {
     prepared: Prepared<'p>,
 }
 
-/// Jobs that have a number in the store and have not moved a byte.
+/// Jobs that have a number in the store but have not moved a byte.
 pub struct Begun<'p> {
     target: FioTarget,
     prepared: Prepared<'p>,
@@ -53,7 +53,7 @@ pub struct Begun<'p> {
 }
 
 impl<'p> Request<'p> {
-    /// Checks everything that can be checked without touching the target, and plans the jobs.
+    /// Makes every check that is possible without touching the target, and plans the jobs.
     pub fn plan(self) -> Result<Planned<'p>> {
         let Request { jobs, permissions, store, command } = self;
         let mut target = FioTarget::of(jobs, permissions)?;
@@ -70,7 +70,7 @@ impl<'p> Planned<'p> {
         &self.info.target.spec
     }
 
-    /// Wear and errors of the drive before the run, as it reported them.
+    /// Wear and errors reported by the drive before the run.
     pub fn health(&self) -> Option<&Health> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
     }
@@ -85,9 +85,9 @@ impl<'p> Planned<'p> {
 }
 
 impl<'p> Begun<'p> {
-    /// Opens the target and runs the jobs; `laying_out` is called before a file is laid out, with its
-    /// bytes. Whatever happens is in the record; the results of the jobs are there unless an error
-    /// ended the run.
+    /// Opens the target and runs the jobs. Calls `laying_out` before a file is laid out, with its
+    /// size in bytes. The record contains whatever happens; the results of the jobs are returned
+    /// unless an error ended the run.
     pub fn run(
         self,
         interrupt: &Arc<AtomicBool>,

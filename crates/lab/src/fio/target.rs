@@ -1,7 +1,7 @@
-//! The target of fio's jobs: files and devices of this machine by name, or one virtual drive.
+//! The target of fio jobs: named files and devices of this machine, or one virtual drive.
 //!
-//! It is opened in two steps. Planned, it reports sizes of files and admits or refuses everything that
-//! the jobs will do; nothing is touched. Opened, it is a rig.
+//! It is opened in two steps. A planned target reports file sizes and admits or refuses all actions
+//! of the jobs, without touching anything. An opened target is a rig.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,25 +20,24 @@ use crate::virtual_drive;
 pub(super) struct FioTarget(Kind);
 
 enum Kind {
-    /// Files and devices of this machine, or one NVMe drive without the kernel's driver.
+    /// Files and devices of this machine, or one NVMe drive detached from the kernel's driver.
     Real(Box<FileSet>),
-    /// A virtual drive, whose files are regions. This copy of it is only for planning.
+    /// A virtual drive, with files as regions. This copy of it is only for planning.
     Virtual(Box<Simulator>, Box<DriveSpec>),
 }
 
-/// Seed of the session of a virtual drive: jobs have seeds of their own, and the same jobs give the same
-/// run.
+/// Session seed of a virtual drive. Jobs have their own seeds, and the same jobs give the same run.
 const SESSION: u64 = 1;
 
 impl FioTarget {
-    /// The target that the plan's files name.
+    /// The target named by the plan's files.
     pub(super) fn of(plan: &Plan, permissions: Permissions) -> Result<FioTarget> {
         let drive = plan.drive().map_err(RunError::from)?;
         let Some(name) = drive.filter(|name| !name.starts_with(drive::pci::PREFIX)) else {
             return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(permissions)))));
         };
         let unknown = || {
-            let text = format!("{name}: there is no driver for such a drive");
+            let text = format!("{name}: no driver for this kind of drive");
             LabError::usage(text)
                 .advise("sim:NAME, a virtual drive; pci:0000:01:00.0; or a file or device")
         };
@@ -48,7 +47,7 @@ impl FioTarget {
         Ok(FioTarget(Kind::Virtual(Box::new(simulator), Box::new(spec))))
     }
 
-    /// The files, to be looked at and admitted.
+    /// The files, for inspection and admission.
     pub(super) fn files(&mut self) -> &mut dyn Files {
         match &mut self.0 {
             Kind::Real(files) => files.as_mut(),
@@ -56,7 +55,7 @@ impl FioTarget {
         }
     }
 
-    /// The drive under the first file; for jobs without files, the null target.
+    /// The drive under the first file, or the null target for jobs without files.
     pub(super) fn info(&self, prepared: &Prepared<'_>) -> TargetInfo {
         let info = match &self.0 {
             Kind::Real(files) => files.info(),
@@ -68,7 +67,7 @@ impl FioTarget {
         }
     }
 
-    /// Opens it for a plan that it has admitted. Setting `interrupt` ends a run cleanly.
+    /// Opens the target for a plan that it has admitted. Setting `interrupt` ends a run cleanly.
     pub(super) fn open(
         self,
         prepared: &Prepared<'_>,

@@ -1,4 +1,4 @@
-//! A description of a virtual drive as the text of a TOML file: every figure with its source.
+//! Writes the description of a virtual drive as a TOML file, with the source of every figure.
 //! `DriveSpec::parse` reads the text back unchanged.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ pub fn text(spec: &DriveSpec) -> String {
     text += &format!("model = {}\nabout = {}\n", quoted(&spec.model), quoted(&spec.about));
     text += &format!("formats = {:?}\n", spec.formats);
     let figures = spec.figures();
-    // In TOML, keys without a section come before the first section.
+    // In TOML, keys without a section must precede the first section.
     let (bare, sectioned): (Vec<_>, Vec<_>) = figures.iter().partition(|f| !f.key.contains('.'));
     for figure in bare {
         text += &line(&figure.key, figure);
@@ -29,7 +29,7 @@ pub fn text(spec: &DriveSpec) -> String {
     text
 }
 
-/// `[nand]`, and `[[link]]` for `link.0`.
+/// `[nand]`, or `[[link]]` for `link.0`.
 fn heading(section: &str) -> String {
     match section.rsplit_once('.') {
         Some((list, number)) if number.parse::<usize>().is_ok() => format!("[[{list}]]"),

@@ -1,7 +1,7 @@
-//! A virtual drive fitted to records of a drive, and how well it predicts them.
+//! Fits a virtual drive to records of a real one, and reports how well it predicts them.
 //!
-//! `observe` reads the measurements out of the records, the model finds the parameters, and `file`
-//! writes the description. Parameters that the records do not decide keep the value of the base and
+//! `observe` extracts the measurements from the records, the model finds the parameters, and `file`
+//! writes the description. Parameters that the records do not determine keep the base's value and
 //! are listed as undetermined.
 
 mod file;
@@ -15,7 +15,7 @@ use record::Run;
 use crate::error::{LabError, Result};
 use crate::virtual_drive;
 
-/// Measurements of a drive that a description can be fitted to.
+/// Measurements of a drive, the input of a fit.
 pub struct Measurements {
     observed: Observed,
     /// The target of the first record, as the user named it.
@@ -25,18 +25,19 @@ pub struct Measurements {
 /// A fitted description.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// Parameters decided by the records.
+    /// Parameters determined by the records.
     pub decided: Vec<FigureLine>,
     /// Parameters taken from the base.
     pub undetermined: Vec<FigureLine>,
-    /// Every measurement beside the fitted drive's value.
+    /// Every measurement with the fitted drive's value.
     pub predictions: Vec<Prediction>,
     /// The description as the text of a file.
     pub toml: String,
 }
 
 impl Measurements {
-    /// The measurements in records of one drive, which is to be called `name`.
+    /// Extracts the measurements from the records of one drive. `name` is the name of the fitted
+    /// drive.
     pub fn of(name: &str, runs: &[Run]) -> Result<Measurements> {
         let observed = observe::observe(name, runs);
         let of = runs.first().map(|run| run.target.spec.clone()).unwrap_or_default();
@@ -48,13 +49,13 @@ impl Measurements {
         Ok(found)
     }
 
-    /// How many there are.
+    /// Number of measurements.
     pub fn count(&self) -> usize {
         self.observed.cells.len() + self.observed.pass.iter().count()
     }
 
-    /// Fits a description, beginning with the virtual drive called `base`, or a plain NVMe drive.
-    /// Takes up to minutes: random writes on a full drive are simulated again and again.
+    /// Fits a description, starting from the virtual drive `base` or, without it, a plain NVMe
+    /// drive. Can take minutes, because random writes on a full drive are simulated many times.
     pub fn fit(&self, base: Option<&str>) -> Result<Fitted> {
         let plain = || DriveSpec { name: "a plain NVMe drive".into(), ..DriveSpec::default() };
         let base = base.map_or_else(|| Ok(plain()), virtual_drive::named)?;

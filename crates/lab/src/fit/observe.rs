@@ -1,9 +1,9 @@
-//! Measurements in records that a description can be fitted to. Pure.
+//! Extracts measurements from records for a fit. Pure.
 //!
-//! A record holds its workloads in full, so the model can run the same ones. Only measurements that
-//! found the drive in a known state are used: cells of `quick` (their region was written once in
-//! order), passes of `sustain`, the fresh and filled states of `states`, reads of `zones`, and
-//! workloads by hand.
+//! A record contains its workloads in full, so the model can run the same ones. Only measurements
+//! of a drive in a known state are used: cells of `quick` (on a region written once in order),
+//! passes of `sustain`, the fresh and filled states of `states`, reads of `zones`, and workloads of
+//! `ssdyno io`.
 
 use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
@@ -14,14 +14,14 @@ use model::fit::{Before, Cell, Observed, Pass};
 use record::{MetricKey, Order, Run, State, Statistic, TargetKind, Unit};
 use workload::{Mix, Pacing, Workload};
 
-/// Workloads that ran on a whole drive written once in order.
+/// Workloads on a whole drive that was written once in order.
 const FULL: [&str; 4] =
     [ZONES_ASCENDING, ReachedState::Filled.name(), STATES_READ_FRESH, STATES_READ_RESTORED];
 
-/// A fall after this share of the drive is not the end of a cache.
+/// A fall in rate beyond this fraction of the drive is not the end of a cache.
 const LAST_FALL: f64 = 0.9;
 
-/// The measurements in all records; they are of one drive.
+/// The measurements in all records, which are of one drive.
 pub(super) fn observe(name: &str, runs: &[Run]) -> Observed {
     let mut observed = Observed { name: name.to_string(), ..Observed::default() };
     for run in runs {
@@ -54,7 +54,7 @@ fn pass(run: &Run) -> Option<Pass> {
     };
     let fresh = |statistic| of(SUSTAIN_FRESH, statistic);
     let workload = workloads(run).find(|w| w.name == SUSTAIN_FRESH)?;
-    // A fall at the very end comes from running out of spare flash.
+    // A fall at the very end is due to a shortage of spare flash.
     let end = LAST_FALL * run.target.bytes? as f64;
     let cache = fresh(Statistic::Cache)
         .filter(|bytes| *bytes < end)
@@ -80,7 +80,7 @@ fn cells(run: &Run) -> Vec<Cell> {
     workloads(run).filter_map(cell).collect()
 }
 
-/// The state of the drive before a workload; `None` where it is unknown.
+/// The state of the drive before a workload; `None` if unknown.
 fn before(run: &Run, workload: &Workload) -> Option<Before> {
     let key = MetricKey::of(workload);
     let apart = [Order::Sequential, Order::Random];
@@ -96,17 +96,17 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
     }
 }
 
-/// Cells of the grid run on a region written once in order. Since `quick` has phases, its primary reads
-/// find the data after a rest, which a fit would have to repeat for every trial; those of what was just
-/// written are the ones to use.
+/// Cells of the grid that ran on a region written once in order. In `quick` with phases, the
+/// primary reads run after a rest, which a fit would have to repeat for every trial, so the reads
+/// of newly written data are used instead.
 fn laid_out(run: &Run, workload: &Workload) -> Option<Before> {
     let phases = run.method == "quick" && run.protocol >= Some(2);
     let usable = !phases || workload.mix.read == 0 || workload.name.contains("-just-written-");
     usable.then_some(Before::LaidOut)
 }
 
-/// Bytes per second of a workload the first time it ran: random writes between the rounds change the
-/// state that later ones find.
+/// Rate of the first execution of a workload, in bytes per second. Later executions find another
+/// state, because random writes between the rounds change it.
 fn rate(run: &Run, workload: &Workload) -> Option<f64> {
     let key = match workload.name.as_str() {
         _ if run.method == "io" => MetricKey::of_run(Statistic::Throughput),
@@ -198,14 +198,14 @@ mod tests {
             cells.iter().map(|c| (c.workload.name.as_str(), c.before, c.rate)).collect();
         let rate = 4_096_000.0;
         assert_eq!(found, [(names[0], Before::LaidOut, rate), (names[1], Before::Full, rate)]);
-        // With phases the primary reads are of data at rest.
+        // With phases, the primary reads are of data at rest.
         let phases = Run { protocol: Some(2), ..run };
         let cells = observe("x", &[phases]).cells;
         assert_eq!(cells.iter().map(|c| &c.workload.name).collect::<Vec<_>>(), [names[1]]);
     }
 
     #[test]
-    fn of_workloads_by_hand_only_writes_on_a_fresh_drive_are_used() {
+    fn only_writes_on_a_fresh_drive_are_used_from_ssdyno_io() {
         let throughput = || vec![Metric::single("throughput", Unit::BytesPerSecond, 5e6)];
         let observed = |mix| observe("x", &[run("io", vec![workload("io", mix)], throughput())]);
         assert_eq!(observed(Mix::WRITE).cells.len(), 1);

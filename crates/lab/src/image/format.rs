@@ -1,11 +1,11 @@
-//! The bytes of an image: a header, and a record for each block in ascending order.
+//! The bytes of an image: a header, then a record for each block in ascending order.
 //!
-//! All numbers are little-endian. The header is 40 bytes: the magic, the length of a block (4), zero
-//! (4), the length of the source (8), and xxh3 of these (8). A record is a head of 24 bytes, the number
-//! of its block (8), its kind (4), the bytes that follow (4), and xxh3 of the content with the number
-//! as its seed (8), and then the stored bytes: deflated, plain, or none for a block of zeros. Every
-//! block of the source has its record, so that a missing one shows. Parsing allocates no more than a
-//! block and never panics.
+//! All numbers are little-endian. The header is 40 bytes: the magic, the block length (4), zero
+//! (4), the source length (8), and xxh3 of these (8). A record has a head of 24 bytes: the block
+//! number (8), the kind (4), the number of stored bytes (4), and xxh3 of the content with the block
+//! number as its seed (8). The stored bytes follow: deflated, plain, or none for a block of zeros.
+//! Every block of the source has a record, so a missing one is detected. Parsing allocates at most
+//! one block and never panics.
 
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -21,23 +21,23 @@ pub const HEADER: usize = 40;
 /// Length of the head of a record.
 pub const RECORD: usize = 24;
 
-/// Length of a block that `make` chooses, bytes.
+/// Block length used by `make`, bytes.
 pub const BLOCK: u32 = 1 << 20;
 
-/// Lengths of a block that are read.
+/// Accepted block lengths.
 const BLOCKS: std::ops::RangeInclusive<u32> = 4096..=16 << 20;
 
-/// The largest source: that of a drive, bytes.
+/// The largest source, bytes; larger than any drive.
 const SOURCE_MOST: u64 = 1 << 50;
 
-/// Level of compression: the middle of the range.
+/// Compression level, the middle of the range.
 const LEVEL: u8 = 6;
 
-/// A fault of an image.
+/// A defect of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImageError {
-    /// It does not begin as one.
-    #[error("this is no image of ssdyno")]
+    /// The magic is missing.
+    #[error("not an ssdyno image")]
     NoImage,
     /// The header is damaged, or its values are impossible.
     #[error("the header is damaged")]
@@ -45,11 +45,11 @@ pub enum ImageError {
     /// The file ends too early.
     #[error("it ends within block {block} of {blocks}, at byte {at}")]
     Ends {
-        /// The block that is missing, from 0.
+        /// The incomplete block, from 0.
         block: u64,
-        /// Blocks of the image.
+        /// Number of blocks in the image.
         blocks: u64,
-        /// Place in the image.
+        /// Byte offset in the image.
         at: u64,
     },
     /// A block is damaged.
@@ -57,19 +57,19 @@ pub enum ImageError {
     Block {
         /// Its number, from 0.
         block: u64,
-        /// Blocks of the image.
+        /// Number of blocks in the image.
         blocks: u64,
-        /// Place of its record in the image.
+        /// Offset of its record in the image.
         at: u64,
-        /// What is wrong.
+        /// The defect.
         why: &'static str,
     },
 }
 
-/// The header.
+/// The header of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes of a block; the last one may be shorter.
+    /// Bytes per block; the last one can be shorter.
     pub block_bytes: u32,
     /// Bytes of the source.
     pub bytes: u64,
@@ -81,13 +81,13 @@ impl Head {
         self.bytes.div_ceil(u64::from(self.block_bytes))
     }
 
-    /// First byte of a block on the target, and its length.
+    /// The offset of a block on the target, and its length.
     pub fn place(&self, block: u64) -> (u64, usize) {
         let at = block * u64::from(self.block_bytes);
         (at, u64::from(self.block_bytes).min(self.bytes - at) as usize)
     }
 
-    /// The bytes of the header.
+    /// Encodes the header.
     pub fn to_bytes(self) -> [u8; HEADER] {
         let mut out = [0; HEADER];
         out[..16].copy_from_slice(&MAGIC);
@@ -99,7 +99,7 @@ impl Head {
     }
 }
 
-/// Reads the header.
+/// Parses the header.
 pub fn head(bytes: &[u8]) -> Result<Head, ImageError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(ImageError::NoImage);
@@ -132,16 +132,16 @@ enum Kind {
 pub struct Record {
     block: u64,
     kind: Kind,
-    /// Bytes that follow.
+    /// Number of stored bytes that follow.
     pub stored: u32,
-    /// Bytes of the content.
+    /// Length of the content.
     bytes: usize,
     sum: u64,
     blocks: u64,
     at: u64,
 }
 
-/// Reads the head of the record of this block, which is at this byte of the image.
+/// Parses the head of a block's record, at byte `at` of the image.
 pub fn record(bytes: &[u8], head: &Head, block: u64, at: u64) -> Result<Record, ImageError> {
     let blocks = head.blocks();
     let wrong = |why| Err(ImageError::Block { block, blocks, at, why });
@@ -151,20 +151,20 @@ pub fn record(bytes: &[u8], head: &Head, block: u64, at: u64) -> Result<Record, 
         return Err(ImageError::Ends { block, blocks, at });
     };
     if number != block || block >= blocks {
-        return wrong("it is the record of another block");
+        return wrong("the record belongs to another block");
     }
     let length = head.place(block).1;
     let kind = match (kind, stored as usize) {
         (1, 1..) if (stored as usize) < length => Kind::Deflated,
         (2, plain) if plain == length => Kind::Plain,
         (3, 0) => Kind::Zeros,
-        _ => return wrong("its kind or its length is impossible"),
+        _ => return wrong("invalid kind or length"),
     };
     Ok(Record { block, kind, stored, bytes: length, sum, blocks, at })
 }
 
 impl Record {
-    /// The content, from the stored bytes.
+    /// Decodes the content from the stored bytes.
     pub fn content(&self, stored: &[u8]) -> Result<Vec<u8>, ImageError> {
         let Record { block, blocks, at, .. } = *self;
         let wrong = |why| Err(ImageError::Block { block, blocks, at, why });
@@ -173,17 +173,17 @@ impl Record {
             Kind::Plain => stored.to_vec(),
             Kind::Deflated => match decompress_to_vec_with_limit(stored, self.bytes) {
                 Ok(content) => content,
-                Err(_) => return wrong("it does not inflate"),
+                Err(_) => return wrong("decompression failed"),
             },
         };
         match content.len() == self.bytes && xxh3_64_with_seed(&content, block) == self.sum {
             true => Ok(content),
-            false => wrong("its checksum differs"),
+            false => wrong("wrong checksum"),
         }
     }
 }
 
-/// The record of a block, with its stored bytes.
+/// Encodes the record of a block, with its stored bytes.
 pub fn stored(block: u64, content: &[u8]) -> Vec<u8> {
     let zeros = content.iter().all(|byte| *byte == 0);
     let deflated = if zeros { Vec::new() } else { compress_to_vec(content, LEVEL) };

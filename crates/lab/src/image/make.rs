@@ -1,4 +1,4 @@
-//! `ssdyno image make`: a file or a drive, read from end to end, as an image.
+//! `ssdyno image make`: reads a file or a drive from end to end and writes an image.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,23 +12,23 @@ use workload::units::decimal;
 use super::format::{BLOCK, Head, stored};
 use crate::error::{ErrorKind, LabError, Result};
 
-/// A source is a whole number of these, as targets are.
+/// The size of a source is a multiple of this, like that of a target.
 const SECTOR: u64 = 512;
 
-/// An image that was made.
+/// A completed image.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Made {
     /// Bytes of the source.
     pub bytes: u64,
     /// Bytes of the image.
     pub image_bytes: u64,
-    /// Blocks of the image.
+    /// Number of blocks in the image.
     pub blocks: u64,
 }
 
-/// Makes an image of a file or a block device, which is only read. It appears when it is complete.
-/// `goes_on` is asked before every block, with the bytes read so far and all of them; if it refuses,
-/// nothing is left.
+/// Makes an image of a file or a block device, which is only read. The image appears once it is
+/// complete. `goes_on` is called before every block with the bytes read so far and the total; if it
+/// returns `false`, no image remains.
 pub fn make(
     source: &Path,
     image: &Path,
@@ -45,8 +45,8 @@ pub fn make(
     let bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     if bytes == 0 || !bytes.is_multiple_of(SECTOR) {
-        let text = format!("{shown} has {}, which is no number of sectors", decimal(bytes));
-        return Err(LabError::usage(text).advise("a source of whole sectors of 512 bytes"));
+        let text = format!("{shown} has {}, not a whole number of sectors", decimal(bytes));
+        return Err(LabError::usage(text).advise("a source whose size is a multiple of 512 bytes"));
     }
     let head = Head { block_bytes: BLOCK, bytes };
     let unwritten =

@@ -1,7 +1,7 @@
-//! Images of drives and files: blocks with checksums, compressed. `make` writes one, `read` gives its
-//! blocks to `restore`.
+//! Images of drives and files: compressed blocks with checksums. `make` writes an image, `read`
+//! supplies its blocks to `restore`.
 //!
-//! The bytes are in `format.rs`, which knows no file.
+//! `format.rs` has the encoding and accesses no files.
 
 mod format;
 mod make;

@@ -1,7 +1,8 @@
-//! Blocks of an image on disk: one thread reads, another inflates and checks, and the caller writes.
+//! Reads the blocks of an image: one thread reads, another inflates and checks, and the caller
+//! writes.
 //!
-//! The threads are some blocks ahead and wait when the caller is slow. Each measures the time it works,
-//! not the time it waits, so that the slowest of the three is known.
+//! The threads run a few blocks ahead and wait if the caller is slow. Each measures its working
+//! time without its waiting time, to find the slowest of the three.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -16,10 +17,10 @@ use methods::{BlockSource, ImageBlock, ImageFile, Spent};
 use super::format::{HEADER, Head, ImageError, RECORD, Record, head, record};
 use crate::error::{LabError, Result};
 
-/// Blocks that a thread is ahead of the next one.
+/// Maximum number of blocks that a thread is ahead of the next one.
 const AHEAD: usize = 8;
 
-/// An image whose header was read.
+/// An image with a parsed header.
 #[derive(Clone, Debug)]
 pub struct ImageOnDisk {
     path: PathBuf,
@@ -57,7 +58,7 @@ impl ImageFile for ImageOnDisk {
     }
 }
 
-/// Work of the threads so far.
+/// Working times of the threads so far.
 #[derive(Default)]
 struct Work {
     image_bytes: AtomicU64,
@@ -74,7 +75,7 @@ impl Work {
 type Stored = std::result::Result<(u64, Record, Vec<u8>), String>;
 type Checked = std::result::Result<ImageBlock, String>;
 
-/// The blocks, from the threads.
+/// The blocks supplied by the threads.
 struct Blocks {
     checked: Receiver<Checked>,
     work: Arc<Work>,
@@ -111,7 +112,7 @@ impl BlockSource for Blocks {
     }
 }
 
-/// The thread that reads.
+/// The reading thread.
 struct Reading {
     file: File,
     head: Head,
@@ -120,7 +121,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads record after record, until the last one, a fault, or nobody listens.
+    /// Reads records until the last one, a defect, or a closed channel.
     fn run(mut self, out: &SyncSender<Stored>) {
         let begun = self.take(HEADER, 0).map(drop);
         for block in 0..self.head.blocks() {
@@ -158,7 +159,7 @@ impl Reading {
     }
 }
 
-/// The thread that inflates and checks.
+/// The thread that inflates and checks blocks.
 fn inflate(head: Head, stored: &Receiver<Stored>, out: &SyncSender<Checked>, work: &Work) {
     for one in stored {
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Images made and read again, whole and broken.
+//! Tests making and reading images, intact and damaged.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::{ImageOnDisk, make};
 
 const MIB: usize = 1 << 20;
 
-/// Three blocks of one kind each, and a shorter one.
+/// Three blocks of different kinds, and a shorter one.
 fn source() -> Vec<u8> {
     let mut state = 1u64;
     let mut random = || {
@@ -23,9 +23,9 @@ fn source() -> Vec<u8> {
     bytes
 }
 
-/// All blocks up to a fault, and the fault.
+/// Reads all blocks up to a defect; returns them and the defect.
 fn read(image: &ImageOnDisk) -> (Vec<u8>, Option<String>) {
-    let (mut bytes, mut blocks) = (Vec::new(), image.open().expect("it opens"));
+    let (mut bytes, mut blocks) = (Vec::new(), image.open().expect("the image opens"));
     loop {
         match blocks.next_block() {
             Ok(Some(block)) => {
@@ -39,18 +39,18 @@ fn read(image: &ImageOnDisk) -> (Vec<u8>, Option<String>) {
 }
 
 #[test]
-fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block() {
+fn an_image_restores_its_source_and_a_damaged_one_ends_before_the_damaged_block() {
     let dir = tempfile::tempdir().expect("a directory");
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));
     let bytes = source();
     fs::write(&from, &bytes).expect("written");
     let made = make(&from, &to, &mut |_, _| true).expect("made");
     assert_eq!((made.bytes, made.blocks), (bytes.len() as u64, 4));
-    assert!(made.image_bytes < 2 * MIB as u64, "zeros and patterns take no room: {made:?}");
+    assert!(made.image_bytes < 2 * MIB as u64, "zeros and patterns compress well: {made:?}");
     let image = ImageOnDisk::open(&to).expect("an image");
     assert_eq!((read(&image), image.bytes()), ((bytes.clone(), None), made.bytes));
     let whole = fs::read(&to).expect("there");
-    // Every 4099th byte, one bit of it: found, and nothing of that block comes out.
+    // Flips one bit of every 40,993rd byte: it is detected, and nothing of that block is returned.
     for at in (40..whole.len()).step_by(40_993).chain([41, 50, 60, whole.len() - 1]) {
         let mut broken = whole.clone();
         broken[at] ^= 1;
@@ -67,7 +67,7 @@ fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block(
         assert!(why.starts_with("it ends within block "), "{length}: {why}");
         assert_eq!(good, bytes[..good.len()]);
     }
-    for (content, why) in [(&whole[1..], "no image"), (&whole[..39], "header"), (&[], "no image")] {
+    for (content, why) in [(&whole[1..], "not an"), (&whole[..39], "header"), (&[], "not an")] {
         fs::write(&to, content).expect("written");
         let error = ImageOnDisk::open(&to).expect_err("refused").to_string();
         assert!(error.contains(why), "{error}");
@@ -75,7 +75,7 @@ fn an_image_gives_back_its_source_and_a_broken_one_ends_before_the_broken_block(
 }
 
 #[test]
-fn an_interrupted_image_leaves_nothing_behind() {
+fn an_interrupted_image_leaves_no_files() {
     let dir = tempfile::tempdir().expect("a directory");
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));
     fs::write(&from, source()).expect("written");
@@ -92,7 +92,7 @@ fn an_interrupted_image_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_restored_drive_holds_the_source_and_the_slowest_part_is_named() {
+fn a_restored_drive_contains_the_source_and_the_slowest_part_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));
     let bytes = source();
@@ -110,7 +110,7 @@ fn a_restored_drive_holds_the_source_and_the_slowest_part_is_named() {
         let result = session.run(methods::find("restore").expect("known"), &options);
         let out = session.finish();
         let mut held = vec![0; bytes.len()];
-        rig.blocks().expect("a door").read(0, &mut held).expect("read");
+        rig.blocks().expect("block access").read(0, &mut held).expect("read");
         (result.map_err(|error| error.to_string()), out, held)
     };
     // A card of 6 MB/s is slower than any processor.
@@ -118,7 +118,7 @@ fn a_restored_drive_holds_the_source_and_the_slowest_part_is_named() {
     assert_eq!((result, held == bytes), (Ok(()), true));
     assert_eq!(out.verdicts[0].kind.name(), "WRITES", "{}", out.verdicts[0].text);
     assert!(out.answer.expect("one").headline.ends_with("the drive is the limit."));
-    // The second block is broken: the first is written, and nothing after it.
+    // The second block is damaged: the first is written, and nothing after it.
     let mut broken = fs::read(&to).expect("there");
     let at = 40 + 24 + MIB + 24 + 10;
     broken[at] ^= 1;

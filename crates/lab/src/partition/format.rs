@@ -1,5 +1,5 @@
-//! Empty file systems on new partitions: FAT32, exFAT, and FileCore of format E+. Others are left to
-//! the tools of the systems that use them.
+//! Creates empty file systems on new partitions: FAT32, exFAT, and FileCore of format E+. Others
+//! are left to the tools of the systems that use them.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use fat::{Drive, Filecore, Format, Kind};
 use journal::Storage;
 use workload::units;
 
-/// Bytes of mkfs's writes.
+/// Buffer size of mkfs, bytes.
 const ROOM: usize = 1 << 20;
 
-/// Identifiers of FileCore that Linux and RISC OS before 5.24 read, bits.
+/// Width of FileCore identifiers that Linux and RISC OS before 5.24 support, bits.
 const IDLEN_OF_ALL: u32 = 19;
 
-/// A file system for a partition, in words, and how to make it.
+/// A file system for a partition: its description, and how to create it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FileSystem {
     Fat(Kind, u32),
@@ -22,8 +22,8 @@ pub(super) enum FileSystem {
 }
 
 impl FileSystem {
-    /// The one that a partition gets; `None` for purposes that are left to others. `unit` is
-    /// FileCore's allocation unit; `None`: the smallest that every system reads.
+    /// The file system for a partition; `None` for purposes that are left to other tools. `unit` is
+    /// FileCore's allocation unit; `None`: the smallest that every system can read.
     pub(super) fn of(
         place: &Planned,
         sector: u32,
@@ -51,7 +51,7 @@ impl FileSystem {
         })
     }
 
-    /// In words.
+    /// A description of the file system.
     pub(super) fn in_words(&self) -> String {
         let binary = |bytes: u32| units::binary(u64::from(bytes));
         match self {
@@ -64,7 +64,7 @@ impl FileSystem {
         }
     }
 
-    /// Makes it, empty and durable.
+    /// Creates the file system, empty and durable.
     pub(super) fn make(&self, drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<()> {
         let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
         let failed = |error: fat::Error<io::Error>| match error {
@@ -86,8 +86,8 @@ impl FileSystem {
     }
 }
 
-/// Clusters as Windows makes them by default.
-/// Source: Microsoft, "Default cluster size for NTFS, FAT, and exFAT".
+/// Default cluster sizes of Windows. Source: Microsoft, "Default cluster size for NTFS, FAT, and
+/// exFAT".
 fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
     const GIB: u64 = 1 << 30;
     let bytes = match (kind, bytes) {
@@ -103,7 +103,7 @@ fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
     bytes.max(sector)
 }
 
-/// A partition as the file systems see it.
+/// A partition as seen by the file systems.
 struct Part<'a> {
     drive: &'a dyn Storage,
     start: u64,
@@ -112,7 +112,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Offset of bytes on the drive, if they are the partition's.
+    /// Byte offset on the drive, if the range is inside the partition.
     fn at(&self, sector: u64, bytes: usize) -> io::Result<u64> {
         let at = sector * u64::from(self.sector);
         match at + bytes as u64 <= self.bytes {
@@ -157,7 +157,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn systems(layout: &str, bytes: u64, sector: u32) -> Vec<Option<FileSystem>> {
-        let places = Layout::parse(layout).expect("words").plan(bytes, sector).expect("it fits");
+        let places = Layout::parse(layout).expect("a layout").plan(bytes, sector).expect("it fits");
         let of = |place| FileSystem::of(place, sector, None).expect("a file system");
         places.iter().map(of).collect()
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_made_on_its_partition_and_recognised_there() {
+    fn each_file_system_is_created_on_its_partition_and_recognised() {
         for sector in [512u32, 4096] {
             let drive = tempfile::tempfile().expect("a file");
             let bytes = 3 * GIB;

@@ -1,4 +1,4 @@
-//! Partition tables: read, planned and written; and empty file systems on new partitions.
+//! Partition tables (reading, planning and writing) and empty file systems on new partitions.
 
 mod format;
 
@@ -12,7 +12,7 @@ use rig::TargetInfo;
 use crate::error::{ErrorKind, LabError, Result};
 use format::FileSystem;
 
-/// Sector sizes an image may have, bytes.
+/// Supported sector sizes of images, bytes.
 const SECTORS: [u64; 4] = [512, 1024, 2048, 4096];
 
 /// A drive or an image that can hold a partition table.
@@ -23,15 +23,15 @@ pub struct Disc {
     pub bytes: u64,
     /// Its sector size, bytes.
     pub sector_bytes: u32,
-    /// The data a new table would destroy, if the user permitted that.
+    /// The data that a new table would destroy, if the user permitted that.
     pub destroys: Option<String>,
     info: TargetInfo,
     request: OpenRequest,
 }
 
 impl Disc {
-    /// Checks that the target can hold a table, and touches nothing. `destroy` is the word that
-    /// permits a new one, `sector` the sector size of an image (default 512).
+    /// Checks that the target can have a table, without touching it. `destroy` is the confirmation
+    /// for a new table, `sector` the sector size of an image (default 512).
     pub fn plan(target: &str, destroy: Option<String>, sector: Option<u64>) -> Result<Disc> {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
         let request = OpenRequest { destroy, ..OpenRequest::to(wants) };
@@ -41,23 +41,23 @@ impl Disc {
         Ok(Disc { target, bytes, sector_bytes, destroys, info, request })
     }
 
-    /// The places of a layout's partitions on this drive.
+    /// The locations of a layout's partitions on this drive.
     pub fn lay_out(&self, layout: &Layout) -> Result<Vec<Planned>> {
         Ok(layout.plan(self.bytes, self.sector_bytes)?)
     }
 
-    /// Whether a new table may be written; the error says how to permit it.
+    /// Checks that a new table may be written; the error says how to permit it.
     pub fn check_writable(&self) -> Result<()> {
         if self.info.allowed >= Safety::Destroys {
             return Ok(());
         }
         let text =
             format!("{} may only be read, and a wrong table loses everything on it", self.target);
-        let advice = "--destroy with its serial number, or else its size in bytes, permits it";
+        let advice = "--destroy with its serial number, or its size in bytes if it has none";
         Err(LabError::new(ErrorKind::Refused, text).advise(advice))
     }
 
-    /// The old numbers of the partitions in the order of the drive; `None` where they are in that
+    /// The old partition numbers in the order of the drive; `None` if they are already in that
     /// order.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
         let request = OpenRequest::to(Safety::Reads);
@@ -65,8 +65,8 @@ impl Disc {
         opened.partition_order(self.sector_bytes).map_err(|e| self.failed("read", &e))
     }
 
-    /// Brings the numbers of an MBR's partitions into the order of the drive. No data are lost.
-    /// Gives a warning where the kernel has not read the table yet.
+    /// Renumbers the partitions of an MBR in the order of the drive. No data are lost. Returns a
+    /// warning if the kernel has not read the table yet.
     pub fn renumber(&self) -> Result<Option<String>> {
         self.check_writable()?;
         let opened = drive::open(&self.target, &self.request)?;
@@ -77,11 +77,11 @@ impl Disc {
     }
 
     fn failed(&self, action: &str, error: &std::io::Error) -> LabError {
-        let text = format!("cannot {action} the table of {}: {error}", self.target);
+        let text = format!("cannot {action} the partition table of {}: {error}", self.target);
         LabError::new(ErrorKind::Io, text)
     }
 
-    /// The table on the drive.
+    /// Reads the table of the drive.
     pub fn read(&self) -> Result<Table> {
         let request = OpenRequest::to(Safety::Reads);
         let opened = drive::open(&self.target, &request)?;
@@ -92,8 +92,8 @@ impl Disc {
         })
     }
 
-    /// The file systems that [`Disc::write`] is to make, one for each place. `unit` is FileCore's
-    /// allocation unit (LFAU) in bytes; `None`: the smallest that every system reads.
+    /// The file systems for [`Disc::write`] to create, one per partition. `unit` is FileCore's
+    /// allocation unit (LFAU) in bytes; `None`: the smallest that every system can read.
     pub fn file_systems(&self, places: &[Planned], unit: Option<u64>) -> Result<Vec<NewVolume>> {
         let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
         let of = |place: &Planned| {
@@ -103,8 +103,8 @@ impl Disc {
         places.iter().map(of).collect()
     }
 
-    /// Writes a new table, and the file systems, if there are any, one for each place. Gives a warning
-    /// where the kernel has not read the table yet.
+    /// Writes a new table and the file systems, if any, one per partition. Returns a warning if the
+    /// kernel has not read the table yet.
     pub fn write(&self, places: &[Planned], volumes: &[NewVolume]) -> Result<Option<String>> {
         self.check_writable()?;
         let opened = drive::open(&self.target, &self.request)?;
@@ -122,10 +122,10 @@ impl Disc {
         Ok(self.reread(opened))
     }
 
-    /// Makes the kernel read the new table; a warning where it does not.
+    /// Makes the kernel read the new table. Returns a warning if it does not.
     fn reread(&self, opened: Opened) -> Option<String> {
         let kind = opened.info.target.kind;
-        // The kernel rereads the table only when nobody else has the drive open.
+        // The kernel rereads the table only if nobody else has the drive open.
         drop(opened);
         if kind != TargetKind::Device {
             return None;
@@ -139,13 +139,13 @@ impl Disc {
 pub struct NewVolume(Option<FileSystem>);
 
 impl NewVolume {
-    /// The file system in words; `None` where none is made.
+    /// A description of the file system; `None` if there is none.
     pub fn in_words(&self) -> Option<String> {
         self.0.as_ref().map(FileSystem::in_words)
     }
 }
 
-/// The sector size of a whole drive or of an image; nothing else holds a table.
+/// The sector size of a whole drive or an image; nothing else can have a table.
 fn sector_bytes(target: &str, info: &TargetInfo, sector: Option<u64>) -> Result<u32> {
     let kind = info.target.kind;
     if kind == TargetKind::Device && partitions::is_partition(target) {
@@ -165,13 +165,13 @@ fn sector_bytes(target: &str, info: &TargetInfo, sector: Option<u64>) -> Result<
             Err(LabError::usage(text))
         }
         _ => {
-            let text = format!("{target} is no drive: a table is on a device or an image");
+            let text = format!("{target} is not a drive: a table is on a device or an image");
             Err(LabError::usage(text).advise("ssdyno list"))
         }
     }
 }
 
-/// A disk signature that is unlikely to be in use: operating systems distinguish disks by it.
+/// A disk signature that is unlikely to be in use. Operating systems identify disks by it.
 fn signature() -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_secs() as u32).rotate_left(16) ^ now.subsec_nanos() | 1

@@ -1,4 +1,4 @@
-//! Answers to the questions of a protocol, from a file: for a run that nobody watches. Pure.
+//! Answers to the questions of a protocol, read from a file for unattended runs. Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::{LabError, Result};
 pub struct Answers(BTreeMap<String, String>);
 
 impl Answers {
-    /// Reads `STEP = "answer"` for every question of the protocol; `file` is for errors.
+    /// Parses `STEP = "answer"` for every question of the protocol; `file` is for errors.
     pub fn parse(file: &str, text: &str, protocol: &Protocol) -> Result<Answers> {
         let found: BTreeMap<String, String> = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
@@ -23,7 +23,7 @@ impl Answers {
         let questions: Vec<&str> = protocol.questions().map(|(id, _)| id).collect();
         if let Some(name) = found.keys().find(|name| !questions.contains(&name.as_str())) {
             let near = did_you_mean(name, questions.iter().copied());
-            let text = format!("{file}: {name}: step '{name}' asks nothing{near}");
+            let text = format!("{file}: {name}: no question in step '{name}'{near}");
             return Err(LabError::usage(text));
         }
         for (id, ask) in protocol.questions() {
@@ -31,7 +31,7 @@ impl Answers {
             if answer.is_none()
                 || (ask.field.is_some() && answer.is_some_and(|a| a.trim().is_empty()))
             {
-                let text = format!("{file}: no answer to step '{id}': {}", ask.text);
+                let text = format!("{file}: no answer for step '{id}': {}", ask.text);
                 return Err(LabError::usage(text).advise(format!("{id} = \"...\"")));
             }
         }

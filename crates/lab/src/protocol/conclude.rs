@@ -1,5 +1,5 @@
-//! The conclusion of a protocol: elapsed times, the comparison of the two sides, and every other
-//! difference between them.
+//! The conclusion of a protocol: elapsed times, the comparison of the two sides, and all other
+//! differences between them.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub struct Elapsed {
     pub repeat: u32,
     /// The side, if any.
     pub side: Option<String>,
-    /// Number of its record.
+    /// The number of its record.
     pub run: Option<i64>,
     /// Wall-clock seconds; `None` on a virtual drive, where time is simulated.
     pub seconds: Option<f64>,
@@ -29,12 +29,12 @@ pub struct Elapsed {
     pub headline: Option<String>,
 }
 
-/// The end of a protocol.
+/// The conclusion of a protocol.
 #[derive(Debug, Serialize)]
 pub struct Conclusion {
-    /// Every measurement.
+    /// All measurements.
     pub elapsed: Vec<Elapsed>,
-    /// The comparison of the two sides, step by step in their order.
+    /// The comparison of the two sides, step by step.
     pub sentences: Vec<String>,
     /// The fields that differ between the sides: name, value in A, value in B.
     pub confounders: Vec<[String; 3]>,
@@ -77,7 +77,7 @@ fn elapsed(part: &PartOf, run: &Record) -> Elapsed {
     }
 }
 
-/// Fields, kernel and file system that differ between the sides.
+/// The fields, kernel and file system that differ between the sides.
 fn confounders(a: &str, b: &str, runs: &[(PartOf, Record)]) -> Vec<[String; 3]> {
     let fields: BTreeSet<&String> = runs.iter().flat_map(|(part, _)| part.fields.keys()).collect();
     let values = |side: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {

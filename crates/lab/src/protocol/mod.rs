@@ -1,10 +1,10 @@
-//! Protocols: an experiment as a file of steps, some of which a person does.
+//! Protocols: experiments as files of steps, some of them done by a person.
 //!
-//! A step measures (a method or a workload, after preparations, so many times) or asks ("move the
-//! drive to board B, then Enter"). Every measurement leaves a record of its own, which names the
-//! protocol, the hash of its file, the step and the answers so far: the rest can be done on another
-//! machine from the records alone. Nothing here prints, and nothing here measures: a caller takes
-//! the next item from a [`Progress`], does it, and reports back.
+//! A step measures (a method or a workload, after preparations, a given number of times) or asks
+//! ("move the drive to board B, then Enter"). Every measurement leaves its own record with the
+//! protocol's name, the hash of its file, the step and the answers so far, so another machine can
+//! do the rest from the records alone. This module neither prints nor measures: a caller takes the
+//! next item from a [`Progress`], does it, and reports back.
 
 mod answers;
 mod conclude;
@@ -23,19 +23,19 @@ pub use self::parse::parse;
 pub use self::plan::PlannedItem;
 pub use self::progress::{Item, Next, Progress};
 
-/// Names and texts of the protocols that come with the program.
+/// Names and texts of the bundled protocols.
 const BUNDLED: [(&str, &str); 2] = [
     ("board-against-board", include_str!("../../../../protocols/board-against-board.toml")),
     ("state-bars", include_str!("../../../../protocols/state-bars.toml")),
 ];
 
-/// Largest file, bytes.
+/// Maximum file size, bytes.
 const FILE_MOST: u64 = 1 << 20;
 
 /// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
-    /// Its name, as records have it.
+    /// Its name in records.
     pub name: String,
     /// Its title.
     pub title: String,
@@ -45,16 +45,16 @@ pub struct Protocol {
     pub hash: String,
     /// Its steps, in order; at least one measures.
     pub steps: Vec<Step>,
-    /// The sides that are compared at the end.
+    /// The two sides to compare at the end, if any.
     pub sides: Vec<String>,
 }
 
-/// One step.
+/// A step.
 #[derive(Debug)]
 pub struct Step {
     /// Its name, unique in the protocol.
     pub id: String,
-    /// What happens in it.
+    /// Its action.
     pub action: Action,
 }
 
@@ -72,20 +72,20 @@ pub enum Action {
 pub struct Ask {
     /// The question.
     pub text: String,
-    /// The field of the records that takes the answer; without one there is nothing to answer.
+    /// The record field for the answer; a question without one needs no answer.
     pub field: Option<String>,
 }
 
 /// A measurement.
 #[derive(Debug)]
 pub struct Measure {
-    /// The measurement itself.
+    /// The method or workload.
     pub run: Run,
     /// Preparations before each repetition, in the same run.
     pub prepare: Vec<Preparing>,
-    /// How many times, from 1.
+    /// Number of repetitions, at least 1.
     pub repeat: u32,
-    /// The side of the comparison it belongs to.
+    /// Its side in the comparison.
     pub side: Option<String>,
 }
 
@@ -94,7 +94,7 @@ pub struct Measure {
 pub enum Run {
     /// A method with its options.
     Method(&'static str, Options),
-    /// A workload in the words of `ssdyno io`.
+    /// A workload, as options of `ssdyno io`.
     Io(String),
 }
 
@@ -107,9 +107,10 @@ pub enum Preparing {
     Discard,
     /// Write everything once, sequentially.
     Fill,
-    /// Leave the drive alone for so many seconds.
+    /// Leave the drive idle for this many seconds.
     Rest(f64),
-    /// Rest until the drive has at most so many degrees Celsius, for half an hour at most.
+    /// Rest until the drive is at or below this temperature in degrees Celsius, for at most half an
+    /// hour.
     Cool(f64),
 }
 
@@ -118,7 +119,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUNDLED.iter().map(|(name, _)| *name)
 }
 
-/// The protocol in a file, or a bundled one by its name.
+/// Loads a protocol from a file, or a bundled one by name.
 pub fn protocol(file: &str) -> Result<Protocol> {
     if let Some((name, text)) = BUNDLED.iter().find(|(name, _)| *name == file) {
         return parse(&format!("protocols/{name}.toml"), text);
@@ -126,17 +127,17 @@ pub fn protocol(file: &str) -> Result<Protocol> {
     let wrong = |why: String| {
         let known = names().collect::<Vec<_>>().join(", ");
         LabError::usage(format!("{file}: {why}"))
-            .advise(format!("a file of steps, or one of the bundled protocols: {known}"))
+            .advise(format!("a protocol file, or a bundled protocol: {known}"))
     };
     let size = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
     if !size.is_file() || size.len() > FILE_MOST {
-        return Err(wrong("no file of at most 1 MiB".into()));
+        return Err(wrong("not a file, or larger than 1 MiB".into()));
     }
     parse(file, &std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?)
 }
 
 impl Protocol {
-    /// Its measurements, repetitions included.
+    /// The number of measurements, including repetitions.
     pub fn measurements(&self) -> u32 {
         let repeats = self.steps.iter().map(|step| match &step.action {
             Action::Measure(measure) => measure.repeat,
@@ -155,7 +156,7 @@ impl Protocol {
         })
     }
 
-    /// Its questions, in order.
+    /// The questions, in order.
     pub fn questions(&self) -> impl Iterator<Item = (&str, &Ask)> {
         self.steps.iter().filter_map(|step| match &step.action {
             Action::Ask(ask) => Some((step.id.as_str(), ask)),

@@ -1,6 +1,6 @@
 //! The file of a protocol: TOML, checked in full before anything runs. Pure.
 //!
-//! A mistake is one line: file, line number, key, what is wrong, and the nearest name that exists.
+//! An error is one line: file, line number, key, the mistake, and the nearest existing name.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,11 +16,11 @@ use super::{Action, Ask, Measure, Preparing, Protocol, Run, Step};
 use crate::error::{LabError, Result};
 use crate::work;
 
-/// Most steps and repetitions.
+/// Maximum numbers of steps and repetitions.
 const STEPS_MOST: usize = 1000;
 const REPEATS_MOST: u32 = 100;
 
-/// Longest rest, seconds, and the temperatures that a drive may cool to, degrees Celsius.
+/// Maximum rest, seconds, and the range of temperatures to cool to, degrees Celsius.
 const REST_MOST_S: f64 = 86_400.0;
 const COOL_C: [f64; 2] = [0.0, 100.0];
 
@@ -51,14 +51,14 @@ struct WrittenStep {
     side: Option<Spanned<String>>,
 }
 
-/// The text of a file, for the place of a mistake.
+/// The text of a file, for locating mistakes.
 struct Source<'a> {
     file: &'a str,
     text: &'a str,
 }
 
 impl Source<'_> {
-    /// A mistake at these bytes.
+    /// An error at this byte range.
     fn wrong(&self, span: Option<Range<usize>>, message: &str) -> LabError {
         let file = self.file;
         let Some(at) = span.map(|span| span.start.min(self.text.len())) else {
@@ -73,7 +73,7 @@ impl Source<'_> {
     }
 }
 
-/// The protocol in a text; `file` is its name in errors.
+/// Parses a protocol; `file` is its name in errors.
 pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     let source = Source { file, text };
     let written: Written = toml::from_str(text)
@@ -85,7 +85,7 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     let steps = written.step.iter().map(|step| step.read(&source)).collect::<Result<Vec<_>>>()?;
     let mut ids = std::collections::BTreeSet::new();
     if let Some(twice) = written.step.iter().find(|step| !ids.insert(step.id.get_ref())) {
-        let message = format!("'{}' is the name of two steps", twice.id.get_ref());
+        let message = format!("two steps are named '{}'", twice.id.get_ref());
         return Err(source.wrong(Some(twice.id.span()), &message));
     }
     let sides = sides(&source, &written, &steps)?;
@@ -94,12 +94,12 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     let protocol =
         Protocol { name: name.into_inner(), title, about: about.trim().into(), hash, steps, sides };
     match protocol.measurements() {
-        0 => Err(source.wrong(None, "no step measures anything: none has `method` or `io`")),
+        0 => Err(source.wrong(None, "no step measures anything: add `method` or `io`")),
         _ => Ok(protocol),
     }
 }
 
-/// The sides to compare: two of those that steps belong to, or none.
+/// The sides to compare: two of the steps' sides, or none.
 fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<String>> {
     let known = steps.iter().filter_map(|step| match &step.action {
         Action::Measure(measure) => measure.side.as_deref(),
@@ -139,14 +139,14 @@ impl WrittenStep {
             }
             (None, None, Some(io)) => {
                 if let Some(options) = &self.options {
-                    let message = "belong to a method; those of a workload are in `io`";
+                    let message = "are for methods; `io` contains the options of a workload";
                     return Err(source.wrong(at(options.span()), message));
                 }
                 Action::Measure(self.measure(source, Run::Io(io.get_ref().clone()))?)
             }
             _ => {
                 let message =
-                    format!("step '{}' has not one of ask, method and io", self.id.get_ref());
+                    format!("step '{}' must have one of ask, method and io", self.id.get_ref());
                 return Err(source.wrong(at(self.id.span()), &message));
             }
         };
@@ -161,13 +161,13 @@ impl WrittenStep {
             self.side.as_ref().map(Spanned::span),
         ];
         if let Some(span) = stray.into_iter().flatten().next() {
-            return Err(source.wrong(Some(span), "belongs to a measurement, and this step asks"));
+            return Err(source.wrong(Some(span), "belongs to a measurement, not a question"));
         }
         if let Some(field) = &self.field {
             check_name(source, field, "the name of a field")?;
         }
         if ask.get_ref().trim().is_empty() {
-            return Err(source.wrong(Some(ask.span()), "asks nothing"));
+            return Err(source.wrong(Some(ask.span()), "the question is empty"));
         }
         let field = self.field.as_ref().map(|field| field.get_ref().clone());
         Ok(Ask { text: ask.get_ref().trim().to_string(), field })
@@ -192,7 +192,7 @@ impl WrittenStep {
         Ok(Measure { run, prepare: prepare.collect::<Result<_>>()?, repeat, side })
     }
 
-    /// Options of a method: `size`, `time` and `replicates`, which all have, and its own.
+    /// Options of a method: the common ones `size`, `time` and `replicates`, and its own.
     fn options(&self, source: &Source<'_>, method: &Spanned<String>) -> Result<Options> {
         let Some(options) = &self.options else { return Ok(Options::default()) };
         let wrong = |why: &str| source.wrong(Some(options.span()), why);
@@ -243,10 +243,10 @@ fn words(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Words of preparations, for messages.
+/// Names of the preparations, for messages.
 const PREPARATIONS: [&str; 5] = ["fstrim", "blkdiscard", "fill", "rest", "cool"];
 
-/// A preparation: `fstrim`, `blkdiscard`, `fill`, `rest 30s`, `cool 40C`.
+/// Parses a preparation: `fstrim`, `blkdiscard`, `fill`, `rest 30s`, `cool 40C`.
 fn preparing(text: &str) -> std::result::Result<Preparing, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -271,14 +271,15 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
             let first = words.first().copied().unwrap_or_default();
             let near = did_you_mean(first, PREPARATIONS.into_iter());
             Err(format!(
-                "'{text}' is no preparation{near}; there are fstrim, blkdiscard, fill, rest TIME and \
+                "no preparation '{text}'{near}; there are fstrim, blkdiscard, fill, rest TIME and \
                  cool DEGREES"
             ))
         }
     }
 }
 
-/// Names are letters, digits and dashes: they are keys of answers and parts of records.
+/// Checks a name: letters, digits, dashes and dots, because names are keys of answers and parts of
+/// records.
 fn check_name(source: &Source<'_>, name: &Spanned<String>, what: &str) -> Result<()> {
     let text = name.get_ref();
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -291,7 +292,7 @@ fn check_name(source: &Source<'_>, name: &Spanned<String>, what: &str) -> Result
     }
 }
 
-/// A message of the reader in one line, with the nearest name for an unknown key.
+/// Shortens the parser's message to one line, and adds the nearest name for an unknown key.
 fn explained(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default().trim();
     let quoted: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_one_line_with_its_place_and_the_nearest_name() {
+    fn an_error_is_one_line_with_the_location_and_the_nearest_name() {
         let step = |text: &str| error(&format!("[[step]]\nid = \"a\"\n{text}\n"));
         let table = [
             (
@@ -332,7 +333,7 @@ mod tests {
             ),
             (
                 step("method = \"quick\"\nprepare = [\"fstrm\"]"),
-                "x.toml:6: prepare: 'fstrm' is no preparation; did you mean 'fstrim'?",
+                "x.toml:6: prepare: no preparation 'fstrm'; did you mean 'fstrim'?",
             ),
             (
                 step("method = \"quick\"\nprepare = [\"cool 400C\"]"),
@@ -347,7 +348,10 @@ mod tests {
                 "x.toml:6: options: time: 'soon' is not a time",
             ),
             (step("ask = \"Ready?\"\nrepeat = 2"), "x.toml:6: repeat: belongs to a measurement"),
-            (step("ask = \"Ready?\"\nmethod = \"quick\""), "x.toml:4: id: step 'a' has not one of"),
+            (
+                step("ask = \"Ready?\"\nmethod = \"quick\""),
+                "x.toml:4: id: step 'a' must have one of",
+            ),
             (step("ask = \"Ready?\""), "x.toml: no step measures anything"),
             (step("method = "), "x.toml:"),
             (
@@ -360,11 +364,11 @@ mod tests {
             assert!(!found.contains('\n'), "{found}");
         }
         let twice = "[[step]]\nid = \"a\"\nmethod = \"quick\"\n".repeat(2);
-        assert!(error(&twice).starts_with("x.toml:7: id: 'a' is the name of two steps"));
+        assert!(error(&twice).starts_with("x.toml:7: id: two steps are named 'a'"));
     }
 
     #[test]
-    fn the_sides_that_are_compared_exist() {
+    fn compared_sides_must_exist() {
         let text =
             "compare = [\"A\", \"b\"]\n[[step]]\nid = \"a\"\nmethod = \"quick\"\nside = \"A\"\n";
         assert!(error(text).starts_with("x.toml:3: compare: no step has the side 'b'"));

@@ -1,5 +1,5 @@
-//! The plan of the items that are left: what each would do to the target, and whether all of them
-//! can be done there.
+//! The plan of the remaining items: the effects of each on the target, and whether all are possible
+//! there.
 
 use record::Plan;
 use serde_json::{Value, json};
@@ -13,11 +13,11 @@ use crate::work::Work;
 /// A planned item.
 #[derive(Debug)]
 pub enum PlannedItem<'p> {
-    /// A question of the step of that name.
+    /// A question, with the name of its step.
     Ask(&'p str, &'p Ask),
     /// A measurement.
     Measure {
-        /// Its step and repetition.
+        /// The step and repetition.
         item: Item<'p>,
         /// The method, or `io`.
         method: String,
@@ -40,7 +40,7 @@ impl<'p> Item<'p> {
         Ok(PlannedItem::Measure { item: *self, method, plan })
     }
 
-    /// An error of this step.
+    /// Adds the step's name to an error.
     fn named(&self, error: &LabError) -> LabError {
         let text = format!("step '{}': {error}", self.step.id);
         LabError::new(error.kind(), text).advise_if(error.advice())
@@ -48,7 +48,7 @@ impl<'p> Item<'p> {
 }
 
 impl<'p> Progress<'p> {
-    /// Plans everything that is left.
+    /// Plans all remaining items.
     pub fn plan(&self, request: &Request, read_io: ReadIo<'_>) -> Result<Vec<PlannedItem<'p>>> {
         let planned = |next: &Next<'p>| match next {
             Next::Ask(step, ask) => Ok(PlannedItem::Ask(step, ask)),
@@ -57,18 +57,18 @@ impl<'p> Progress<'p> {
         self.left().iter().map(planned).collect()
     }
 
-    /// Refuses to begin if a measurement that is left is not possible on the target.
+    /// Refuses to begin if a remaining measurement is impossible on the target.
     pub fn check(&self, request: &Request, read_io: ReadIo<'_>) -> Result<()> {
         let measured = self.left().iter().filter_map(|next| match next {
             Next::Measure(item) => Some(item),
             Next::Ask(..) => None,
         });
-        // Repetitions have the same plan.
+        // All repetitions have the same plan.
         let mut ends = measured.filter(|i| i.repeat == 1 || i.repeat == i.measure.repeat);
         ends.try_for_each(|item| item.planned(request, read_io).map(drop))
     }
 
-    /// The step of the first question that is left.
+    /// The step of the first remaining question.
     pub fn asks(&self) -> Option<&'p str> {
         self.left().iter().find_map(|next| match next {
             Next::Ask(step, _) => Some(*step),
@@ -78,7 +78,7 @@ impl<'p> Progress<'p> {
 }
 
 impl PlannedItem<'_> {
-    /// Its plan, if it is a measurement.
+    /// The plan, if it is a measurement.
     pub fn plan(&self) -> Option<&Plan> {
         match self {
             PlannedItem::Ask(..) => None,

@@ -1,7 +1,7 @@
-//! Progress through a protocol: the next item, and its place for the record.
+//! Progress through a protocol: the next item, and its position for the record.
 //!
-//! The records decide where an interrupted protocol resumes: after the last completed measurement, whose
-//! record holds the answers so far. Later questions are asked again.
+//! The records determine where an interrupted protocol resumes: after the last completed
+//! measurement, whose record contains the answers so far. Later questions are asked again.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use store::{Filter, Store};
 use super::{Action, Ask, Measure, Protocol, Step};
 use crate::error::{LabError, Result};
 
-/// A measurement that is next.
+/// The next measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'p> {
     /// The step.
@@ -25,9 +25,9 @@ pub struct Item<'p> {
 /// The next item.
 #[derive(Clone, Copy, Debug)]
 pub enum Next<'p> {
-    /// A question: answer it with [`Progress::answer`].
+    /// A question, to be answered with [`Progress::answer`].
     Ask(&'p str, &'p Ask),
-    /// A measurement, with [`Progress::part_of`] in its request.
+    /// A measurement; its request must contain [`Progress::part_of`].
     Measure(Item<'p>),
 }
 
@@ -36,26 +36,26 @@ pub enum Next<'p> {
 pub struct Progress<'p> {
     protocol: &'p Protocol,
     items: Vec<Next<'p>>,
-    /// Items done.
+    /// Number of items done.
     done: usize,
     began: String,
     fields: BTreeMap<String, String>,
 }
 
 impl<'p> Progress<'p> {
-    /// From the first step.
+    /// Begins at the first step.
     pub fn begin(protocol: &'p Protocol) -> Progress<'p> {
         let began = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
         Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
-    /// Resumes after the last completed measurement of this protocol in the store. Another text
-    /// under the same name is another protocol.
+    /// Resumes after the last completed measurement of this protocol in the store. A protocol of
+    /// the same name but with another text is a different protocol.
     pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Progress<'p>> {
         let runs = records(store, protocol, None)?;
         let Some((part, _)) = runs.last() else {
-            let text = format!("no record of the protocol '{}' in this text", protocol.name);
-            let advice = "without --resume it begins; ssdyno import FILE brings records along";
+            let text = format!("no record of the protocol '{}' with this text", protocol.name);
+            let advice = "ssdyno import FILE for its records, or begin without --resume";
             return Err(LabError::usage(text).advise(advice));
         };
         let (began, fields) = (part.began.clone(), part.fields.clone());
@@ -66,7 +66,7 @@ impl<'p> Progress<'p> {
                 same && part.began == progress.began && run.complete
             })
         };
-        // A measurement that was cut short is repeated.
+        // An interrupted measurement is repeated.
         let is_done = |next: &Next<'p>| matches!(next, Next::Measure(item) if complete(item));
         let first_open = progress
             .items
@@ -82,22 +82,22 @@ impl<'p> Progress<'p> {
         self.items.get(self.done).copied()
     }
 
-    /// All items that are left, the next one first.
+    /// All remaining items, starting with the next.
     pub fn left(&self) -> &[Next<'p>] {
         &self.items[self.done..]
     }
 
-    /// Number of the next item, and of all.
+    /// The number of the next item, and the total.
     pub fn place(&self) -> (usize, usize) {
         (self.done + 1, self.items.len())
     }
 
-    /// When this execution began, as its records have it.
+    /// The start time of this execution, as in its records.
     pub fn began(&self) -> &str {
         &self.began
     }
 
-    /// Answers the question that is next.
+    /// Answers the current question.
     pub fn answer(&mut self, ask: &Ask, answer: &str) {
         if let Some(field) = &ask.field {
             self.fields.insert(field.clone(), answer.trim().to_string());
@@ -105,12 +105,12 @@ impl<'p> Progress<'p> {
         self.done += 1;
     }
 
-    /// The measurement that was next has ended.
+    /// Marks the current measurement as done.
     pub fn measured(&mut self) {
         self.done += 1;
     }
 
-    /// A measurement's place, for its record.
+    /// The position of a measurement, for its record.
     pub fn part_of(&self, item: &Item<'_>) -> PartOf {
         PartOf {
             protocol: self.protocol.name.clone(),
@@ -135,11 +135,11 @@ fn items(protocol: &Protocol) -> Vec<Next<'_>> {
     each.collect()
 }
 
-/// The latest records, among which those of a protocol are searched.
+/// Maximum number of latest records to search for those of a protocol.
 const RECORDS_MOST: u32 = 5000;
 
-/// Records of a protocol in the order of their start, of one execution or of all. A record that
-/// cannot be read is none of them.
+/// Records of a protocol in order of their start, from one execution or all. Skips records that
+/// cannot be read.
 pub(super) fn records(
     store: &Store,
     protocol: &Protocol,

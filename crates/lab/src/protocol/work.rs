@@ -12,12 +12,12 @@ use crate::error::{LabError, Result};
 use crate::io::ReadIo;
 use crate::work::{Script, Work};
 
-/// Longest wait for a drive to cool, seconds.
+/// Maximum wait for a drive to cool, seconds.
 const COOL_MOST_S: f64 = 1800.0;
 
 impl<'a> Work<'a> {
-    /// A measurement of a protocol in a session of this seed. `read_io` reads the words of
-    /// `ssdyno io`, which are the command's.
+    /// A measurement of a protocol in a session with this seed. `read_io` parses the options of
+    /// `ssdyno io`, which belong to the command.
     pub fn measurement(measure: &'a Measure, seed: u64, read_io: ReadIo<'_>) -> Result<Work<'a>> {
         let work =
             match &measure.run {
@@ -33,7 +33,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The first line of a reader's message, which is that of a command line.
+/// The first line of a command-line parser's message.
 fn one_line(why: &str) -> &str {
     why.lines().next().unwrap_or_default().trim_start_matches("error: ")
 }

@@ -1,8 +1,8 @@
-//! A figure as it was printed: `215.5`, `12-17`, `>= 2.5 GB/s`, `about 30`. Pure.
+//! Parses figures as printed: `215.5`, `12-17`, `>= 2.5 GB/s`, `about 30`. Pure.
 
 use serde::Deserialize;
 
-/// Units as printed: name, the record's unit, and the factor between them.
+/// Units as printed: name, the record's unit, and the conversion factor.
 const UNITS: [(&str, record::Unit, f64); 14] = [
     ("GB/s", record::Unit::BytesPerSecond, 1e9),
     ("MB/s", record::Unit::BytesPerSecond, 1e6),
@@ -24,18 +24,18 @@ const UNITS: [(&str, record::Unit, f64); 14] = [
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Printed {
-    /// In the unit of its column.
+    /// A number in the unit of its column.
     Number(f64),
-    /// With a range, a limit or a unit of its own.
+    /// Text with a range, a limit or its own unit.
     Text(String),
 }
 
-/// How exactly a figure is meant.
+/// How a printed figure is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// The value itself.
+    /// Exactly.
     Exactly,
-    /// Roughly the value.
+    /// Approximately.
     About,
     /// A lower limit.
     AtLeast,
@@ -43,7 +43,7 @@ pub enum Meant {
     AtMost,
 }
 
-/// A figure in its parts.
+/// The parts of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// As printed; the lower end of a range.
@@ -57,7 +57,8 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Reads a figure; `unit` is that of its column. `None` where the text is no figure.
+    /// Parses a figure; `unit` is the unit of its column. Returns `None` if the text is not a
+    /// figure.
     pub fn read(printed: &Printed, unit: Option<&str>) -> Option<Figure> {
         let text = match printed {
             Printed::Number(value) => return Figure::new(*value, None, Meant::Exactly, unit?),
@@ -79,7 +80,7 @@ impl Figure {
         (value.is_finite() && value >= 0.0 && ordered).then_some(Figure { value, to, meant, unit })
     }
 
-    /// Its unit in records, and the factor to it.
+    /// Its unit in records, and the conversion factor.
     pub fn scale(&self) -> (record::Unit, f64) {
         let known = UNITS.into_iter().find(|(name, ..)| *name == self.unit);
         known.map_or((record::Unit::Number, 1.0), |(_, unit, scale)| (unit, scale))

@@ -1,7 +1,7 @@
-//! Figures published by others, transcribed in `published/figures/*.toml`, as records.
+//! Records of figures published by others, transcribed in `published/figures/*.toml`.
 //!
-//! A published record is marked by its origin and is listed, shown and compared like a run of the
-//! user's own. Whatever a publication does not print stays unknown.
+//! A published record is marked by its origin, and is listed, shown and compared like the user's
+//! own runs. Anything that a publication does not print stays unknown.
 
 mod figure;
 #[cfg(test)]
@@ -19,10 +19,10 @@ use self::figure::Printed;
 pub(crate) use self::figure::{Figure, Meant};
 use crate::error::{LabError, Result};
 
-/// Begins the id of every published record: `pub:003/m225-fresh`.
+/// Prefix of the ids of published records: `pub:003/m225-fresh`.
 pub const PREFIX: &str = "pub:";
 
-/// Names and texts.
+/// Names and texts of the documents.
 const DOCUMENTS: [(&str, &str); 5] = [
     ("000", include_str!("../../../../published/figures/000.toml")),
     ("001", include_str!("../../../../published/figures/001.toml")),
@@ -37,11 +37,11 @@ const DOCUMENTS: [(&str, &str); 5] = [
 struct Document {
     title: String,
     by: String,
-    /// Year, or day.
+    /// The year, or the full date.
     published: String,
     #[serde(rename = "about")]
     _about: String,
-    /// Defaults of every run.
+    /// Defaults for all runs.
     common: Entry,
     #[serde(rename = "column", default)]
     columns: Vec<Column>,
@@ -55,15 +55,15 @@ struct Document {
 struct Column {
     name: String,
     unit: String,
-    /// A description for people.
+    /// A description for readers of the file.
     #[serde(rename = "what")]
     _what: String,
-    /// Metrics of ssdyno's records for the same quantity.
+    /// Metrics in ssdyno's records for the same quantity.
     #[serde(default)]
     same_as: Vec<String>,
 }
 
-/// One line of a table, or one measurement in a text: the drive, the tool, the place, the figures.
+/// One line of a table, or one measurement in a text: drive, tool, place and figures.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Entry {
@@ -83,7 +83,7 @@ struct Entry {
     started: Option<String>,
     place: Option<String>,
     figures: BTreeMap<String, Printed>,
-    /// Metrics of ssdyno's records, for figures whose quantity depends on the entry.
+    /// Metrics in ssdyno's records, for figures whose quantity depends on the entry.
     same_as: BTreeMap<String, String>,
     notes: Vec<String>,
 }
@@ -98,21 +98,19 @@ pub fn all() -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// The published run with that id.
+/// The published run with this id.
 pub fn find(id: &str) -> Result<Run> {
     let path = id.strip_prefix(PREFIX).unwrap_or(id);
     let (name, entry) = path.split_once('/').unwrap_or((path, ""));
-    let unknown = || {
-        LabError::usage(format!("nothing published is called '{id}'"))
-            .advise("ssdyno runs --published")
-    };
+    let unknown =
+        || LabError::usage(format!("no published record '{id}'")).advise("ssdyno runs --published");
     DOCUMENTS.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
     let document = document(name)?;
     let found = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
     Ok(run(name, &document, found))
 }
 
-/// A figure by its path, `003/m225-fresh/random-write`, and the place it is printed.
+/// A figure by its path, such as `003/m225-fresh/random-write`, and its source in the document.
 pub(crate) fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
     let unknown = || format!("no published figure '{path}'");
     let mut parts = path.splitn(3, '/');
@@ -125,7 +123,7 @@ pub(crate) fn figure(path: &str) -> std::result::Result<(Figure, String), String
     Ok((found.ok_or_else(unknown)?.1, place.unwrap_or_default()))
 }
 
-/// Names for the quantity of a metric of a published run, its own first.
+/// Names for the quantity of a published run's metric, its own name first.
 pub(crate) fn names(run: &Run, metric: &str) -> Vec<String> {
     let mut names = vec![metric.to_string()];
     let path = run.id.strip_prefix(PREFIX).and_then(|path| path.split_once('/'));
@@ -178,13 +176,14 @@ fn run(name: &str, document: &Document, entry: &Entry) -> Run {
     run
 }
 
-/// The beginning of a year or a day, UTC.
+/// Start of the given year or day, UTC.
 fn moment(published: &str) -> String {
     let day = if published.len() == 4 { format!("{published}-01-01") } else { published.into() };
     format!("{day}T00:00:00Z")
 }
 
-/// A figure as a metric. A range becomes two, one for each end: its distribution is unknown.
+/// Converts a figure to metrics. A range becomes two, one for each end, because its distribution is
+/// unknown.
 fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
     let (unit, scale) = figure.scale();
     let suffix = match figure.unit {
@@ -219,7 +218,7 @@ fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
 }
 
 impl Entry {
-    /// This entry, completed by the document's defaults.
+    /// Completes this entry with the document's defaults.
     fn or(&self, common: &Entry) -> Entry {
         let (own, all) = (self.clone(), common.clone());
         Entry {

@@ -1,10 +1,10 @@
-//! The data are consistent in themselves and with the way they were produced.
+//! Checks the consistency of the data, internally and with the way they were produced.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Rates that are 100% in document 000, KiB/s.
+/// The rates that document 000 defines as 100%, KiB/s.
 const RAMFS: [(&str, f64); 4] =
     [("hd-read", 397_433.0), ("hd-write", 1_362_629.0), ("fs-read", 4928.0), ("fs-write", 5134.0)];
 
@@ -36,7 +36,7 @@ fn every_figure_is_read_and_every_id_is_found_once() {
 }
 
 #[test]
-fn the_rows_of_000_are_all_there_and_fit_the_clock_of_riscosmark() {
+fn all_rows_of_000_are_present_and_consistent_with_riscosmarks_clock() {
     let document = entries("000");
     let rows: Vec<&Entry> =
         document.runs.iter().filter(|e| e.figures.contains_key("hd-read-percent")).collect();
@@ -93,16 +93,16 @@ fn the_sums_of_the_price_list_are_right() {
     assert!((both + price("deskpi-mini") - price("total-deskpi")).abs() < 0.005);
     let waveshare = sum(&["waveshare-io-mini-a", "waveshare-5v-fan", "emc2102-fan-control"]);
     let total = both + waveshare;
-    // As printed: the parts add up to one penny more.
+    // As printed, the parts add up to one penny more than the total.
     assert!((total - price("total-waveshare")).abs() < 0.015, "{total}");
 }
 
 #[test]
-fn the_runs_of_002_hold_together() {
+fn the_runs_of_002_are_consistent() {
     let document = entries("002");
     for entry in document.runs.iter().filter(|e| e.id.contains("fio")) {
         let get = |name: &str| value(&document, entry, name).expect(name).0;
-        // 785,920 reads and 262,656 writes in all four.
+        // 785,920 reads and 262,656 writes in total.
         assert_eq!((785_920.0 / get("mix-time")).floor(), get("mix-read"), "{}", entry.id);
         assert_eq!((262_656.0 / get("mix-time")).floor(), get("mix-write"), "{}", entry.id);
         assert!(get("elapsed") > get("mix-time"));
@@ -110,7 +110,7 @@ fn the_runs_of_002_hold_together() {
     let tests = ["write", "rewrite", "read", "reread", "random-read", "random-write"];
     for entry in document.runs.iter().filter(|e| e.id.contains("iozone")) {
         let get = |name: &str| value(&document, entry, name).expect(name).0;
-        // Six passes over 100 MiB, except closing the files.
+        // Six passes over 100 MiB, without closing the files.
         let passes: f64 = tests.iter().map(|name| 102_400.0 / get(name)).sum();
         let elapsed = get("elapsed");
         assert!(passes < elapsed && passes > 0.98 * elapsed, "{}: {passes}", entry.id);

@@ -1,9 +1,9 @@
-//! Evidence of a replicated figure: a repeated fit, a stated property, or a prediction.
+//! The basis of a replicated figure: fitted, stated or predicted.
 //!
-//! The presets say of every parameter whether it is published, fitted or guessed, and from which
-//! figure. A figure that a fitted parameter cites must come out: meeting it shows only that the model
-//! can. One that a published parameter cites is an input. Everything else the model predicts, from
-//! parameters of which some are guesses.
+//! The presets record for every parameter whether it is published, fitted or guessed, and from
+//! which figure. A figure cited by a fitted parameter must be reproduced, which shows only that the
+//! model is able to. A figure cited by a published parameter is an input. The model predicts
+//! everything else, from parameters some of which are guesses.
 
 use model::FigureLine;
 
@@ -25,11 +25,11 @@ pub(super) fn basis(figure: &Figure, target: &str) -> Basis {
     }
 }
 
-/// A cited number is the figure's within this share: both are rounded.
+/// Relative tolerance for a cited number to be the figure: both are rounded.
 const SAME: f64 = 0.005;
 
-/// Whether the source of a parameter cites a figure: by its path in `published/figures`, or, where
-/// it names no path, by its value and unit.
+/// Whether the source of a parameter cites a figure: by its path in `published/figures` or, if it
+/// contains no path, by its value and unit.
 fn cites(line: &FigureLine, figure: &Figure) -> bool {
     let words = line.source.split([' ', ',', ';', ':']);
     let paths: Vec<&str> = words.filter(|word| is_path(word)).collect();
@@ -57,8 +57,8 @@ fn cites(line: &FigureLine, figure: &Figure) -> bool {
     })
 }
 
-/// Whether a word is a path in `published/figures`, `004/usd-sandisk-4g-class2/read`, and not a web
-/// address.
+/// Whether a word is a path in `published/figures`, such as `004/usd-sandisk-4g-class2/read`,
+/// rather than a web address.
 fn is_path(word: &str) -> bool {
     let document = word.split_once('/').filter(|(_, row)| row.contains('/'));
     document.is_some_and(|(name, _)| name.len() == 3 && name.bytes().all(|b| b.is_ascii_digit()))
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_a_source_cites_that_figure_and_no_other_of_the_same_value() {
+    fn a_path_in_a_source_cites_only_that_figure() {
         let document = document::document("000").expect("there");
         let of = |path: &str| document.figures.iter().find(|f| f.of.as_deref() == Some(path));
         let line = |source: &str| FigureLine {
@@ -97,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn a_web_address_in_a_source_is_no_path() {
+    fn a_web_address_in_a_source_is_not_a_path() {
         assert!(is_path("004/usd-sandisk-4g-class2/read"));
         assert!(!is_path("example.org/news/185692") && !is_path("400/600") && !is_path("MB/s"));
-        // The sources of the P2's parameters print a value and the address of the page.
+        // The sources of the P2's parameters contain a value and a web address.
         let document = document::document("fills").expect("there");
         let of = |figure: &&Figure| figure.experiment == "crucial-p2-500-qlc";
         let figures: Vec<&Figure> = document.figures.iter().filter(of).collect();

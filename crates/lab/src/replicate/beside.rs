@@ -1,4 +1,4 @@
-//! Figures of the user's own drive beside the published ones: how they are read. Pure.
+//! Figures of the user's own drive next to the published ones. Pure.
 
 use serde::Deserialize;
 
@@ -6,23 +6,23 @@ use super::here::Done;
 use super::unit::Unit;
 use crate::published;
 
-/// A figure of a step, and the published ones it stands beside.
+/// A figure of a step, and the published figures to show next to it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// A description for people.
+    /// A description for readers.
     #[serde(rename = "what")]
     pub title: String,
-    /// The step it is found in.
+    /// The step that measures it.
     pub step: String,
     /// The metric, or the part of its name after a dot.
     pub read: String,
-    /// The unit it is shown in.
+    /// The unit for display.
     pub unit: Unit,
     /// Published figures, by their paths in `published/figures`.
     #[serde(default, deserialize_with = "published_figures")]
     pub of: Vec<Published>,
-    /// The description of all published figures together, where they are shown as one range.
+    /// The description of all published figures together, if they are shown as one range.
     #[serde(default)]
     pub range: Option<String>,
 }
@@ -34,7 +34,7 @@ pub struct Published {
     pub low: f64,
     /// The value, or the upper end of a range.
     pub high: f64,
-    /// The drive and the system it was measured with.
+    /// The drive and the system of the measurement.
     pub source: String,
 }
 
@@ -59,7 +59,7 @@ fn published_at(path: &str) -> Result<Published, String> {
 }
 
 impl Figure {
-    /// The figure as measured, in the record's unit.
+    /// The measured figure, in the record's unit.
     fn measured(&self, done: &[Done]) -> Option<f64> {
         let done = done.iter().find(|done| done.step == self.step)?;
         let mut metrics = done.recorded.run.metrics.iter();
@@ -75,7 +75,7 @@ impl Figure {
     }
 }
 
-/// The figures of the steps that were run, in the record's units.
+/// The figures of the completed steps, in the record's units.
 pub(super) fn figures<'d>(figures: &'d [Figure], done: &[Done]) -> Vec<(&'d Figure, f64)> {
     let found = |figure: &'d Figure| Some((figure, figure.measured(done)?));
     figures.iter().filter_map(found).collect()
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn published_figures_come_with_their_drive() {
+    fn published_figures_name_their_drive() {
         let found = published_at("000/sabrent-512-linux/fs-read").expect("it is there");
         assert_eq!((found.low, found.high), (36_900_000.0, 36_900_000.0));
         assert_eq!(found.source, "NVMe Sabrent 512GB, Linux");

@@ -1,8 +1,8 @@
-//! A published experiment as data: the files of `published/`, embedded when the program is built.
+//! A published experiment as data: the files in `published/`, embedded at build time.
 //!
-//! An experiment is a virtual drive and the steps it goes through; a figure names its experiment
-//! and says how it is read from the record. A workload is written as options of `ssdyno io`, so
-//! that a reader can repeat it by hand.
+//! An experiment is a virtual drive and its steps. A figure names its experiment and how to read it
+//! from the record. A workload is written as options of `ssdyno io`, so that a reader can repeat it
+//! manually.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{beside, here};
 use crate::error::{LabError, Result};
 use crate::published::{self, Meant};
 
-/// Names and texts.
+/// Names and texts of the documents.
 const DOCUMENTS: [(&str, &str); 6] = [
     ("000", include_str!("../../../../published/000.toml")),
     ("001", include_str!("../../../../published/001.toml")),
@@ -26,13 +26,13 @@ const DOCUMENTS: [(&str, &str); 6] = [
     ("fills", include_str!("../../../../published/fills.toml")),
 ];
 
-/// A document, and the parts of it that are repeated.
+/// A document, and its repeated parts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// Title, author and year.
     pub title: String,
-    /// The parts that are not repeated, and why.
+    /// The parts that are not repeated, and the reason.
     pub about: String,
     /// Experiments on virtual drives.
     #[serde(rename = "experiment")]
@@ -40,26 +40,26 @@ pub struct Document {
     /// Records from elsewhere that answer its questions.
     #[serde(rename = "import", default)]
     pub imports: Vec<Import>,
-    /// Figures of those experiments.
+    /// Figures of the experiments.
     #[serde(rename = "figure")]
     pub figures: Vec<Figure>,
-    /// The document's own result, as it printed it.
+    /// The document's own result, as printed.
     pub headline: Option<Headline>,
     /// Questions that the document leaves open.
     #[serde(rename = "question", default)]
     pub questions: Vec<Question>,
-    /// Charts of the same shape as the published ones.
+    /// Charts in the form of the published ones.
     #[serde(rename = "chart", default)]
     pub charts: Vec<Chart>,
     /// The author's own steps, for the user's drive.
     #[serde(default)]
     pub here: Vec<here::Step>,
-    /// Figures of those steps.
+    /// Figures of the author's steps.
     #[serde(default)]
     pub beside: Vec<beside::Figure>,
 }
 
-/// A record that the user imports: an experiment that no virtual drive can repeat.
+/// An imported record, for an experiment that no virtual drive can repeat.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Import {
@@ -71,7 +71,7 @@ pub struct Import {
     pub run: String,
 }
 
-/// A virtual drive, fresh at first, and a method or steps to run on it.
+/// A virtual drive, initially fresh, and a method or steps to run on it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -79,7 +79,7 @@ pub struct Experiment {
     pub id: String,
     /// A preset, with overrides as in `sim:NAME?key=value`.
     pub drive: String,
-    /// The method to run; an experiment without one has steps.
+    /// The method to run; without one, the experiment has steps.
     pub method: Option<String>,
     /// Options that the method declares, as on the command line.
     #[serde(default)]
@@ -89,11 +89,11 @@ pub struct Experiment {
     pub steps: Vec<Step>,
 }
 
-/// One step.
+/// A step of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
-    /// A workload as options of `ssdyno io`; its metrics are called `NAME.throughput`, ...
+    /// A workload as options of `ssdyno io`. Its metrics are called `NAME.throughput`, ...
     Io {
         /// Its name.
         name: String,
@@ -116,16 +116,16 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// A parameter was chosen so that this figure comes out.
+    /// A parameter was chosen to reproduce this figure.
     Fitted,
-    /// A published parameter of the drive states the same.
+    /// A published parameter of the drive states the same value.
     Stated,
     /// No parameter cites it.
     Predicted,
 }
 
 impl Basis {
-    /// All of them, the most telling first.
+    /// All of them, the most informative first.
     pub const ALL: [Basis; 3] = [Basis::Predicted, Basis::Fitted, Basis::Stated];
 
     /// Its name.
@@ -142,21 +142,21 @@ impl Basis {
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Figure {
-    /// A description for people.
+    /// A description for readers.
     pub what: String,
-    /// The experiment it is found in.
+    /// The experiment that gives the figure.
     pub experiment: String,
-    /// How it is read there.
+    /// How to read it from the record.
     pub read: Reading,
-    /// The figure it is divided by, if it is a ratio of two experiments.
+    /// The other figure of a ratio of two experiments.
     pub over: Option<Over>,
     /// As published; the lower end of a published range.
     pub published: f64,
     /// The upper end of a published range.
     pub to: Option<f64>,
-    /// The unit it was printed in.
+    /// The unit as printed.
     pub unit: Unit,
-    /// Relative difference allowed for the replicated figure.
+    /// Permitted relative difference of the replicated figure.
     pub tolerance: f64,
     /// For figures published as a limit.
     pub bound: Option<Bound>,
@@ -164,19 +164,19 @@ pub struct Figure {
     pub source: String,
     /// Its path in `published/figures`, if it is there.
     pub of: Option<String>,
-    /// Why the model cannot meet it, if known.
+    /// Why the model cannot match it, if known.
     pub reason: Option<String>,
-    /// Its basis, if a step of the experiment was fitted to it rather than the drive.
+    /// Its basis, if a step of the experiment rather than the drive was fitted to it.
     pub basis: Option<Basis>,
 }
 
-/// A figure of another experiment.
+/// A figure of another experiment, used as the divisor.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Over {
     /// The experiment.
     pub experiment: String,
-    /// How the figure is read there.
+    /// How to read the figure from its record.
     pub read: Reading,
 }
 
@@ -190,7 +190,7 @@ struct Written {
     over: Option<Over>,
     /// `003/m225-fresh/random-write`.
     of: Option<String>,
-    /// The figure was printed rounded to whole numbers.
+    /// Whether the figure was printed rounded to whole numbers.
     #[serde(default)]
     rounded: bool,
     published: Option<f64>,
@@ -241,7 +241,7 @@ impl TryFrom<Written> for Figure {
 
 type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
 
-/// The figure at this path; a rounded one becomes a range of half a unit on both sides.
+/// The figure at this path. A rounded one becomes a range of plus or minus half a unit.
 fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
     let (figure, place) = published::figure(path)?;
     let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
@@ -267,11 +267,11 @@ pub enum Bound {
     AtMost,
 }
 
-/// A chart of the same shape as the published one.
+/// A chart in the form of the published one.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Chart {
-    /// Rate over the share of bytes read or written, for each `EXPERIMENT/WORKLOAD`.
+    /// Rate against the fraction of bytes read or written, for each `EXPERIMENT/WORKLOAD`.
     Lines {
         /// Its title.
         title: String,
@@ -283,9 +283,9 @@ pub enum Chart {
     Bars {
         /// Its title.
         title: String,
-        /// Prefix of the figures' descriptions.
+        /// Prefix of the descriptions.
         bars: String,
-        /// Their last word, if not all of them are meant.
+        /// Their last word, if the prefix alone matches too many.
         #[serde(default)]
         of: String,
     },
@@ -296,7 +296,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     DOCUMENTS.iter().map(|(name, _)| *name)
 }
 
-/// The document of this name, or in the user's file (`./NAME.toml`).
+/// The document with this name, or the one in the user's file (`./NAME.toml`).
 pub fn document(name: &str) -> Result<Document> {
     if name.ends_with(".toml") {
         let text = std::fs::read_to_string(name);
@@ -312,7 +312,7 @@ pub fn document(name: &str) -> Result<Document> {
     parse(&format!("published/{name}.toml"), text)
 }
 
-/// The document in a text; `file` is for errors.
+/// Parses a document; `file` is its name in errors.
 pub fn parse(file: &str, text: &str) -> Result<Document> {
     toml::from_str(text).map_err(|e| LabError::usage(format!("{file}: {e}")))
 }
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_has_its_experiment_and_its_step() {
+    fn every_figure_has_an_experiment_and_a_step() {
         for name in names() {
             let document = document(name).unwrap_or_else(|e| panic!("{}", e));
             for figure in &document.figures {
@@ -335,7 +335,7 @@ mod tests {
                     Reading::Elapsed { elapsed } => elapsed.iter().map(String::as_str).collect(),
                 };
                 assert_ne!(experiment.method.is_some(), !experiment.steps.is_empty(), "{name}");
-                // The metrics of a method are not listed here.
+                // The metrics of methods are not checked here.
                 for step in steps.into_iter().filter(|_| experiment.method.is_none()) {
                     let known = experiment.steps.iter().any(|s| match s {
                         Step::Io { name, .. } | Step::Discard { discard: name } => name == step,
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn an_unknown_document_lists_the_known_ones() {
-        let failure = document("999").expect_err("nobody wrote it");
+        let failure = document("999").expect_err("no such document");
         assert!(failure.to_string().contains("000, 001, 002, 003, 004"), "{failure}");
     }
 }

@@ -1,4 +1,4 @@
-//! An experiment on its virtual drive: the steps in order, one record for all of them.
+//! Runs an experiment on its virtual drive: the steps in order, with one record for all of them.
 
 use methods::{Options, Outcome, Session};
 use record::{Metric, Unit};
@@ -12,13 +12,13 @@ use crate::virtual_drive::PREFIX;
 use crate::work::{self, Script, Work};
 
 impl Experiment {
-    /// The target it runs on: the drive as it was fitted, without variation.
+    /// The target to run on: the drive as fitted, without variation.
     pub fn target(&self) -> String {
         let separator = if self.drive.contains('?') { '&' } else { '?' };
         format!("{PREFIX}{}{separator}vary=0", self.drive)
     }
 
-    /// The options of its method. Fails if the method declares none of that name.
+    /// The options of its method. Fails if the method does not declare an option.
     pub fn options(&self) -> Result<Options> {
         let words = |word: &String| word.split_whitespace().map(str::to_string).collect();
         let typed: Vec<_> =
@@ -52,7 +52,7 @@ impl Script for Steps<'_> {
         "replicate"
     }
 
-    /// No rule concludes from all steps together.
+    /// Disables conclusions, because no rule covers a series of steps.
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
         session.conclude(Vec::new());
         self.experiment.steps.iter().try_for_each(|step| {
@@ -95,7 +95,7 @@ impl Steps<'_> {
     }
 }
 
-/// Adds the outcome of a step; its metrics begin with the step's name.
+/// Adds the outcome of a step, with the step's name as a prefix of its metrics.
 fn add(step: &str, part: Outcome, out: &mut Outcome) {
     let named = |m: Metric| Metric { name: m.key().within(step).to_string(), ..m };
     out.metrics.extend(part.metrics.into_iter().map(named));

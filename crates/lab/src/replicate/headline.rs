@@ -1,6 +1,6 @@
-//! The result of a document as it printed it, and a pair of its figures that agree by accident.
+//! The printed result of a document, and two of its figures that agree by accident.
 //!
-//! Everything is computed from the figures in `published/figures`; nothing is measured. Pure.
+//! Everything is computed from `published/figures`; nothing is measured. Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,13 @@ pub struct Headline {
     pub title: String,
     /// Its rows, by their paths in `published/figures`.
     pub rows: Vec<String>,
-    /// The figure it printed of each.
+    /// The column printed for each row.
     pub column: String,
     /// Two rows that look alike.
     pub alike: Option<Alike>,
 }
 
-/// Two rows whose totals agree while the parts do not.
+/// Two rows with equal totals but different parts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alike {
@@ -31,11 +31,11 @@ pub struct Alike {
     pub part: String,
     /// The rate of that part.
     pub rate: String,
-    /// The rest of the first row's total.
+    /// An explanation for the rest of the first row's total.
     pub rest: String,
 }
 
-/// One row as printed.
+/// A printed row.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The machine.
@@ -62,7 +62,7 @@ impl Headline {
         Ok(Row { machine, tool: run.method, value, unit })
     }
 
-    /// Why two totals that agree hide a difference.
+    /// Explains the difference that two equal totals hide.
     pub fn hidden(&self) -> Result<Option<String>> {
         let Some(Alike { rows: [first, second], part, rate, rest }) = &self.alike else {
             return Ok(None);
@@ -75,7 +75,7 @@ impl Headline {
         Ok(Some(format!(
             "{total} and {total_2} {unit} differ by {:.1}% and hide a change of rate by {:.0}%: the \
              workload itself took {inner:.1} and {inner_2:.1} {unit}, at {rate_1:.0} and {rate_2:.0} \
-             {rate_unit}. The first run spent {:.1} {unit} more outside of it: {rest}.",
+             {rate_unit}. The first run spent {:.1} {unit} more outside it: {rest}.",
             (total_2 / total - 1.0).abs() * 100.0,
             (1.0 - rate_2 / rate_1).abs() * 100.0,
             (total - inner) - (total_2 - inner_2),
@@ -94,7 +94,7 @@ mod tests {
     use crate::replicate::document;
 
     #[test]
-    fn document_002_hides_twelve_percent_behind_two_equal_times() {
+    fn two_equal_times_in_document_002_hide_a_difference_of_twelve_percent() {
         let headline = document::document("002").expect("there").headline.expect("its table");
         let table = headline.table().expect("all rows are there");
         let times: Vec<f64> = table.iter().map(|row| row.value).collect();

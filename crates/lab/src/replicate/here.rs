@@ -1,7 +1,7 @@
-//! A document on a drive of the user's: the author's own steps, a record for each.
+//! Runs a document on the user's own drive: the author's own steps, with a record for each.
 //!
-//! A step is a method, or a line of fio's from the document with another file: a scratch file in the
-//! directory, or the device itself.
+//! A step is a method, or an fio command line from the document with another file: a scratch file
+//! in the directory, or the device itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::error::{LabError, Result};
 use crate::request::Target;
 use crate::watcher::Recorded;
 
-/// A step of the document's author.
+/// A step by the document's author.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Its name.
     pub id: String,
-    /// The method or the fio line.
+    /// The method or the fio command line.
     #[serde(flatten)]
     pub run: Run,
 }
@@ -29,13 +29,13 @@ pub struct Step {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Run {
-    /// A method of ssdyno's.
+    /// A method of ssdyno.
     Method(String),
-    /// Words of fio's, as printed except for misprints.
+    /// Options of fio, as printed except for misprints.
     Fio(String),
 }
 
-/// A step that was run.
+/// A completed step.
 #[derive(Debug)]
 pub struct Done {
     /// Its name.
@@ -44,19 +44,19 @@ pub struct Done {
     pub recorded: Recorded,
 }
 
-/// A line of fio's on the user's drive.
+/// An fio command line on the user's drive.
 pub struct Jobs {
     /// Its jobs.
     pub plan: Plan,
-    /// Whether the target may be used as they use it.
+    /// Whether the target permits these jobs.
     pub permitted: bool,
-    /// Their file in a directory, removed at the end.
+    /// Their scratch file in a directory, removed at the end.
     _scratch: Option<NamedScratch>,
 }
 
 impl Jobs {
-    /// The jobs of a line, on a scratch file in the target or on the target itself. The scratch file
-    /// is created only if the jobs are to `run`.
+    /// The jobs of a command line, on a scratch file in the target or on the target itself. Creates
+    /// the scratch file only if the jobs are to `run`.
     pub fn of(words: &str, target: &Target, time: Option<Duration>, run: bool) -> Result<Jobs> {
         let path = Path::new(&target.spec);
         let directory = path.is_dir();
@@ -77,11 +77,11 @@ fn plan(words: &[String]) -> Result<Plan> {
     let wrong = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
     match fio::parse(words, &fio::Here).map_err(wrong)? {
         FioRequest::Run(plan) => Ok(*plan),
-        FioRequest::Answer(_) => Err(LabError::usage("a line of fio's that runs nothing")),
+        FioRequest::Answer(_) => Err(LabError::usage("an fio command line without jobs")),
     }
 }
 
-/// Words of fio's with another file, and with the size and time that the user asked for.
+/// Options of fio with another file, and with the user's size and time.
 fn fio_words(words: &str, file: &str, size: Option<u64>, time: Option<Duration>) -> Vec<String> {
     let replaced = ["filename", "directory"].into_iter().chain(size.map(|_| "size"));
     let replaced: Vec<_> = replaced.map(|name| format!("--{name}=")).collect();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_fio_in_the_documents_are_understood() {
+    fn fio_command_lines_in_the_documents_are_parsed() {
         for name in document::names() {
             for step in document::document(name).expect("it is there").here {
                 let Run::Fio(words) = &step.run else { continue };

@@ -1,4 +1,4 @@
-//! Records from elsewhere that a document's questions need: the newest of each in the store.
+//! Finds records from elsewhere that a document's questions need: the newest of each in the store.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::document::{Document, Import};
 use super::repeated::Done;
 use crate::error::Result;
 
-/// Runs on a target that are looked at, the newest first.
+/// Maximum number of runs on a target inspected, newest first.
 const RUNS_MOST: u32 = 50;
 
-/// The records that were imported, as experiments that were run.
+/// The imported records, as completed experiments.
 pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
     if document.imports.is_empty() {
         return Ok(Vec::new());
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::replicate::{Repeated, document};
 
-    /// Rows as the serial port of a bare machine carries them.
+    /// Rows as printed on the serial port of a bare machine.
     fn table(run: &str, ns: [u32; 3]) -> String {
         let sizes = ["4KiB", "64KiB", "512KiB"].into_iter().zip(ns);
         let rows = sizes.map(|(size, ns)| {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_record_of_the_machine_answers_and_without_one_the_way_is_shown() {
+    fn the_newest_record_of_the_machine_answers_and_without_one_the_command_is_shown() {
         let place = tempfile::tempdir().expect("a directory");
         let path = place.path().join("s.sqlite");
         let mut store = Store::open(Some(&path)).expect("a store");
@@ -67,7 +67,7 @@ mod tests {
         };
         let (none, found) = (said(), |text: &str| said()["answers"][0]["answer"] == text);
         assert_eq!(none["answers"].as_array().map(Vec::len), Some(0));
-        let how = none["unanswered"][0]["how"].as_str().expect("the way");
+        let how = none["unanswered"][0]["how"].as_str().expect("the command");
         assert!(how.contains("cargo xtask bare"), "{how}");
         let question = &document.questions[0];
         let mut import = |text: String| {
@@ -80,7 +80,7 @@ mod tests {
             }
         };
         import(table("bare-x86_64", [100, 200, 400]));
-        assert_eq!(said(), none, "of another machine");
+        assert_eq!(said(), none, "a record of another machine");
         import(table("bare-aarch64", [100, 200, 400]));
         assert!(found(&question.differs), "{}", said());
         import(table("bare-aarch64", [109, 109, 110]));

@@ -1,9 +1,9 @@
-//! Published experiments repeated: on virtual drives, or on a drive of the user's.
+//! Replicates published experiments, on virtual drives or on the user's own drive.
 //!
-//! Documents and their steps are data (`published/*.toml`). An experiment on a virtual drive leaves
-//! a record from which its figures are read and held to their tolerance; a missed figure stays
-//! missed even where the reason is known. On a drive of the user's, figures only stand beside the
-//! published ones: another drive is not expected to meet them.
+//! Documents and their steps are data (`published/*.toml`). An experiment on a virtual drive
+//! produces a record, from which its figures are read and compared within their tolerance; a missed
+//! figure stays missed even if the reason is known. On the user's drive, figures are only shown
+//! next to the published ones, because another drive is not expected to match them.
 
 mod basis;
 pub mod beside;
@@ -28,7 +28,7 @@ use crate::error::{LabError, Result};
 use crate::request::Target;
 
 impl Document {
-    /// The experiments whose name contains `only`; the error lists the names there are.
+    /// The experiments whose name contains `only`; the error lists the known names.
     pub fn chosen(&self, only: Option<&str>) -> Result<Vec<&Experiment>> {
         let wanted = |e: &&Experiment| only.is_none_or(|only| e.id.contains(only));
         let chosen: Vec<_> = self.experiments.iter().filter(wanted).collect();
@@ -39,7 +39,7 @@ impl Document {
     }
 
     /// The author's steps whose name contains `only`, for a target that is a drive of this machine.
-    /// `name` is that of the document, for messages.
+    /// `name` is the document's name, for messages.
     pub fn steps_for(
         &self,
         name: &str,
@@ -52,8 +52,8 @@ impl Document {
             return Err(LabError::usage(text).advise(format!("ssdyno run {spec} -m METHOD")));
         }
         if target.is_simulated() {
-            let text = format!("{spec} is no directory and no device");
-            let advice = format!("ssdyno replicate {name}, which has virtual drives of its own");
+            let text = format!("{spec} is neither a directory nor a device");
+            let advice = format!("ssdyno replicate {name}, which uses virtual drives");
             return Err(LabError::usage(text).advise(advice));
         }
         let wanted = |step: &&here::Step| only.is_none_or(|only| step.id.contains(only));

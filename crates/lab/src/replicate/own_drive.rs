@@ -1,5 +1,5 @@
-//! The outcome of a document's own steps on a drive of the user's: its figures beside the published
-//! ones, as a report shows them and as JSON. Pure.
+//! The outcome of a document's own steps on the user's drive: its figures next to the published
+//! ones, for reports and as JSON. Pure.
 
 use report::replication::{self as shown, BesideFigure};
 use serde_json::{Value, json};
@@ -10,17 +10,17 @@ use super::here::Done;
 use super::reading::difference;
 use super::view::number;
 
-/// A document's own steps that were run on a target.
+/// A document's own steps, run on a target.
 pub struct Beside<'a> {
     /// Name of the document.
     pub name: &'a str,
     /// The document.
     pub document: &'a Document,
-    /// The target as its user named it.
+    /// The target as the user named it.
     pub target: &'a str,
-    /// The steps that were run.
+    /// The completed steps.
     pub done: &'a [Done],
-    /// Steps that were left out, with the reason.
+    /// Skipped steps, with the reason.
     pub left_out: &'a [String],
 }
 
@@ -29,7 +29,7 @@ impl<'a> Beside<'a> {
         figures(&self.document.beside, self.done).into_iter()
     }
 
-    /// Everything that a report shows.
+    /// The content of the report.
     pub fn view(&self) -> shown::Beside<'a> {
         shown::Beside {
             title: &self.document.title,
@@ -40,7 +40,7 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// Everything as JSON.
+    /// The same as JSON.
     pub fn json(&self) -> Value {
         let run = |done: &Done| {
             let run = &done.recorded.run;
@@ -57,7 +57,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// A figure as a report shows it; `here` is in the record's unit.
+/// A figure for the report; `here` is in the record's unit.
 fn shown_figure(figure: &Figure, here: f64) -> BesideFigure {
     let (unit, scale) = figure.unit.name_and_scale();
     let said = |value: f64| number(value / scale);
@@ -97,7 +97,7 @@ fn json_figure(figure: &Figure, here: f64) -> Value {
     })
 }
 
-/// How far the figure is from the published one, or the nearer end of a range: `+12%`, `3.4x`.
+/// The difference from the published figure, or from the nearer end of a range: `+12%`, `3.4x`.
 fn off(here: f64, published: &Published) -> String {
     let share = difference(here, published.low, Some(published.high));
     match 1.0 + share {

@@ -1,7 +1,7 @@
 //! Questions that a document leaves open, answered on the virtual drives of its experiments. Pure.
 //!
-//! An answer on a virtual drive says how a drive of this kind behaves where its model is right; the
-//! command for a real drive stands beside it.
+//! An answer from a virtual drive predicts the behaviour of a real drive of this kind if the model
+//! is right. The command for a real drive is given with it.
 
 use record::Run;
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,21 @@ use super::unit::Unit;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// In few words.
+    /// The question in brief.
     pub ask: String,
-    /// The values that answer it; the first is the one the others are held against.
+    /// The values that answer it; the others are compared with the first.
     pub values: Vec<Value>,
-    /// The unit they are shown in.
+    /// The unit for display.
     pub unit: Unit,
-    /// Share within which they count as equal.
+    /// Relative difference within which they count as equal.
     pub within: f64,
-    /// The answer where they are equal.
+    /// The answer if they are equal.
     pub same: String,
-    /// The answer where they differ.
+    /// The answer if they differ.
     pub differs: String,
-    /// What the virtual drive cannot know, and the command for a real one.
+    /// The limits of the virtual drive, and the command for a real one.
     pub limits: String,
-    /// The way to an answer where a record is missing; a question without one is then not asked.
+    /// How to get an answer if a record is missing; a question without this is then skipped.
     #[serde(default)]
     pub unanswered: Option<String>,
 }
@@ -38,9 +38,9 @@ pub struct Question {
 pub struct Value {
     /// Its name.
     pub name: String,
-    /// The experiment it is found in.
+    /// The experiment that gives it.
     pub experiment: String,
-    /// How it is read there.
+    /// How to read it from the record.
     pub read: Reading,
 }
 
@@ -49,20 +49,20 @@ pub struct Value {
 pub struct Answered<'a> {
     /// The question.
     pub ask: &'a str,
-    /// Names and values, in `unit`.
+    /// Names and values in `unit`.
     pub values: Vec<(&'a str, f64)>,
     /// The unit.
     pub unit: Unit,
-    /// The largest difference from the first value, as a share of it.
+    /// The largest difference from the first value, as a fraction of it.
     pub difference: f64,
     /// The answer.
     pub answer: &'a str,
-    /// Its limits.
+    /// The limits of the answer.
     pub limits: &'a str,
 }
 
 impl Question {
-    /// The answer from records of the experiments; `None` where one is missing.
+    /// Answers the question from records of the experiments; `None` if one is missing.
     pub fn answer<'a>(&'a self, run: impl Fn(&str) -> Option<&'a Run>) -> Option<Answered<'a>> {
         let scale = self.unit.name_and_scale().1;
         let value = |value: &'a Value| {
@@ -113,6 +113,6 @@ mod tests {
         };
         assert_eq!(answer(20.5e6).as_deref(), Some("no"));
         assert_eq!(answer(10e6).as_deref(), Some("yes"));
-        assert!(question.answer(|_| None).is_none(), "an experiment that was not run");
+        assert!(question.answer(|_| None).is_none(), "the experiment was not run");
     }
 }

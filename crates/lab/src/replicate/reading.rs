@@ -1,4 +1,4 @@
-//! A figure of a record compared with the published one. Pure.
+//! Compares a figure of a record with the published one. Pure.
 
 use record::Run;
 use serde::Serialize;
@@ -11,41 +11,41 @@ use super::unit::Unit;
 /// A published figure and its replication.
 #[derive(Debug, Serialize)]
 pub struct Compared {
-    /// A description for people.
+    /// A description for readers.
     pub what: String,
-    /// The experiment it was read from.
+    /// The experiment whose record contains it.
     pub experiment: String,
-    /// Number of the run it was read from.
+    /// The number of the run.
     pub run: Option<i64>,
-    /// As published; the lower end of a range.
+    /// As published, or the lower end of a published range.
     pub published: f64,
     /// The upper end of a published range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published_to: Option<f64>,
     /// As replicated; `null` if it could not be read.
     pub here: Option<f64>,
-    /// The unit of all three.
+    /// The unit of all these values.
     pub unit: Unit,
-    /// Share by which it differs from the published figure, or from the nearer end of a range.
+    /// Relative difference from the published figure, or from the nearer end of a range.
     pub difference: Option<f64>,
-    /// Share by which it may differ.
+    /// The permitted relative difference.
     pub tolerance: f64,
     /// For figures published as a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// Whether it is within its tolerance.
+    /// Whether it is within the tolerance.
     pub met: bool,
     /// Whether the drive was fitted to it, is stated to have it, or predicts it.
     pub basis: Basis,
     /// Its place in the document, or another source.
     pub source: String,
-    /// Why the model cannot meet it, if known.
+    /// Why the model cannot match it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Compares a figure with the records of its experiments, which `run_of` finds by name; `None`
-/// without them.
+/// Compares a figure with the records of its experiments. `run_of` finds records by name; `None` if
+/// one is missing.
 pub fn compare<'a>(figure: &Figure, run_of: impl Fn(&str) -> Option<&'a Run>) -> Option<Compared> {
     let run = run_of(&figure.experiment)?;
     let here = match &figure.over {
@@ -80,7 +80,7 @@ pub fn compare<'a>(figure: &Figure, run_of: impl Fn(&str) -> Option<&'a Run>) ->
     })
 }
 
-/// Share by which a figure differs from a published one, or from the nearer end of a range.
+/// The relative difference of a figure from a published one, or from the nearer end of a range.
 pub fn difference(here: f64, published: f64, to: Option<f64>) -> f64 {
     let nearest = here.clamp(published, to.unwrap_or(published).max(published));
     here / nearest - 1.0
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_limits_are_compared_with_their_nearer_end() {
+    fn ranges_and_limits_are_compared_by_their_nearer_end() {
         assert_eq!(difference(90.0, 80.0, Some(100.0)), 0.0);
         assert!((difference(110.0, 80.0, Some(100.0)) - 0.1).abs() < 1e-9);
         assert!((difference(72.0, 80.0, Some(100.0)) + 0.1).abs() < 1e-9);

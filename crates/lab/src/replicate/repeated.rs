@@ -1,5 +1,5 @@
-//! The outcome of a document's experiments on virtual drives: its figures beside ours, the answers to
-//! its questions, as JSON. Pure.
+//! The outcome of a document's experiments on virtual drives: its figures with ours, and the
+//! answers to its questions, as JSON. Pure.
 
 use record::Run;
 use serde_json::{Map, Value, json};
@@ -9,17 +9,17 @@ use super::question::{Answered, Question};
 use super::reading::{Compared, compare};
 use crate::error::Result;
 
-/// An experiment that was run.
+/// A completed experiment.
 pub struct Done {
     /// Its name.
     pub experiment: String,
     /// Its record.
     pub run: Run,
-    /// The file of its page, if one was written.
+    /// The file of its HTML page, if one was written.
     pub page: Option<String>,
 }
 
-/// A document and its experiments that were run.
+/// A document and its completed experiments.
 pub struct Repeated<'a> {
     name: &'a str,
     pub(super) document: &'a Document,
@@ -28,14 +28,15 @@ pub struct Repeated<'a> {
 }
 
 impl<'a> Repeated<'a> {
-    /// Compares the document's figures with those of its experiments. `name` is that of the document.
+    /// Compares the document's figures with those of its experiments. `name` is the document's
+    /// name.
     pub fn new(name: &'a str, document: &'a Document, done: &'a [Done]) -> Repeated<'a> {
         let run = |name: &str| run_of(done, name);
         let figures = document.figures.iter().filter_map(|figure| compare(figure, run));
         Repeated { name, document, done, figures: figures.collect() }
     }
 
-    /// Whether every figure is within its tolerance, also where the reason of a miss is known.
+    /// Whether every figure is within its tolerance; a known reason does not excuse a miss.
     pub fn met(&self) -> bool {
         self.figures.iter().all(|figure| figure.met)
     }
@@ -54,7 +55,7 @@ impl<'a> Repeated<'a> {
         self.document.questions.iter().filter_map(answer).collect()
     }
 
-    /// The questions that lack a record, each with the way to an answer.
+    /// The questions that lack a record, each with the way to get it.
     pub(super) fn unanswered(&self) -> Vec<(&'a str, &'a str)> {
         let open = |question: &'a Question| {
             let how = question.unanswered.as_deref()?;
@@ -67,7 +68,7 @@ impl<'a> Repeated<'a> {
         run_of(self.done, experiment)
     }
 
-    /// The figures met, and all, of each basis that occurs.
+    /// The number of figures met, and the total, for each basis that occurs.
     fn by_basis(&self) -> impl Iterator<Item = (Basis, usize, usize)> + '_ {
         let count = |basis| {
             let own = self.figures.iter().filter(move |f| f.basis == basis);
@@ -76,7 +77,7 @@ impl<'a> Repeated<'a> {
         Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
     }
 
-    /// Everything as JSON.
+    /// The outcome as JSON.
     pub fn json(&self) -> Result<Value> {
         let run = |d: &Done| {
             json!({

@@ -1,21 +1,21 @@
-//! Quantities in the record of an experiment: how the documents name them, and their values. Pure.
+//! Quantities in the record of an experiment: their names in the documents, and their values. Pure.
 
 use record::{Column, Run, Series};
 use serde::Deserialize;
 
-/// Equal parts of a workload's bytes, over which worst, mean and spread are taken.
+/// Number of equal parts of a workload's bytes, from which worst, mean and spread are computed.
 const PARTS: usize = 100;
 
-/// Parts for locating the end of a phase: a quarter of a percent each.
+/// Number of parts for locating the end of a phase: 0.25% each.
 const FINE_PARTS: usize = 400;
 
-/// How a figure is read from the record of an experiment.
+/// How to read a figure from the record of an experiment.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Reading {
     /// A metric.
     Metric(String),
-    /// From the time series of a workload, by share of its bytes.
+    /// From the time series of a workload, by fraction of its bytes.
     TimeSeries {
         /// The workload.
         #[serde(alias = "course")]
@@ -23,17 +23,17 @@ pub enum Reading {
         /// The quantity.
         #[serde(default)]
         take: Take,
-        /// The number of a phase, where one is taken: phase 0 ends at the first fall.
+        /// The number of the phase, for quantities of a phase; phase 0 ends at the first fall.
         #[serde(default)]
         phase: usize,
-        /// First share of the bytes.
+        /// Start, as a fraction of the bytes.
         #[serde(default)]
         from: f64,
-        /// Last share of the bytes.
+        /// End, as a fraction of the bytes.
         #[serde(default = "whole")]
         to: f64,
     },
-    /// Time of these workloads together.
+    /// Total time of these workloads.
     Elapsed {
         /// The workloads.
         elapsed: Vec<String>,
@@ -45,10 +45,10 @@ pub enum Reading {
         /// The quantity.
         #[serde(default)]
         take: Take,
-        /// First share of the bytes.
+        /// Start, as a fraction of the bytes.
         #[serde(default)]
         from: f64,
-        /// Last share of the bytes.
+        /// End, as a fraction of the bytes.
         #[serde(default = "whole")]
         to: f64,
     },
@@ -62,24 +62,24 @@ fn whole() -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
-    /// Bytes over time.
+    /// Bytes divided by time.
     #[default]
     Rate,
-    /// Mean of the rates of equal parts, as surface tests of drives print it.
+    /// Mean of the rates of equal parts, as printed by surface tests of drives.
     MeanOfParts,
     /// The slowest hundredth.
     Worst,
     /// All bytes.
     Bytes,
-    /// Bytes of a phase: a stretch in which the rate does not change.
+    /// Bytes of a phase, which is a period of constant rate.
     PhaseBytes,
     /// Rate of a phase.
     PhaseRate,
-    /// The fastest hundredth over the slowest.
+    /// The fastest hundredth divided by the slowest.
     Spread,
 }
 
-/// The quantity in a record, in the record's unit.
+/// The quantity read from a record, in the record's unit.
 pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
     match reading {
         Reading::Metric(name) => run.metric(name)?.value,
@@ -101,7 +101,7 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
     }
 }
 
-/// `None` for a phase, whose ends are found and not given.
+/// `None` for phases, whose ends are detected rather than given.
 fn take_from(series: &TimeSeries, take: Take, from: f64, to: f64) -> Option<f64> {
     let parts = series.parts(PARTS, from, to);
     let (slowest, fastest) =
@@ -116,7 +116,7 @@ fn take_from(series: &TimeSeries, take: Take, from: f64, to: f64) -> Option<f64>
     })
 }
 
-/// Bytes over time of one execution of a workload.
+/// Bytes over time, from one execution of a workload.
 pub struct TimeSeries {
     /// Bytes done and seconds elapsed at the end of each interval, beginning at (0, 0).
     points: Vec<(f64, f64)>,
@@ -144,12 +144,12 @@ impl TimeSeries {
         (bytes > 0.0).then_some(TimeSeries { points })
     }
 
-    /// All of its bytes.
+    /// The total of its bytes.
     pub fn bytes(&self) -> f64 {
         self.points.last().map_or(0.0, |(bytes, _)| *bytes)
     }
 
-    /// When a share of its bytes was done, seconds.
+    /// The time at which a fraction of its bytes was done, seconds.
     fn time_at(&self, share: f64) -> f64 {
         let wanted = share * self.bytes();
         let after = self.points.partition_point(|(bytes, _)| *bytes < wanted);
@@ -158,19 +158,19 @@ impl TimeSeries {
         if b1 > b0 { t0 + (t1 - t0) * ((wanted - b0) / (b1 - b0)).min(1.0) } else { t1 }
     }
 
-    /// Bytes over time between two shares of its bytes.
+    /// The rate between two fractions of its bytes.
     pub fn rate(&self, from: f64, to: f64) -> f64 {
         (to - from) * self.bytes() / (self.time_at(to) - self.time_at(from)).max(1e-9)
     }
 
-    /// Rates of `n` equal parts of the bytes between two shares.
+    /// The rates of `n` equal parts of the bytes between two fractions.
     pub fn parts(&self, n: usize, from: f64, to: f64) -> Vec<f64> {
         let at = |i: usize| from + (to - from) * i as f64 / n as f64;
         (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
     }
 
-    /// The ends of a phase of constant rate, as shares of the bytes. The first phase ends where the
-    /// rate falls for the first time.
+    /// The ends of a phase of constant rate, as fractions of the bytes. The first phase ends at the
+    /// first fall of the rate.
     fn phase(&self, number: usize) -> Option<(f64, f64)> {
         let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
         let first = steps.first_fall().unwrap_or(steps.changes.len());
@@ -184,7 +184,7 @@ impl TimeSeries {
 mod tests {
     use super::*;
 
-    /// A second at each of these rates.
+    /// A time series with one second at each of these rates.
     fn time_series(rates: &[f64]) -> TimeSeries {
         let mut series = Series::new("w", 0, 0);
         for (i, rate) in rates.iter().enumerate() {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_shares_of_the_bytes() {
+    fn rates_are_taken_over_fractions_of_the_bytes() {
         let series = time_series(&[400.0, 400.0, 100.0, 100.0]);
         assert_eq!(series.bytes(), 1000.0);
         assert!((series.rate(0.0, 1.0) - 250.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Units of published figures, and their factors to the units of records.
+//! Units of published figures, with their conversion factors to the units of records.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +47,8 @@ impl Unit {
         Unit::Times,
     ];
 
-    /// Its name, and the factor to the record's unit (bytes per second, operations per second,
-    /// bytes, nanoseconds).
+    /// Its name, and the conversion factor to the record's unit (bytes per second, operations per
+    /// second, bytes, nanoseconds).
     pub fn name_and_scale(self) -> (&'static str, f64) {
         match self {
             Unit::GbPerSecond => ("GB/s", 1e9),

@@ -1,5 +1,5 @@
-//! A repeated document as a report shows it: figures in words, and its charts with the published
-//! values beside ours. Pure.
+//! A repeated document prepared for a report: figures in words, and charts of the published values
+//! with ours. Pure.
 
 use record::{Axis, Chart, Metric, Origin, OriginKind, Run, Series, Unit};
 use report::replication::{
@@ -15,17 +15,17 @@ use super::time_series::{Reading, Take, TimeSeries};
 use super::unit::Unit as PublishedUnit;
 use crate::error::Result;
 
-/// Points of a line: a percent of the bytes each.
+/// Number of points of a line, one per percent of the bytes.
 const PARTS: usize = 100;
 
-/// A line of a chart has at most so many levels of published values, else they hide it.
+/// Maximum number of published levels in a chart; more would hide the line.
 const LEVELS_MAX: usize = 4;
 
-/// The reason of a missed figure without a known one.
+/// The reason shown for a missed figure if none is known.
 const UNEXPLAINED: &str = "the reason is unknown";
 
 impl Repeated<'_> {
-    /// Everything that a report shows.
+    /// The content of the report.
     pub fn view(&self) -> Result<Replication> {
         let Repeated { document, done, figures, .. } = self;
         let mut sources = nothing();
@@ -67,7 +67,7 @@ impl Repeated<'_> {
         Some(&self.done.iter().find(|done| done.experiment == experiment)?.run)
     }
 
-    /// A workload's rate by share of its bytes, and the bounds of the rate.
+    /// A workload's rate by fraction of its bytes, and the range of the rate.
     fn sketched(&self, name: &str) -> Option<(String, Drawing, String)> {
         let (experiment, workload) = name.split_once('/')?;
         let rates = TimeSeries::of(self.run(experiment)?, workload)?;
@@ -79,7 +79,8 @@ impl Repeated<'_> {
         Some((name.to_string(), Drawing::Values(rates), values))
     }
 
-    /// The rate over the share of the bytes, a line for each workload, with the published rates as levels.
+    /// The rate against the fraction of the bytes, with a line for each workload and the published
+    /// rates as levels.
     fn lines(&self, title: &str, names: &[String], sources: &mut Run) -> Chart {
         let mut chart = Chart::lines(title, Axis::ShareOfBytes, Unit::BytesPerSecond);
         for name in names {
@@ -88,7 +89,7 @@ impl Repeated<'_> {
             let Some(rates) = rates else { continue };
             let mut series = Series::new(name.as_str(), 0, 0);
             for (percent, rate) in (1u64..).zip(rates.parts(PARTS, 0.0, 1.0)) {
-                // The axis is read from the times: a percent takes a second.
+                // The chart reads its axis from the times, so a percent is stored as a second.
                 series.push(percent * 1_000_000_000, &[("rate", Unit::BytesPerSecond, Some(rate))]);
             }
             sources.series.push(series);
@@ -122,7 +123,7 @@ fn run_line(done: &Done) -> RunLine {
     }
 }
 
-/// A record for the sources of the charts alone.
+/// An empty record as the source of the charts.
 fn nothing() -> Run {
     let origin = Origin {
         kind: OriginKind::Published,
@@ -161,7 +162,7 @@ fn figure(compared: &Compared) -> Figure {
     }
 }
 
-/// The difference from the published figure; beyond ten times as much, the factor.
+/// The difference from the published figure, or the ratio if it is above ten.
 fn off(figure: &Compared) -> String {
     match figure.difference {
         None => "unknown".to_string(),
@@ -170,7 +171,7 @@ fn off(figure: &Compared) -> String {
     }
 }
 
-/// The value as published, with its range or the side on which it is a limit.
+/// The value as published, with its range or its kind of limit.
 fn published(figure: &Compared) -> String {
     let low = number(figure.published);
     match (figure.bound, figure.published_to) {
@@ -181,12 +182,12 @@ fn published(figure: &Compared) -> String {
     }
 }
 
-/// The tolerance of a figure; a limit has none.
+/// The tolerance of a figure; empty for a limit.
 fn allowed(tolerance: f64) -> String {
     if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
 }
 
-/// Names of missed figures, and the reason they share.
+/// Names of missed figures, grouped by reason.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
     let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
@@ -205,7 +206,7 @@ fn in_words(answered: &Answered<'_>) -> String {
     format!("{} {values} {unit}. {}", answered.answer, answered.limits)
 }
 
-/// The name of a line: its workload, after its experiment where the chart shows several.
+/// The label of a line: its workload, preceded by its experiment if the chart shows several.
 fn label(name: &str, all: &[String]) -> String {
     let parts = |name: &'_ str| name.split_once('/').map(|(a, b)| (a.to_string(), b.to_string()));
     let Some((experiment, workload)) = parts(name) else { return name.to_string() };
@@ -214,7 +215,7 @@ fn label(name: &str, all: &[String]) -> String {
     if alone { workload } else { format!("{experiment}, {workload}") }
 }
 
-/// A published bar beside each of ours.
+/// Adds a published bar next to each of ours.
 fn bars_of(
     title: &str,
     (begin, end): (&str, &str),
@@ -243,13 +244,13 @@ fn bars_of(
     chart
 }
 
-/// The name of a figure's bar in a chart of the figures between these words.
+/// The name of a figure's bar: the part of its description between these words.
 fn bar(figure: &Compared, begin: &str, end: &str) -> Option<String> {
     let name = figure.what.strip_prefix(begin)?.strip_suffix(end)?;
     Some(name.trim_matches([',', ' ']).to_string())
 }
 
-/// A bar for each of our figures, as a share of the longest.
+/// A bar for each of our figures, relative to the longest.
 fn sketched_bars(
     (begin, end): (&str, &str),
     figures: &[Compared],
@@ -264,7 +265,7 @@ fn sketched_bars(
     shown.into_iter().map(bar).collect()
 }
 
-/// The unit of records that a published one is converted to.
+/// The record unit to which a published unit is converted.
 fn unit_of(unit: PublishedUnit) -> Unit {
     use PublishedUnit::*;
     match unit {
@@ -276,7 +277,7 @@ fn unit_of(unit: PublishedUnit) -> Unit {
     }
 }
 
-/// At most four significant digits, without trailing zeros.
+/// Rounds to at most four significant digits, without trailing zeros.
 pub(super) fn number(value: f64) -> String {
     let whole = value.abs().max(1.0).log10() as usize + 1;
     let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));

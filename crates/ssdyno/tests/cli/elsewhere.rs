@@ -106,7 +106,7 @@ fn a_record_that_travels_is_a_measurement_everywhere() {
     let shown = place.ssdyno(&["show", "--store", &store]).good().out;
     assert!(shown.starts_with("run 1   io   complete in "), "{shown}");
     assert!(shown.contains(&format!("measured by ssdyno on machine {}", &machine[..8])), "{shown}");
-    assert!(!place.ssdyno(&["show"]).good().out.contains("carried"));
+    assert!(!place.ssdyno(&["show"]).good().out.contains("copied to"));
     fs::write(place.path("own.jsonl"), export).expect("a file");
     let again = place.ssdyno(&["import", &place.text("own.jsonl")]).good().out;
     assert!(again.contains("was in the store already"), "{again}");
@@ -130,7 +130,7 @@ fn two_contents_under_one_id_are_both_kept_and_shown() {
     let list = place.ssdyno(&["runs"]).good().out;
     assert_eq!(list.matches("CONFLICT").count(), 2, "{list}");
     let shown = place.ssdyno(&["show", "1"]).good().out;
-    assert!(shown.contains("run 2 has the same id and another content"), "{shown}");
+    assert!(shown.contains("run 2 has the same id but other content"), "{shown}");
     let values = [1, 2].map(|number: u8| {
         let shown = place.ssdyno(&["show", &number.to_string(), "--json"]).good().json();
         shown["metrics"][0]["value"].as_f64()
@@ -193,7 +193,7 @@ fn a_bad_record_in_a_pipe_leaves_those_before_it() {
     let store = place.text("other/runs.sqlite");
     let file = place.text("bad.jsonl");
     let said = place.ssdyno(&["import", &file, "--store", &store]);
-    said.refuses(2, "bad.jsonl: line 2: not a record of ssdyno");
+    said.refuses(2, "bad.jsonl: line 2: not an ssdyno record");
     assert_eq!(
         place.ssdyno(&["runs", "--json", "--store", &store]).good().json(),
         serde_json::json!([]),
@@ -203,7 +203,7 @@ fn a_bad_record_in_a_pipe_leaves_those_before_it() {
     command.stdin(fs::File::open(&file).expect("the file"));
     let output = command.output().expect("ends");
     let error = String::from_utf8(output.stderr).expect("UTF-8");
-    assert!(error.contains("the 1 before it are in the store"), "{error}");
+    assert!(error.contains("the records before it (1) are already stored"), "{error}");
     let runs = place.ssdyno(&["runs", "--json", "--store", &store]).good().json();
     assert_eq!(runs.as_array().map(Vec::len), Some(1));
 }

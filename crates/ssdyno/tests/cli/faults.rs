@@ -111,7 +111,7 @@ fn withstands(words: &str) {
             let remarks = matches!(words[0], "fio" | "iozone");
             // A run first warns that its store fails, and then fails or not.
             let error =
-                |line: &&str| line.starts_with("ssdyno: ") && !line.contains("the run goes on");
+                |line: &&str| line.starts_with("ssdyno: ") && !line.contains("the run continues");
             let errors = ended.err.lines().filter(error).count();
             assert!(counted || remarks || ended.err.lines().count() <= 5, "{at}");
             assert!(errors <= 2, "{at}");

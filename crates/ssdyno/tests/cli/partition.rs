@@ -125,7 +125,7 @@ fn we_read_what_sfdisk_writes() {
         assert_eq!(theirs, read, "{table}");
     }
     let place = Place::new();
-    place.ssdyno(&["partition", "."]).refuses(2, "is no drive");
+    place.ssdyno(&["partition", "."]).refuses(2, "is not a drive");
     let image = place.file("image", 128 * MIB);
     place
         .ssdyno(&["partition", &image, "--layout", "floppy"])

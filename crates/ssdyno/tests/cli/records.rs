@@ -239,6 +239,6 @@ fn what_others_published_is_listed_and_shown() {
     assert_eq!(record["metrics"][0]["value"], 215.5e6);
     let page = place.ssdyno(&["show", "pub:003/m225-fresh", "--html"]).good().out;
     assert!(fs::read_to_string(page.trim()).expect("a page").contains("</html>"));
-    place.ssdyno(&["show", "pub:003/x"]).refuses(2, "nothing published is called 'pub:003/x'");
+    place.ssdyno(&["show", "pub:003/x"]).refuses(2, "no published record 'pub:003/x'");
     place.ssdyno(&["runs", "--published", "--since", "2010-01-01"]).refuses(2, "--since");
 }

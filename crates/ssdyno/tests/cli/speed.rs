@@ -203,7 +203,7 @@ fn a_journal_goes_back_to_its_own_drive_only() {
         std::thread::sleep(Duration::from_millis(10));
     }
     let said = lent.recover(&["--replay"]);
-    assert!(said.code == 1 && said.out.contains("the drive is not here"), "{said:?}");
+    assert!(said.code == 1 && said.out.contains("the drive is not attached"), "{said:?}");
     let said = lent.recover(&["--replay", &other.path]);
     assert_eq!(said.code, 0, "none of its journals: {said:?}");
     assert_eq!(other.hash(), before);
@@ -306,7 +306,7 @@ fn a_directory_a_file_and_a_virtual_drive_have_their_own_ways() {
     assert!(metric(&record, "speed-write").is_none(), "a file is only read");
     let record = run(&image, &["--destroy=8388608"]);
     assert!(metric(&record, "speed-write").is_some());
-    assert_eq!(fs::read(&image).expect("a file"), vec![7; 8 << 20], "put back all the same");
+    assert_eq!(fs::read(&image).expect("a file"), vec![7; 8 << 20], "restored all the same");
 
     // 6.4 MB/s for every stick, because of three transactions for each 16 KiB.
     let record = run("sim:usb-16k", &[]);

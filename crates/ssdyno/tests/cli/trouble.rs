@@ -110,7 +110,7 @@ fn a_store_that_fills_up_does_not_cost_the_record() {
     mounted.fill();
     let said = io.end();
     assert_eq!(said.code, 4, "{said:?}");
-    assert!(said.err.contains("no space left for the store; the run goes on"), "{said:?}");
+    assert!(said.err.contains("no space left for the store; the run continues"), "{said:?}");
     let path = said.err.lines().find_map(|l| l.strip_prefix("   try: the record is in "));
     let path = path.unwrap_or_else(|| panic!("{said:?}"));
     assert!(path.starts_with(&place.text("tmp")), "{path}");
