@@ -1,10 +1,10 @@
-//! Runs of `quick` on virtual drives that vary. Prints, for 1, 3 and 5 runs, the share of next runs
-//! inside the interval, pooled and by cell, and the share of comparisons of a drive with itself that
-//! claim a difference; fails beyond the goals. All processors take part.
+//! Runs `quick` on virtual drives that vary. Prints, for 1, 3 and 5 runs, the share of next runs
+//! inside the interval, pooled and by cell, and the share of comparisons of a drive with itself
+//! that claim a difference. Fails if a goal is missed. Uses all processors.
 //!
-//! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is begun
-//! after so many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by default.
-//! `-- --rounds`: whether two rounds and eight give the same values, on every preset.
+//! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is
+//! started after this many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by
+//! default. `-- --rounds`: whether two rounds and eight give the same values, on every preset.
 
 #[path = "coverage/real.rs"]
 mod real;
@@ -23,14 +23,14 @@ use std::time::{Duration, Instant};
 
 use sample::{Count, PRESETS, RUNS, cover, false_claims, sessions};
 
-/// Goals with 3 and 5 runs: pooled, and of any cell of any preset.
+/// Goals with 3 and 5 runs: pooled, and for every cell of every preset.
 const POOLED: f64 = 0.93;
 const CELL: f64 = 0.85;
 
-/// Comparisons of a drive with itself that may claim a difference.
+/// Permitted share of false claims when comparing a drive with itself.
 const FALSE_CLAIMS: f64 = 0.05;
 
-/// Bytes that are measured: large enough that no cell ends by bytes on these drives.
+/// Bytes to measure: large enough that no cell ends by bytes on these drives.
 const SIZE: u64 = 1 << 30;
 
 /// The counts of one preset.
@@ -127,7 +127,7 @@ fn print(presets: &[&str], rows: &[Row]) -> bool {
     println!("| all | {} |", all.words());
     let sessions = all.runs;
     let trials: u32 = RUNS.iter().map(|k| all.pooled(*k).trials).sum();
-    println!("\n{sessions} runs, {trials} intervals. The cell of a preset that is covered least:");
+    println!("\n{sessions} runs, {trials} intervals. The worst-covered cell of any preset:");
     let worst = |runs: usize| {
         let each = presets.iter().zip(rows).flat_map(|(preset, row)| {
             let own = row.cells.iter().filter(move |((_, k), _)| *k == runs);

@@ -1,5 +1,5 @@
-//! Measures how long it takes to plan each method: from the request to the plan, as for `--dry-run`.
-//! Prints a table; fails if a plan takes longer than the goal. Run it with `--release`.
+//! Measures the time to plan each method, from the request to the plan, as for `--dry-run`. Prints
+//! a table; fails if a plan exceeds the goal. Run it with `--release`.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,7 +12,7 @@ const TARGETS: [&str; 3] = ["sim:sd-150x", "sim:samsung-980-pro-2t", "."];
 /// Maximum time of a plan, milliseconds.
 const MS_MAX: f64 = 20.0;
 
-/// Repeats of every plan; the median counts, because other load can only make it slower.
+/// Repeats of every plan. The median counts, because other load only makes it slower.
 const REPEATS: usize = 11;
 
 fn main() -> ExitCode {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The median time of a plan; `None` where the target is refused.
+/// The median time of a plan; `None` if the target is refused.
 fn milliseconds(method: &str, target: &str) -> Option<f64> {
     let (options, request) = (Options::default(), Request::on(target));
     let work = Work::method(method, &options).ok()?;

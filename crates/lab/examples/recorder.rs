@@ -1,7 +1,8 @@
-//! Metadata commands of a recording, per GiB, beside those of FatFs: `cargo xtask bench recorder`.
+//! Metadata commands of a recording per GiB, compared with FatFs: `cargo xtask bench recorder`.
 //!
-//! Ours are counted by the method `stream` at the block interface of a virtual drive, over the whole of
-//! it, and must meet the goals. Those of FatFs and of Linux are constants: they were counted once at the
+//! The method `stream` counts our commands at the block interface of a virtual drive, over all of
+//! it, and they must meet the goals. The numbers of FatFs and Linux are constants, counted once at
+//! the same interface for sequential recordings.
 //! same interface, for sequential recordings, and are not counted again here.
 
 use std::process::ExitCode;
@@ -13,7 +14,8 @@ use methods::{Options, Session};
 use model::DriveSpec;
 use rig::Event;
 
-/// The drive of the recordings. FAT32 has its own size, because its allocation grows with the volume.
+/// The drive of the recordings. FAT32 has its own capacity, because its allocation grows with the
+/// volume.
 const DRIVE: &str = "samsung-980-pro-2t";
 const FAT32_BYTES: &str = "64GiB";
 
@@ -21,7 +23,7 @@ const FAT32_BYTES: &str = "64GiB";
 const EXFAT_WRITES_MAX: f64 = 0.19;
 const FAT32_WRITES_MAX: f64 = 1.25;
 
-/// Reads, writes and waiting calls per GiB of others.
+/// Reads, writes and waiting calls per GiB of other writers.
 const OTHERS: [(&str, &str, &str, &str); 3] = [
     ("FatFs, FAT32, clusters of 64 KiB", "386", "386", "257"),
     ("FatFs, exFAT, clusters of 1 MiB", "0.39", "0.44", "0.31"),
@@ -67,9 +69,9 @@ fn main() -> ExitCode {
         met &= reads == 0.0 && writes <= most;
         println!("| ssdyno, {name} | {reads} | {writes:.2} (at most {most}) | {flushes:.2} |");
     }
-    println!("\nPer GiB recorded. A call of ours waits where it flushes, at the end of a file.");
+    println!("\nPer GiB recorded. A call of ours waits when it flushes, at the end of a file.");
     println!(
-        "FatFs and Linux were counted once, at the same interface, and stand here as they were."
+        "FatFs and Linux were counted once, at the same interface, and are not counted again."
     );
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,10 +1,10 @@
-//! The proving ground of verdicts, printed as a confusion matrix: for every cause, how often `quick`
-//! was right, wrong and silent about the figures that the cause holds down.
+//! The proving ground of verdicts, printed as a confusion matrix: for every cause, how often
+//! `quick` was right, wrong or silent about the figures limited by the cause.
 //!
-//! `cargo run --release -p lab --example verdicts -- [SEEDS [SECONDS [CAUSE]]]`: seeds are a number, or
-//! the first and the last (`101-110`); with a cause it also lists the figures that stay open. It fails
-//! if more than 1% of the verdicts are wrong, less than 95% are right, or more than a quarter of the
-//! figures stay open.
+//! `cargo run --release -p lab --example verdicts -- [SEEDS [SECONDS [CAUSE]]]`: seeds are a
+//! number, or the first and the last (`101-110`). With a cause, it also lists the open figures.
+//! Fails if more than 1% of the verdicts are wrong, less than 95% are right, or more than a quarter
+//! of the figures are open.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ mod proving;
 
 use proving::{SCENARIOS, Scenario, Tally, judge};
 
-/// Goals: verdicts that are right, and wrong; figures held down without a word.
+/// Goals: share of right and of wrong verdicts, and of limited figures without a verdict.
 const RIGHT_LEAST: f64 = 95.0;
 const WRONG_MOST: f64 = 1.0;
 const OPEN_MOST: f64 = 25.0;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// `10`: 1 to 10; `101-110`.
+/// `10` means 1 to 10; `101-110` is a range.
 fn seeds(word: &str) -> Option<RangeInclusive<u64>> {
     match word.split_once('-') {
         Some((first, last)) => Some(first.parse().ok()?..=last.parse().ok()?),
@@ -55,7 +55,7 @@ fn seeds(word: &str) -> Option<RangeInclusive<u64>> {
     }
 }
 
-/// One tally a scenario, over all seeds, on as many threads as there are processors.
+/// One tally per scenario, over all seeds, on as many threads as there are CPUs.
 fn all(scenarios: &[&Scenario], seeds: &RangeInclusive<u64>, seconds: u64) -> Vec<Tally> {
     let trials = seeds.clone().flat_map(|seed| (0..scenarios.len()).map(move |i| (i, seed)));
     let trials = Mutex::new(trials);
@@ -82,7 +82,7 @@ fn all(scenarios: &[&Scenario], seeds: &RangeInclusive<u64>, seconds: u64) -> Ve
     tallies
 }
 
-/// The counts in a line, for progress, and the wrong verdicts.
+/// The counts in a line, for progress, with the wrong verdicts.
 fn brief(tally: &Tally) -> String {
     let (right, wrong) = (total(&tally.right), total(&tally.wrong));
     let slips: String = tally.slips.iter().map(|slip| format!("\n  {slip}")).collect();
@@ -93,12 +93,12 @@ fn total(kinds: &BTreeMap<String, u32>) -> u32 {
     kinds.values().sum()
 }
 
-/// A row a cause, a column a verdict: right, and wrong ones after a slash.
+/// A row per cause, a column per verdict: right, and wrong ones after a slash.
 fn matrix(scenarios: &[&Scenario], tallies: &[Tally]) {
     let lists = tallies.iter().flat_map(|t| [&t.right, &t.wrong, &t.unjudged]);
     let kinds: BTreeSet<&String> = lists.flat_map(BTreeMap::keys).collect();
     let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-    println!("| cause put in | {} | open | silent |", names.join(" | "));
+    println!("| injected cause | {} | open | silent |", names.join(" | "));
     println!("|---|{}", "---|".repeat(names.len() + 2));
     for (scenario, tally) in scenarios.iter().zip(tallies) {
         let cell = |kind: &&String| {
@@ -115,9 +115,9 @@ fn matrix(scenarios: &[&Scenario], tallies: &[Tally]) {
         println!("| {} | {} | {} | {silent} |", scenario.name, cells.join(" | "), tally.open.len());
     }
     println!(
-        "\nA cell counts figures: right, / wrong, (verdicts that name nothing a drive's description \
-         has). Open: held down by the cause that was put in, and nothing said. Silent: all figures \
-         about which nothing was said."
+        "\nA cell counts figures: right, / wrong, (verdicts without a parameter in a drive's \
+         description). Open: limited by the injected cause, but no verdict. Silent: all figures \
+         without a verdict."
     );
 }
 

@@ -10,7 +10,7 @@ use methods::Options;
 use sample::{Count, PRESETS, cover, false_claims, primary, sessions};
 
 #[test]
-fn the_next_run_of_a_drive_that_varies_falls_into_the_interval() {
+fn the_interval_contains_the_next_run_of_a_drive_that_varies() {
     let mut pooled = Count::default();
     for preset in [PRESETS[2], PRESETS[8]] {
         let mut cells = BTreeMap::new();
@@ -27,8 +27,8 @@ fn the_next_run_of_a_drive_that_varies_falls_into_the_interval() {
     assert!(pooled.share() >= 0.85, "{pooled:?}");
 }
 
-/// With alternating cells, sequential reads came out at 7092 or 3235 MB/s, depending on the number of
-/// rounds.
+/// When cells alternated, sequential reads came out at 7092 or 3235 MB/s, depending on the number
+/// of rounds.
 #[test]
 fn the_value_of_a_cell_does_not_depend_on_the_number_of_rounds() {
     for preset in ["samsung-980-pro-1t", "crucial-mx500-1t", "dramless-hmb-1t"] {

@@ -1,8 +1,8 @@
-//! A store whose rows were changed gives records or errors of one line, whatever was changed.
+//! A store with changed rows gives records or one-line errors, whatever was changed.
 //!
-//! The store is that of the migration test. Each mutation changes a byte of one value of one row:
-//! as it is stored, or inside the compressed parts, which are packed again, so that the change is
-//! not caught by the decompression.
+//! The store is that of the migration test. Each mutation changes a byte of one value of one row,
+//! either as stored or inside the compressed parts. These are recompressed, so that decompression
+//! does not catch the change.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ use store::{Filter, Store, StoreError};
 
 const MUTATIONS: u64 = 2000;
 
-/// Values that are changed: table, column, and whether it is compressed.
+/// Values to change: table, column, and whether it is compressed.
 const COLUMNS: [(&str, &str, bool); 14] = [
     ("record", "body", true),
     ("record", "body", true),
@@ -38,7 +38,7 @@ const COLUMNS: [(&str, &str, bool); 14] = [
     ("place", "model", false),
 ];
 
-/// The store as version 2 has it, without a log beside it.
+/// The store in the format of version 2, without a log file.
 fn store() -> (tempfile::TempDir, Vec<u8>) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("runs.sqlite");
@@ -53,7 +53,7 @@ fn store() -> (tempfile::TempDir, Vec<u8>) {
     (dir, content)
 }
 
-/// Changes one value, and returns a line that says which.
+/// Changes one value, and returns a line that names it.
 fn mutate(path: &Path, random: &mut Random) -> String {
     let conn = Connection::open(path).expect("open");
     let (table, column, packed) = COLUMNS[random.below(COLUMNS.len())];
@@ -90,12 +90,12 @@ fn mutate(path: &Path, random: &mut Random) -> String {
         Value::Null => Value::Null,
     };
     let sql = format!("UPDATE {table} SET {column} = ? WHERE {key} = ?");
-    // A word that is another one already is refused by the index.
+    // The index refuses a word that equals another one.
     let _ = conn.execute(&sql, rusqlite::params![changed, row]);
     format!("{table}.{column} of {row}")
 }
 
-/// Another byte, a byte more, a byte less, or two swapped.
+/// Changes a byte, adds one, removes one, or swaps two.
 fn change(mut data: Vec<u8>, random: &mut Random) -> Vec<u8> {
     if data.is_empty() {
         return vec![random.below(256) as u8];
@@ -105,15 +105,15 @@ fn change(mut data: Vec<u8>, random: &mut Random) -> Vec<u8> {
         0 => data.insert(at, random.below(256) as u8),
         1 => drop(data.remove(at)),
         2 => data.swap(at, half),
-        // A digit stays one, so that JSON stays JSON.
+        // A digit stays a digit, so that JSON stays JSON.
         3 | 4 if data[at].is_ascii_digit() => data[at] = b'0' + random.below(10) as u8,
         _ => data[at] = random.below(256) as u8,
     }
     data
 }
 
-/// Everything that is done with records; the errors. Records equal to `good` ones are shown no
-/// further: they were before.
+/// Does everything that is done with records, and returns the errors. Records equal to `good` ones
+/// are not shown again.
 fn read(path: &Path, good: &mut Vec<Run>) -> Result<Vec<StoreError>, StoreError> {
     let store = Store::open(Some(path))?;
     let mut errors: Vec<StoreError> = store.runs(&Filter::default()).err().into_iter().collect();
@@ -145,7 +145,7 @@ fn two_thousand_changes_end_in_records_or_errors() {
     let (dir, good) = store();
     let path = dir.path().join("runs.sqlite");
     let mut whole = Vec::new();
-    assert!(read(&path, &mut whole).expect("readable").is_empty(), "the store itself is good");
+    assert!(read(&path, &mut whole).expect("readable").is_empty(), "the store itself is intact");
     let mut random = Random::new(0x5eed);
     let mut failed = 0;
     for i in 0..MUTATIONS {

@@ -1,5 +1,6 @@
-//! The tables of docs/methods.md and docs/verdicts.md come from the source: declarations of methods and
-//! commands, kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test docs` writes them again.
+//! The tables of docs/methods.md and docs/verdicts.md come from the source: declarations of methods
+//! and commands, kinds of verdicts and findings. `SSDYNO_WRITE_DOCS=1 cargo test -p lab --test
+//! docs` rewrites them.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ fn kinds<'k>(kinds: impl Iterator<Item = (&'k str, &'k str)>) -> String {
     head + &kinds.map(|(name, meaning)| format!("| `{name}` | {meaning} |\n")).collect::<String>()
 }
 
-/// The page with this table after the line `<!-- NAME -->`, which stands there once.
+/// Returns the page with this table after the line `<!-- NAME -->`, which must occur once.
 fn with_table(page: &str, name: &str, table: &str) -> String {
     let mark = format!("<!-- {name} -->\n");
     let place = page.split_once(&mark).filter(|(_, after)| !after.contains(&mark));
@@ -30,7 +31,7 @@ fn with_table(page: &str, name: &str, table: &str) -> String {
     format!("{before}{mark}{table}{}", &after[old..])
 }
 
-/// The page has these tables, or is written with them.
+/// Checks that the page has these tables, or rewrites it.
 fn has_tables(page: &str, tables: &[(String, String)]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     let there = std::fs::read_to_string(&path).expect(page);
@@ -47,7 +48,7 @@ fn has_tables(page: &str, tables: &[(String, String)]) {
 }
 
 #[test]
-fn the_page_about_methods_has_the_tables_of_their_declarations() {
+fn methods_md_has_the_declared_metrics_of_every_method() {
     let table = |info: &MethodInfo| {
         assert!(info.metrics().count() > 0, "{} declares its metrics", info.name);
         (format!("metrics of {}", info.name), metrics(info))
@@ -56,7 +57,7 @@ fn the_page_about_methods_has_the_tables_of_their_declarations() {
 }
 
 #[test]
-fn the_page_about_verdicts_has_every_kind_and_its_meaning() {
+fn verdicts_md_has_every_kind_and_its_meaning() {
     let verdicts = kinds(VerdictKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
     let findings = kinds(FindingKind::ALL.iter().map(|kind| (kind.name(), kind.meaning())));
     has_tables("verdicts.md", &[("verdicts".into(), verdicts), ("findings".into(), findings)]);
@@ -66,7 +67,7 @@ fn the_page_about_verdicts_has_every_kind_and_its_meaning() {
 fn every_stored_key_is_declared() {
     let stored = include_str!("../../record/tests/keys.txt").lines();
     for (method, key) in stored.filter_map(|line| line.split_once(' ')) {
-        // Published figures have the names of their documents.
+        // Published figures have the names used in their documents.
         if method == "published" || method == "#" {
             continue;
         }
@@ -77,7 +78,7 @@ fn every_stored_key_is_declared() {
 }
 
 #[test]
-fn every_method_declares_up_to_eight_metrics_for_comparisons() {
+fn every_method_declares_at_most_eight_metrics_for_comparisons() {
     let stored: Vec<_> = include_str!("../../record/tests/keys.txt")
         .lines()
         .filter_map(|line| line.split_once(' '))

@@ -1,5 +1,5 @@
-//! Fitting end to end: `quick` and `sustain` measure a virtual drive, another preset is fitted to the
-//! records, and the fitted drive predicts the measured one within 10% under other workloads.
+//! Fits end to end: `quick` and `sustain` measure a virtual drive, another preset is fitted to the
+//! records, and the fitted drive predicts other workloads on the measured one within 10%.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 const GB: u64 = 1_000_000_000;
 
-/// Follows nothing; a run that warns or gives up fails the test.
+/// Ignores events; fails the test if a run warns or gives up.
 struct Quiet;
 
 impl Watcher for Quiet {
@@ -41,7 +41,8 @@ fn run(method: &str, target: &str, store: &Path) -> Run {
     recorded.run
 }
 
-/// Bytes per second of a workload on a new drive, its region written before where it reads.
+/// The rate of a workload on a new drive, in bytes per second. For reads, the region is written
+/// first.
 fn rate(spec: &DriveSpec, workload: &Workload) -> f64 {
     let interrupt = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec.clone(), "sim:x", interrupt, Box::new(|_: &rig::Event| {}));
@@ -108,8 +109,8 @@ fn a_fitted_drive_predicts_workloads_that_were_not_used() {
 }
 
 #[test]
-fn a_drive_without_a_cache_is_fitted_from_one_that_has_one() {
-    // Bits per cell are in a maker's data sheet, and no measurement of quick or sustain shows them.
+fn a_drive_without_a_cache_is_fitted_from_a_base_with_a_cache() {
+    // Bits per cell are in the data sheet; no measurement of quick or sustain shows them.
     let base = "wd-sn530-256?nand.bits=2";
     fitted_to("samsung-970-pro-1t", &[("capacity", "48GB")], base);
 }

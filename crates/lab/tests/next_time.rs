@@ -1,5 +1,5 @@
-//! Earlier runs in the store: they give the interval for the next run, if they are comparable, and the
-//! ceiling of a host, if they are of other drives on the same port.
+//! Earlier runs in the store. Comparable ones give the interval for the next run; those of other
+//! drives on the same port give the ceiling of a host.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use record::{Covers, Run};
 
 const SMALL: &str = "sim:samsung-970-evo-plus-250?capacity=4GiB";
 
-/// Follows nothing.
+/// Ignores all events.
 struct Quiet;
 
 impl Watcher for Quiet {
@@ -26,7 +26,7 @@ impl Watcher for Quiet {
     }
 }
 
-/// The record of `quick` as the store has it.
+/// Runs `quick` and loads its record from the store.
 fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {
     let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
     let time = Some(Duration::from_secs(seconds));
@@ -39,20 +39,20 @@ fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {
     store.load(recorded.run.number.expect("stored")).expect("kept")
 }
 
-/// The runs that the interval of a cell rests on.
+/// The number of runs that the interval of a cell rests on.
 fn rests_on(run: &Run) -> Option<u32> {
     run.metric("rand-read-4KiB-q1").and_then(|metric| metric.runs)
 }
 
 #[test]
-fn it_rests_on_the_comparable_runs_of_the_drive() {
+fn the_interval_rests_on_comparable_runs_of_the_drive() {
     let place = tempfile::tempdir().expect("a directory");
     let store = place.path().join("runs");
     let first = quick(SMALL, 6, 1, &store);
     assert_eq!((first.protocol, rests_on(&first)), (Some(2), Some(1)));
     let second = quick(SMALL, 6, 2, &store);
     assert_eq!(rests_on(&second), Some(2));
-    // Another time, another drive, and then again the first.
+    // Another duration, another drive, and then the first again.
     assert_eq!(rests_on(&quick(SMALL, 8, 3, &store)), Some(1));
     assert_eq!(rests_on(&quick(&format!("{SMALL}&op=0.2"), 6, 3, &store)), Some(1));
     let third = quick(SMALL, 6, 3, &store);
@@ -78,8 +78,12 @@ fn it_rests_on_the_comparable_runs_of_the_drive() {
         assert_eq!(tile.map(|tile| (tile.low, tile.high)), Some((metric.low, metric.high)));
     }
     let peers = |run: &Run| run.answer.as_ref().expect("quick has one").peers.clone();
-    assert!(peers(&first).iter().all(|peer| !peer.whose.starts_with("run ")), "nothing is earlier");
-    // Of the runs before it only the second is a repeat: the others ran longer or on another drive.
+    assert!(
+        peers(&first).iter().all(|peer| !peer.whose.starts_with("run ")),
+        "there is no earlier run"
+    );
+    // Of the earlier runs only the second is a repeat: the others took longer or used another
+    // drive.
     let normal = peers(&third).into_iter().find(|peer| peer.metric == "seq-write-1MiB-q8");
     let normal = normal.expect("an earlier run has the figure");
     assert!(normal.whose.starts_with("run 2, "), "{normal:?}");
@@ -89,10 +93,10 @@ fn it_rests_on_the_comparable_runs_of_the_drive() {
         let m = run.metric("rand-read-4KiB-q1").expect("measured");
         m.high.zip(m.low).map(|(high, low)| (high / low).ln()).expect("an interval")
     };
-    assert!(width(&third) < 0.7 * width(&first), "three runs that agree narrow it");
+    assert!(width(&third) < 0.7 * width(&first), "three consistent runs narrow it");
 }
 
-/// A history is that of one specimen of one description, however it is asked for.
+/// A history belongs to one specimen of one description, whatever the spelling of its name.
 #[test]
 fn specimens_and_overrides_of_a_virtual_drive_share_no_history() {
     let place = tempfile::tempdir().expect("a directory");
@@ -108,7 +112,7 @@ fn specimens_and_overrides_of_a_virtual_drive_share_no_history() {
         (SMALL.to_string(), 1),
         (format!("{SMALL}&seed=2"), 1),
         (format!("{SMALL}&unit=65536"), 1),
-        // Specimen 1 is the default; the session is no part of the drive.
+        // Specimen 1 is the default; the session is not part of the drive.
         (format!("{SMALL}&seed=1"), 2),
         (format!("{SMALL}&vary.session_seed=9"), 3),
         (format!("{SMALL}&unit=65536&seed=2"), 1),
@@ -124,16 +128,16 @@ fn specimens_and_overrides_of_a_virtual_drive_share_no_history() {
 }
 
 #[test]
-fn a_drive_without_variation_has_no_next_time() {
+fn a_drive_without_variation_has_no_interval() {
     let place = tempfile::tempdir().expect("a directory");
     let run = quick(&format!("{SMALL}&vary=0"), 6, 1, &place.path().join("runs"));
     assert!(run.metrics.iter().all(|metric| metric.runs.is_none()));
     assert!(run.metrics.iter().all(|metric| metric.covers != Some(Covers::NextRun)));
 }
 
-/// Drives of three models behind one slow host reach one rate there.
+/// Drives of three models on one slow host all reach the same rate.
 #[test]
-fn a_rate_that_three_models_reach_on_a_port_is_the_hosts() {
+fn a_rate_reached_by_three_models_on_a_port_is_the_hosts_limit() {
     let place = tempfile::tempdir().expect("a directory");
     let store = place.path().join("runs");
     let ceilings = |run: &Run| {
@@ -154,7 +158,7 @@ fn a_rate_that_three_models_reach_on_a_port_is_the_hosts() {
     assert_eq!(ceilings(&elsewhere), [""; 0], "another host");
     let third = quick(&behind(models[2], slow), 6, 1, &store);
     assert!(ceilings(&third).contains(&figure), "{:?}", third.verdicts);
-    // Without that host each of the figures rises.
+    // Without that host, every figure rises.
     let free = quick(&format!("sim:{}?capacity=4GiB&vary=0", models[2]), 6, 1, &store);
     assert_eq!(ceilings(&free), [""; 0]);
     for name in ceilings(&third).into_iter().filter(|name| name.starts_with("rand")) {

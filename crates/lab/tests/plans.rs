@@ -1,7 +1,7 @@
-//! Plans hold: every method takes the steps its plan names, as often as it says, writes no more than
-//! it promises, in any step, and does not promise much more than it writes. On virtual drives this is
-//! every method; on a directory and a loop device, those that end within seconds. A method publishes the
-//! metrics it declares, and no others.
+//! Plans are accurate: every method takes the steps in its plan, the planned number of times,
+//! writes no more than promised in any step, and promises little more than it writes. Virtual
+//! drives cover every method; a directory and a loop device cover those that end within seconds. A
+//! method publishes exactly the metrics it declares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,10 +31,10 @@ const DRIVES: [(&str, &str); 4] = [
     ("crucial-bx100-120", "256MiB"),
 ];
 
-/// A plan promises no more than this many times what is written.
+/// Maximum ratio of promised to written bytes.
 const BOUND_OVER_WRITTEN: f64 = 3.0;
 
-/// Methods whose bound is a declared number of drive writes.
+/// Methods limited to a declared number of drive writes.
 const DECLARED: [&str; 7] = [
     "snia-iops",
     "snia-throughput",
@@ -45,23 +45,23 @@ const DECLARED: [&str; 7] = [
     "snia-dirth",
 ];
 
-const NO_PROGRAMS: &str = "a virtual drive runs no programs";
-const ONE_FORMAT: &str = "this drive has one format";
-const NO_DISC: &str = "there is no RAM disc beside a virtual drive";
-const NO_RATE: &str = "no rate of a camera was given";
-const NO_AGE: &str = "measurements of age were not asked for";
+const NO_PROGRAMS: &str = "a virtual drive cannot run programs";
+const ONE_FORMAT: &str = "this drive has only one format";
+const NO_DISC: &str = "a virtual drive has no RAM disc to compare with";
+const NO_RATE: &str = "no camera rate was given";
+const NO_AGE: &str = "age measurements were not requested";
 const NO_IMAGE: &str = "no image was given";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
 
-/// Declared metrics that the NVMe drive of this test does not publish, and the reason. The tests of
+/// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
 const ELSEWHERE: [(&str, &str); 49] = [
-    ("check-map-held", "it holds its whole map"),
-    ("check-map-miss", "it holds its whole map"),
-    ("check-dedupe", "content does not decide its speed"),
-    ("check-write-duplicate-{0,25,50,75,100}", "content does not decide its speed"),
-    ("check-compression", "content does not decide its speed"),
-    ("check-write-compressible-{0,25,50,75,100}", "content does not decide its speed"),
+    ("check-map-held", "it caches its whole map"),
+    ("check-map-miss", "it caches its whole map"),
+    ("check-dedupe", "content does not affect its speed"),
+    ("check-write-duplicate-{0,25,50,75,100}", "content does not affect its speed"),
+    ("check-compression", "content does not affect its speed"),
+    ("check-write-compressible-{0,25,50,75,100}", "content does not affect its speed"),
     ("cluster-slack-{size}", "no files were named"),
     ("command.time", NO_PROGRAMS),
     ("command.{user,system}", NO_PROGRAMS),
@@ -71,21 +71,21 @@ const ELSEWHERE: [(&str, &str); 49] = [
     ("command.device-{written-synced,discarded}", NO_PROGRAMS),
     ("command.device-depth", NO_PROGRAMS),
     ("command.exit", NO_PROGRAMS),
-    ("curve-kept", "no response time was asked for"),
-    ("curve-kept.p99", "no response time was asked for"),
+    ("curve-kept", "no response time was requested"),
+    ("curve-kept.p99", "no response time was requested"),
     ("geometry-declared-{allocation-unit,preferred-erase}", "this drive declares nothing"),
     (
         "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
         "this drive declares nothing",
     ),
-    ("geometry-erase-block", "no boundary of its erase blocks shows"),
-    ("geometry-fat-zone", "no boundary of its erase blocks shows"),
-    ("geometry-small-write", "no boundary of its erase blocks shows"),
-    ("geometry-small-write-in-zone", "no boundary of its erase blocks shows"),
+    ("geometry-erase-block", "its reads show no erase block boundary"),
+    ("geometry-fat-zone", "its reads show no erase block boundary"),
+    ("geometry-small-write", "its reads show no erase block boundary"),
+    ("geometry-small-write-in-zone", "its reads show no erase block boundary"),
     ("geometry-write-extra", "its slow writes have no period"),
     ("geometry-write-period", "its slow writes have no period"),
-    ("geometry-open-{linear,random}", "no boundary of its erase blocks shows"),
-    ("geometry-page", "no boundary of its erase blocks shows"),
+    ("geometry-open-{linear,random}", "its reads show no erase block boundary"),
+    ("geometry-page", "its reads show no erase block boundary"),
     ("power-sleep", "it does not sleep"),
     ("power-wake", "it does not sleep"),
     ("heat-load.time-to-throttle", "the work is too short for the drive to throttle"),
@@ -110,19 +110,20 @@ const ELSEWHERE: [(&str, &str); 49] = [
     ("wear-age-seq-{read,write}.ratio", NO_AGE),
 ];
 
-/// A step as it was taken.
+/// A completed step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Taken {
     repeats: u32,
     written: u64,
-    /// A workload of it was ended by its time: it wrote as much as the drive is fast.
+    /// Whether time ended one of its workloads, so that the bytes written depend on the drive's
+    /// speed.
     timed: bool,
 }
 
 /// By name.
 type Steps = BTreeMap<String, Taken>;
 
-/// A rig that counts steps, and the bytes written in each.
+/// A rig that counts steps and the bytes written in each.
 struct Counted<'a> {
     rig: &'a mut dyn Rig,
     steps: Steps,
@@ -245,7 +246,7 @@ fn drive(name: &str, capacity: &str) -> DriveSpec {
     preset.with_overrides(&[("capacity", capacity)]).expect("a capacity")
 }
 
-/// A shorter run than usual, of which the plan is as true.
+/// Options for a shorter run than usual; its plan must be just as accurate.
 fn options(method: &dyn Method) -> Options {
     let info = method.info();
     let seconds = match info.name {
@@ -256,7 +257,7 @@ fn options(method: &dyn Method) -> Options {
     let time = Some(Duration::from_secs_f64(seconds.max(1.0)));
     // Every block of `wear` is stamped and compared.
     let size = (info.name == "wear").then_some(32 << 20);
-    // Whoever names a number of rounds gets it, however slow the drive.
+    // An explicit number of rounds is done, however slow the drive.
     Options { time, size, replicates: Some(2), ..Options::default() }
 }
 
@@ -269,8 +270,8 @@ fn run(rig: &mut dyn Rig, method: &dyn Method, options: &Options) -> Done {
     Done { steps: counted.steps, result, warnings, metrics: outcome.metrics }
 }
 
-/// Differences between a plan and its run, a line each. `at` names the run; `close` are the steps
-/// whose promise must also be close.
+/// Differences between a plan and its run, one per line. `at` identifies the run; `close` selects
+/// the steps whose promise must also be close.
 fn differences(at: &str, plan: &Plan, done: &Done, close: impl Fn(&Taken) -> bool) -> Vec<String> {
     let (written, warnings) = (done.written(), &done.warnings);
     let planned: BTreeMap<&str, u32> =
@@ -305,7 +306,7 @@ fn differences(at: &str, plan: &Plan, done: &Done, close: impl Fn(&Taken) -> boo
     broken
 }
 
-/// The names of the declarations of the metrics that were published, and those without one.
+/// The declarations of the published metrics, and metrics without a declaration.
 fn published(method: &dyn Method, done: &Done) -> (BTreeSet<&'static str>, Vec<String>) {
     let (mut declared, mut others) = (BTreeSet::new(), Vec::new());
     for metric in &done.metrics {
@@ -317,7 +318,7 @@ fn published(method: &dyn Method, done: &Done) -> (BTreeSet<&'static str>, Vec<S
     (declared, others)
 }
 
-/// The differences of a method on a virtual drive, and the names of the declarations of its metrics.
+/// The differences of a method on a virtual drive, and the declarations of its published metrics.
 fn compared(
     spec: &DriveSpec,
     method: &dyn Method,
@@ -349,7 +350,7 @@ fn compared(
     }
 }
 
-/// A run that nobody interrupts.
+/// A flag that is never set.
 fn never() -> Arc<AtomicBool> {
     Arc::new(AtomicBool::new(false))
 }
@@ -358,7 +359,7 @@ fn nobody() -> Box<dyn Observer> {
     Box::new(|_: &Event| {})
 }
 
-/// Returns the names of the declarations that were published.
+/// Returns the declarations of the published metrics.
 fn plans_hold(name: &str, capacity: &str) -> BTreeSet<&'static str> {
     let spec = drive(name, capacity);
     let (mut broken, mut seen) = (Vec::new(), BTreeSet::new());
@@ -405,14 +406,14 @@ fn the_default_run_on_a_larger_drive_is_as_planned() {
 /// Bytes of the scratch file and of the loop device.
 const REAL_BYTES: u64 = 16 << 20;
 
-/// Methods whose plan is longer are left out on a drive of this machine.
+/// Maximum planned time of a method on a drive of this machine; longer ones are skipped.
 const REAL_SECONDS: f64 = 6.5;
 
-/// Cells of milliseconds are over sooner than their jobs start: 20 s for a plan of two.
+/// Their cells of milliseconds end before the jobs have started: 20 s for a plan of two.
 const REAL_LEFT_OUT: [&str; 2] = ["snia-iops", "snia-throughput"];
 
-/// Compares the methods that end soon on a target of this machine; returns their names, and the bytes
-/// that they wrote together.
+/// Compares the methods that end soon on a target of this machine. Returns their names, and the
+/// bytes that they wrote in total.
 fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64) {
     let (mut ran, mut written, mut broken) = (Vec::new(), 0, Vec::new());
     let time = Some(Duration::from_secs(1));
@@ -455,7 +456,7 @@ fn plans_hold_in_a_directory() {
     assert!(ran.contains(&"quick") && ran.contains(&"speed"), "{ran:?}");
 }
 
-/// A loop device over an image, detached in the end.
+/// A loop device on an image, detached when dropped.
 struct Loop {
     path: String,
     _directory: TempDir,
@@ -471,7 +472,7 @@ impl Loop {
         Ok(Loop { path, _directory: directory })
     }
 
-    /// Bytes written to it, as the kernel counts them.
+    /// Bytes written to it, according to the kernel.
     fn written(&self) -> u64 {
         let name = self.path.trim_start_matches("/dev/");
         let counts = fs::read_to_string(format!("/sys/block/{name}/stat")).expect("a device");

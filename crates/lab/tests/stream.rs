@@ -1,5 +1,5 @@
-//! The method `stream` on virtual drives of their real size, and its buffers verified by recording
-//! again.
+//! Tests the method `stream` on virtual drives of realistic size, and verifies its buffer sizes by
+//! recording again.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +46,7 @@ fn document_001_is_recorded_at_the_speed_of_the_drive_over_two_terabytes() {
 }
 
 #[test]
-fn fat32_costs_more_metadata_and_is_within_its_floor() {
+fn fat32_costs_more_metadata_and_meets_its_minimum() {
     let size = [("capacity", "64GiB")];
     let out = stream("samsung-980-pro-2t", &size, &[("fs", "fat32")]);
     assert!(value(&out, "stream-fat32.metadata-writes") <= 1.25);
@@ -54,7 +54,7 @@ fn fat32_costs_more_metadata_and_is_within_its_floor() {
     assert!(value(&out, "stream-fat32.ratio") >= 0.99);
 }
 
-/// A smaller drive with the cache in proportion, so that it ends in the recording.
+/// A smaller drive with a proportional cache, so that the cache fills during the recording.
 const SMALL: [(&str, &str); 3] =
     [("capacity", "64GiB"), ("slc.fixed", "2GiB"), ("slc.dynamic", "0")];
 
@@ -78,7 +78,7 @@ fn the_buffer_for_a_camera_loses_no_frame_and_a_smaller_one_does() {
 }
 
 #[test]
-fn a_camera_at_the_lossless_rate_fits_its_buffer_when_it_is_recorded() {
+fn a_recording_at_the_lossless_rate_fits_the_buffer() {
     let flat_out = stream("samsung-980-pro-2t", &SMALL, &[]);
     for pass in ["stream-exfat", "stream-exfat-full"] {
         let rate = value(&flat_out, &format!("{pass}.lossless-rate"));

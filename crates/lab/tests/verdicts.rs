@@ -1,12 +1,12 @@
-//! The small proving ground: what `quick` says about virtual drives with a known cause. All causes and
-//! ten specimens of each: `cargo xtask bench verdicts`.
+//! The small proving ground: verdicts of `quick` on virtual drives with a known cause. `cargo xtask
+//! bench verdicts` runs all causes, with ten specimens of each.
 
 mod proving;
 
 use proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use record::{FindingKind, MetricKey, Order, VerdictKind};
 
-/// Virtual seconds: short, and long enough for every rule to have its data.
+/// Virtual seconds: short, but long enough for every rule to have its data.
 const SECONDS: u64 = 3;
 
 fn scenario(name: &str) -> &'static Scenario {
@@ -14,7 +14,7 @@ fn scenario(name: &str) -> &'static Scenario {
 }
 
 #[test]
-fn the_link_explains_no_random_access_that_something_else_holds_down() {
+fn the_link_is_not_blamed_for_random_access_limited_by_another_cause() {
     let causes = [
         "mapping unit 64 KiB",
         "one core of 40 us",
@@ -39,7 +39,7 @@ fn the_link_explains_no_random_access_that_something_else_holds_down() {
 }
 
 #[test]
-fn causes_are_named_and_no_other() {
+fn only_the_injected_causes_are_named() {
     let named = [
         // Its tests, and the writes repeated between them, share a few tenths of a second.
         ("mapping unit 64 KiB", 6 * SECONDS, VerdictKind::MappingUnit),
@@ -57,7 +57,7 @@ fn causes_are_named_and_no_other() {
     }
 }
 
-/// Document 000 found 1558 and 4347 KiB/s: most of it is the host's.
+/// Document 000 found 1558 and 4347 KiB/s, mostly an effect of the host.
 #[test]
 fn formats_of_a_virtual_drive_carry_a_caveat() {
     let mut spec = plain();

@@ -1,6 +1,7 @@
-//! The same on a real disk: runs of `quick` in a directory, one after the other.
+//! Coverage on a real disk: runs of `quick` in a directory, one after the other.
 //!
-//! Counted are the intervals from five runs for the one after them, those that the records themselves
+//! Counts the intervals from five runs for the next one, those printed by the records themselves,
+//! and the comparisons of the disk with itself: all pairs, and random splits of five against five.
 //! print, and the comparisons of the disk with itself: all pairs, and random splits of five against five.
 
 use std::collections::BTreeMap;
@@ -17,13 +18,13 @@ use record::{Covers, Run};
 use crate::percent;
 use crate::sample::{Count, cells, differs};
 
-/// Earlier runs of an interval, and runs of each side of a split.
+/// Number of earlier runs for an interval, and of runs on each side of a split.
 const EARLIER: usize = 5;
 
-/// Splits that are drawn.
+/// Number of random splits.
 const SPLITS: u32 = 500;
 
-/// Goals: the next run inside the interval, comparisons that claim a difference.
+/// Goals for the next run inside the interval, and for comparisons that claim a difference.
 const COVERED: f64 = 0.85;
 const FALSE_CLAIMS: f64 = 0.05;
 
@@ -31,7 +32,7 @@ const FALSE_CLAIMS: f64 = 0.05;
 const SIZE: u64 = 256 << 20;
 const SECONDS: u64 = 30;
 
-/// Follows nothing.
+/// Ignores all events.
 struct Quiet;
 
 impl Watcher for Quiet {
@@ -46,8 +47,8 @@ impl Watcher for Quiet {
     }
 }
 
-/// Runs `quick` so many times in a directory, with a store of its own; prints the counts and returns
-/// whether the goals are met.
+/// Runs `quick` a given number of times in a directory, with a temporary store. Prints the counts
+/// and returns whether the goals are met.
 pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     let place = tempfile::tempdir()?;
     let store = place.path().join("runs");
@@ -72,8 +73,8 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     let line = |what: &str, count: Count, goal: &str| {
         println!("| {what} | {} | {} | {goal} |", percent(count), count.trials);
     };
-    line("next time, from 5 runs: holds the run after them", next, ">= 85%");
-    line("next time, as each run printed it: holds the run after it", printed, "");
+    line("next time, from 5 runs: contains the next run", next, ">= 85%");
+    line("next time, as printed by each run: contains the next run", printed, "");
     line("one run against one, all pairs: claim a difference", pairs, "<= 5%");
     line("five against five, random splits: claim a difference", splits, "<= 5%");
     println!("\n| cell | spread between runs |\n|---|---|");
@@ -84,7 +85,7 @@ pub fn run(directory: &str, runs: u64) -> Result<bool, Box<dyn Error>> {
     Ok(next.share() >= COVERED && [pairs, splits].iter().all(|c| c.share() <= FALSE_CLAIMS))
 }
 
-/// The record of one run, as the store has it.
+/// The record of one run, loaded from the store.
 fn quick(directory: &str, seed: u64, store: &Path) -> Result<Run, Box<dyn Error>> {
     let request = Request { store: Some(store.to_path_buf()), ..Request::on(directory) };
     let time = Some(Duration::from_secs(SECONDS));
@@ -98,7 +99,7 @@ fn quick(directory: &str, seed: u64, store: &Path) -> Result<Run, Box<dyn Error>
     Ok(recorded.run)
 }
 
-/// Each run against the interval from the five before it.
+/// Compares each run with the interval from the five before it.
 fn covered(sessions: &[BTreeMap<String, Session>], prior: f64) -> Count {
     let mut count = Count::default();
     for window in sessions.windows(EARLIER + 1) {
@@ -114,7 +115,7 @@ fn covered(sessions: &[BTreeMap<String, Session>], prior: f64) -> Count {
     count
 }
 
-/// Each run against the interval that the record of the one before it has.
+/// Compares each run with the interval in the record of the previous one.
 fn printed(recorded: &[Run]) -> Count {
     let mut count = Count::default();
     for pair in recorded.windows(2) {
@@ -136,7 +137,7 @@ fn claims(sessions: &[BTreeMap<String, Session>], prior: f64) -> [Count; 2] {
             pairs.add(differs(sessions, prior, [&[a], &[b]]));
         }
     }
-    // Knuth's generator: the order of a few hundred splits needs no better one.
+    // Knuth's generator is good enough for the order of a few hundred splits.
     let mut state: u64 = 1;
     let mut draw = || {
         state =

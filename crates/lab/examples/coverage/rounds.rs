@@ -1,5 +1,5 @@
-//! The value of a cell does not depend on the number of rounds: every preset, without variation, with two
-//! rounds and with eight.
+//! Checks that the value of a cell does not depend on the number of rounds: runs every preset,
+//! without variation, with two rounds and with eight.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use record::{Explained, FindingKind, VerdictKind};
 
 use crate::sample::{cells, outcome};
 
-/// Values this close are one.
+/// Relative difference within which values count as equal.
 const WITHIN: f64 = 0.03;
 
-/// Bytes that are measured.
+/// Bytes to measure.
 const SIZE: u64 = 256 << 20;
 
-/// Prints the cells that differ; returns whether each is marked as work within a cache, or as its end.
+/// Prints the cells that differ. Returns whether each is marked as working within a cache or
+/// reaching its end.
 pub fn run() -> bool {
     println!("| preset | cell | 8 rounds / 2 rounds | marked |\n|---|---|---|---|");
     let (mut presets, mut count, mut apart, mut unmarked) = (0, 0, 0, 0);

@@ -1,6 +1,6 @@
-//! Runs of `quick` on specimens of virtual drives in several sessions: how many of the intervals for
-//! the next run hold it, and how many comparisons of the same drive claim a difference. Shared by
-//! the example `coverage` and its test.
+//! Runs of `quick` on specimens of virtual drives in several sessions: how many intervals contain
+//! the next run, and how many comparisons of a drive with itself claim a difference. Shared by the
+//! example `coverage` and its test.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use methods::{Options, Session as Script, find};
 use model::DriveSpec;
 use record::{Metric, Unit};
 
-/// Numbers of earlier runs, the present one included.
+/// Numbers of runs that an interval rests on, including the present one.
 pub const RUNS: [usize; 3] = [1, 3, 5];
 
 /// The spread between runs that `ssdyno run` assumes of a virtual drive.
 const ASSUMED: f64 = 0.005;
 
-/// The primary metrics of a method are eight at most.
+/// Maximum number of primary metrics of a method.
 const FAMILY_MAX: usize = 8;
 
 /// Presets of all kinds: NVMe with TLC, MLC and QLC, SATA, without DRAM, eMMC, card.
@@ -58,12 +58,12 @@ impl Count {
     }
 }
 
-/// The primary cells of `quick` on a preset with these overrides.
+/// Runs `quick` on a preset with these overrides and returns its primary cells.
 pub fn primary(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Vec<Metric> {
     outcome(preset, pairs, options).metrics.into_iter().filter(is_primary).collect()
 }
 
-/// A session of `quick` on a preset with these overrides.
+/// Runs a session of `quick` on a preset with these overrides.
 pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> methods::Outcome {
     let spec = DriveSpec::preset(preset).and_then(|spec| spec.with_overrides(pairs));
     let never = Arc::new(AtomicBool::new(false));
@@ -94,13 +94,14 @@ fn session(preset: &str, specimen: u64, session: u64, size: u64) -> BTreeMap<Str
     cells(primary(preset, &pairs, &options))
 }
 
-/// The sessions of one specimen, one more than the largest of [`RUNS`].
+/// The sessions of one specimen, one more than the largest number in [`RUNS`].
 pub fn sessions(preset: &str, specimen: u64, size: u64) -> Vec<BTreeMap<String, Session>> {
     let count = *RUNS.last().expect("some") as u64 + 1;
     (1..=count).map(|s| session(preset, specimen, 1000 * specimen + s, size)).collect()
 }
 
-/// Adds the coverage of each cell by the intervals of one specimen, for each number of [`RUNS`].
+/// For each number in [`RUNS`], adds whether the intervals of one specimen contain each cell's next
+/// value.
 pub fn cover(runs: &[BTreeMap<String, Session>], counts: &mut BTreeMap<(String, usize), Count>) {
     for cell in runs[0].keys() {
         let values: Vec<Session> = runs.iter().filter_map(|run| run.get(cell).copied()).collect();
@@ -113,8 +114,8 @@ pub fn cover(runs: &[BTreeMap<String, Session>], counts: &mut BTreeMap<(String, 
     }
 }
 
-/// Comparisons of runs of one specimen that claim a difference: one against one, all pairs, and
-/// three against three, all splits.
+/// Counts comparisons of runs of one specimen that claim a difference: one against one (all pairs),
+/// and three against three (all splits).
 pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
     let mut counts = [Count::default(); 2];
     for mask in 0u32..1 << runs.len() {
@@ -132,9 +133,9 @@ pub fn false_claims(runs: &[BTreeMap<String, Session>]) -> [Count; 2] {
     counts
 }
 
-/// Whether a comparison of two groups of these runs claims that any cell became faster or slower, with
-/// this spread assumed between runs. As in `compare`, the write side of a mix is not tested: it follows
-/// from the read side.
+/// Whether a comparison of two groups of these runs claims a difference in any cell, with this
+/// assumed spread between runs. As in `compare`, the write side of a mix is not tested, because it
+/// follows from the read side.
 pub fn differs(runs: &[BTreeMap<String, Session>], prior: f64, groups: [&[usize]; 2]) -> bool {
     let cells = runs[0].keys().filter(|cell| !cell.starts_with("mixed-write"));
     let family: Vec<Sides> = cells

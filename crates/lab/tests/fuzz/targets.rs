@@ -6,11 +6,11 @@ use lab::{image, protocol, replicate};
 /// Every parser of this crate.
 pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL];
 
-/// Lines of an offset and bytes in hexadecimal.
+/// Each line is an offset and bytes in hexadecimal.
 const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
 
-/// A header and the first record. A header with a wrong checksum is replaced by a good one, so the
-/// record is parsed anyway.
+/// Parses a header and the first record. A header with a wrong checksum is replaced by a valid one,
+/// so that the record is parsed anyway.
 fn image(input: &[u8]) -> u64 {
     let bytes = fuzz::bytes(input, 1 << 16);
     let good = image::Head { block_bytes: 4096, bytes: 3 * 4096 };

@@ -1,5 +1,5 @@
-//! The methods that look inside a drive, on virtual drives whose inside is known. Here with few seeds;
-//! `cargo xtask bench inside` counts the errors over 20.
+//! Tests methods that detect a drive's internals, on virtual drives with known internals and few
+//! seeds. `cargo xtask bench inside` counts the errors over 20 seeds.
 
 mod rates;
 mod wear;
@@ -14,7 +14,7 @@ use model::DriveSpec;
 use rig::Event;
 use workload::{Op, OpKind};
 
-/// A run of a method on a virtual drive, with options as typed.
+/// Runs a method on a virtual drive, with options as typed.
 fn run(method: &str, spec: &DriveSpec, seconds: u64, typed: &[(&str, &str)]) -> Outcome {
     let method = methods::find(method).expect("a method");
     let time = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
@@ -47,7 +47,7 @@ fn value(out: &Outcome, name: &str) -> f64 {
     find(out, name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Every preset behind USB or an SD bus.
+/// Every preset on USB or an SD bus.
 fn removable() -> impl Iterator<Item = DriveSpec> {
     let all = DriveSpec::presets().map(|name| preset(name, &[("capacity", "4GiB")]));
     all.filter(|spec| {
@@ -57,13 +57,13 @@ fn removable() -> impl Iterator<Item = DriveSpec> {
 }
 
 #[test]
-fn speed_says_the_same_of_a_chunk_in_its_sweep_and_in_its_headline() {
+fn speed_reports_the_same_rate_for_a_chunk_in_sweep_and_headline() {
     let mut wrong = Vec::new();
     for spec in removable() {
         let out = run("speed", &spec, 0, &[]);
         for kind in ["read", "write"] {
             let headline = value(&out, &format!("speed-{kind}"));
-            // The largest chunk, which is the one used, comes last.
+            // The largest chunk, which the headline uses, comes last.
             let chunk =
                 |name: &str| name.starts_with(&format!("speed-{kind}-")) && name.ends_with("iB");
             let sweep = out.metrics.iter().rfind(|m| chunk(&m.name)).expect("a sweep");
@@ -77,13 +77,14 @@ fn speed_says_the_same_of_a_chunk_in_its_sweep_and_in_its_headline() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Operations per second of random 4 KiB reads with a full queue, after a fill and a rest.
+/// The rate of random 4 KiB reads with a full queue, in operations per second, after a fill and a
+/// rest.
 fn capacity(spec: &DriveSpec) -> f64 {
     completed(spec, OpKind::Read, 128, 40_000)
 }
 
-/// Operations per second of so many random ones of 4 KiB at this depth, after a fill and a rest, from the
-/// model itself.
+/// The rate of `count` random 4 KiB operations at this depth, in operations per second, after a
+/// fill and a rest, computed by the model itself.
 fn completed(spec: &DriveSpec, kind: OpKind, depth: u32, count: u32) -> f64 {
     let mut drive = model::Drive::new(spec, *spec.seed);
     let bytes = drive.bytes().min(1 << 30);
@@ -184,7 +185,7 @@ fn classes(overrides: &[(&str, &str)]) -> ([f64; 4], Outcome) {
 }
 
 #[test]
-fn sdclass_grades_right_at_every_boundary() {
+fn sdclass_grades_correctly_at_every_boundary() {
     for (mb_s, below, above) in [
         (2.0, [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]),
         (4.0, [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]),
@@ -200,7 +201,7 @@ fn sdclass_grades_right_at_every_boundary() {
             assert_eq!(found[..3], right, "{intake} MB/s: {:?}", out.verdicts[0].text);
         }
     }
-    // One core takes so long for a command that 32 in flight reach just this number.
+    // A core takes so long per command that a queue of 32 just reaches this rate.
     let each = |iops: f64| (1e6 / iops).to_string();
     for (key, bound, at_bound, number) in [
         ("command.read_us", 4000.0, "command.write_us", 2.0),
@@ -212,7 +213,7 @@ fn sdclass_grades_right_at_every_boundary() {
             assert_eq!(found[3], right, "{key} {slow}: {}", out.verdicts[0].text);
         }
     }
-    // One at a time, the whole time of a command counts.
+    // At depth 1, the total time of a command counts.
     let base = |out: &Outcome, kind: &str| 1e6 / value(out, &format!("sdclass-rand-{kind}-q1"));
     let (_, plain) = classes(&[("command.cores", "1")]);
     for (kind, bound) in [("read", 1500.0), ("write", 500.0)] {
@@ -240,11 +241,11 @@ const ICF: &str = "Version 1.1.0 \n'Run Time\n'\thours      minutes    seconds\n
     'Assigned access specs\n\t4K reads\n\tmixed\n'End assigned access specs\n'End worker\nVersion 1.1.0 \n";
 
 #[test]
-fn a_configuration_of_iometer_runs_with_its_workers_and_shares() {
+fn an_iometer_configuration_runs_with_its_workers_and_shares() {
     let spec = preset("samsung-970-evo-plus-250", &[("capacity", "2GiB"), ("vary", "0")]);
     let out = run("iometer", &spec, 0, &[("icf", ICF)]);
     let direct = run("curve", &spec, 30, &[]);
-    // Two workers keep 32 I/Os in flight, `curve` keeps 128: the deeper queue is faster.
+    // Two workers keep 32 I/Os in flight; `curve` keeps 128, so its deeper queue is faster.
     let (reads, most) = (value(&out, "iometer-1"), value(&direct, "curve-closed"));
     assert!(reads < 1.02 * most && reads > 0.3 * most, "{reads} of {most}");
     let [read, write] = ["read", "write"].map(|kind| value(&out, &format!("iometer-2-{kind}")));
@@ -257,7 +258,7 @@ fn a_configuration_of_iometer_runs_with_its_workers_and_shares() {
 }
 
 #[test]
-fn authentic_says_how_much_of_compressible_data_a_drive_saves() {
+fn authentic_measures_the_saving_on_compressible_data() {
     for (compression, expected) in [("0", None), ("0.6", Some(0.6)), ("0.3", Some(0.3))] {
         let drive = [("capacity", "1GiB"), ("vary", "1"), ("compression", compression)];
         let out = run("authentic", &preset("crucial-bx100-120", &drive), 0, &[]);
@@ -280,7 +281,7 @@ fn authentic_says_how_much_of_compressible_data_a_drive_saves() {
 }
 
 #[test]
-fn authentic_says_how_much_of_repeated_data_a_drive_saves() {
+fn authentic_measures_the_saving_on_duplicate_data() {
     for (name, seed) in
         [("crucial-bx100-120", 1), ("crucial-bx100-120", 2), ("samsung-970-evo-plus-250", 3)]
     {
@@ -302,7 +303,7 @@ fn authentic_says_how_much_of_repeated_data_a_drive_saves() {
             {
                 assert_eq!(found.is_some(), truth > 0.0, "{name} {seed} {content:?}");
                 let (Some((Some(value), low)), true) = (found, truth > 0.0) else { continue };
-                // A lower bound where the link ends the gain.
+                // A lower bound if the link limits the gain.
                 assert!(
                     value <= truth + 0.05 && (low.is_some() || value >= truth - 0.05),
                     "{value} of {truth}"
@@ -313,9 +314,9 @@ fn authentic_says_how_much_of_repeated_data_a_drive_saves() {
 }
 
 #[test]
-fn authentic_says_of_how_many_bytes_a_drive_holds_the_map() {
+fn authentic_measures_the_bytes_covered_by_the_map_cache() {
     const MIB: f64 = 1048576.0;
-    // A cache of so much map places 1024 times as much; the whole map of 1 GiB takes 1 MiB.
+    // A map cache of 64 KiB covers 1024 times as much data; the whole map of 1 GiB takes 1 MiB.
     let cases = [("0", None), ("64KiB", Some(64.0)), ("192KiB", Some(192.0)), ("8MiB", None)];
     let drives = ["samsung-970-evo-plus-250", "crucial-bx100-120"];
     for (name, seed) in drives.into_iter().flat_map(|name| (1..=3).map(move |seed| (name, seed))) {
@@ -343,7 +344,7 @@ fn authentic_says_of_how_many_bytes_a_drive_holds_the_map() {
     }
 }
 
-/// What `geometry` finds: page, erase block, open blocks in order and at random.
+/// The results of `geometry`: page, erase block, and open blocks, linear and random.
 fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 4], Outcome) {
     let spec = preset(name, &[&[("capacity", "512MiB")], overrides].concat());
     let options = Options { seed, ..Options::default() };
@@ -353,11 +354,11 @@ fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>;
 }
 
 #[test]
-fn geometry_finds_erase_blocks_of_both_forms_and_how_many_are_open() {
+fn geometry_finds_erase_blocks_of_both_forms_and_the_number_of_open_ones() {
     const MIB: f64 = 1048576.0;
     const PAGE: Option<f64> = Some(16384.0);
-    // The first card was used to build the method, the others were held back. A page of the last one
-    // adds less than 2% to a read over its slow bridge, which is not claimed.
+    // The first card was used to develop the method; the others are held out. A page of the last
+    // one adds less than 2% to a read over its slow bridge, so it is not claimed.
     for (name, overrides, page, erase, linear, random) in [
         ("sd-class2", &[][..], PAGE, 4.0, 1.0, 0.0),
         ("sd-150x", &[], PAGE, 4.0, 5.0, 5.0),
@@ -390,14 +391,14 @@ fn in_writes(out: &Outcome) -> [Option<f64>; 2] {
 #[test]
 fn geometry_finds_the_period_of_slow_writes_and_the_fat_zone() {
     const MIB: f64 = 1048576.0;
-    // Only a card that copies its erase block for small writes elsewhere shows a zone that does not.
+    // Only a card that relocates its erase block for small writes shows a zone that does not.
     for (name, overrides, period, zone) in [
         ("sd-class2", &[][..], Some(4.0), None),
         ("sd-class2", &[("map.fat", "8MiB")], Some(4.0), Some(8.0)),
         ("sd-class2", &[("map.fat", "1MiB"), ("map.au", "2MiB")], Some(2.0), Some(2.0)),
         ("sd-class2", &[("map.au", "1572864"), ("map.fat", "9MiB")], Some(1.5), Some(9.0)),
         ("sd-150x", &[("map.fat", "8MiB")], Some(4.0), None),
-        // A card with blocks that were never written need not erase any: a period does not show.
+        // A card with unwritten blocks need not erase any, so no period shows.
         ("sd-class2", &[("capacity", "2GiB")], None, None),
         ("sd-150x", &[("capacity", "4GiB")], None, None),
         ("sd-150x", &[("capacity", "2GiB")], Some(4.0), None),
@@ -413,7 +414,7 @@ fn geometry_finds_the_period_of_slow_writes_and_the_fat_zone() {
 }
 
 #[test]
-fn geometry_puts_the_declared_sizes_beside_those_found() {
+fn geometry_reports_the_declared_sizes_with_those_found() {
     let declared = |out: &Outcome| -> Vec<(String, f64)> {
         let of = |m: &&record::Metric| m.name.starts_with("geometry-declared-");
         let metrics = out.metrics.iter().filter(of);
@@ -432,7 +433,7 @@ fn geometry_puts_the_declared_sizes_beside_those_found() {
     let of = |unit, preferred| {
         let unit = [("declared.allocation_unit", unit), ("declared.preferred_erase", preferred)];
         let (same, out) = found(&unit);
-        assert_eq!(same, sizes, "a declaration changes what is found");
+        assert_eq!(same, sizes, "a declaration changes the results");
         (declared(&out), text(&out))
     };
     let (metrics, (verdict, headline)) = of("4MiB", "4MiB");
@@ -444,7 +445,7 @@ fn geometry_puts_the_declared_sizes_beside_those_found() {
     let other = "The device declares another size: preferred erase size 512 KiB.";
     assert!(verdict.contains(other), "{verdict}");
     assert!(headline.ends_with("It declares 512 KiB."), "{headline}");
-    // Where no erase block shows, the declaration does not stand in for it.
+    // If no erase block shows, the declaration does not replace it.
     let nvme = [
         ("declared.write_granularity", "16KiB"),
         ("declared.optimal_write", "128KiB"),
@@ -459,7 +460,7 @@ fn geometry_puts_the_declared_sizes_beside_those_found() {
 }
 
 #[test]
-fn power_finds_the_rest_after_which_a_drive_sleeps() {
+fn power_finds_the_idle_time_after_which_a_drive_sleeps() {
     for (sleep_ms, wake_us, expected) in [
         ("100", "0", None),
         ("20", "2000", Some((10e6, 30e6))),

@@ -1,5 +1,6 @@
-//! Error rates of the methods that look inside a drive: each answer is compared with the preset, over
-//! several specimens, sessions and seeds. `cargo xtask bench inside` runs 20; the suite runs one.
+//! Error rates of the methods that detect a drive's internals. Each answer is compared with the
+//! preset, over several specimens, sessions and seeds. `cargo xtask bench inside` runs 20 seeds;
+//! the test suite runs one.
 
 use methods::Options;
 use model::DriveSpec;
@@ -7,7 +8,7 @@ use workload::OpKind;
 
 use super::{find, preset, run_with};
 
-/// The answer of one run against the truth.
+/// One run's answer compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judged {
     Right,
@@ -16,13 +17,13 @@ enum Judged {
 }
 
 impl Judged {
-    /// Right, or false: there was an answer.
+    /// Right or false, for a run that gave an answer.
     fn answered(right: bool) -> Judged {
         if right { Judged::Right } else { Judged::False }
     }
 }
 
-/// The drive of this seed: another specimen in another session, with the variation of a named drive.
+/// The drive for this seed: a different specimen and session, varied like any named drive.
 pub(super) fn specimen(name: &str, overrides: &[(&str, &str)], seed: u64) -> DriveSpec {
     let seed = seed.to_string();
     let seeds = [("vary", "1"), ("seed", seed.as_str()), ("vary.session_seed", seed.as_str())];
@@ -36,7 +37,7 @@ fn outcome(method: &str, spec: &DriveSpec, seed: u64) -> methods::Outcome {
 
 /// `fake`: a card of 1 GiB whose real capacity differs with the seed.
 fn fake(kind: &str, cache: &str, seed: u64) -> Judged {
-    // From 96 to 1000 MiB, to the block.
+    // From 96 to 1000 MiB, in whole blocks.
     let real = (96 << 20) + seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (904 << 20) / 512 * 512;
     let real_text = real.to_string();
     let alias = [("alias", kind), ("real", &real_text), ("alias.cache", cache)];
@@ -56,16 +57,16 @@ fn fake(kind: &str, cache: &str, seed: u64) -> Judged {
     }
 }
 
-/// Whether the pages of a drive show in its reads.
+/// Whether a drive's pages show in its reads.
 #[derive(Clone, Copy, PartialEq)]
 enum Pages {
     Seen,
-    /// The bridge begins its transfer with the first page and senses the second meanwhile: a page size
-    /// would be made up.
+    /// The bridge starts its transfer with the first page and senses the second meanwhile, so any
+    /// page size would be invented.
     Hidden,
 }
 
-/// `geometry`: every figure that it publishes must be that of the preset.
+/// `geometry`: every published figure must match the preset.
 fn geometry(name: &str, au: &str, open: &str, pages: Pages, seed: u64) -> Judged {
     let overrides = [("capacity", "512MiB"), ("map.au", au), ("open_aus", open)];
     let spec = specimen(name, &overrides, seed);
@@ -84,8 +85,8 @@ fn geometry(name: &str, au: &str, open: &str, pages: Pages, seed: u64) -> Judged
     judged_all(figures)
 }
 
-/// `geometry`: the period of slow writes is the erase block, and the FAT zone is found if there is one
-/// that differs from the rest of the card.
+/// `geometry`: the period of slow writes is the erase block, and a FAT zone is found if it differs
+/// from the rest of the card.
 fn in_writes(name: &str, au: &str, zone: &str, seed: u64) -> Judged {
     let overrides = [("capacity", "512MiB"), ("map.au", au), ("map.fat", zone)];
     let spec = specimen(name, &overrides, seed);
@@ -99,7 +100,7 @@ fn in_writes(name: &str, au: &str, zone: &str, seed: u64) -> Judged {
     judged_all([period.map(|period| period == au), zone])
 }
 
-/// False if any figure is; undetermined if any is missing.
+/// False if any figure is false; otherwise undetermined if any is missing.
 fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
     match () {
         () if figures.contains(&Some(false)) => Judged::False,
@@ -108,7 +109,7 @@ fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
     }
 }
 
-/// `geometry` on a drive that shows no boundary: there any figure is false.
+/// `geometry` on a drive that shows no boundary: any figure is false.
 fn hidden(name: &str, seed: u64) -> Judged {
     let spec = specimen(name, &[("capacity", "512MiB")], seed);
     let out = outcome("geometry", &spec, seed);
@@ -117,7 +118,7 @@ fn hidden(name: &str, seed: u64) -> Judged {
     Judged::answered(names.iter().all(silent))
 }
 
-/// `power`: the rest after which the drive sleeps, and the time to wake within 20%.
+/// `power`: the idle time after which the drive sleeps, and the wake time within 20%.
 fn power(sleep_ms: &str, wake_us: &str, seed: u64) -> Judged {
     let sleepy =
         [("capacity", "1GiB"), ("command.sleep_after_ms", sleep_ms), ("command.wake_us", wake_us)];
@@ -136,7 +137,8 @@ fn power(sleep_ms: &str, wake_us: &str, seed: u64) -> Judged {
     }
 }
 
-/// `wear` on a card with faults of one kind: all are found, each with its name and nothing else.
+/// `wear` on a card with faults of one kind: it finds all of them, identifies them and reports
+/// nothing else.
 fn wear(kind: &str, trim: &str, seed: u64) -> Judged {
     let (due, [flipped, misplaced, stale, torn, lost], verdict) =
         super::wear::injected(kind, trim, seed);
@@ -144,7 +146,7 @@ fn wear(kind: &str, trim: &str, seed: u64) -> Judged {
         "flipped" => [flipped, misplaced + stale + torn + lost],
         "stale" => [stale, flipped + misplaced + torn + lost],
         "torn" => [torn, flipped + misplaced + stale + lost],
-        // Its own place holds the write before it, or nothing.
+        // The intended place keeps its previous content, if any.
         _ => [stale + lost, flipped + torn + if misplaced < due { 1.0 } else { 0.0 }],
     };
     match verdict.as_str() {
@@ -154,7 +156,7 @@ fn wear(kind: &str, trim: &str, seed: u64) -> Judged {
     }
 }
 
-/// `wear` on a card that dies: seen to, with all that was acknowledged.
+/// `wear` on a dying card: it sees the death, and all acknowledged data are intact.
 fn dies(seed: u64) -> Judged {
     let overrides = [("capacity", "32MiB"), ("endurance", "6")];
     let spec = specimen("sd-150x", &overrides, seed);
@@ -163,8 +165,8 @@ fn dies(seed: u64) -> Judged {
     Judged::answered(out.verdicts[0].kind.name() == "WEAR" && intact)
 }
 
-/// A boundary between classes: the figure that the class requires, the parameters of a drive that has
-/// a given figure, and the classes below and above.
+/// A boundary between classes: the figure that the class requires, the parameters of a drive with a
+/// given figure, and the classes below and above.
 struct Boundary {
     name: &'static str,
     family: &'static str,
@@ -173,7 +175,7 @@ struct Boundary {
     numbers: [f64; 2],
 }
 
-/// `sdclass`: a card 5% below a boundary and one 5% above it, each with the number of its class.
+/// `sdclass`: cards 5% below and 5% above a boundary, each with its class.
 fn sdclass(boundary: &Boundary, seed: u64) -> Judged {
     let right = [(0.95, 0), (1.05, 1)].map(|(share, side)| {
         let drive = (boundary.drive)(boundary.bound * share, seed);
@@ -184,20 +186,20 @@ fn sdclass(boundary: &Boundary, seed: u64) -> Judged {
     judged_all(right)
 }
 
-/// A card of 1 GiB, faster than any class asks for, with these overrides.
+/// A card of 1 GiB, faster than any class requires, with these overrides.
 fn card(overrides: &[(&str, String)], seed: u64) -> DriveSpec {
     let overrides = overrides.iter().map(|(key, value)| (*key, value.as_str()));
     let overrides: Vec<_> = [("capacity", "1GiB")].into_iter().chain(overrides).collect();
     specimen("samsung-970-evo-plus-250", &overrides, seed)
 }
 
-/// The one core of a drive takes so long for a command that 32 in flight reach just this number.
+/// The drive's single core takes so long per command that a queue of 32 just reaches this rate.
 fn queued(key: &'static str, other: &'static str, iops: f64) -> Vec<(&'static str, String)> {
     let each = (1e6 / iops).to_string();
     vec![("command.cores", "1".into()), (key, each), (other, "20".into())]
 }
 
-/// A command takes so long in all that one at a time reaches just this number.
+/// A command takes so long in total that depth 1 just reaches this rate.
 fn alone(kind: OpKind, iops: f64, seed: u64) -> Vec<(&'static str, String)> {
     let key = if kind == OpKind::Read { "command.read_us" } else { "command.write_us" };
     let with = |us: f64| vec![("command.cores", "1".into()), (key, us.to_string())];
@@ -205,7 +207,7 @@ fn alone(kind: OpKind, iops: f64, seed: u64) -> Vec<(&'static str, String)> {
     with(1e6 / iops - rest)
 }
 
-/// Every boundary of the specification.
+/// Every boundary in the specification.
 fn boundaries() -> Vec<Boundary> {
     let rate = |name, family, bound, numbers| {
         let drive = |mb_s: f64, _| vec![("buffer.intake_mb_s", mb_s.to_string())];
@@ -244,7 +246,7 @@ fn boundaries() -> Vec<Boundary> {
     ]
 }
 
-/// `curve`: the knee lies within 5% of the rate that the drive reaches with a full queue.
+/// `curve`: the knee is within 5% of the rate that the drive reaches with a full queue.
 fn curve(name: &str, seed: u64) -> Judged {
     let spec = specimen(name, &[("capacity", "1GiB")], seed);
     let time = Some(std::time::Duration::from_secs(60));
@@ -256,7 +258,7 @@ fn curve(name: &str, seed: u64) -> Judged {
     }
 }
 
-/// A case: its name, and the judgement of a seed.
+/// A case: its name, and how to judge a seed.
 struct Case {
     name: String,
     judge: Box<dyn Fn(u64) -> Judged>,

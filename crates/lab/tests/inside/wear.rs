@@ -1,11 +1,11 @@
-//! `wear` on virtual drives that die, and on drives with faults whose number is known.
+//! Tests `wear` on virtual drives that die, and on drives with a known number of faults.
 
 use methods::Options;
 use model::DriveSpec;
 
 use super::{find, preset, run_with, value};
 
-/// Bytes of a block of the method.
+/// Block size of the method, bytes.
 const BLOCK: u64 = 128 << 10;
 
 const MIB: u64 = 1 << 20;
@@ -22,18 +22,18 @@ fn faults(out: &methods::Outcome) -> [f64; 5] {
 }
 
 #[test]
-fn a_card_is_seen_to_die_and_its_static_data_survive() {
-    // 6 cycles of few blocks: the free ones and the spares.
+fn a_card_dies_and_its_static_data_survive() {
+    // 6 cycles on few blocks: the free ones and the spares.
     let out = worn(&card(&[("endurance", "6")]), 1, "2GB");
     let (written, verdict) = (value(&out, "wear-written"), &out.verdicts[0]);
     println!("{}", verdict.text);
     assert_eq!(verdict.kind.name(), "WEAR", "{}", verdict.text);
     assert!(written > 33e6 && written < 2e9, "{written}");
     assert_eq!(value(&out, "wear-static"), (31 * MIB) as f64);
-    assert_eq!(faults(&out), [0.0; 5], "what was acknowledged is there");
+    assert_eq!(faults(&out), [0.0; 5], "acknowledged data are intact");
     let headline = out.answer.expect("one").headline;
     assert!(headline.starts_with("The drive died after "), "{headline}");
-    // Twice the cycles last about twice as long beyond the fill.
+    // With twice the cycles, the part after the fill lasts about twice as long.
     let twice = worn(&card(&[("endurance", "12")]), 1, "2GB");
     let fill = (31 * MIB) as f64;
     let ratio = (value(&twice, "wear-written") - fill) / (written - fill);
@@ -41,7 +41,7 @@ fn a_card_is_seen_to_die_and_its_static_data_survive() {
 }
 
 #[test]
-fn a_good_card_bears_a_stated_amount() {
+fn a_good_card_endures_a_given_amount() {
     let out = worn(&card(&[]), 1, "100MB");
     assert_eq!(out.verdicts[0].kind.name(), "ENDURED", "{}", out.verdicts[0].text);
     let blocks = 100_000_000u64.div_ceil(BLOCK);
@@ -52,7 +52,7 @@ fn a_good_card_bears_a_stated_amount() {
     assert!(series.t_ns.len() > 20 && series.column("life").is_some());
 }
 
-/// A run until this amount is written, or the drive fails.
+/// Runs until this amount is written, or the drive fails.
 pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcome {
     let method = methods::find("wear").expect("a method");
     let mut options = Options { seed, ..Options::default() };
@@ -61,10 +61,11 @@ pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcom
     run_with(method, spec, &options)
 }
 
-/// Blocks with faults that a drive was given, and those that were found.
+/// The number of faulty blocks injected, and the faults found.
 pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], String) {
-    // The number of writes between two faults, and before the first, differ with the seed. Static data
-    // are 248 blocks, 8 more cycle: before these are written once there is nothing stale in them.
+    // The number of writes between two faults, and before the first, differ with the seed. Static
+    // data are 248 blocks; 8 more are cycled and cannot be stale before they have been written
+    // once.
     let (every, after) = (1 + seed % 3, 256 + seed.wrapping_mul(7919) % 100);
     let (every, after) = (every.to_string(), after.to_string());
     let fault = [("fault", kind), ("fault.every", &every), ("fault.after", &after)];
@@ -78,9 +79,9 @@ pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], Str
 }
 
 #[test]
-fn every_injected_fault_is_found_and_named() {
+fn every_injected_fault_is_found_and_identified() {
     for seed in [1, 2] {
-        // After a discard nothing is left that could be stale or misplaced by a torn write.
+        // After a discard, a torn write leaves nothing stale or misplaced.
         for (kind, trim) in
             [("flipped", "true"), ("stale", "false"), ("torn", "true"), ("torn", "false")]
         {
@@ -93,10 +94,10 @@ fn every_injected_fault_is_found_and_named() {
             assert!(due > 0.0 && verdict == "CONTENT LOST", "{kind} {seed}: {verdict}");
             assert_eq!(found, expected, "{kind}, trim {trim}, seed {seed}");
         }
-        // A stale block that was discarded holds nothing.
+        // A stale block that was discarded contains nothing.
         let (due, found, _) = injected("stale", "true", seed);
         assert_eq!(found, [0.0, 0.0, 0.0, 0.0, due]);
-        // Each misplaced write is missing in its place, and overwrites static data elsewhere.
+        // Each misplaced write is missing from its place and overwrites static data elsewhere.
         let (due, found, _) = injected("misplaced", "false", seed);
         println!("misplaced: {due} injected, found {found:?}");
         assert_eq!(found[2] + found[4], due, "{found:?}");

@@ -1,11 +1,12 @@
-//! The proving ground of verdicts: virtual drives with a known cause, and the judge of what `quick`
-//! says about them.
+//! The proving ground of verdicts: virtual drives with a known cause, and a judge of the verdicts
+//! of `quick`.
 //!
-//! The truth is a counterfactual, not a label: a verdict is right about a figure if the figure rises
-//! by 10% on the same drive without that cause. So a drive may have several causes, and a verdict that
-//! names another one than was put in is judged by that one. A lift changes one parameter and no
-//! other. A verdict that names a group of them (the flash: its dies, their channels, the rate of a
-//! channel, the times to read and to program) is right if one of the group, lifted alone, does it.
+//! The truth is a counterfactual rather than a label: a verdict is right about a figure if the
+//! figure rises by 10% on the same drive without that cause. A drive can therefore have several
+//! causes, and a verdict that names another cause than the injected one is judged by the one it
+//! names. A lift changes a single parameter. A verdict that names a group of parameters (the flash:
+//! its dies, their channels, the channel rate, the times to read and to program) is right if
+//! lifting one of the group is enough.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use model::{DriveSpec, ThrottleSpec};
 use record::{MetricKey, Verdict, VerdictKind};
 use rig::Event;
 
-/// A figure that rises by less than this share did not depend on the cause.
+/// A figure that rises by a smaller factor did not depend on the cause.
 const MOVED: f64 = 1.1;
 
 /// A change of a drive's description.
@@ -30,13 +31,13 @@ pub type Change = fn(&mut DriveSpec);
 pub struct Scenario {
     /// The cause, for display.
     pub name: &'static str,
-    /// Puts it in.
+    /// Injects the cause.
     pub cause: Change,
-    /// Takes it out again, to see which figures it holds down.
+    /// Removes the cause, to see which figures it limits.
     pub lift: Change,
 }
 
-/// A plain NVMe drive of 8 GB without an SLC cache, of which nothing is remarkable.
+/// A plain NVMe drive of 8 GB without an SLC cache or anything unusual.
 pub fn plain() -> DriveSpec {
     let text =
         "name = \"plain\"\nmodel = \"Plain\"\ncapacity = \"8GB\"\n[[link]]\nbus = \"pcie-3x4\"\n";
@@ -113,7 +114,7 @@ fn all_cached(spec: &mut DriveSpec) {
     spec.buffer.read_cache.value = spec.capacity.value;
 }
 
-/// A card of allocation units, a few of which are open at a time.
+/// A card of allocation units, a few of which can be open at a time.
 fn card(spec: &mut DriveSpec, open: u32) {
     port(spec, "sd-sdr104");
     (spec.map.kind.value, spec.map.au.value.0) = (model::MapKind::Au, 4 << 20);
@@ -139,7 +140,7 @@ fn small_cache(spec: &mut DriveSpec, bytes: u64) {
     (spec.nand.program_us.value, spec.slc.idle_fold.value) = (6000.0, false);
 }
 
-/// The causes that can be put into a virtual drive.
+/// The causes that can be injected into a virtual drive.
 pub const SCENARIOS: [Scenario; 41] = [
     Scenario { name: "nothing", cause: |_| {}, lift: |_| {} },
     Scenario { name: "PCIe 2.0 x1", cause: |s| port(s, "pcie-2x1"), lift: fast_link },
@@ -270,8 +271,8 @@ pub const SCENARIOS: [Scenario; 41] = [
     },
 ];
 
-/// The lifts of the causes that a verdict may mean, each of them alone; none for verdicts that name no
-/// cause of the model.
+/// The lifts for the causes that a verdict can mean, each on its own; none for verdicts without a
+/// cause in the model.
 fn lifts_of(kind: &VerdictKind) -> &'static [Change] {
     match kind {
         VerdictKind::Link => &[fast_link],
@@ -293,17 +294,17 @@ fn lifts_of(kind: &VerdictKind) -> &'static [Change] {
     }
 }
 
-/// A session of `quick` of this many virtual seconds.
+/// A session of `quick` lasting this many virtual seconds.
 pub fn quick(spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
     method("quick", spec, seed, seconds)
 }
 
-/// A session of a method of this many virtual seconds.
+/// A session of a method lasting this many virtual seconds.
 pub fn method(name: &str, spec: &DriveSpec, seed: u64, seconds: u64) -> Outcome {
     beside(Vec::new(), name, spec, seed, seconds)
 }
 
-/// Drives of two other models on the same host, if it has one that takes time: their figures.
+/// Figures of two other models on the same host, if the host takes time.
 fn neighbours(spec: &DriveSpec, seed: u64, seconds: u64) -> Vec<Neighbour> {
     let models = [("Small", 8, 65.0, 900.0), ("Large", 32, 35.0, 500.0)];
     let behind = models.into_iter().filter(|_| *spec.host.command_us > 0.0);
@@ -335,7 +336,7 @@ fn beside(
     session.finish()
 }
 
-/// Value of every main figure, the higher the better; of the read after a rest its inverse.
+/// The value of every main figure, higher is better; inverted for the read after a rest.
 fn figures(out: &Outcome) -> BTreeMap<String, f64> {
     let main = |name: &str| {
         let key = MetricKey::parse(name);
@@ -348,20 +349,20 @@ fn figures(out: &Outcome) -> BTreeMap<String, f64> {
     out.metrics.iter().filter_map(|m| Some((m.name.clone(), value(m)?))).collect()
 }
 
-/// What was said about the figures of one drive.
+/// The verdicts on the figures of one drive.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Verdicts about a figure that rises without the cause they name, by kind.
+    /// Verdicts about a figure that rises without the named cause, by kind.
     pub right: BTreeMap<String, u32>,
-    /// Those about a figure that does not.
+    /// Verdicts about a figure that does not.
     pub wrong: BTreeMap<String, u32>,
-    /// Those that name nothing a drive's description has, so that nothing can be lifted.
+    /// Verdicts without a parameter in a drive's description, so that nothing can be lifted.
     pub unjudged: BTreeMap<String, u32>,
-    /// Figures held down by the cause that was put in, about which nothing was said.
+    /// Figures limited by the injected cause, without a verdict.
     pub open: Vec<String>,
-    /// The wrong ones, for people.
+    /// The wrong verdicts, for display.
     pub slips: Vec<String>,
-    /// Figures, and those about which something was said.
+    /// Number of figures, and of those with a verdict.
     pub figures: u32,
     pub explained: u32,
 }
@@ -373,7 +374,8 @@ struct Trial<'a> {
     seconds: u64,
     spec: DriveSpec,
     now: BTreeMap<String, f64>,
-    /// Figures without a cause, by the function that lifts it: several verdicts may name the same.
+    /// Figures without a cause, keyed by the lifting function, because several verdicts can share
+    /// one.
     lifted: RefCell<BTreeMap<usize, Rc<BTreeMap<String, f64>>>>,
 }
 
@@ -399,7 +401,7 @@ impl Trial<'_> {
         format!("{name}, seed {seed}: {of}{metric}, {held:.4e} -> {}", free.join(" | "))
     }
 
-    /// Judges a verdict; lifts are tried until all of its figures have risen.
+    /// Judges a verdict, trying lifts until all of its figures have risen.
     fn judge(&self, verdict: &Verdict, tally: &mut Tally) {
         let explained = verdict.explains.iter().map(|e| e.metric.as_str());
         let mut left: Vec<&str> = explained.filter(|m| self.now.contains_key(*m)).collect();
