@@ -1,5 +1,5 @@
-//! Failures as the user sees them: one line with the cause, one with something to try, and the exit
-//! code that scripts rely on.
+//! Failures as shown to the user: one line with the cause, one with something to try, and the exit
+//! code for scripts.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub const USAGE: u8 = 2;
 pub const REFUSED: u8 = 3;
 /// I/O error on the target.
 pub const IO: u8 = 4;
-/// Ended by the user: 128 + SIGINT, as shells have it.
+/// Ended by the user: 128 + SIGINT, the shells' convention.
 pub const INTERRUPTED: u8 = 130;
 
 /// Result of a command.
@@ -32,7 +32,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its exit code.
+    /// Creates a failure with its exit code.
     pub fn new(code: u8, text: impl Display) -> Failure {
         Failure { code, text: one_line(&text.to_string()), advice: None }
     }
@@ -51,12 +51,12 @@ impl Failure {
         }
     }
 
-    /// The line.
+    /// The line with the cause.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Prints it, and gives the exit code.
+    /// Prints the failure and returns the exit code.
     pub fn report(&self) -> ExitCode {
         screen::say(&format!("ssdyno: {}", self.text));
         if let Some(advice) = &self.advice {
@@ -66,11 +66,11 @@ impl Failure {
     }
 }
 
-/// Longest line, bytes: a word of the user's may be a file by mistake.
+/// Maximum line length, bytes: an argument of the user may be a whole file by mistake.
 const LINE_MAX: usize = 600;
 
-/// Messages of the system may have several lines; a failure has one. The middle of a very long one
-/// is left out: the cause stands at its end.
+/// Joins the lines of a message into one. Cuts the middle of a very long one, because the cause is
+/// at its end.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     let line = emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_any_length_fits_a_screen_and_keeps_its_cause() {
+    fn a_long_line_is_cut_to_a_screen_and_keeps_its_cause() {
         let failure =
             Failure::new(IO, format!("cannot read {}: too long", "\u{e9}".repeat(50_000)));
         assert!(failure.text().len() < LINE_MAX + 10, "{}", failure.text().len());

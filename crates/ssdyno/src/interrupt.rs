@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one ends the run cleanly and keeps the results, the second quits at once.
+//! Ctrl-C: the first ends the run cleanly and keeps the results, the second quits immediately.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,17 +12,17 @@ use crate::failure::INTERRUPTED;
 pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: a signal that finds the flag set ends the process.
+        // The order matters: a signal that finds the flag set ends the process.
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&asked))?;
         flag::register(signal, Arc::clone(&asked))?;
     }
     Ok(asked)
 }
 
-/// Makes a write beyond the limit of file sizes (`ulimit -f`) an error of that write, which has a
-/// path and a reason, rather than the end of the process.
+/// Turns a write beyond the file size limit (`ulimit -f`) into an error of that write, with path
+/// and reason, instead of the end of the process.
 pub fn survive_file_limit() {
-    // A handler that does nothing else keeps the signal from its default; programs started from here
-    // get that back.
+    // A handler that does nothing replaces the signal's default action. Child processes get the
+    // default back.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }

@@ -1,6 +1,6 @@
-//! Progress while a run goes on: the share done, the current rate and the time left, in one line.
+//! Progress during a run: the share done, the current rate and the time left, in one line.
 //!
-//! The line goes to stderr, on a terminal only. With `--events`, stdout gets a JSON line for each
+//! The line goes to stderr, only on a terminal. With `--events`, stdout gets a JSON line for each
 //! event instead.
 
 use std::io::{Write, stdout};
@@ -18,13 +18,13 @@ use crate::failure::IO;
 use crate::present;
 use crate::screen::{self, say};
 
-/// The line of progress.
+/// The progress line.
 const BAR: &str = "{bar:16.cyan/dim} {wide_msg}";
 
-/// Bytes done of all bytes.
+/// The progress line for work on a known number of bytes.
 const BYTES: &str = "{bar:16.cyan/dim} {eta} left  {decimal_bytes} of {decimal_total_bytes}";
 
-/// The line of progress below the grid as far as it is measured.
+/// The progress line below the grid measured so far.
 const GRID_AND_BAR: &str = "{prefix}\n\n{bar:16.cyan/dim} {wide_msg}";
 
 fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
@@ -46,17 +46,18 @@ pub struct Live {
     output: OutputArgs,
     began: Instant,
     seconds: f64,
-    /// Simulated seconds so far; `None` where time is real.
+    /// Simulated seconds so far; `None` if time is real.
     simulated: Option<f64>,
     events: bool,
     step: String,
     repeats: Vec<(String, u32)>,
-    /// How often a line of its own goes to stderr, and the time of the last one.
+    /// Interval between progress lines on stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
 }
 
 impl Live {
-    /// A watcher for a run of that plan on a target, whose time is simulated if it is a virtual drive.
+    /// A watcher for a run of this plan on a target. Time is simulated if the target is a virtual
+    /// drive.
     pub fn new(plan: &Plan, target: &str, output: &OutputArgs) -> Live {
         let hidden = output.quiet || output.events;
         let drawn = if hidden {
@@ -81,12 +82,12 @@ impl Live {
         }
     }
 
-    /// Also prints the progress in a line of its own every so often, for screens that scroll.
+    /// Also prints the progress on a new line at this interval, for scrolling terminals.
     pub fn with_lines(self, every: Option<Duration>) -> Live {
         Live { lines: every.map(|every| (every, Instant::now())), ..self }
     }
 
-    /// The bar, to be cleared when the run has ended.
+    /// The bar, for clearing it when the run has ended.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }
@@ -101,7 +102,7 @@ impl Live {
         };
         let share = if self.seconds > 0.0 { (done / self.seconds).min(0.99) } else { 0.0 };
         self.bar.set_position((share * 1000.0) as u64);
-        // The most important first: a narrow terminal cuts off the end.
+        // The most important part comes first, because a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
         let message = emit::plain(&message).into_owned();
         if let Some((every, last)) = &mut self.lines
@@ -137,7 +138,7 @@ impl Watcher for Live {
             Event::Part { done, name, .. } => self.show(&format!("{:.0}%  {name}", done * 100.0)),
             Event::Finding(_) | Event::NoAnswer { .. } => {}
         }
-        // A reader that went away has seen enough; the run goes on.
+        // A reader that closed the pipe has seen enough; the run continues.
         self.events = self.events && writeln!(stdout(), "{}", line(event)).is_ok();
     }
 
@@ -163,13 +164,13 @@ impl Watcher for Live {
     }
 }
 
-/// Real seconds that are left of a run of `seconds`, of which `done` took `elapsed` real ones; `None`
-/// where the plan knows no duration, or a simulation has shown nothing of its pace yet.
+/// Real seconds left in a run of `seconds`, of which `done` took `elapsed` real ones. `None` if the
+/// plan has no duration, or a simulation has not shown its speed yet.
 fn left(elapsed: f64, done: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0 && done > 0.0).then(|| (seconds - done) * elapsed / done)
 }
 
-/// The rates of an interval, in the units people expect.
+/// The rates of an interval, in common units.
 fn rates(interval: &Interval) -> String {
     let time = Duration::from_nanos(interval.end_ns - interval.start_ns).as_secs_f64();
     let side = |i: usize, name: &str| {
@@ -231,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_simulation_has_its_own_pace() {
+    fn a_simulation_has_its_own_speed() {
         assert_eq!(left(20.0, 20.0, 60.0), Some(40.0), "real time");
         assert_eq!(left(1.0, 1200.0, 3600.0), Some(2.0), "an hour simulated in three seconds");
         assert_eq!(left(1.0, 0.0, 3600.0), None);

@@ -1,4 +1,4 @@
-//! The command: arguments in, words out. It wires the rooms together and holds no logic of its own.
+//! The command: arguments in, text out. It connects the crates and has no logic of its own.
 //!
 //! Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 done, 1 a check failed,
 //! 2 bad usage, 3 refused for safety, 4 I/O error on the target, 130 ended by the user.
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     if let Some(end) = guard() {
         return end;
     }
-    // Answers the shell and ends, where the shell asked for completions.
+    // Answers a completion request of the shell and exits.
     CompleteEnv::with_factory(Cli::command).complete();
     interrupt::survive_file_limit();
     store::on_migration(|done, of| {
@@ -39,8 +39,8 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// This process as the guard of a drive without an IOMMU. It prints nothing: its descriptors serve
-/// its task.
+/// Runs this process as the guard of a drive without an IOMMU, if requested. It prints nothing,
+/// because its descriptors serve that task.
 fn guard() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     let is_guard = words.next().is_some_and(|word| word == drive::pci::GUARD);

@@ -1,4 +1,4 @@
-//! An SVG as PNG, with a face of its own: the machine may have none.
+//! Renders an SVG as PNG with an embedded font, because the machine may have none.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use resvg::{tiny_skia, usvg};
 
 use crate::failure::{Failure, IO, Result};
 
-/// The picture in its own size.
+/// Renders the picture at its own size.
 pub fn png(svg: &str) -> Result<Vec<u8>> {
     let failed = |why: &str| Failure::new(IO, format!("the card cannot be drawn: {why}"));
     let mut faces = usvg::fontdb::Database::new();

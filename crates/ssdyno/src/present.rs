@@ -1,4 +1,4 @@
-//! A record on its way to the user: on the screen or as JSON, and as a page with charts.
+//! Presents a record to the user: on the screen, as JSON, or as a page with charts.
 
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -16,14 +16,14 @@ use crate::cli::OutputArgs;
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
 use crate::screen;
 
-/// Prints to stdout, without anything that could steer a terminal. A reader that went away ends the
-/// process without an error.
+/// Prints to stdout, without terminal control characters. If the reader has closed the pipe, the
+/// process ends without an error.
 pub fn print(text: &str) -> Result<()> {
     print_bytes(emit::screen(text).as_bytes())
 }
 
-/// Prints records as JSON lines: to a terminal without steering characters, to a file or a pipe
-/// byte for byte.
+/// Prints records as JSON lines: without control characters to a terminal, byte for byte to a file
+/// or a pipe.
 pub fn print_records(text: &str) -> Result<()> {
     match io::stdout().is_terminal() {
         true => print_bytes(emit::json(text).as_bytes()),
@@ -40,7 +40,7 @@ fn print_bytes(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// A value as one line of JSON.
+/// Formats a value as one line of JSON.
 pub fn json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value);
     let json = json.map_err(|e| Failure::new(IO, e))?;
@@ -53,8 +53,8 @@ pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
     Ok(emit::json(&json).into_owned() + "\n")
 }
 
-/// A stored record as indented JSON: in the order of the schema, or by name if it has fields that
-/// this version does not know.
+/// A stored record as indented JSON, in the order of the schema, or sorted by name if it has fields
+/// unknown to this version.
 pub fn document_json(document: &Document) -> Result<String> {
     let failed = |e| Failure::new(IO, e);
     let known = Document::of(document.run().clone()).and_then(|known| known.hash());
@@ -72,16 +72,16 @@ pub fn reports_beside(store: &Path) -> PathBuf {
     store.parent().unwrap_or(Path::new(".")).join("reports")
 }
 
-/// The name of the page of a run in that directory.
+/// The file name of a run's page in that directory.
 pub fn page_name(number: i64) -> String {
     format!("run-{number}.html")
 }
 
-/// Writes the page of a run, to `path` or into `directory`, and says where it is.
+/// Writes the page of a run to `path` or into `directory`, and returns its path.
 pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<PathBuf> {
     let file = |id: &str| format!("{}.html", id.replace([':', '/'], "-"));
     let name = run.number.map_or_else(|| file(&run.id), page_name);
-    // Only the directory of our own is made; a misspelt one of the user's is an error.
+    // Only our own directory is created; a misspelt user path is an error.
     let made = if path.is_none() { fs::create_dir_all(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
@@ -90,8 +90,8 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     Ok(path)
 }
 
-/// Shows the result of a run. The exit code is that of the failure that ended it early, or else that
-/// of the record.
+/// Shows the result of a run. The exit code is that of the failure that ended it early, or
+/// otherwise that of the record.
 pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
     let reports = reports_beside(&recorded.store);
     let Recorded { run, ended, kept, .. } = recorded;
@@ -109,7 +109,7 @@ pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
     Ok(code)
 }
 
-/// Shows the record of a run that has ended, and gives its exit code.
+/// Shows the record of a finished run, and returns its exit code.
 fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     let page = write_page(run, output.html.as_deref(), reports);
     let style = screen::style();
@@ -139,8 +139,8 @@ pub fn exit_code(run: &Run) -> ExitCode {
     }
 }
 
-/// The cost of a run in one line, and its losses in one more. `here`: wall-clock seconds of a
-/// simulation.
+/// The cost of a run in one line, and its data loss in another. `here` is the wall-clock time of a
+/// simulation, in seconds.
 pub fn announce(
     method: &str,
     target: &str,
@@ -165,7 +165,7 @@ pub fn announce(
         bytes => {
             let share = health.and_then(|health| health.life_share(bytes));
             let share = share.map(|share| format!(" (up to {} of its life)", percent(share)));
-            format!("writes {} at most{}", units::decimal(bytes), share.unwrap_or_default())
+            format!("writes at most {}{}", units::decimal(bytes), share.unwrap_or_default())
         }
     };
     if let Some(loss) = &plan.destroys {
@@ -174,13 +174,13 @@ pub fn announce(
     line
 }
 
-/// A share of a drive's life.
+/// A fraction of a drive's life in percent.
 fn percent(share: f64) -> String {
-    // It is an upper bound: rounded up.
+    // Rounded up, because it is an upper bound.
     format!("{:.1}%", (share * 1000.0).ceil() / 10.0)
 }
 
-/// The share of the drive's life that a plan takes, in a line; empty where it does not write.
+/// The share of the drive's life that a plan uses, in a line; empty if it does not write.
 fn life(plan: &Plan, health: Option<&Health>) -> String {
     if plan.write_bytes_max == 0 {
         return String::new();
@@ -213,9 +213,9 @@ pub fn plan(announcement: &str, plan: &Plan, health: Option<&Health>, style: &St
     }
     let safety = match plan.safety {
         Safety::Reads => "reads: changes nothing",
-        Safety::Scratch => "scratch: a file of its own, removed afterwards",
+        Safety::Scratch => "scratch: uses a scratch file, removed afterwards",
         Safety::Borrows => {
-            "borrows: overwrites blocks that a journal holds, and puts their content back"
+            "borrows: overwrites blocks after copying them to a journal, and restores them"
         }
         Safety::Destroys => "destroys: content is lost",
         Safety::Other(_) => plan.safety.name(),
@@ -249,11 +249,11 @@ mod tests {
     fn a_run_is_announced_in_one_line_and_a_loss_in_one_more() {
         let table = [
             (some_plan(60.0, 0, None), "quick on /d   about 1:00, reads only"),
-            (some_plan(4.2, 1 << 30, None), "quick on /d   about 4.2 s, writes 1.07 GB at most"),
-            (some_plan(0.0, 4096, None), "quick on /d   writes 4.10 kB at most"),
+            (some_plan(4.2, 1 << 30, None), "quick on /d   about 4.2 s, writes at most 1.07 GB"),
+            (some_plan(0.0, 4096, None), "quick on /d   writes at most 4.10 kB"),
             (
                 some_plan(1.0, 512, Some("everything on sdx")),
-                "quick on /d   about 1.0 s, writes 512 B at most\ndestroys  everything on sdx",
+                "quick on /d   about 1.0 s, writes at most 512 B\ndestroys  everything on sdx",
             ),
         ];
         for (plan, line) in table {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_simulation_is_announced_with_both_of_its_times() {
+    fn a_simulation_is_announced_with_simulated_and_real_time() {
         let line = announce("sustain", "sim:x", &some_plan(3720.0, 0, None), None, Some(4.0));
         assert_eq!(line, "sustain on sim:x   62 min simulated, about 4.0 s here, reads only");
     }
@@ -277,7 +277,7 @@ mod tests {
             ..Health::default()
         };
         let line = announce("quick", "/d", &plan, Some(&health), None);
-        assert!(line.ends_with("writes 1.00 TB at most (up to 0.1% of its life)"), "{line}");
+        assert!(line.ends_with("writes at most 1.00 TB (up to 0.1% of its life)"), "{line}");
         assert_eq!(life(&plan, Some(&health)), "life      up to 0.1% of the drive's\n");
         assert!(life(&plan, None).starts_with("life      unknown: "));
         assert_eq!(life(&some_plan(1.0, 0, None), Some(&health)), "");

@@ -1,11 +1,11 @@
-//! The terminal's abilities, from the environment: colour, width, characters.
+//! The terminal's capabilities, from the environment: colour, width, characters.
 
 use std::env;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 use report::Style;
 
-/// Columns where the width is unknown.
+/// Width if unknown, columns.
 const WIDTH: usize = 100;
 
 /// The style of stdout. `NO_COLOR` and pipes get plain text.
@@ -24,26 +24,26 @@ fn style_of(terminal: bool) -> Style {
     Style { colour: terminal && !no_colour && !dumb, width: width(), unicode: unicode() }
 }
 
-/// [`style`], but text into a pipe is never truncated: a program reads it. `COLUMNS` overrides.
+/// [`style`], but piped text is never truncated, because a program reads it. `COLUMNS` overrides.
 pub fn uncut() -> Style {
     let asked = env::var("COLUMNS").is_ok_and(|c| c.parse::<usize>().is_ok());
     let width = if stdout().is_terminal() || asked { width() } else { usize::MAX };
     Style { width, ..style() }
 }
 
-/// Prints a line to stderr, or several. A closed stderr is no error.
+/// Prints one or several lines to stderr. A closed stderr is not an error.
 pub fn say(line: &str) {
     let _ = writeln!(stderr(), "{}", emit::screen(line));
 }
 
-/// Columns of the terminal; `COLUMNS` overrides.
+/// Width of the terminal, columns; `COLUMNS` overrides.
 fn width() -> usize {
     let asked = env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let real = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     asked.or_else(real).unwrap_or(WIDTH)
 }
 
-/// Whether the locale uses UTF-8. Without a locale, yes: most systems do by now.
+/// Whether the locale uses UTF-8. Assumed without a locale, because most systems do.
 fn unicode() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
     let said: Vec<String> = said.filter(|v| !v.is_empty()).collect();
@@ -53,7 +53,7 @@ fn unicode() -> bool {
     })
 }
 
-/// Words in lines of at most `width` characters.
+/// Wraps text into lines of at most `width` characters.
 pub fn wrap(text: &str, width: usize) -> String {
     report::wrap(text, width).join("\n")
 }

@@ -1,4 +1,4 @@
-//! clap's errors in the form of every failure: one line, and one with something to try.
+//! Formats clap's errors like all failures: one line, and one with something to try.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error};
@@ -6,7 +6,7 @@ use clap::{CommandFactory, Error};
 use crate::cli::Cli;
 use crate::failure::{Failure, USAGE};
 
-/// The failure of a command line. Help and version are printed here and end the process.
+/// The failure for a command line. Help and version are printed here and end the process.
 pub fn failure(error: &Error) -> Failure {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     if matches!(
@@ -26,7 +26,7 @@ fn text(error: &Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_string()
 }
 
-/// The word that was probably meant, or else the help to read.
+/// The word that was probably meant, or otherwise the help to read.
 fn advice(error: &Error) -> String {
     let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
     if let Some(word) = meant.into_iter().find_map(|kind| word(error, kind)) {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_and_what_was_meant() {
+    fn an_error_is_one_line_with_the_likely_word() {
         let (text, advice) = said("ssdyno io . --rw radnread");
         assert!(text.starts_with("invalid value 'radnread' for '--rw <RW>'"), "{text}");
         assert!(text.contains("randwrite"), "{text}");
@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn the_help_is_that_of_the_command() {
+    fn advice_names_the_help_of_the_command() {
         let help = |line: &str| help(&line.split(' ').map(String::from).collect::<Vec<_>>());
         assert_eq!(help("ssdyno io . --depth 0"), "ssdyno io --help");
         assert_eq!(help("ssdyno --nothing"), "ssdyno --help");
     }
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn the_command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 }

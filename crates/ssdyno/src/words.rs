@@ -5,10 +5,10 @@ use std::str::FromStr;
 use lab::io::Burst;
 use workload::{BlockSizes, Pattern, units};
 
-/// Largest block, bytes: every operation in flight needs a buffer of this size.
+/// Maximum block size, bytes; every operation in flight needs a buffer of this size.
 const BLOCK_MAX: u64 = 1 << 30;
 
-/// One block size, or several with weights: `4k`, `4k:60,64k:40`.
+/// Parses one block size, or several with weights: `4k`, `4k:60,64k:40`.
 pub fn blocks(text: &str) -> Result<BlockSizes, String> {
     if !text.contains([':', ',']) {
         return Ok(BlockSizes::Fixed(block(text)?));
@@ -29,7 +29,7 @@ fn block(text: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| format!("a block must be 1 byte to {}", units::binary(BLOCK_MAX)))
 }
 
-/// Percent of space and percent of accesses: `20/80`.
+/// Parses percent of space and percent of accesses: `20/80`.
 pub fn hot_cold(text: &str) -> Result<Pattern, String> {
     let share = |part: &str| {
         let percent = part.trim().trim_end_matches('%').parse::<f64>().ok()?;
@@ -41,13 +41,13 @@ pub fn hot_cold(text: &str) -> Result<Pattern, String> {
     Ok(Pattern::hot_cold(space, access))
 }
 
-/// Lengths of bursts and of the pauses between them: `1s/9s`.
+/// Parses lengths of bursts and of the pauses between them: `1s/9s`.
 pub fn burst(text: &str) -> Result<Burst, String> {
     let (on, off) = text.split_once('/').ok_or("write two times, such as 1s/9s")?;
     Ok(Burst { on_ns: time_ns(on)?, off_ns: time_ns(off)? })
 }
 
-/// A nonzero duration, nanoseconds.
+/// Parses a nonzero duration, nanoseconds.
 pub fn time_ns(text: &str) -> Result<u64, String> {
     match u64::try_from(units::parse_duration(text)?.as_nanos()) {
         Ok(0) => Err("a time of 0 leaves nothing to measure".into()),
@@ -56,13 +56,13 @@ pub fn time_ns(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A whole number, at least 1.
+/// Parses a whole number, at least 1.
 pub fn count<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse::<N>().ok().filter(|n| *n >= N::from(1));
     number.ok_or_else(|| "must be a whole number, 1 or more".into())
 }
 
-/// A number above 0.
+/// Parses a number above 0.
 pub fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
     number.ok_or_else(|| "must be a number above 0".into())
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn block_sizes_alone_and_with_weights() {
+    fn block_sizes_with_and_without_weights() {
         assert_eq!(blocks("4k"), Ok(BlockSizes::Fixed(4096)));
         assert_eq!(blocks("1G"), Ok(BlockSizes::Fixed(1 << 30)));
         assert_eq!(blocks("4k:60,64k:40"), Ok(BlockSizes::Split(vec![(4096, 60), (65_536, 40)])));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_measure_nothing_are_refused() {
+    fn empty_durations_and_counts_are_refused() {
         assert_eq!(positive("0.5"), Ok(0.5));
         for text in ["0", "-1", "inf", "nan", "x", ""] {
             assert!(positive(text).is_err(), "{text}");

@@ -1,6 +1,6 @@
-//! Candidates for the shell's completion: methods, targets, records, words that permit a loss.
+//! Shell completion candidates: methods, targets, records and confirmations for overwriting.
 //!
-//! The shell calls the program itself for them, so nothing here may print, fail or take long.
+//! The shell calls the program for them, so this module must not print, fail or take long.
 
 use std::ffi::OsStr;
 
@@ -9,10 +9,10 @@ use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, PathCompleter
 use lab::{drives, machine, work};
 use store::{Filter, Store};
 
-/// Records that are offered: as many as `runs` shows on a screen.
+/// Number of records offered: as many as `runs` shows on a screen.
 const RUNS: u32 = 20;
 
-/// The methods, each with its question.
+/// Completes methods, each with its question.
 pub fn methods() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let candidate = |info: &lab::MethodInfo| {
@@ -22,12 +22,12 @@ pub fn methods() -> ArgValueCandidates {
     })
 }
 
-/// Paths, and the virtual drives after `sim:`.
+/// Completes paths, and virtual drives after `sim:`.
 pub fn targets() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let mut candidates = PathCompleter::any().complete(current);
         let typed = current.to_str().unwrap_or_default();
-        // `s`, `sim:` and `sim:sd` mean a virtual drive; an empty word does not name thirty of them.
+        // `s`, `sim:` and `sim:sd` match virtual drives; an empty word would list thirty of them.
         if !typed.is_empty()
             && (drives::PREFIX.starts_with(typed) || typed.starts_with(drives::PREFIX))
         {
@@ -47,7 +47,7 @@ fn virtual_drives() -> impl Iterator<Item = CompletionCandidate> {
     drives::presets().unwrap_or_default().into_iter().map(candidate)
 }
 
-/// The latest records by number, each with its method and drive.
+/// Completes the latest records by number, each with its method and drive.
 pub fn runs() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let filter = Filter { limit: Some(RUNS), ..Filter::default() };
@@ -61,7 +61,7 @@ pub fn runs() -> ArgValueCandidates {
     })
 }
 
-/// The words that permit overwriting a drive: of those that may be overwritten at all.
+/// Completes the confirmations of drives that may be overwritten.
 pub fn confirmations() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let candidate = |device: drive::BlockDevice| {

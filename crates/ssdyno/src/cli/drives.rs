@@ -22,11 +22,11 @@ pub struct DrivesArgs {
 pub enum DrivesCommand {
     /// Show every figure of a virtual drive with its source
     Show {
-        /// A preset, a file of your own, or either with ?key=value&key=value
+        /// A preset, your own file, or either with ?key=value&key=value
         ///
-        /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ...
-        /// A key changes only itself: with capacity=64GB, the cache keeps the size it has on the
-        /// 1 TB drive, unless slc=2GB changes it, too.
+        /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ... A
+        /// key changes only itself: with capacity=64GB, the cache keeps its size from the 1 TB
+        /// drive unless slc=2GB changes it, too.
         name: String,
         /// Print JSON
         #[arg(long)]
@@ -47,7 +47,7 @@ pub struct FitArgs {
     /// Numbers, starts of ids, or `last`: runs of quick, sustain, zones or states of one drive
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Drive to start from: figures the records do not determine are kept
+    /// Drive to start from; figures that the records do not determine are kept
     #[arg(long, value_name = "PRESET")]
     pub base: Option<String>,
     /// Name of the new drive
@@ -66,7 +66,7 @@ pub struct FitArgs {
 const REPLICATE_EXAMPLES: &str = "\
 Examples:
   ssdyno replicate              the list of documents
-  ssdyno replicate 003          effects of use and TRIM on an SSD: figures published and here
+  ssdyno replicate 003          effects of use and TRIM on an SSD: published and measured figures
   ssdyno replicate 001 --json | jq '.figures[] | select(.met | not)'
   ssdyno replicate 002 .        the same tests on the drive under this directory";
 
@@ -80,7 +80,7 @@ pub struct ReplicateArgs {
     /// Only experiments whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
-    /// Also write a page, published figures beside ours, to FILE or beside the store
+    /// Also write a page with published figures next to ours, to FILE or beside the store
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with = "target")]
     pub html: Option<Option<PathBuf>>,
@@ -94,9 +94,9 @@ pub struct ReplicateArgs {
     pub store: StoreArgs,
 }
 
-/// A drive of the user's instead of virtual ones.
+/// Options for the user's own drive instead of virtual ones.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "On a drive of your own (000 and 002)")]
+#[command(next_help_heading = "On your own drive (000 and 002)")]
 pub struct HereArgs {
     /// Directory, file or block device to run on [default: virtual drives]
     #[arg(value_name = "TARGET", help_heading = None)]
@@ -107,10 +107,10 @@ pub struct HereArgs {
     /// Duration of `mark` and of each fio line [default: as in the document]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME", requires = "target")]
     pub time: Option<Duration>,
-    /// Permit overwriting it: the serial number of a device, or else its size in bytes
+    /// Permit overwriting it: a device's serial number, or its size in bytes if it has none
     #[arg(long, value_name = "SERIAL", requires = "target")]
     pub destroy: Option<String>,
-    /// Show the steps and their cost, and stop
+    /// Show the steps and their cost, then stop
     #[arg(long, requires = "target")]
     pub dry_run: bool,
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// The `fio` crate reads everything after `fio`, except ssdyno's own options: see `commands::fio`.
+/// The `fio` crate parses everything after `fio`, except ssdyno's own options: see `commands::fio`.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct FioArgs {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-// Without a command it is refused in one line, as every mistake is.
+// A missing subcommand is refused in one line, like every mistake.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = false)]
 pub struct ImageArgs {

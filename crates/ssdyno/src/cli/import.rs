@@ -12,7 +12,7 @@ pub struct ImportArgs {
     /// Output files of other tools; `-` is standard input
     #[arg(required_unless_present = "list")]
     pub files: Vec<PathBuf>,
-    /// Their format, where it is not recognised: see --list
+    /// Their format, if it is not recognised: see --list
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,
     /// List the results without importing them
@@ -30,10 +30,10 @@ pub struct ImportArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  ssdyno import fio.json                    a file may hold several results, of several tools
+  ssdyno import fio.json                    a file may contain results of several tools
   fio --name=x --rw=randread ... | ssdyno import -
   ssdyno import --dry-run old-logs/*.txt    list the results in them
   ssdyno compare last pub:002/mini-base-fio-1
 
-Whatever a tool did not record stays unknown. A result that is in the store already is not imported
+Whatever a tool did not record stays unknown. A result that is already in the store is not imported
 again.";

@@ -1,4 +1,4 @@
-//! Arguments of `io`: one workload by hand.
+//! Arguments of `io`, which runs one workload given by options.
 
 use clap::{Args, ValueEnum};
 use lab::io::{Burst, Io};
@@ -7,7 +7,7 @@ use workload::{BlockSizes, Content, Pattern, units};
 use super::TargetArgs;
 use crate::words;
 
-/// Direction and order of a workload, in fio's words.
+/// Direction and order of a workload, in fio's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Access {
     Read,
@@ -91,11 +91,11 @@ pub struct FlightArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     #[arg(value_name = "N")]
     pub depth: u32,
-    /// Most operations submitted at once
+    /// Maximum operations per submission
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     #[arg(value_name = "N")]
     pub batch: u32,
-    /// Concurrent jobs; they divide the region
+    /// Concurrent jobs, which divide the region
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     #[arg(value_name = "N")]
     pub jobs: u32,
@@ -113,14 +113,14 @@ pub struct FlightArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How long")]
 pub struct EndArgs {
-    /// End after this time [default: 10s, if nothing else ends it]
+    /// Stop after this time [default: 10s, if nothing else ends it]
     #[arg(long = "time", value_parser = words::time_ns, value_name = "TIME")]
     pub time_ns: Option<u64>,
-    /// End after writing or reading the region this many times
+    /// Stop after writing or reading the region this many times
     #[arg(long, value_parser = words::positive, value_name = "TIMES")]
     #[arg(allow_negative_numbers = true)]
     pub coverage: Option<f64>,
-    /// End after this many operations
+    /// Stop after this many operations
     #[arg(long, value_parser = words::count::<u64>, value_name = "N")]
     pub ops: Option<u64>,
 }
@@ -140,7 +140,7 @@ pub struct PlaceArgs {
     /// Sequential, descending
     #[arg(long, conflicts_with = "stride")]
     pub backwards: bool,
-    /// Random; addresses may repeat before all were visited
+    /// Random; addresses may repeat before all have been visited
     #[arg(long)]
     pub repeats: bool,
     /// Random, Zipf-distributed with this exponent

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// `compat` reads everything after `iozone`, except ssdyno's own options: see `commands::iozone`.
+/// `compat` parses everything after `iozone`, except ssdyno's own options: see `commands::iozone`.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct IozoneArgs {

@@ -49,7 +49,7 @@ Examples:
 In a directory, ssdyno works on a scratch file and removes it. A device is only
 read, unless you permit overwriting it with --destroy=SERIAL.";
 
-/// How fast a drive really is, why, and whether the number can be believed.
+/// How fast a drive really is, why, and whether the number can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "ssdyno", version, styles = STYLES, after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
@@ -65,7 +65,7 @@ pub enum Command {
     Run(RunArgs),
     /// List the drives of this machine, and what a run may do to them
     List(ListArgs),
-    /// Run one workload by hand
+    /// Run one workload, given by options
     Io(Box<IoArgs>),
     /// Run fio's command lines and job files, with fio's output
     #[command(disable_help_flag = true)]
@@ -73,7 +73,7 @@ pub enum Command {
     /// Run iozone's command lines, with iozone's table
     #[command(disable_help_flag = true)]
     Iozone(IozoneArgs),
-    /// Bring a drive into a state: fresh, filled, used, trimmed
+    /// Bring a drive into a state: fresh, filled, used or trimmed
     Prepare(PrepareArgs),
     /// List the methods: question, duration, bytes written, safety
     Methods(MethodsArgs),
@@ -95,13 +95,13 @@ pub enum Command {
     Import(ImportArgs),
     /// Remove records
     Rm(RmArgs),
-    /// Put borrowed blocks back after a kill or a power loss
+    /// Restore borrowed blocks after a kill or a power loss
     Recover(RecoverArgs),
     /// Make images for `run -m restore`
     Image(ImageArgs),
-    /// Check whether this machine is fit to measure
+    /// Check whether this machine is fit for measuring
     Doctor(DoctorArgs),
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -113,14 +113,12 @@ pub enum Command {
     },
 }
 
-/// The words of the command line as they are shown and recorded; bytes that are not UTF-8 are
-/// replaced.
+/// The command line as shown and recorded; bytes that are not UTF-8 are replaced.
 pub fn typed() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The words of the command line; called by a link of the name `fio` or `iozone`, those of that
-/// command.
+/// The command line. If called through a link named `fio` or `iozone`, inserts that command.
 pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
     let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());
     let Some(tool @ ("fio" | "iozone")) = name else { return words };
@@ -133,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_of_a_tools_name_is_that_command() {
+    fn a_link_named_like_a_tool_is_that_command() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let table = [
             ("/usr/bin/fio --name=a", "ssdyno fio --name=a"),

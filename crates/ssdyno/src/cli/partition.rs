@@ -13,7 +13,7 @@ Examples:
   ssdyno partition /dev/sdb --renumber --destroy=SERIAL
 
 A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
-order of the drive; one without a size takes the rest, a loader 512 MiB. The table is an MBR.
+order of the drive; one without a size takes the rest, or 512 MiB for loader. The table is an MBR.
 --format makes empty file systems on loader, fat32, exfat and filecore (E+), and on no others.";
 
 #[derive(Debug, Args)]
@@ -22,22 +22,22 @@ pub struct PartitionArgs {
     /// Whole block device, or an image of one
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// Write a new table: everything on the drive is lost
+    /// Write a new table; everything on the drive is lost
     #[arg(long, value_name = "PARTITIONS")]
     pub layout: Option<String>,
     /// Make empty file systems: FAT32, exFAT, FileCore E+
     #[arg(long, requires = "layout")]
     pub format: bool,
-    /// FileCore's allocation unit [default: the smallest that Linux and old RISC OS read]
+    /// FileCore's allocation unit [default: the smallest that Linux and old RISC OS can read]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE", requires = "format")]
     pub lfau: Option<u64>,
     /// Number the partitions of an MBR in the order of the drive; no data are lost
     #[arg(long, conflicts_with = "layout")]
     pub renumber: bool,
-    /// Permit writing the table: the drive's serial number, or else its size in bytes
+    /// Permit writing the table: the drive's serial number, or its size in bytes if it has none
     #[arg(long, value_name = "SERIAL", requires = "new_table")]
     pub destroy: Option<String>,
-    /// Show the new table, and stop
+    /// Show the new table, then stop
     #[arg(long, requires = "new_table")]
     pub dry_run: bool,
     /// Sector size of an image [default: 512]

@@ -34,7 +34,7 @@ pub enum StateWanted {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PrepareArgs {
-    /// The state wanted: fresh, filled, used or trimmed
+    /// Desired state: fresh, filled, used or trimmed
     #[arg(
         long,
         value_enum,
@@ -47,38 +47,38 @@ pub struct PrepareArgs {
     pub driver: DriverArgs,
     #[command(flatten)]
     pub by: EraseArgs,
-    /// Longest time for ageing: 30s, 5m
+    /// Maximum time for ageing: 30s, 5m
     #[arg(long, help_heading = "Test", value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
     #[command(flatten)]
     pub on: TargetArgs,
 }
 
-/// Who drives an NVMe drive `pci:...`; its content stays as it is.
+/// Binding of an NVMe drive `pci:...`; its content is not changed.
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with_all = ["to", "EraseArgs"])]
 #[command(next_help_heading = "Driver of a pci: target")]
 pub struct DriverArgs {
-    /// Take the drive of this serial number from the kernel; runs on pci: then find it ready
+    /// Detach the drive with this serial number from the kernel, so that runs on pci: find it ready
     #[arg(long, value_name = "SERIAL", add = complete::confirmations())]
     pub bind: Option<String>,
-    /// Give it back to the kernel
+    /// Return it to the kernel
     #[arg(long)]
     pub unbind: bool,
 }
 
-/// How the drive is erased first [default: a discard].
+/// How the drive is erased first [default: by discarding].
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 #[command(next_help_heading = "Erase by")]
 pub struct EraseArgs {
-    /// A secure discard: the blocks are erased at once
+    /// A secure discard, which erases the blocks immediately
     #[arg(long)]
     pub secure: bool,
     /// Zeroes
     #[arg(long)]
     pub zero: bool,
-    /// An NVMe format to blocks of this size: 512, 4096
+    /// An NVMe format with blocks of this size: 512, 4096
     #[arg(long, value_name = "BYTES")]
     pub lbaf: Option<u32>,
     /// An NVMe sanitize

@@ -22,10 +22,10 @@ pub struct RunsArgs {
     /// Started on or before this day
     #[arg(long, value_name = "DATE")]
     pub until: Option<String>,
-    /// The latest N; 50 otherwise
+    /// List the latest N [default: 50]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<u32>,
-    /// All of them
+    /// List all
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
     /// Published results instead of your own
@@ -40,7 +40,7 @@ pub struct RunsArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Number, start of the id, `last`, or a published one: `pub:003/m225-fresh`
+    /// Number, start of the id, `last`, or a published record: `pub:003/m225-fresh`
     #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Write a page with charts, to FILE or beside the store
@@ -79,8 +79,8 @@ Examples:
   ssdyno compare 12 15                      two runs
   ssdyno compare 3,4 7,8                    two groups of runs
   ssdyno compare --by title 3-8             groups by a condition
-  ssdyno compare last pub:003/m225-fresh    with a published one: ssdyno runs --published
-  ssdyno compare -m quick /mnt/a /mnt/b     two targets, measured in turns until it is clear")]
+  ssdyno compare last pub:003/m225-fresh    with a published record: ssdyno runs --published
+  ssdyno compare -m quick /mnt/a /mnt/b     two targets, in turns until the result is clear")]
 pub struct CompareArgs {
     /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`;
     /// with -m two targets
@@ -88,13 +88,13 @@ pub struct CompareArgs {
     pub runs: Vec<String>,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Make the groups by a condition: title, host, drive, firmware, file-system, kernel, ...
+    /// Group the runs by a condition: title, host, drive, firmware, file-system, kernel, ...
     #[arg(long, value_name = "CONDITION")]
     pub by: Option<String>,
-    /// Test this metric alone: chosen beforehand, it needs a smaller difference
+    /// Test only this metric; chosen in advance, it needs a smaller difference
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// All quantities, also those without a claim
+    /// Show all quantities, including those without a claim
     #[arg(long)]
     pub all: bool,
     /// Also write a page with charts to FILE
@@ -110,7 +110,7 @@ pub struct CompareArgs {
     pub store: StoreArgs,
 }
 
-/// Arguments of a comparison that measures.
+/// Options of a comparison that measures.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring in turns")]
 pub struct LiveArgs {
@@ -118,7 +118,7 @@ pub struct LiveArgs {
     #[arg(long, short, value_name = "METHOD", conflicts_with_all = ["by", "all"])]
     #[arg(add = complete::methods())]
     pub method: Option<String>,
-    /// End when a difference of this size would have been found: 3%
+    /// End when a difference of this size would have been detected: 3%
     #[arg(long, value_name = "PERCENT", requires = "method", value_parser = parse_share)]
     pub detect: Option<f64>,
     /// Bytes to work on in each target: 1GiB, 500M
@@ -127,7 +127,7 @@ pub struct LiveArgs {
     /// Approximate duration of one run: 12s
     #[arg(long, value_name = "TIME", requires = "method", value_parser = units::parse_duration)]
     pub time: Option<Duration>,
-    /// Show the cost, and stop
+    /// Show the cost, then stop
     #[arg(long, requires = "method")]
     pub dry_run: bool,
     /// Show no progress
@@ -135,7 +135,7 @@ pub struct LiveArgs {
     pub quiet: bool,
 }
 
-/// `3%` or `3` as a share of one.
+/// Parses `3%` or `3` as a fraction.
 fn parse_share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent: f64 = number.parse().map_err(|_| "must be a percentage, as in 3%".to_string())?;
@@ -145,7 +145,7 @@ fn parse_share(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Numbers, starts of ids, or `last`; all when none is given
+    /// Numbers, starts of ids, or `last` [default: all]
     #[arg(add = complete::runs())]
     pub runs: Vec<String>,
     /// Metrics as CSV instead of records as JSON lines

@@ -7,23 +7,23 @@ use clap::Args;
 const EXAMPLES: &str = "\
 Examples:
   ssdyno recover                compare the journals with their drives; nothing is written
-  ssdyno recover --replay       and put back blocks that differ
+  ssdyno recover --replay       also restore blocks that differ
 
-An NVMe drive that a killed run had taken from the kernel (pci:) goes back to it.
+An NVMe drive that a killed run had detached (pci:) is returned to the kernel.
 
-A journal whose blocks are all unchanged is closed. Where blocks differ, either the run damaged them
-or somebody has written to the drive since: only you can know, and --replay undoes both. Exit code 1:
-a journal is left.";
+A journal whose blocks are all unchanged is closed. If blocks differ, either the run damaged them
+or something has written to the drive since. Only you can know; --replay undoes both. Exit code 1:
+a journal remains.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RecoverArgs {
-    /// Only journals of this device; required where several drives look alike
+    /// Only journals of this device; required if several drives match
     pub device: Option<String>,
     /// Restore the original content of blocks that differ
     #[arg(long)]
     pub replay: bool,
-    /// Forget this journal: its blocks stay on the drive as they are now
+    /// Discard this journal; its blocks on the drive are not changed
     #[arg(long, value_name = "ID", conflicts_with_all = ["replay", "device"])]
     pub discard: Option<String>,
     /// Directory of the journals [default: in the XDG state directory, and all registered there]

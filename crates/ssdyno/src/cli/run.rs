@@ -19,10 +19,10 @@ pub struct RunArgs {
     #[arg(long, short, value_name = "METHOD", default_value = "quick", value_delimiter = ',')]
     #[arg(add = complete::methods())]
     pub method: Vec<String>,
-    /// Do the steps of this file, or of a bundled protocol: board-against-board, state-bars
+    /// Run the steps of this file, or of a bundled protocol: board-against-board, state-bars
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "time", "replicates"])]
     pub protocol: Option<String>,
-    /// Answers to the protocol's questions, for a run that nobody watches: STEP = "answer"
+    /// Answers to the protocol's questions, for unattended runs: STEP = "answer"
     #[arg(long, value_name = "FILE", requires = "protocol")]
     pub answers: Option<PathBuf>,
     /// Approximate duration: 30s, 5m
@@ -33,7 +33,7 @@ pub struct RunArgs {
     pub replicates: Option<u32>,
     #[command(flatten)]
     pub measure: MeasureArgs,
-    // After the target: the words after `--` are the last.
+    // Must come after the target, because the words after `--` come last.
     #[command(flatten)]
     pub own: MethodArgs,
 }
@@ -50,10 +50,10 @@ impl From<&RunArgs> for Options {
     }
 }
 
-/// The option that protocols have too.
+/// The option that protocols share.
 pub const RESUME: &str = "resume";
 
-/// Options that single methods declare, by name, with their words.
+/// Options declared by individual methods: names and arguments.
 #[derive(Clone, Debug, Default)]
 pub struct MethodArgs {
     pub typed: Vec<(String, Vec<String>)>,
@@ -76,7 +76,7 @@ impl Args for MethodArgs {
 fn argument(option: &'static dyn Declared, methods: &[&str]) -> Arg {
     let mut help = format!("{}: {}", methods.join(", "), option.help());
     if option.name() == RESUME {
-        help += "; with --protocol: do the steps after its last record";
+        help += "; with --protocol: continue after its last record";
     }
     let arg = Arg::new(option.name()).help(help).help_heading("Test");
     match option.form() {
@@ -116,19 +116,19 @@ impl FromArgMatches for MethodArgs {
 const RUN_EXAMPLES: &str = "\
 Examples:
   ssdyno run .                              the drive under this directory, about a minute
-  ssdyno run . --time 10s --size 256MiB     a short look
+  ssdyno run . --time 10s --size 256MiB     a short run
   ssdyno run /dev/sdb                       a whole drive, reads only
   ssdyno run /dev/sdb --destroy=S6Z1NJ0W    also writes: everything on it is lost
   ssdyno run /mnt/a /mnt/b -m quick,sustain two drives in turns, two methods
-  ssdyno run . -m command -- make -j4       a program, timed, with its I/O
+  ssdyno run . -m command -- make -j4       a program: its time and its I/O
   ssdyno run . --protocol board-against-board  steps and questions from a file
   ssdyno run . --json | jq .metrics         for programs";
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only the drive that holds this path, with all that is known of it
+    /// Only the drive that contains this path, with all known details
     pub path: Option<PathBuf>,
-    /// All that is known of each drive
+    /// Show all known details of each drive
     #[arg(long, short)]
     pub verbose: bool,
     /// Print JSON

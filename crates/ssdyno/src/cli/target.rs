@@ -1,4 +1,4 @@
-//! Arguments that all measuring commands share: target, instrument, output, store.
+//! Arguments shared by all measuring commands: target, instrument, output, store.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::complete;
 
 #[derive(Clone, Debug, Args)]
 pub struct StoreArgs {
-    /// File that holds the records [default: in the XDG data directory]
+    /// File for the records [default: in the XDG data directory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
@@ -21,7 +21,7 @@ pub struct StoreArgs {
 /// Arguments of a command that measures one target.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// Directory, file, block device, or an NVMe drive without the kernel's driver: pci:0000:01:00.0
+    /// Directory, file, block device, or an NVMe drive detached from the kernel: pci:0000:01:00.0
     #[arg(value_name = "TARGET", help_heading = None, add = complete::targets())]
     pub target: String,
     #[command(flatten)]
@@ -35,15 +35,15 @@ pub struct MeasureArgs {
     /// Bytes to work on: 1GiB, 500M [default: 1GiB or what fits; all of a file or device]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE")]
     pub size: Option<u64>,
-    /// Permit overwriting it: the serial number of a device, or else its size in bytes
+    /// Permit overwriting it: a device's serial number, or its size in bytes if it has none
     #[arg(long, value_name = "SERIAL", add = complete::confirmations())]
     pub destroy: Option<String>,
     #[command(flatten)]
     pub borrow: BorrowArgs,
-    /// Take a pci: drive from the kernel although no IOMMU keeps it from other memory
+    /// Detach a pci: drive from the kernel even if no IOMMU protects other memory from it
     #[arg(long)]
     pub no_iommu: bool,
-    /// Show the steps and their cost, and stop
+    /// Show the steps and their cost, then stop
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -57,8 +57,8 @@ pub struct MeasureArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Target")]
 pub struct BorrowArgs {
-    /// Borrow blocks of a device: overwrite them with their own content, once a journal on another
-    /// drive holds a copy
+    /// Borrow blocks of a device: overwrite them with their own content, after copying it to a
+    /// journal on another drive
     #[arg(long = "borrow", conflicts_with = "destroy")]
     pub allowed: bool,
     /// Directory of that journal [default: in the XDG state directory]
@@ -66,8 +66,8 @@ pub struct BorrowArgs {
     pub journal: Option<PathBuf>,
 }
 
-/// A seed from the standard library's own randomness, in the range that every reader of JSON keeps
-/// exactly. One is drawn for the process, so that all its runs can be repeated with one `--seed`.
+/// A seed from the standard library's randomness, in the range that every JSON parser represents
+/// exactly. It is drawn once per process, so that one `--seed` repeats all of its runs.
 fn drawn() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| RandomState::new().build_hasher().finish() >> 11)
@@ -76,16 +76,17 @@ fn drawn() -> u64 {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instrument")]
 pub struct InstrumentArgs {
-    /// I/O backend: uring, aio, psync or null [default: the best that works]
+    /// I/O backend: uring, aio, psync or null [default: the best available]
     #[arg(long, value_name = "NAME")]
     pub backend: Option<BackendKind>,
-    /// Bind every job to a processor
+    /// Bind every job to a CPU
     #[arg(long)]
     pub pin: bool,
-    /// Seed of everything random; on a virtual drive also of the session [default: drawn; of content 1]
+    /// Seed for everything random; on a virtual drive also for the session [default: random; 1 for
+    /// content]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// End the run when the drive has answered nothing for this long [default: 5m]
+    /// End the run if the drive answers nothing for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub patience: Option<Duration>,
 }
@@ -96,7 +97,7 @@ impl InstrumentArgs {
         self.seed.unwrap_or_else(drawn)
     }
 
-    /// The seed of content that a later run has to know in order to verify it.
+    /// The seed for content that a later run must know in order to verify it.
     pub fn content_seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
@@ -130,7 +131,7 @@ impl OutputArgs {
 }
 
 impl MeasureArgs {
-    /// The request to measure a target in this way.
+    /// The request to measure a target with these options.
     pub fn request(&self, target: &str) -> Request {
         let InstrumentArgs { backend, pin, patience, .. } = self.instrument;
         let seed = self.instrument.session_seed();

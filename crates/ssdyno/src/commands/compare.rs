@@ -1,5 +1,5 @@
-//! `ssdyno compare A B`: groups of records side by side: the conclusion in a sentence, the claims that
-//! the differences permit, and everything that differs besides. There is no single score.
+//! `ssdyno compare A B`: compares groups of records, with the conclusion in a sentence, the claims
+//! that the differences permit, and all other differences. There is no single score.
 
 mod live;
 
@@ -20,10 +20,10 @@ use crate::{present, screen};
 const CONFOUNDED: &str = "not measured in alternation: drift between the sides (heat, cache, state) is part of \
                           the difference";
 
-/// Runs of a side that are named in its heading.
+/// Maximum number of a side's runs in its heading.
 const NAMED: usize = 6;
 
-/// Compares groups of records with the first of them, or two targets in turns.
+/// Compares groups of records with the first group, or two targets in turns.
 pub fn run(args: &CompareArgs) -> Result {
     if let Some(method) = &args.live.method {
         return live::run(args, method);
@@ -40,7 +40,7 @@ pub fn run(args: &CompareArgs) -> Result {
     }
 }
 
-/// The sides with their titles, from the arguments or by a condition.
+/// The sides with their titles, from the arguments or from a condition.
 fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
     let mut groups: Vec<Vec<Run>> = Vec::new();
     for word in &args.runs {
@@ -86,7 +86,7 @@ fn distinct(groups: &[Vec<Run>]) -> Result<()> {
     for (i, run) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.id == run.id && other.number == run.number) {
             let name = compare::name(run);
-            return Err(Failure::new(USAGE, format!("{name} is named twice: it is the same run")));
+            return Err(Failure::new(USAGE, format!("{name} is given twice")));
         }
     }
     Ok(())
@@ -112,7 +112,7 @@ fn as_json(sides: &[Side], found: &[Comparison], order: &str) -> Result<Value> {
     Ok(if all.len() == 1 { all.remove(0) } else { json!({ "comparisons": all }) })
 }
 
-/// The comparison as people see it.
+/// The comparison for display.
 fn view(
     args: &CompareArgs,
     titles: &[String],
@@ -141,7 +141,7 @@ fn view(
     }
 }
 
-/// Shows it in the form asked for.
+/// Shows the comparison in the requested form.
 fn show(args: &CompareArgs, view: &View) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     if let Some(path) = &args.html {
@@ -174,7 +174,7 @@ fn heading(side: &Side, title: &str) -> String {
 
 fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
-    // Without a primary metric in common there is nothing to leave out.
+    // If they share no primary metric, everything is shown.
     let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
     let Remarks { warnings, notes } = comparison.remarks(letter);
     Against {

@@ -1,4 +1,4 @@
-//! `ssdyno doctor`: is this machine fit to measure?
+//! `ssdyno doctor`: checks whether this machine is fit for measuring.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::cli::DoctorArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Observes the machine for a moment and lists everything that would spoil a measurement.
+/// Observes the machine for a short time and lists everything that could spoil a measurement.
 pub fn run(args: &DoctorArgs) -> Result {
     let Fitness { environment, clock, findings } = machine::fitness();
     if args.json {
@@ -35,8 +35,8 @@ pub fn run(args: &DoctorArgs) -> Result {
     findings.iter().for_each(|finding| text += &line(finding, &style));
     let worst = findings.iter().map(|f| f.level).max();
     text += match worst {
-        None | Some(Level::Note) => "fit to measure\n",
-        Some(Level::Warn) => "fit to measure, with care\n",
+        None | Some(Level::Note) => "fit for measuring\n",
+        Some(Level::Warn) => "fit for measuring, with care\n",
         Some(Level::Bad | Level::Other(_)) => "numbers from this machine do not describe a drive\n",
     };
     present::print(&text)?;

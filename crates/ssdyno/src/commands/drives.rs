@@ -1,4 +1,4 @@
-//! `ssdyno drives`: the virtual drives, and the source of every figure.
+//! `ssdyno drives`: shows the virtual drives, and the source of every figure.
 
 use std::process::ExitCode;
 

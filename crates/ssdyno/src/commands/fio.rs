@@ -1,6 +1,6 @@
-//! `ssdyno fio ...`: fio's command lines, run and shown by ssdyno.
+//! `ssdyno fio ...`: runs fio command lines and prints fio's output.
 //!
-//! The crate `fio` parses the words, except for ssdyno's own, which are removed first.
+//! The crate `fio` parses the arguments, except for ssdyno's own options, which are removed first.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -23,15 +23,15 @@ use crate::{interrupt, present, screen};
 const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
-  --overwrite-files  allow every file that another program made to be overwritten, but no device
-  --no-iommu         take a pci: drive from the kernel although no IOMMU keeps it from other memory
-  --store=FILE       the store that keeps the record
-  --dry-run          show the plan and stop
+  --overwrite-files  allow overwriting of all files made by other programs, but of no device
+  --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
+  --store=FILE       the store for the record
+  --dry-run          show the plan, then stop
   --as-is            accepted: stdout is always fio's own output, and remarks go to stderr
 
-Files are laid out and kept as in fio. Below fio's figures are those that fio hides: response time,
-a queue depth that is a fiction, reads that never left RAM. filename=sim:NAME or directory=sim:NAME
-runs the jobs on a virtual drive.
+Files are laid out and kept as in fio. Below fio's figures are some that fio hides: response time,
+a queue depth that was not reached, reads that came from RAM. filename=sim:NAME or
+directory=sim:NAME runs the jobs on a virtual drive.
 ";
 
 /// Runs a fio command line.
@@ -50,7 +50,7 @@ pub fn run(args: &FioArgs) -> Result {
     }
 }
 
-/// ssdyno's own options among the words.
+/// ssdyno's own options on the command line.
 #[derive(Debug, Default, PartialEq)]
 struct Own {
     permissions: Permissions,
@@ -122,17 +122,17 @@ pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
     present::print(&present::plan(&announcement, plan, health, &style))
 }
 
-/// The progress of a run, as far as it is shown.
+/// How to show the progress of a run.
 pub struct How<'a> {
     /// The progress line.
     pub seen: &'a OutputArgs,
-    /// Begins a new progress line after this time.
+    /// Interval between new progress lines.
     pub lines: Option<Duration>,
-    /// Whether stdout announces files that are laid out.
+    /// Whether stdout announces files being laid out.
     pub speaks: bool,
 }
 
-/// Runs a plan and gives its results and its record.
+/// Runs a plan and returns its results and its record.
 pub fn record<'p>(
     planned: Planned<'p>,
     how: &How<'_>,
@@ -153,12 +153,12 @@ pub fn record<'p>(
     Ok(done)
 }
 
-/// Whether stdout is for people: progress and lay-outs are announced.
+/// Whether stdout is for people, so that progress and lay-outs are announced.
 fn speaks(plan: &Plan) -> bool {
     plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
 }
 
-/// The progress shown during the run: a line, depending on `--eta`.
+/// The progress line to show during the run, depending on `--eta`.
 fn seen(plan: &Plan) -> OutputArgs {
     let quiet = match plan.globals.eta {
         Eta::Never => true,
@@ -176,7 +176,7 @@ fn code(ran: &Ran<'_>) -> u8 {
     }
 }
 
-/// Writes the results in every form asked for, to the place asked for, and remarks to stderr.
+/// Writes the results in every requested form to the requested place, and remarks to stderr.
 fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
     let (mut text, mut ours) = (String::new(), String::new());
@@ -206,9 +206,9 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
     for path in output::write_dumps(ran, directory)
-        .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be kept: {e}")))?
+        .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be saved: {e}")))?
     {
-        screen::say(&format!("ssdyno: a block that verify found wrong: {}", path.display()));
+        screen::say(&format!("ssdyno: block that failed verification: {}", path.display()));
     }
     match &globals.output {
         None => present::print(&text)?,

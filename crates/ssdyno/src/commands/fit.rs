@@ -1,4 +1,5 @@
-//! `ssdyno drives fit`: a description fitted to records of a drive, and how well it predicts them.
+//! `ssdyno drives fit`: fits a description to records of a drive, and shows how well it predicts
+//! them.
 
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use crate::cli::FitArgs;
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
-/// Beyond this share a prediction is shown as one to distrust.
+/// Relative error beyond which a prediction is marked.
 const NEAR: f64 = 0.1;
 
 /// Fits a description to records.
@@ -42,7 +43,7 @@ pub fn run(args: &FitArgs) -> Result {
 
 fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-    table.heading(["figure", "value", "decided by"]);
+    table.heading(["figure", "value", "determined by"]);
     for figure in &fitted.decided {
         table.row([
             Cell::from(figure.key.as_str()),
@@ -60,7 +61,7 @@ fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {
     if far > 0 {
         let all = fitted.predictions.len();
         let line =
-            format!("{far} of {all} measurements are further than 10% from the fitted drive");
+            format!("{far} of {all} measurements differ by more than 10% from the fitted drive");
         text += &format!("\n{}\n", style.paint(Ink::Warn, &line));
     }
     text += &match &args.output {

@@ -1,4 +1,4 @@
-//! `ssdyno import`: records of ssdyno and results of other tools into the store.
+//! `ssdyno import`: imports records of ssdyno and results of other tools into the store.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::cli::ImportArgs;
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
-/// Rows shown at most; the rest is counted.
+/// Maximum number of rows shown; the rest is counted.
 const ROWS: usize = 50;
 
 /// Reads the files and enters their records.
@@ -45,7 +45,7 @@ fn print_json(imported: &Imported) -> Result<()> {
     present::print(&(text.map_err(|e| Failure::new(IO, e))? + "\n"))
 }
 
-/// The list of results, and the number of those that are not shown.
+/// The list of results, and the number of rows not shown.
 #[derive(Default)]
 struct Rows {
     shown: Vec<[String; 5]>,
@@ -61,11 +61,11 @@ impl Rows {
         let tool = origin.map_or_else(|| Some("ssdyno".into()), |o| o.tool_name());
         let word = match entered.map(|entered| entered.news) {
             None => "not entered",
-            Some(News::Known) => "was in the store already",
+            Some(News::Known) => "already in the store",
             Some(News::New) if origin.is_none() => "carried",
             Some(News::New) => "imported",
             Some(News::Completed) => "completed",
-            Some(News::Conflict) => "CONFLICT: another content under this id",
+            Some(News::Conflict) => "CONFLICT: other content under this id",
         };
         let conflict = matches!(entered.map(|e| e.news), Some(News::Conflict));
         if self.shown.len() >= ROWS && !conflict {
@@ -107,7 +107,7 @@ impl Rows {
 
 fn list(as_json: bool) -> Result {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    table.heading(["format", "what is read"]);
+    table.heading(["format", "what is imported"]);
     for format in &FORMATS {
         table.row([Cell::new(Ink::Strong, format.name), Cell::from(format.about)]);
     }

@@ -1,4 +1,4 @@
-//! `ssdyno io`: one workload by hand.
+//! `ssdyno io`: runs one workload, given by options.
 
 use clap::Parser;
 use lab::Work;
@@ -12,12 +12,12 @@ use crate::interrupt;
 /// Runs the workload and shows its record.
 pub fn run(args: &IoArgs) -> Result {
     let io = Io::from(args);
-    // Before the target is looked at, so that a mistake costs nothing.
+    // Checked before the target is inspected, so that a mistake costs nothing.
     io.check()?;
     session::run(&args.on.target, &args.on.measure, &Work::io(&io), &interrupt::flag()?)
 }
 
-/// Reads the options of a workload, as they are written in published documents.
+/// Parses the options of a workload, as written in published documents.
 pub fn read(words: &str) -> std::result::Result<Io, String> {
     let words = ["ssdyno", "io", "."].into_iter().chain(words.split_whitespace());
     match Cli::try_parse_from(words).map_err(|e| e.to_string())?.command {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_become_the_options() {
+    fn words_become_options() {
         let io = |words| read(words).expect("understood");
         let read = io("--rw randrw --mix 30 --bs 4k:60,64k:40 --depth 4 --size 1MiB");
         assert_eq!((read.rw, read.mix, read.depth), (Access::RandRw, 30, 4));

@@ -1,7 +1,7 @@
-//! `ssdyno iozone ...`: iozone's command lines, run by ssdyno, with iozone's table of the results.
+//! `ssdyno iozone ...`: runs iozone command lines and prints iozone's table of the results.
 //!
-//! `compat` parses the words, except for ssdyno's own, which all begin with two dashes and are removed
-//! first.
+//! `compat` parses the arguments, except for ssdyno's own options, which all begin with two dashes
+//! and are removed first.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub fn run(args: &IozoneArgs) -> Result {
     execute(&own, &command)
 }
 
-/// ssdyno's own options among the words.
+/// ssdyno's own options on the command line.
 #[derive(Debug, Default, PartialEq)]
 struct Own {
     destroy: Option<String>,
@@ -111,11 +111,11 @@ fn execute(own: &Own, command: &Command) -> Result {
     Ok(present::exit_code(&run))
 }
 
-/// The part that iozone does not have: verdicts, warnings and the place of the record.
+/// What iozone does not show: verdicts, warnings and the number of the record.
 fn beside(run: &Run) -> String {
     let mut text = String::from("\n");
     let width = screen::style().width.min(100);
-    // Nothing is to be said of the figures of a run that failed; the error follows.
+    // The figures of a failed run need no comment; the error follows.
     let judged = run.ending() != Ending::Failed;
     for verdict in run.verdicts.iter().filter(|_| judged) {
         text += &(screen::wrap(&format!("{}: {}", verdict.kind, verdict.text), width) + "\n");
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ours_is_taken_out() {
+    fn our_options_are_removed() {
         let words = ["-e", "--store", "f.db", "-s", "1m", "--legacy", "--destroy=S1"];
         let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
         assert_eq!(rest, ["-e", "-s", "1m"]);

@@ -1,5 +1,5 @@
-//! `ssdyno list`: the drives of this machine, their content, and the permissions on them; one line
-//! a drive, or with `--verbose` everything that is known of each.
+//! `ssdyno list`: the drives of this machine, their content, and the permissions on them. One line
+//! per drive, or all known details with `--verbose`.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::cli::ListArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
-/// Lists every drive, or the one that a path lies on.
+/// Lists every drive, or the drives that contain a path.
 pub fn run(args: &ListArgs) -> Result {
     let device = |device| Listed::Device(Box::new(device));
     let drives = match &args.path {
@@ -35,11 +35,11 @@ pub fn run(args: &ListArgs) -> Result {
         false => lines(&drives).render(&screen::uncut()),
     };
     recover::mention(None);
-    present::print(if drives.is_empty() { "no block devices here\n" } else { &text })?;
+    present::print(if drives.is_empty() { "no block devices found\n" } else { &text })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each drive. Where the table is too wide, the uses are cut.
+/// A line for each drive. If the table is too wide, the uses are cut.
 fn lines(drives: &[Listed]) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[Left, Right, Left, Left, Left, Left]).elastic(5);
@@ -65,7 +65,7 @@ fn lines(drives: &[Listed]) -> Table {
     table
 }
 
-/// A line of a drive that the kernel's driver does not have.
+/// The line for a drive detached from the kernel's driver.
 fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
     let unknown = || "unknown".to_string();
     let allowed = match bound.give_back {
@@ -82,7 +82,7 @@ fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
     ]
 }
 
-/// Who has a drive, and the command that gives it back.
+/// The holder of a drive, and the command that returns it to the kernel.
 fn way_back(bound: &BoundDrive) -> String {
     let command = bound.give_back.as_ref().map(|command| format!(": {command} gives it back"));
     format!("{}{}", bound.holder, command.unwrap_or_default())
@@ -99,7 +99,7 @@ fn entry(listed: &Listed, style: &Style) -> String {
     format!("{target}  {model}, serial number {serial}\n  {}\n", way_back(bound))
 }
 
-/// The link as it runs, or the bus.
+/// The link as currently negotiated, or the bus.
 fn link_now(id: &DriveIdentity) -> String {
     let Some(link) = &id.link else { return id.bus.clone() };
     let now = link.now.clone().unwrap_or_else(|| id.bus.clone());
@@ -115,7 +115,7 @@ fn permission(device: &BlockDevice) -> Cell {
     }
 }
 
-/// Where the drive and its partitions are mounted, or else their content.
+/// Where the drive and its partitions are mounted, or otherwise their content.
 fn uses(device: &BlockDevice) -> String {
     let parts =
         || [&device.inside].into_iter().chain(device.partitions.iter().map(|part| &part.inside));
@@ -127,7 +127,7 @@ fn uses(device: &BlockDevice) -> String {
         mounts.extend(parts().filter_map(|inside| inside.contents.as_ref()).flatten().map(content));
     }
     mounts.dedup();
-    let file = device.backing_file.as_ref().map(|file| format!("stands on {file}"));
+    let file = device.backing_file.as_ref().map(|file| format!("backed by {file}"));
     mounts.into_iter().chain(file).collect::<Vec<_>>().join(", ")
 }
 
@@ -148,7 +148,7 @@ fn block(device: &BlockDevice, style: &Style) -> String {
         row(&partition.name, partition_words(partition));
     }
     if let Some(file) = &device.backing_file {
-        row("stands on", vec![file.clone()]);
+        row("backed by", vec![file.clone()]);
     }
     text += &table.render(style);
     text += &allowed(device, style);

@@ -1,4 +1,4 @@
-//! Completions and manual pages, made from the command line's own description.
+//! Completions and manual pages, generated from the command line's own description.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::cli::Cli;
 use crate::failure::{Failure, Result, USAGE};
 use crate::present;
 
-/// Sections that every page ends with, in roff.
+/// Sections at the end of every page, in roff.
 const SECTIONS: &str = r#".SH "EXIT STATUS"
 .TP
 0
@@ -29,27 +29,27 @@ Bad usage.
 Refused for safety: nothing was written.
 .TP
 4
-An I/O error on the target or on a file of the user's.
+An I/O error on the target or on a file of the user.
 .TP
 130
-Ended by Ctrl\-C; the record holds the part that was measured.
+Ended by Ctrl\-C; the record contains the part that was measured.
 .SH FILES
 .TP
 .I $XDG_DATA_HOME/ssdyno/runs.sqlite
-The records; ~/.local/share where the variable is not set. \fB\-\-store\fR names another file.
+The records; ~/.local/share if the variable is not set. \fB\-\-store\fR names another file.
 .TP
 .I $XDG_DATA_HOME/ssdyno/reports/
 A page for every run.
 .TP
 .I $XDG_STATE_HOME/ssdyno/journal/
-Copies of borrowed blocks while a run goes on; ~/.local/state where the variable is not set.
+Copies of borrowed blocks during a run; ~/.local/state if the variable is not set.
 .TP
 .I .ssdyno\-scratch\-*
-A scratch file on a file system that cannot use one without a name. The next run removes it.
+A scratch file on a file system without unnamed files. The next run removes it.
 .SH ENVIRONMENT
 .TP
 .B COLUMNS
-The width of the output, also into a pipe.
+The width of the output, including to a pipe.
 .TP
 .B NO_COLOR
 Any value: no colour.
@@ -61,7 +61,7 @@ A locale without UTF\-8 gets ASCII.
 See FILES.
 "#;
 
-/// Prints the script that lets a shell ask this program for completions.
+/// Prints the script through which a shell requests completions from this program.
 pub fn completions(shell: Shell) -> Result {
     let name = shell.to_string();
     let builtins = Shells::builtins();
@@ -70,7 +70,7 @@ pub fn completions(shell: Shell) -> Result {
         completer.ok_or_else(|| Failure::new(USAGE, format!("no completions for {name}")))?;
     let mut text = Vec::new();
     if shell == Shell::Bash {
-        // Bash splits words at colons, and virtual drives are called sim:NAME.
+        // Bash splits words at colons, but virtual drives are called sim:NAME.
         text.extend_from_slice(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n");
     }
     completer.write_registration("COMPLETE", "ssdyno", "ssdyno", "ssdyno", &mut text)?;
@@ -78,7 +78,7 @@ pub fn completions(shell: Shell) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the manual page, or writes it and one for every command into a directory.
+/// Prints the manual page, or writes a page for the program and every command into a directory.
 pub fn man(directory: Option<&Path>) -> Result {
     let mut command = Cli::command();
     command.build();
@@ -91,7 +91,7 @@ pub fn man(directory: Option<&Path>) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of a command and those of its subcommands: `ssdyno-drives-fit.1`.
+/// Writes the page of a command and those of its subcommands: `ssdyno-drives-fit.1`.
 fn write_pages(command: &Command, directory: &Path) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     fs::write(directory.join(format!("{name}.1")), page(command)?)?;

@@ -1,4 +1,4 @@
-//! `ssdyno methods`: the tests, as a list or one in full.
+//! `ssdyno methods`: lists the methods, or shows one in full.
 
 use std::process::ExitCode;
 
@@ -38,8 +38,8 @@ fn table(methods: &[&MethodInfo]) -> String {
             Cell::new(Ink::Plain, info.summary),
         ]);
     }
-    let legend = "\nreads: changes nothing   scratch: a file of its own, removed afterwards\n\
-                  borrows: blocks are overwritten and put back   destroys: content is lost\nssdyno methods NAME shows one in full.\n";
+    let legend = "\nreads: changes nothing   scratch: uses a scratch file, removed afterwards\n\
+                  borrows: blocks are overwritten and restored   destroys: content is lost\nssdyno methods NAME shows one in full.\n";
     table.render(&screen::style()) + legend
 }
 
@@ -57,7 +57,7 @@ fn in_full(info: &MethodInfo) -> String {
     )
 }
 
-/// A metric with its unit, and its meaning on lines of its own.
+/// A metric with its unit, followed by the lines of its meaning.
 fn in_words(metric: &MetricInfo, width: usize) -> String {
     const INDENT: &str = "\n      ";
     let lines = screen::wrap(metric.meaning, width.saturating_sub(INDENT.len()));

@@ -1,4 +1,4 @@
-//! `ssdyno partition`: the table of a drive, read and judged, or planned and written.
+//! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
 use std::process::ExitCode;
 
@@ -52,10 +52,10 @@ pub fn run(args: &PartitionArgs) -> Result {
     show(args, &disc)
 }
 
-/// Brings the numbers into the order of the drive.
+/// Renumbers the partitions in the order of the drive.
 fn renumber(args: &PartitionArgs, disc: &Disc) -> Result {
     let Some(order) = disc.order()? else {
-        screen::say("nothing to renumber: the numbers of its partitions stay as they are");
+        screen::say("nothing to renumber: the partitions are already in order");
         return show(args, disc);
     };
     if !args.dry_run {

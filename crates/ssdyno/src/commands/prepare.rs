@@ -1,4 +1,4 @@
-//! `ssdyno prepare`: brings a drive into a state and records that.
+//! `ssdyno prepare`: brings a drive into a state and records it.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,8 @@
-//! `ssdyno run TARGET --protocol FILE`: the steps of a file, a record for each measurement.
+//! `ssdyno run TARGET --protocol FILE`: runs the steps of a file, with a record for each
+//! measurement.
 //!
-//! Questions go to the terminal, or are answered from a file; without either nothing begins. The
-//! conclusion is printed at the end, and can be printed again with `--resume`.
+//! Questions go to the terminal or are answered from a file; without either, nothing begins. The
+//! conclusion is printed at the end, and again with `--resume`.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::process::ExitCode;
@@ -25,13 +26,13 @@ use crate::{interrupt, present, screen};
 pub fn run(file: &str, args: &RunArgs) -> Result {
     let protocol = protocol::protocol(file)?;
     let [target] = args.targets.as_slice() else {
-        let text = "a protocol has one target at a time";
+        let text = "a protocol takes one target at a time";
         return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each"));
     };
     let (resume, others): (Vec<_>, Vec<_>) =
         args.own.typed.iter().partition(|(name, _)| name == RESUME);
     if !others.is_empty() {
-        let text = "options of methods are in the protocol's file";
+        let text = "options of methods belong in the protocol's file";
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }
     let request = args.measure.request(target);
@@ -47,7 +48,7 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
     runner.run(progress)
 }
 
-/// The answers in the file of `--answers`.
+/// The answers from the file of `--answers`.
 fn answers(protocol: &Protocol, args: &RunArgs) -> Result<Option<Answers>> {
     let Some(path) = &args.answers else { return Ok(None) };
     let name = path.display().to_string();
@@ -64,19 +65,20 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Refuses to begin if a question has nobody to answer it, or a measurement is not permitted here.
+    /// Refuses to begin if a question cannot be answered, or a measurement is not permitted.
     fn check(&self, progress: &Progress<'_>) -> Result<()> {
         if let Some(id) = progress.asks()
             && self.answers.is_none()
             && !stdin().is_terminal()
         {
-            let text = format!("step '{id}' asks, and there is no terminal to answer");
+            let text =
+                format!("step '{id}' asks a question, but there is no terminal to answer it");
             return Err(Failure::new(REFUSED, text).advise("--answers FILE"));
         }
         Ok(progress.check(&self.request, &io::read)?)
     }
 
-    /// The plan of everything that is left.
+    /// Shows the plan of all remaining items.
     fn plan(&self, progress: &Progress<'_>) -> Result {
         let items = progress.plan(&self.request, &io::read)?;
         let plans = || items.iter().filter_map(PlannedItem::plan);
@@ -134,7 +136,7 @@ impl Runner<'_> {
                     kept?;
                     ended.map_err(|error| self.interrupted(error))?;
                     if !run.complete {
-                        let text = format!("step '{}' did not end", item.step.id);
+                        let text = format!("step '{}' did not complete", item.step.id);
                         return Err(Failure::new(crate::failure::IO, text).advise(self.resume()));
                     }
                     progress.measured();
@@ -163,7 +165,7 @@ impl Runner<'_> {
         error.advise(self.resume())
     }
 
-    /// The answer to a question: from the file, or from the terminal.
+    /// The answer to a question, from the file or from the terminal.
     fn ask(&self, progress: &Progress<'_>, id: &str, ask: &Ask) -> Result<String> {
         if let Some(answers) = &self.answers {
             return Ok(answers.of(id).to_string());
@@ -176,7 +178,7 @@ impl Runner<'_> {
             let read = stdin().read_line(&mut line);
             let read = read.map_err(|error| Failure::new(USAGE, format!("no answer: {error}")))?;
             if read == 0 {
-                let text = format!("no answer to step '{id}'");
+                let text = format!("no answer for step '{id}'");
                 return Err(Failure::new(REFUSED, text).advise(self.resume()));
             }
             if ask.field.is_none() || !line.trim().is_empty() {
@@ -186,7 +188,7 @@ impl Runner<'_> {
     }
 }
 
-/// A line for each item that is left; the first has this number, of so many.
+/// A line for each remaining item; `first` is the number of the first, `of` the total.
 fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize)) -> Table {
     let mut table = Table::new(&[Align::Right, Align::Left, Align::Left]);
     for (number, planned) in (first..).zip(items) {
@@ -200,7 +202,7 @@ fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize)) -> Table {
     table
 }
 
-/// One measurement in a line.
+/// A measurement in one line.
 fn cost(item: &Item<'_>, plan: &Plan) -> String {
     let what = match &item.measure.run {
         Run::Method(name, _) => (*name).to_string(),
@@ -226,7 +228,7 @@ fn preparing(step: Preparing) -> String {
     }
 }
 
-/// The end of a protocol as text.
+/// The conclusion of a protocol as text.
 fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
     let style = screen::style();
     let right = Align::Right;
@@ -257,7 +259,7 @@ fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
         let differ: Vec<String> = differ.collect();
         if differ.len() > 1 {
             let line = format!(
-                "More than one thing differed, so that a difference has no single cause: {}.",
+                "More than one condition differed, so a difference has no single cause: {}.",
                 differ.join("; ")
             );
             text += &format!("\n{}\n", screen::wrap(&line, style.width.min(90)));
@@ -273,7 +275,7 @@ mod tests {
 
     use super::*;
 
-    /// The words of `io` in the bundled protocols are the command's, so that only it can check them.
+    /// Only the command can check options of `io` in the bundled protocols.
     #[test]
     fn every_step_of_every_bundled_protocol_can_be_planned() {
         for name in protocol::names() {

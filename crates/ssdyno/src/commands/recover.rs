@@ -1,5 +1,5 @@
-//! `ssdyno recover`: gives back drives that killed runs had taken from the kernel, compares the blocks
-//! that they had borrowed with the drives, and puts back those that differ.
+//! `ssdyno recover`: returns drives detached by killed runs to the kernel, compares blocks borrowed
+//! by them with the drives, and restores those that differ.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::cli::RecoverArgs;
 use crate::failure::{CHECK_FAILED, Result};
 use crate::{present, screen};
 
-/// Goes through every journal.
+/// Processes every journal.
 pub fn run(args: &RecoverArgs) -> Result {
     let RecoverArgs { device, replay, journal, discard, json } = args;
     let recovery = Recovery {
@@ -20,7 +20,7 @@ pub fn run(args: &RecoverArgs) -> Result {
         journal: journal.clone(),
         discard: discard.clone(),
     };
-    // First, because the drive of a journal may be among them.
+    // This comes first, because the drive of a journal can be one of them.
     let returned = recovery.give_back();
     if !json {
         returned.iter().try_for_each(|drive| present::print(&way(drive)))?;
@@ -37,30 +37,30 @@ pub fn run(args: &RecoverArgs) -> Result {
         present::print(&present::json(&all.collect::<Vec<_>>())?)?;
     } else if results.is_empty() && returned.is_empty() {
         let directory = recovery.directory()?;
-        present::print(&format!("nothing is left in {}\n", directory.display()))?;
+        present::print(&format!("no journals in {}\n", directory.display()))?;
     }
     let closed = results.iter().all(|result| result.closed)
         && returned.iter().all(|drive| drive.failed.is_none());
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// A line on stderr if journals are left, here or in the default place, for commands that start
-/// something else.
+/// Prints a line on stderr if journals are left, in this or the default directory, for commands
+/// that start something else.
 pub fn mention(journal: Option<&Path>) {
     if is_left() {
-        screen::say("note: a run left a drive without the kernel: ssdyno recover");
+        screen::say("note: a run left a drive detached from the kernel: ssdyno recover");
     }
     for journal in [None, journal.map(Path::to_path_buf)] {
         let recovery = Recovery { journal, ..Recovery::default() };
         if recovery.is_due() {
             let command = recovery.command();
-            screen::say(&format!("note: a run left blocks that it had borrowed: {command}"));
+            screen::say(&format!("note: a run left borrowed blocks: {command}"));
             return;
         }
     }
 }
 
-/// A line of JSON: of a drive, or of a journal.
+/// A line of JSON, for a drive or a journal.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Line<'a> {
@@ -68,7 +68,7 @@ enum Line<'a> {
     Journal(&'a Recovered),
 }
 
-/// The way back of a drive that a killed run had taken from the kernel.
+/// The result for a drive that a killed run had detached from the kernel.
 fn way(drive: &Returned) -> String {
     let Returned { target, serial, failed } = drive;
     match failed {

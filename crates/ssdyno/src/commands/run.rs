@@ -1,4 +1,4 @@
-//! `ssdyno run`: methods on targets, one record each.
+//! `ssdyno run`: runs methods on targets, with a record for each.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::cli::RunArgs;
 use crate::failure::{Failure, Result, USAGE};
 use crate::{interrupt, present};
 
-/// Runs the methods in order, each on the targets in turns, up to the first run that fails.
+/// Runs the methods in order, each on all targets in turn, until a run fails.
 pub fn run(args: &RunArgs) -> Result {
     check_several(args)?;
     if let Some(file) = &args.protocol {
@@ -35,17 +35,17 @@ pub fn run(args: &RunArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses options that belong to a single run or a single drive when there are several.
+/// Refuses options for a single run or a single drive if there are several.
 fn check_several(args: &RunArgs) -> Result<()> {
     let refused = |text: &str, advice: &str| Err(Failure::new(USAGE, text).advise(advice));
     if args.targets.len() > 1 && args.measure.destroy.is_some() {
         return refused(
-            "--destroy names one drive, not several",
+            "--destroy is for one drive, not several",
             "one `ssdyno run` for each drive",
         );
     }
     if args.targets.len() * args.method.len() > 1 && args.measure.output.html.is_some() {
-        return refused("--html=FILE holds one run, not several", "ssdyno show RUN --html=FILE");
+        return refused("--html=FILE is for one run, not several", "ssdyno show RUN --html=FILE");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `ssdyno runs`, `show`, `export`, `rm`: the records.
+//! `ssdyno runs`, `show`, `export`, `rm`: lists, shows, exports and removes records.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,16 +16,16 @@ use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{picture, present, screen};
 
-/// Runs that are listed unless another number is asked for.
+/// Default number of runs listed.
 const LIMIT: u32 = 50;
 
 /// Columns for the drive in the list of published results; the rest is for the result.
 const DRIVE_COLUMNS: usize = 26;
 
-/// Columns for the result at the cost of long targets.
+/// Minimum columns for the result; long targets are cut to keep them.
 const RESULT_COLUMNS: usize = 30;
 
-/// Lists the records, the latest first.
+/// Lists the records, latest first.
 pub fn list(args: &RunsArgs) -> Result {
     if args.published {
         return list_published(args);
@@ -77,17 +77,17 @@ fn drive_name(run: &Run) -> &str {
     model.unwrap_or("unknown")
 }
 
-/// A selected record.
+/// A loaded record.
 pub struct Loaded {
-    /// As it is shown: with findings about the record itself.
+    /// The record for display, with findings about the record itself.
     pub run: Run,
-    /// As it is stored; `None` for a published one.
+    /// The record as stored; `None` for a published one.
     document: Option<Document>,
     /// Directory for its pages.
     reports: PathBuf,
 }
 
-/// The selected record.
+/// Loads the selected record.
 pub fn load(selector: &str, args: &StoreArgs) -> Result<Loaded> {
     if selector.starts_with(published::PREFIX) {
         let store = args.store.clone().map_or_else(store::default_path, Ok)?;
@@ -134,7 +134,7 @@ pub fn show(args: &ShowArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the card of a run, in the form that the name of the file asks for.
+/// Writes the card of a run, in the format given by the file name.
 fn write_card(run: &Run, path: &Path) -> Result<()> {
     let svg = report::card(run);
     let drawn = match path.extension().and_then(OsStr::to_str) {
@@ -159,7 +159,7 @@ pub fn export(args: &ExportArgs) -> Result {
     for (i, number) in numbers.into_iter().enumerate() {
         let document = store.document(number)?;
         let text = match args.csv {
-            // One heading for all.
+            // One heading for all records.
             true if i > 0 => report::csv(document.run()).split_inclusive('\n').skip(1).collect(),
             true => report::csv(document.run()),
             false => document.text().map_err(|e| Failure::new(IO, e))? + "\n",
@@ -172,7 +172,7 @@ pub fn export(args: &ExportArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes records, and the pages made of them beside the store.
+/// Removes records, and their pages beside the store.
 pub fn remove(args: &RmArgs) -> Result {
     let mut store = open(&args.store)?;
     let numbers = find_all(&store, &args.runs)?;
@@ -187,7 +187,7 @@ pub fn remove(args: &RmArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The store, which must be there.
+/// Opens the store, which must exist.
 pub fn open(args: &StoreArgs) -> Result<Store> {
     Ok(Store::open_existing(args.store.as_deref())?)
 }
@@ -212,7 +212,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
             }
             _ => (Ink::Warn, answer.map_or("cut short".into(), |a| after_all(&a))),
         };
-        // Two contents of one run are worth more than either of them.
+        // The conflict is more important than either result.
         let (ink, result) = match run.conflict {
             true => (Ink::Bad, format!("CONFLICT: another record has its id; {result}")),
             false => (ink, result),
@@ -247,7 +247,8 @@ fn published_table(runs: &[Run]) -> String {
     rendered(table, &["year", "method"], runs.is_empty())
 }
 
-/// The table; on a terminal too narrow for it the lesser columns give way to the result.
+/// Renders the table. On a terminal that is too narrow, the lesser columns are cut in favour of the
+/// result.
 fn rendered(table: Table, lesser: &[&str], empty: bool) -> String {
     let style = screen::uncut();
     match empty {
@@ -261,7 +262,7 @@ fn minute(started: &str) -> String {
     started.get(..16).unwrap_or(started).replace('T', " ")
 }
 
-/// The answer of a run that ended early, which says so.
+/// The answer of a run that ended early, marked as such.
 fn after_all(answer: &str) -> String {
     match answer.starts_with("Cut short") || answer.starts_with("Failed") {
         true => answer.to_string(),
@@ -293,14 +294,12 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
     present::json(&runs.iter().map(summary).collect::<Vec<_>>())
 }
 
-/// Hands a page to the desktop's browser.
+/// Opens a page in the desktop's browser.
 fn open_page(page: &Path) -> Result {
     let opener =
         Command::new("xdg-open").arg(page).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match opener {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
-        _ => {
-            Err(Failure::new(IO, "no browser could be started here").advise("open the file above"))
-        }
+        _ => Err(Failure::new(IO, "no browser could be started").advise("open the file above")),
     }
 }

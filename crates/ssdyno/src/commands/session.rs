@@ -1,4 +1,4 @@
-//! One run as the user sees it: its plan or its announcement, its progress, its record.
+//! A run from the user's view: its plan or announcement, its progress, its record.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
     })
 }
 
-/// Runs work on a target and gives its record.
+/// Runs work on a target and returns its record.
 pub fn record(
     request: &Request,
     output: &OutputArgs,
@@ -68,11 +68,12 @@ fn announcement(request: &Request, planned: &Planned<'_>) -> String {
         present::announce(planned.name(), spec, plan, planned.health(), planned.seconds_here());
     if let Some((left, mount)) = planned.fills() {
         let left = units::decimal(left);
-        text += &format!("\nfills     {}: {left} stay free there meanwhile", emit::plain(mount));
+        text +=
+            &format!("\nfills     {}: {left} stay free there during the run", emit::plain(mount));
     }
     if let Some(directory) = planned.borrows_into() {
         let (bytes, directory) = (units::binary(plan.region_bytes), directory.display());
-        text += &format!("\nborrows   {bytes} of {spec}, kept meanwhile in {directory}");
+        text += &format!("\nborrows   {bytes} of {spec}, copied to {directory} during the run");
     }
     text
 }

@@ -1,13 +1,13 @@
-//! ssdyno's own options among those of another tool.
+//! Separates ssdyno's own options from those of another tool.
 //!
-//! `ssdyno fio` and `ssdyno iozone` accept the options of fio and iozone. ssdyno's own begin with two
-//! dashes and are removed before the others are read.
+//! `ssdyno fio` and `ssdyno iozone` accept the options of fio and iozone. ssdyno's own options
+//! begin with two dashes and are removed before the others are parsed.
 
 use std::slice::Iter;
 
 use crate::failure::{Failure, Result, USAGE};
 
-/// A word that may be an option of ssdyno's: `--name`, `--name=value`, or `--name value`.
+/// A word that may be one of ssdyno's options: `--name`, `--name=value`, or `--name value`.
 pub struct Word<'w, 'i> {
     /// The part before the `=`.
     pub name: &'w str,
@@ -16,14 +16,14 @@ pub struct Word<'w, 'i> {
 }
 
 impl Word<'_, '_> {
-    /// Its value: joined to it, or the next word.
+    /// Returns its value: the part after the `=`, or the next word.
     pub fn value(&mut self) -> Result<String> {
         let given = self.joined.map(str::to_string).or_else(|| self.rest.next().cloned());
         given.ok_or_else(|| Failure::new(USAGE, format!("{} needs a value", self.name)))
     }
 }
 
-/// Passes each word to `ours`, which returns whether it took the word. Returns the other words.
+/// Passes each word to `ours`, which returns whether it consumed the word. Returns the other words.
 pub fn split(
     words: &[String],
     mut ours: impl FnMut(&mut Word<'_, '_>) -> Result<bool>,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_joined_or_follow() {
+    fn values_are_attached_or_follow() {
         let words = ["--a=1", "-x", "--a", "2", "--b=3"].map(String::from);
         let mut values = Vec::new();
         let left = split(&words, |word| {

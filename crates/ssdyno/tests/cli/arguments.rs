@@ -106,9 +106,9 @@ fn several_targets_are_measured_in_turns_by_several_methods() {
     let expected = [("align", a), ("align", b), ("zones", a), ("zones", b)];
     assert_eq!(records, expected.map(|(m, t)| (m.to_string(), t.to_string())));
     assert_eq!(place.runs().len(), 4);
-    place.ssdyno(&["run", a, b, "--destroy=1"]).refuses(2, "--destroy names one drive");
-    place.ssdyno(&["run", a, b, "--html=x.html"]).refuses(2, "holds one run");
-    place.ssdyno(&["run", a, "-m", "align,zones", "--html=x.html"]).refuses(2, "holds one run");
+    place.ssdyno(&["run", a, b, "--destroy=1"]).refuses(2, "--destroy is for one drive");
+    place.ssdyno(&["run", a, b, "--html=x.html"]).refuses(2, "is for one run");
+    place.ssdyno(&["run", a, "-m", "align,zones", "--html=x.html"]).refuses(2, "is for one run");
 }
 
 #[test]

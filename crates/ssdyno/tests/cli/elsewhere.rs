@@ -67,7 +67,7 @@ fn the_same_file_is_entered_once() {
     assert!(place.runs().is_empty(), "a dry run enters nothing");
     place.ssdyno(&["import", &file]).good();
     let again = place.ssdyno(&["import", &file]).good().out;
-    assert!(again.contains("was in the store already"), "{again}");
+    assert!(again.contains("already in the store"), "{again}");
     fs::copy(place.path("fio.json"), place.path("copy.json")).expect("a copy");
     place.ssdyno(&["import", &place.text("copy.json")]).good();
     assert_eq!(place.runs().len(), 1);
@@ -109,7 +109,7 @@ fn a_record_that_travels_is_a_measurement_everywhere() {
     assert!(!place.ssdyno(&["show"]).good().out.contains("copied to"));
     fs::write(place.path("own.jsonl"), export).expect("a file");
     let again = place.ssdyno(&["import", &place.text("own.jsonl")]).good().out;
-    assert!(again.contains("was in the store already"), "{again}");
+    assert!(again.contains("already in the store"), "{again}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn two_contents_under_one_id_are_both_kept_and_shown() {
     let mut forged: Value = serde_json::from_str(&export).expect("JSON");
     forged["metrics"][0]["value"] = 1e9.into();
     fs::write(place.path("forged.jsonl"), forged.to_string()).expect("a file");
-    for (word, runs) in [("CONFLICT", 2), ("was in the store already", 2)] {
+    for (word, runs) in [("CONFLICT", 2), ("already in the store", 2)] {
         let said = place.ssdyno(&["import", &place.text("forged.jsonl")]).good().out;
         assert!(said.contains(word), "{said}");
         assert_eq!(place.runs().len(), runs);
@@ -269,7 +269,7 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("How many times as fast is B as A?") && page.contains("Crucial M225"));
     let same = ["compare", "pub:003/m225-used", "pub:003/m225-used"];
-    place.ssdyno(&same).refuses(2, "is the same run");
+    place.ssdyno(&same).refuses(2, "is given twice");
     place.ssdyno(&["import", &place.text("fio.json")]).good();
     let with_own = place.ssdyno(&["compare", "last", "pub:002/mini-base-fio-1"]);
     assert_eq!(with_own.code, 1, "{with_own:?}");
@@ -350,7 +350,7 @@ fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
     let one = ["compare", "-m", "speed", "--metric", "speed-read", "-q", cards[0], cards[1]];
     let said = place.ssdyno(&one).good().out;
     assert!(said.contains("The same within 5%: Reads."), "{said}");
-    assert!(said.contains("another sitting may differ"), "{said}");
+    assert!(said.contains("another session may differ"), "{said}");
     let dry = ["compare", "-m", "speed", "--dry-run", "--detect", "3%", cards[0], cards[1]];
     let said = place.ssdyno(&dry).good().err;
     assert!(said.contains("4 to 6 pairs of runs"), "{said}");

@@ -60,7 +60,7 @@ fn a_protocol_is_planned_refused_without_answers_and_run_with_them() {
     );
     place
         .ssdyno(&["run", DRIVE, "--protocol", &steps])
-        .refuses(3, "step 'board-a' asks, and there is no terminal");
+        .refuses(3, "step 'board-a' asks a question, but there is no terminal");
     assert!(place.runs().is_empty(), "nothing has begun");
     let answers = place.text("answers.toml");
     let words = ["run", DRIVE, "--protocol", &steps, "--answers", &answers];

@@ -146,7 +146,7 @@ fn a_plan_states_what_is_written_at_most_and_touches_nothing() {
     let place = Place::new();
     let planned = place.ssdyno(&[&SHORT[..], &["--dry-run", "--json"]].concat()).good().json();
     let said = place.ssdyno(&[&SHORT[..], &["--dry-run"]].concat()).good();
-    for words in ["writes", "at most", "scratch: a file of its own", "rand-write-4KiB-q32"] {
+    for words in ["writes", "at most", "scratch: uses a scratch file", "rand-write-4KiB-q32"] {
         assert!(said.out.contains(words), "{words} in {}", said.out);
     }
     assert!(place.is_untouched() && !place.path("data").exists());

@@ -1,4 +1,4 @@
-//! `ssdyno compare -m METHOD A B`: two targets measured in turns until the difference is clear.
+//! `ssdyno compare -m METHOD A B`: measures two targets in turns until the difference is clear.
 
 use std::process::ExitCode;
 
@@ -12,9 +12,9 @@ use crate::cli::{self, CompareArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, Result, USAGE};
 use crate::{interrupt, live, present, screen};
 
-/// The limit of a comparison in one sitting.
+/// The limits of a comparison in one session.
 const SITTING: &str =
-    "measured in turns: it speaks of these two, here and today; another sitting may differ";
+    "measured in turns: valid for these two, here and today; another session may differ";
 
 /// Measures two targets in turns and shows the conclusion.
 pub fn run(args: &CompareArgs, method: &str) -> Result {
@@ -50,7 +50,7 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
     conclude(args, finished)
 }
 
-/// The cost, before the first byte.
+/// The cost, shown before the first byte.
 fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
     let [least, most] = cost.pairs.map(f64::from);
     let seconds: f64 = cost.plans.iter().map(|plan| plan.seconds).sum();
@@ -58,7 +58,7 @@ fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
     let writes = cost.plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);
     let writes = match writes {
         0 => "reads only".to_string(),
-        bytes => format!("each run writes {} at most", units::decimal(bytes)),
+        bytes => format!("each run writes at most {}", units::decimal(bytes)),
     };
     let [a, b] = targets;
     let pairs = if least < most { format!("{least} to {most}") } else { format!("{most}") };

@@ -1,7 +1,7 @@
-//! A document on a drive of the user's: the author's steps, a record for each.
+//! Runs a document on the user's own drive: the author's steps, with a record for each.
 //!
-//! A line of fio's that writes is left out where the target may only be read; methods leave out
-//! their own writes. No figure is held against a tolerance.
+//! An fio command line that writes is skipped if the target may only be read; methods skip their
+//! own writes. No figure is compared with a tolerance.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::commands::{fio as fio_command, session};
 use crate::failure::Result;
 use crate::{interrupt, present, screen};
 
-/// Runs a document's steps on the target and shows its figures beside the published ones.
+/// Runs a document's steps on the target and shows its figures next to the published ones.
 pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) -> Result {
     let target = Target {
         spec: target.to_string(),
@@ -76,7 +76,7 @@ enum Outcome {
     Ran(Box<Recorded>),
     /// Its plan was shown.
     Planned,
-    /// The reason it was not run.
+    /// The reason for skipping it.
     LeftOut(&'static str),
 }
 

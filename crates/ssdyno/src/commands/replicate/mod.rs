@@ -1,7 +1,7 @@
-//! `ssdyno replicate`: published experiments on virtual drives, or on a drive of the user's.
+//! `ssdyno replicate`: runs published experiments on virtual drives, or on the user's own drive.
 //!
-//! On virtual drives the exit code is 1 when a figure is outside its tolerance, even where the
-//! reason is known.
+//! On virtual drives, the exit code is 1 if a figure is outside its tolerance, even if the reason
+//! is known.
 
 mod here;
 
@@ -45,7 +45,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
     Ok(if repeated.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// The page of a document in the directory of reports, which is made.
+/// The path for a document's page in the directory of reports, which is created.
 fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
     let directory = present::reports_beside(store);
     std::fs::create_dir_all(&directory)?;
@@ -68,7 +68,7 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
         kept?;
         done.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
     }
-    // Those asked for by name need no record from elsewhere.
+    // Experiments selected by name need no imported records.
     if args.only.is_none() {
         let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
         let imported = replicate::imported(document, &store)?;
@@ -77,7 +77,7 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
     Ok(done)
 }
 
-/// With a page beside the store, where it can be written.
+/// Writes a page beside the store, if possible.
 fn with_page(done: Done, store: &Path) -> Done {
     let page = present::write_page(&done.run, None, &present::reports_beside(store));
     Done { page: page.map(|path| path.display().to_string()).ok(), ..done }
@@ -96,7 +96,7 @@ fn output(args: &ReplicateArgs) -> OutputArgs {
 
 fn list(as_json: bool) -> Result {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-    table.heading(["document", "figures", "what it is"]);
+    table.heading(["document", "figures", "title"]);
     let mut all = Vec::new();
     for name in document::names() {
         let document = document::document(name)?;
@@ -117,7 +117,7 @@ fn list(as_json: bool) -> Result {
 mod tests {
     use super::*;
 
-    /// The words of `io` in the documents are the command's, so that only it can check them.
+    /// Only the command can check options of `io` in the documents.
     #[test]
     fn every_step_of_every_document_can_be_planned() {
         for name in document::names() {
