@@ -1,5 +1,5 @@
-//! `ssdyno replicate` end to end, on the documents that take least: every figure beside the
-//! published one, a record for each experiment, and an exit code that does not hide a missed figure.
+//! `ssdyno replicate` end to end, on the fastest documents: every figure next to the published one,
+//! a record for each experiment, and an exit code that does not hide a missed figure.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -16,7 +16,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-/// 27 of the 28 rows; the missed ones are named, and the exit code says so.
+/// 27 of the 28 rows are met; the missed one is named, and the exit code reports it.
 #[test]
 fn rows_of_document_004_are_met_predicted_or_flagged_and_its_questions_answered() {
     let place = tempfile::tempdir().expect("a directory");
@@ -53,9 +53,9 @@ fn rows_of_document_004_are_met_predicted_or_flagged_and_its_questions_answered(
     assert_eq!(names, ["lay-out", "read", "write"]);
 }
 
-/// A link of document 000 as the host sees it, and a drive behind the host that was fitted to another.
+/// A link of document 000 as the host sees it, and a drive on a host fitted to another drive.
 #[test]
-fn links_and_hosts_of_document_000_are_met_and_only_what_was_asked_for_is_shown() {
+fn links_and_hosts_of_document_000_are_met_and_only_selected_ones_shown() {
     let place = tempfile::tempdir().expect("a directory");
     let output = replicate(place.path(), &["000", "--only", "ros-bx500"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -69,7 +69,7 @@ fn links_and_hosts_of_document_000_are_met_and_only_what_was_asked_for_is_shown(
 
 /// The document's own result is printed as published, with the difference that it hides.
 #[test]
-fn document_002_shows_its_headline_and_what_it_hides() {
+fn document_002_shows_its_headline_and_the_hidden_difference() {
     let place = tempfile::tempdir().expect("a directory");
     let output = replicate(place.path(), &["002"]);
     let text =
@@ -82,7 +82,7 @@ fn document_002_shows_its_headline_and_what_it_hides() {
     assert!(text.contains("3 predicted, 5 of 5 fitted"), "{text}");
 }
 
-/// The recorder of document 001, over the whole of its 2 TB.
+/// The recorder of document 001, on all of its 2 TB.
 #[test]
 fn the_recording_of_document_001_is_as_fast_as_published_and_as_the_raw_drive() {
     let place = tempfile::tempdir().expect("a directory");
@@ -126,7 +126,7 @@ reason = "the box is wrong"
 "#;
 
 #[test]
-fn a_missed_figure_is_named_with_its_reason_and_the_exit_code_says_so() {
+fn a_missed_figure_is_named_with_its_reason_and_sets_the_exit_code() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("own.toml");
     std::fs::write(&file, OWN).expect("it is written");

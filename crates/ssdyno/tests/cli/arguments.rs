@@ -1,5 +1,5 @@
-//! Arguments as people and scripts get them wrong: of every command, one line and the right exit code,
-//! and never a panic. Several targets and methods in one command.
+//! Wrong arguments, as typed by people and scripts: every command answers with one line and the
+//! right exit code, and never panics. Also several targets and methods in one command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::common::{Place, Said};
 
-/// Bytes that are not UTF-8, huge, empty, dashes, escapes, numbers out of range, names of nothing.
+/// Invalid UTF-8, huge and empty arguments, dashes, escapes, numbers out of range, unknown names.
 fn hostile() -> Vec<OsString> {
     let bytes =
         [&b"\xff\xfe"[..], b"sim:\xff", b"\x1b[2J"].map(|b| OsStr::from_bytes(b).to_owned());
@@ -37,7 +37,7 @@ fn every_command_refuses_hostile_arguments_in_one_line() {
     assert!(commands.len() > 15, "{commands:?}");
     for command in &commands {
         for word in hostile() {
-            // `man` makes the directory it is given.
+            // `man` creates the directory it is given.
             let twice = command != "man";
             for words in [vec![&word], vec![&word, &word]].into_iter().take(1 + usize::from(twice))
             {
@@ -65,9 +65,9 @@ fn is_a_refusal_or_a_result(command: &str, words: &[&OsString], output: &Output)
     }
 }
 
-/// `cargo xtask readme` records them anew.
+/// `cargo xtask readme` records them again.
 #[test]
-fn the_answers_in_the_readme_are_those_of_the_program() {
+fn the_program_gives_the_answers_in_the_readme() {
     let readme = include_str!("../../../../README.md");
     let table =
         readme.split("<!-- answers").nth(1).and_then(|rest| rest.split("<!-- /answers").next());
@@ -112,7 +112,7 @@ fn several_targets_are_measured_in_turns_by_several_methods() {
 }
 
 #[test]
-fn options_that_imply_others_do_not_ask_for_them() {
+fn options_that_imply_others_do_not_require_them() {
     let place = Place::new();
     let events =
         place.ssdyno(&["run", "sim:sd-150x?capacity=256MiB", "-m", "align", "--events"]).good();
@@ -123,7 +123,7 @@ fn options_that_imply_others_do_not_ask_for_them() {
     let page = place.path("no/such/x.html");
     let page = format!("--html={}", page.display());
     place.ssdyno(&["show", "1", &page]).refuses(4, "cannot write");
-    assert!(!place.path("no").exists(), "the directory of a misspelt path was made");
+    assert!(!place.path("no").exists(), "the directory of a misspelt path was created");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn first_screens_fit_80_columns_and_40_lines() {
         let screen = Said::of(output).out;
         let widest = screen.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
         assert!(widest.chars().count() <= 80, "{words}: {widest}");
-        // The list of virtual drives is longer; each line of it stands for itself.
+        // The list of virtual drives is longer, but each of its lines stands alone.
         assert!(screen.lines().count() < 40 || words == "drives", "{words}: {screen}");
     }
     let mut command = place.command(&["runs"]);

@@ -1,5 +1,5 @@
-//! ssdyno in place of fio or iozone: scripts that read the last lines of the output find the
-//! tool's.
+//! ssdyno in place of fio or iozone: scripts that read the last lines of the output find the tool's
+//! lines.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn called(place: &Place, name: &str, words: &[&str]) -> Said {
 }
 
 #[test]
-fn stdout_ends_like_that_of_the_tool() {
+fn stdout_ends_like_the_tools() {
     let place = Place::new();
     let words = ["--name=a", "--rw=read", "--size=64k", "--ioengine=null", "--disk_util=0"];
     let said = called(&place, "fio", &words).good();

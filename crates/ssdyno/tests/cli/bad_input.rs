@@ -1,5 +1,5 @@
-//! What cannot be done is one line with the right exit code, and leaves nothing behind: no file, no
-//! entry in the store.
+//! Impossible requests end in one line with the right exit code, and leave no file and no entry in
+//! the store.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::common::{Loop, MIB, Mounted, Place, contents, or_skip, root, tool};
 
 #[test]
-fn words_that_make_no_sense() {
+fn invalid_arguments_are_refused() {
     let place = Place::new();
     let file = place.file("file", MIB);
     let table: &[(&[&str], &str)] = &[
@@ -50,7 +50,7 @@ fn words_that_make_no_sense() {
         place.ssdyno(args).refuses(2, words);
     }
     assert!(place.is_untouched());
-    assert!(!place.path("data").exists(), "a store was made for nothing");
+    assert!(!place.path("data").exists(), "a store was created without need");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_misspelt_word_gets_a_suggestion() {
 }
 
 #[test]
-fn writing_what_was_not_given_away_is_refused() {
+fn writing_without_destroy_is_refused() {
     let place = Place::new();
     let file = place.file("file", MIB);
     let before = fs::read(&file).expect("a file");
@@ -105,8 +105,8 @@ fn an_unusable_store_is_reported_before_anything_is_measured() {
     assert!(place.is_untouched());
 }
 
-/// Makes a store one of another version: `PRAGMA user_version` is four bytes of the file's header
-/// (SQLite file format, 1.3.14).
+/// Sets a store's version: `PRAGMA user_version` is four bytes of the file's header (SQLite file
+/// format, 1.3.14).
 fn set_version(store: &Path, version: u32) {
     let mut bytes = fs::read(store).expect("a store");
     bytes[60..64].copy_from_slice(&version.to_be_bytes());
@@ -114,11 +114,11 @@ fn set_version(store: &Path, version: u32) {
 }
 
 #[test]
-fn a_directory_without_permission() {
+fn a_directory_without_permission_is_refused() {
     or_skip!(root());
     or_skip!(tool("setpriv", &["--version"]));
     let place = Place::under(&std::env::temp_dir());
-    // Somewhere that nobody may look and run, but not write.
+    // A place where the user `nobody` can read and execute but not write.
     let binary = place.path("ssdyno");
     fs::copy(env!("CARGO_BIN_EXE_ssdyno"), &binary).expect("a copy");
     let open = |path: &Path, mode| {
@@ -144,7 +144,7 @@ fn a_directory_without_permission() {
 }
 
 #[test]
-fn a_file_system_that_is_full_or_read_only() {
+fn a_full_or_read_only_file_system_is_refused() {
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "mkfs.ext4 -q", &[]));
     let place = Place::new();
@@ -176,7 +176,7 @@ fn contents_of(mounted: &Mounted) -> Vec<String> {
 }
 
 #[test]
-fn a_device_in_use_or_with_the_wrong_name_is_not_overwritten() {
+fn a_device_in_use_or_wrongly_confirmed_is_not_overwritten() {
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "mkfs.ext4 -q", &[]));
     let place = Place::new();
@@ -197,7 +197,7 @@ fn a_device_in_use_or_with_the_wrong_name_is_not_overwritten() {
 }
 
 #[test]
-fn blocks_that_the_drive_does_not_have() {
+fn block_sizes_below_the_drives_are_refused() {
     or_skip!(root());
     let device = or_skip!(Loop::new(4 * MIB, "", &["-b", "4096"]));
     let place = Place::new();

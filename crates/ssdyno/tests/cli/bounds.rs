@@ -12,7 +12,7 @@ use crate::common::{Going, Place, send, warnings};
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
-/// The slowest drive that the ranges of parameters allow: up to 40 s for an operation.
+/// The slowest drive within the ranges of the parameters: up to 40 s per operation.
 const SLOW: &str = r#"
 capacity = "8GB"
 [[link]]
@@ -29,17 +29,17 @@ program_us = 10000000
 erase_us = 10000000
 "#;
 
-/// The longest work after a signal, of the processor: the run is on a virtual drive and waits for
-/// nothing, so on an idle machine this is the time until its end.
+/// Maximum CPU time after a signal. A run on a virtual drive waits for nothing, so on an idle
+/// machine this is the time until its end.
 const END: Duration = Duration::from_secs(2);
-/// The same by the clock on the wall, on a machine that is busy with other tests.
+/// The same in wall-clock time, on a machine busy with other tests.
 const END_BUSY: Duration = Duration::from_secs(10);
 
-/// Processor time of a process, at the usual 100 ticks a second (proc_pid_stat(5), fields 14 and 15);
+/// CPU time of a process, at the usual 100 ticks per second (proc_pid_stat(5), fields 14 and 15);
 /// `None` if it is gone.
 fn worked(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program before it may contain blanks.
+    // The name of the program, before that, may contain spaces.
     let fields = stat.rsplit_once(") ")?.1.split(' ').skip(11).take(2);
     let ticks = fields.map(|ticks| ticks.parse::<u64>().ok()).sum::<Option<u64>>()?;
     Some(Duration::from_millis(ticks * 10))
@@ -69,19 +69,19 @@ fn a_virtual_run_ends_soon_after_a_signal() {
         let mut command = place.command(words);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("starts");
-        // Entered into the store: the signal is caught from here on.
+        // Once the run is in the store, it catches the signal.
         while place.runs().len() <= number && child.try_wait().expect("waits").is_none() {}
         let (begun, before) = (Instant::now(), worked(child.id()));
         if child.try_wait().expect("waits").is_none() {
             send(if number % 2 == 0 { SIGTERM } else { SIGINT }, child.id());
         }
-        // Its end closes the pipe; until it is waited for, the kernel keeps its account.
+        // Its end closes the pipe. The kernel keeps its CPU times until it is waited for.
         let mut said = Vec::new();
         child.stderr.take().expect("piped").read_to_end(&mut said).expect("read");
         let (took, work) = (begun.elapsed(), worked(child.id()).zip(before));
         child.wait().expect("ends");
         let work = work.map_or(Duration::ZERO, |(after, before)| after - before);
-        assert!(work < END && took < END_BUSY, "{words:?}: {work:?} of work in {took:?}");
+        assert!(work < END && took < END_BUSY, "{words:?}: {work:?} of CPU time in {took:?}");
         let run = &place.runs()[0];
         assert!(run["complete"] == true || run["cut_short"] == "interrupted", "{words:?}: {run}");
     }

@@ -1,4 +1,4 @@
-//! A place of its own for every test: a directory to measure, a store, and the command on both.
+//! A separate place for every test: a directory to measure, a store, and the command on both.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
 
-/// Unwraps, or ends the test with a word on why it was skipped.
+/// Unwraps a result, or ends the test and prints why it was skipped.
 macro_rules! or_skip {
     ($attempt:expr) => {
         match $attempt {
@@ -27,7 +27,7 @@ macro_rules! or_skip {
 }
 pub(crate) use or_skip;
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug)]
 pub struct Said {
     pub code: i32,
@@ -42,7 +42,7 @@ impl Said {
         Said { code, out: text(output.stdout), err: text(output.stderr) }
     }
 
-    /// The same, of a command that came to a good end.
+    /// The same, asserting success.
     pub fn good(self) -> Said {
         assert_eq!(self.code, 0, "{self:?}");
         self
@@ -53,7 +53,8 @@ impl Said {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
-    /// A refusal: that exit code, one line on stderr that holds `words`, one more at most.
+    /// Asserts a refusal: this exit code, one line on stderr that contains `words`, and at most one
+    /// more.
     pub fn refuses(&self, code: i32, words: &str) {
         assert_eq!(self.code, code, "{self:?}");
         let lines: Vec<&str> = self.err.lines().collect();
@@ -63,7 +64,7 @@ impl Said {
     }
 }
 
-/// A directory to measure with a file in it that must stay as it is, and a store beside it.
+/// A directory to measure, with a file in it that must stay unchanged, and a store beside it.
 pub struct Place(TempDir);
 
 impl Place {
@@ -84,7 +85,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// The directory that is measured.
+    /// The directory to measure.
     pub fn work(&self) -> PathBuf {
         self.path("work")
     }
@@ -93,13 +94,13 @@ impl Place {
         self.path(name).to_str().expect("UTF-8").to_string()
     }
 
-    /// A file of its own for a test to measure.
+    /// Creates a file for a test to measure.
     pub fn file(&self, name: &str, bytes: u64) -> String {
         File::create(self.path(name)).and_then(|f| f.set_len(bytes)).expect("a file");
         self.text(name)
     }
 
-    /// The command in an environment of this place and of nothing else.
+    /// The command, with the environment of this place only.
     pub fn command(&self, args: &[&str]) -> Command {
         self.command_of(Path::new(env!("CARGO_BIN_EXE_ssdyno")), args)
     }
@@ -117,8 +118,8 @@ impl Place {
         Said::of(self.command(args).output().expect("starts"))
     }
 
-    /// The command with a fault in its system calls, in strace's words (`openat:error=EIO:when=3+`);
-    /// an error if there is no tracer.
+    /// Runs the command with a fault in its system calls, in strace's syntax
+    /// (`openat:error=EIO:when=3+`). Returns an error if there is no tracer.
     pub fn faulty(&self, fault: &str, args: &[&str]) -> Result<Said, String> {
         let inject = format!("inject={fault}");
         let call = fault.split(':').next().unwrap_or_default();
@@ -126,7 +127,7 @@ impl Place {
         let binary = env!("CARGO_BIN_EXE_ssdyno");
         let words = ["60", "strace", "-f", "-o", "/dev/null", "-e", &traced, "-e", &inject, binary];
         let words = [&words[..], args].concat();
-        // A hang ends as a failure with 124, not as a test that never does.
+        // A hang ends as a failure with 124, rather than hanging the test.
         let said = self.command_of(Path::new("timeout"), &words).output();
         let said = Said::of(said.map_err(|e| format!("no timeout: {e}"))?);
         match said.code {
@@ -142,7 +143,7 @@ impl Place {
         self.ssdyno(&[&["io"], &words[..], &["--json", "--quiet"]].concat()).good().json()
     }
 
-    /// The list of runs in the store, the latest first; empty without a store.
+    /// The runs in the store, latest first; empty without a store.
     pub fn runs(&self) -> Vec<Value> {
         if !self.path("data").join("ssdyno/runs.sqlite").exists() {
             return Vec::new();
@@ -151,8 +152,8 @@ impl Place {
         said.as_array().expect("a list").clone()
     }
 
-    /// Names of the files in the measured directory that a test did not put there. The canary must
-    /// be alive.
+    /// Names of files in the measured directory that the test did not create. Asserts that the
+    /// canary is unchanged.
     pub fn left_behind(&self) -> Vec<String> {
         let found = contents(&self.work());
         let canary = contents_of_canary();
@@ -160,16 +161,16 @@ impl Place {
         found.into_keys().filter(|name| !canary.contains_key(name)).collect()
     }
 
-    /// Removes such files.
+    /// Removes these files.
     pub fn clear(&self) {
         for name in self.left_behind() {
             let path = self.work().join(name);
-            // A file or a directory.
+            // Either a file or a directory.
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }
     }
 
-    /// Nothing was begun and nothing is left behind.
+    /// Whether nothing was started and nothing remains.
     pub fn is_untouched(&self) -> bool {
         self.runs().is_empty() && contents(&self.work()) == contents_of_canary()
     }
@@ -195,7 +196,7 @@ pub fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The metric of that name in a record.
+/// The metric with this name in a record.
 pub fn metric(record: &Value, name: &str) -> Option<f64> {
     let metrics = record["metrics"].as_array().expect("metrics");
     metrics.iter().find(|m| m["name"] == name)?["value"].as_f64()
@@ -216,7 +217,7 @@ fn names(list: &Value) -> Vec<&str> {
     list.map(|v| v["name"].as_str().expect("a name")).collect()
 }
 
-/// A run that goes on, with its lines of events.
+/// A run in progress, with its lines of events.
 pub struct Going {
     pub child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -233,7 +234,7 @@ impl Going {
         Going { child, lines }
     }
 
-    /// Reads on until a line with these words; that is where the run is now.
+    /// Reads until a line contains these words; the run is then at that point.
     pub fn until(&mut self, words: &str) -> String {
         loop {
             let line = self.lines.next().unwrap_or_else(|| {
@@ -266,14 +267,14 @@ pub fn send(signal: i32, pid: u32) {
     assert!(sent.is_ok_and(|s| s.success()), "kill -{signal} {pid}");
 }
 
-/// Runs a tool; its output, or why not.
+/// Runs a tool. Returns its output, or the reason for a failure.
 pub fn tool(name: &str, args: &[&str]) -> Result<String, String> {
     let said = Command::new(name).args(args).output().map_err(|e| format!("{name}: {e}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
     if said.status.success() { Ok(text(&said.stdout)) } else { Err(text(&said.stderr)) }
 }
 
-/// Whether this test has the rights of root.
+/// Checks that this test runs as root.
 pub fn root() -> Result<(), String> {
     match tool("id", &["-u"])?.as_str() {
         "0" => Ok(()),
@@ -281,7 +282,7 @@ pub fn root() -> Result<(), String> {
     }
 }
 
-/// A loop device over an image of its own, taken away in the end.
+/// A loop device on its own image, detached when dropped.
 pub struct Loop {
     pub path: String,
     pub image: PathBuf,
@@ -289,8 +290,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// `make` is a command that gets the image as its last word, such as `mkfs.ext4 -q`; `options`
-    /// are those of losetup.
+    /// `make` is a command that gets the image as its last argument, such as `mkfs.ext4 -q`;
+    /// `options` are those of losetup.
     pub fn new(bytes: u64, make: &str, options: &[&str]) -> Result<Loop, String> {
         let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
         let image = dir.path().join("image");
@@ -320,14 +321,14 @@ impl Drop for Loop {
     }
 }
 
-/// A file system mounted in a directory of its own.
+/// A file system mounted in its own directory.
 pub struct Mounted {
     pub dir: PathBuf,
     _dir: TempDir,
 }
 
 impl Mounted {
-    /// `words` are those of mount, without the directory: `-o ro /dev/loop0`.
+    /// `words` are the arguments of mount without the directory: `-o ro /dev/loop0`.
     pub fn new(words: &[&str]) -> Result<Mounted, String> {
         let temporary = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
         let dir = temporary.path().join("mnt");
@@ -340,7 +341,7 @@ impl Mounted {
         self.dir.to_str().expect("UTF-8")
     }
 
-    /// Fills it with one file to the last byte.
+    /// Fills the file system with one file, to the last byte.
     pub fn fill(&self) {
         let mut full = File::create(self.dir.join("full")).expect("a file");
         let mut piece = vec![1; MIB as usize];
@@ -355,7 +356,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // The kernel lets go of a ring's files a moment after its process has ended.
+        // The kernel releases a ring's files shortly after its process has ended.
         for _ in 0..200 {
             match tool("umount", &[self.text()]) {
                 Err(why) if why.contains("busy") => std::thread::sleep(Duration::from_millis(50)),

@@ -1,4 +1,4 @@
-//! Commands that are no method store metrics, too: each of them is declared, with its unit.
+//! Commands that are not methods store metrics, too. All of these are declared, with their units.
 
 use lab::work;
 use record::{MetricKey, Unit};
@@ -8,7 +8,7 @@ use crate::common::Place;
 
 const DRIVE: &str = "sim:samsung-970-evo-plus-250?capacity=1GiB";
 
-/// Metrics of a record that its command does not declare, and declarations that have a metric in it.
+/// Metrics of a record that its command does not declare, and the declarations that were used.
 fn compared(record: &Value) -> (Vec<String>, Vec<&'static str>) {
     let method = record["method"].as_str().expect("a method");
     let info = work::described().find(|info| info.name == method).expect(method);
@@ -24,7 +24,8 @@ fn compared(record: &Value) -> (Vec<String>, Vec<&'static str>) {
     (others, met)
 }
 
-/// Every metric of these records is declared, and every declaration is met, but for these.
+/// Asserts that every metric of these records is declared, and every declaration used except
+/// `unmet`.
 fn check(method: &str, records: &[Value], unmet: &[&str]) {
     let (others, met): (Vec<_>, Vec<_>) = records.iter().map(compared).unzip();
     assert_eq!(others.concat(), Vec::<String>::new());
@@ -35,7 +36,7 @@ fn check(method: &str, records: &[Value], unmet: &[&str]) {
 }
 
 #[test]
-fn the_metrics_of_workloads_by_hand_are_declared() {
+fn the_metrics_of_io_workloads_are_declared() {
     let place = Place::new();
     let file = place.file("target", 16 << 20);
     let on_drive = |words: &str| place.io(&format!("{DRIVE} --time 100ms {words}"));
@@ -60,7 +61,7 @@ fn the_metrics_of_preparations_are_declared() {
         let words = ["prepare", DRIVE, "--to", state, "--json", "--quiet"];
         place.ssdyno(&words).good().json()
     };
-    // Only a directory's file system trims its free space, and only some do.
+    // Only a directory's file system trims its free space, and not all of them do.
     check("prepare", &["fresh", "filled", "used", "trimmed"].map(to), &["trimmed"]);
 }
 

@@ -1,4 +1,4 @@
-//! Whole devices: reads only by default, writes when given away by name; and a small card.
+//! Whole devices: reads only by default, writes with `--destroy`; and a small card.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Loop, MIB, Mounted, Place, metric, or_skip, root, tool};
 
-/// Fills an image with bytes that differ, so that a lost write would show.
+/// Fills an image with varying bytes, so that a lost write would be detected.
 fn written(bytes: u64, options: &[&str]) -> Result<Loop, String> {
     root()?;
     let device = Loop::new(bytes, "", options)?;
@@ -17,7 +17,7 @@ fn written(bytes: u64, options: &[&str]) -> Result<Loop, String> {
 }
 
 #[test]
-fn a_device_is_read_and_stays_as_it_was() {
+fn a_device_is_read_and_not_changed() {
     let device = or_skip!(written(16 * MIB, &[]));
     let place = Place::new();
     let before = device.hash();
@@ -34,7 +34,7 @@ fn a_device_is_read_and_stays_as_it_was() {
 }
 
 #[test]
-fn a_device_given_away_is_written() {
+fn a_device_is_written_with_destroy() {
     let device = or_skip!(written(16 * MIB, &[]));
     let place = Place::new();
     let before = device.hash();
@@ -49,7 +49,7 @@ fn a_device_given_away_is_written() {
 }
 
 #[test]
-fn a_device_is_listed_with_what_may_be_done() {
+fn a_device_is_listed_with_the_permitted_operations() {
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "mkfs.ext4 -q -b 4096 -L card", &["-b", "4096"]));
     let place = Place::new();
@@ -93,7 +93,7 @@ fn a_small_card_with_fat_is_measured() {
 }
 
 #[test]
-fn what_a_file_system_gives_back_is_looked_at() {
+fn space_trimmed_by_a_file_system_is_inspected() {
     or_skip!(root());
     let device = or_skip!(Loop::new(256 * MIB, "mkfs.ext4 -q", &[]));
     let mounted = or_skip!(Mounted::new(&[&device.path]));

@@ -1,4 +1,4 @@
-//! Results of other tools and of other people: import, and compare with own runs.
+//! Results of other tools and other people: importing them, and comparing them with own runs.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn imported_is_marked_and_what_was_not_recorded_is_unknown() {
+fn imports_are_marked_and_unrecorded_values_are_unknown() {
     let place = place();
     let said = place.ssdyno(&["import", &place.text("fio.json"), &place.text("dd.txt")]).good().out;
     assert!(said.contains("fio 3.33") && said.matches("imported").count() == 6, "{said}");
@@ -60,7 +60,7 @@ fn runs_shows_the_headline_of_an_import() {
 }
 
 #[test]
-fn the_same_file_is_entered_once() {
+fn a_file_imported_twice_is_entered_once() {
     let place = place();
     let file = place.text("fio.json");
     place.ssdyno(&["import", "--dry-run", &file]).good();
@@ -85,7 +85,7 @@ fn pipe(place: &Place, text: &str, store: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_record_that_travels_is_a_measurement_everywhere() {
+fn a_copied_record_is_still_a_measurement() {
     let place = place();
     place.io("null: --ops 20");
     let export = place.ssdyno(&["export"]).good().out;
@@ -93,13 +93,13 @@ fn a_record_that_travels_is_a_measurement_everywhere() {
     let there = pipe(&place, &export, &store).remove(0);
     let here = place.ssdyno(&["show", "1", "--json"]).good().json();
     assert_eq!(there, here);
-    assert!(there["origin"].is_null(), "as good as measured here: {}", there["origin"]);
+    assert!(there["origin"].is_null(), "treated as measured here: {}", there["origin"]);
     let machine = here["environment"]["machine_id"].as_str().expect("an id");
     assert_eq!(machine.len(), 32);
     pipe(&place, &export, &store);
     let list = |store: &[&str]| place.ssdyno(&[&["runs", "--json"], store].concat()).good().json();
     let (ours, theirs) = (list(&[]), list(&["--store", &store]));
-    assert_eq!(theirs.as_array().map(Vec::len), Some(1), "once, however often it is repeated");
+    assert_eq!(theirs.as_array().map(Vec::len), Some(1), "once, however often it is imported");
     assert_eq!(theirs[0]["hash"].as_str().map(str::len), Some(64));
     assert_eq!((&theirs[0]["hash"], &theirs[0]["machine"]), (&ours[0]["hash"], &machine.into()));
     assert_eq!((&ours[0]["kind"], &theirs[0]["kind"]), (&"measured".into(), &"carried".into()));
@@ -143,7 +143,7 @@ fn two_contents_under_one_id_are_both_kept_and_shown() {
 }
 
 #[test]
-fn fields_of_a_later_version_travel_on() {
+fn fields_of_a_later_version_are_kept_in_copies() {
     let place = place();
     place.io("sim:cm4-emmc-32 --time 300ms");
     let export = place.ssdyno(&["export"]).good().out;
@@ -234,13 +234,13 @@ fn the_last_fifty_are_listed_and_all_are_counted() {
 }
 
 #[test]
-fn what_cannot_be_read_is_one_line() {
+fn unreadable_files_are_refused_in_one_line() {
     let place = place();
     fs::write(place.path("odd.txt"), "what?\n").expect("a file");
     let odd = place.text("odd.txt");
     place.ssdyno(&["import", &odd]).refuses(2, "line 1: no result of a known tool");
     place.ssdyno(&["import", &place.text("fio.json"), &odd]).refuses(2, "odd.txt: line 1");
-    assert!(place.runs().is_empty(), "one file that cannot be read leaves nothing behind");
+    assert!(place.runs().is_empty(), "nothing is stored if one file cannot be read");
     place.ssdyno(&["import", &odd, "--format", "bonnie"]).refuses(2, "no format 'bonnie'");
     place
         .ssdyno(&["import", &place.text("dd.txt"), "--format", "fio"])
@@ -277,24 +277,24 @@ fn a_difference_is_claimed_with_an_interval_or_not_at_all() {
 }
 
 #[test]
-fn a_card_is_drawn_in_the_form_its_name_asks_for() {
+fn a_card_is_drawn_in_the_format_of_its_file_name() {
     let place = Place::new();
     let card = |name: &str| place.text(name);
     let show = |file: &str| place.ssdyno(&["show", "pub:003/m225-fresh", "--card", file]);
     show(&card("a.svg")).good();
     let svg = std::fs::read_to_string(card("a.svg")).expect("a card");
     assert!(svg.contains("Crucial M225 64GB") && svg.contains("not by ssdyno"), "{svg}");
-    assert!(!svg.contains("believable"), "nothing of it was checked: {svg}");
+    assert!(!svg.contains("believable"), "nothing was checked: {svg}");
     show(&card("a.png")).good();
     let png = std::fs::read(card("a.png")).expect("a card");
     assert_eq!(&png[1..4], b"PNG");
     assert_eq!(png[16..24], [0, 0, 4, 176, 0, 0, 2, 118], "1200 x 630");
-    assert!(png.len() > 10_000, "the words are drawn: {} bytes", png.len());
+    assert!(png.len() > 10_000, "text is rendered: {} bytes", png.len());
     show(&card("a.gif")).refuses(2, "neither .svg nor .png");
 }
 
-/// The raw text of document 002: two runs of fio on each of two boards, the first of which laid out
-/// its file.
+/// The raw text of document 002: two runs of fio on each of two boards; the first run on the first
+/// board laid out its file.
 #[test]
 fn imported_runs_are_compared_in_groups_by_title() {
     let place = Place::new();
@@ -356,11 +356,11 @@ fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
     assert!(said.contains("4 to 6 pairs of runs"), "{said}");
     place.ssdyno(&["compare", "-m", "speed", cards[0]]).refuses(2, "-m takes two targets");
     let far = ["compare", "-m", "speed", "--detect", "0.1%", cards[0], cards[1]];
-    place.ssdyno(&far).refuses(2, "is not found in 24 pairs");
+    place.ssdyno(&far).refuses(2, "24 pairs cannot detect");
 }
 
 #[test]
-fn progress_is_said_in_lines_where_that_was_asked_for() {
+fn progress_is_printed_in_lines_if_requested() {
     let place = Place::new();
     let job =
         ["fio", "--name=a", "--ioengine=null", "--size=1m", "--rate_iops=100", "--time_based"];
@@ -373,7 +373,7 @@ fn progress_is_said_in_lines_where_that_was_asked_for() {
 }
 
 #[test]
-fn our_own_fio_output_is_read_again() {
+fn our_own_fio_output_can_be_imported() {
     let place = Place::new();
     let words = "fio --name=a --filename=sim:sd-150x --rw=randread --bs=4k --size=4M";
     for format in ["json", "json+", "normal"] {

@@ -1,12 +1,12 @@
-//! Every command with faults in its system calls: whatever fails, it ends by itself with a code of its
-//! own and a word on why, nothing of the user's changes and nothing is left behind.
+//! Every command with faults in its system calls: whatever fails, it ends by itself with its own
+//! exit code and an error message, changes nothing of the user's and leaves nothing behind.
 
 use serde_json::Value;
 
 use crate::common::{Going, Place, metric, or_skip, warnings};
 
-/// Calls that fail with an error: from the first on, or once later. Early failures hit the loader,
-/// which is not ours, so calls that it makes fail later.
+/// Calls that fail with an error, either from the first on or once later. Early failures hit the
+/// loader, which is not ours, so calls used by it fail later.
 const FAULTS: [&str; 41] = [
     "clone,clone3:error=EAGAIN:when=1+",
     "clone,clone3:error=EAGAIN:when=2+",
@@ -51,8 +51,8 @@ const FAULTS: [&str; 41] = [
     "ioctl:error=EIO:when=1+",
 ];
 
-/// Commands on a directory, a file that they overwrite, a virtual drive, and the store. Beside the
-/// directory lie an image's source and an export.
+/// Commands on a directory, a file that they overwrite, a virtual drive, and the store. The
+/// directory's parent also contains an image's source and an export.
 const COMMANDS: [&str; 19] = [
     "run . -m speed --size 4MiB --time 1s --quiet",
     "io . --rw randrw --size 2MiB --time 200ms --jobs 3 --backend psync --quiet",
@@ -80,7 +80,7 @@ fn a_failing_system_call_ends_in_one_line() {
     std::thread::scope(|scope| COMMANDS.map(|words| scope.spawn(|| withstands(words))).len());
 }
 
-/// Runs a command with every fault, in a place of its own.
+/// Runs a command with every fault, in its own place.
 fn withstands(words: &str) {
     let place = Place::new();
     let words: Vec<&str> = words.split(' ').collect();
@@ -91,7 +91,7 @@ fn withstands(words: &str) {
     place.file("drive.img", 64 << 20);
     let export = place.ssdyno(&["export", "1"]).good().out;
     std::fs::write(place.path("runs.jsonl"), export).expect("written");
-    // Else it would be the command that fails, and not the call.
+    // Without a fault the command succeeds, so failures are due to the call.
     place.ssdyno(&words).good();
     // The file that the user asked for.
     let made = place.left_behind();
@@ -106,10 +106,10 @@ fn withstands(words: &str) {
             let counted = ended.code == 4
                 && reports.iter().any(|report| report.contains("operations failed"));
             assert!(counted || ended.err.lines().any(|line| line.starts_with("ssdyno: ")), "{at}");
-            // An announcement of up to three lines, the error and what to do; of the tools' commands,
-            // whose remarks are on stderr, too, one error and one of the store.
+            // An announcement of up to three lines, the error and the advice. The tools' commands,
+            // which also print remarks on stderr, get one error and one for the store.
             let remarks = matches!(words[0], "fio" | "iozone");
-            // A run first warns that its store fails, and then fails or not.
+            // A run first warns that its store fails, and then fails or succeeds.
             let error =
                 |line: &&str| line.starts_with("ssdyno: ") && !line.contains("the run continues");
             let errors = ended.err.lines().filter(error).count();
@@ -125,8 +125,8 @@ fn withstands(words: &str) {
     }
 }
 
-/// A stop of the process is no time of the drive: it is named, no latency contains it, and the due
-/// times of an open loop move on by it.
+/// Stopping the process is not a delay of the drive: it is reported, no latency includes it, and it
+/// shifts the due times of an open loop.
 #[test]
 fn a_stopped_process_is_not_blamed_on_the_drive() {
     let place = Place::new();
@@ -156,14 +156,14 @@ fn a_stopped_process_is_not_blamed_on_the_drive() {
         let zeros = rates.filter(|rate| rate.as_f64() == Some(0.0)).count();
         assert_eq!(zeros, 0, "{pace:?}: a rate of 0 in the stop");
         let longest = metric(&record, "service.max").expect("measured");
-        assert!(longest < 1.2e9, "{pace:?}: {longest} ns is the stop");
+        assert!(longest < 1.2e9, "{pace:?}: {longest} ns includes the stop");
         if pace.len() > 1 {
             let iops = metric(&record, "iops").expect("measured");
             assert!((400.0..600.0).contains(&iops), "{pace:?}: {iops} a second of 500");
             assert!(!found.contains(&"overloaded"), "{pace:?}: {found:?}");
-            // Else a third of all operations are a backlog of up to 1.5 s.
+            // Otherwise a third of all operations would be a backlog of up to 1.5 s.
             let response = metric(&record, "response.p99").expect("measured");
-            assert!(response < 0.5e9, "{pace:?}: {response} ns from when due");
+            assert!(response < 0.5e9, "{pace:?}: {response} ns from the due time");
         }
     }
 }

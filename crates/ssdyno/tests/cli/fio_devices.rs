@@ -1,5 +1,5 @@
-//! `ssdyno fio` on block devices: reads as they are, everything else only when the device was given
-//! away with `--destroy`; trims count as fio's.
+//! `ssdyno fio` on block devices: they can always be read, but everything else requires
+//! `--destroy`. Trims count as in fio.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn counts(json: &Value) -> [(u64, u64); 3] {
 }
 
 #[test]
-fn a_device_is_read_without_more() {
+fn a_device_is_read_without_confirmation() {
     let (device, _) = or_skip!(device());
     let (place, before) = (Place::new(), device.hash());
     for rw in ["read", "randread"] {
@@ -45,14 +45,14 @@ fn a_device_is_read_without_more() {
 }
 
 #[test]
-fn whatever_changes_data_wants_the_device_given_away() {
+fn changing_data_requires_destroy() {
     let (device, _) = or_skip!(device());
     let (place, before) = (Place::new(), device.hash());
     for rw in ["write", "randwrite", "randrw", "rw", "trim", "randtrim", "trimwrite"] {
         let rw = format!("--rw={rw}");
         fio(&place, &device, &[&rw]).refuses(3, "would overwrite it");
         fio(&place, &device, &[&rw, "--destroy=17"]).refuses(3, &device.path);
-        // fio's own word for it does not unlock anything.
+        // fio's own option for this permits nothing.
         fio(&place, &device, &[&rw, "--allow_mounted_write=1"]).refuses(3, "would overwrite it");
     }
     let verify = ["--rw=write", "--verify=crc32c"];
@@ -62,7 +62,7 @@ fn whatever_changes_data_wants_the_device_given_away() {
 }
 
 #[test]
-fn what_was_given_away_is_written_and_checked() {
+fn a_device_is_written_and_verified_with_destroy() {
     let (device, destroy) = or_skip!(device());
     let (place, before) = (Place::new(), device.hash());
     let words = ["--rw=randwrite", "--size=4m", "--verify=crc32c", &destroy];
@@ -70,11 +70,11 @@ fn what_was_given_away_is_written_and_checked() {
     assert_eq!(counts(&json)[1], (1024, 4 * MIB));
     assert_ne!(device.hash(), before);
     let image = fs::read(&device.image).expect("the image");
-    assert!(image[4 * MIB as usize..].iter().all(|byte| *byte == 1), "nothing behind size=");
+    assert!(image[4 * MIB as usize..].iter().all(|byte| *byte == 1), "nothing beyond size=");
 }
 
 #[test]
-fn a_mounted_device_is_refused_whatever_is_said() {
+fn a_mounted_device_is_refused_despite_destroy() {
     or_skip!(root());
     let device = or_skip!(Loop::new(BYTES, "mkfs.ext4 -q", &[]));
     let mounted = or_skip!(Mounted::new(&["-o", "ro", &device.path]));
@@ -87,9 +87,9 @@ fn a_mounted_device_is_refused_whatever_is_said() {
     assert_eq!(device.hash(), before);
 }
 
-/// The same words to fio, on the same device.
+/// Gives the same arguments to fio, on the same device.
 #[test]
-fn trims_count_as_fios() {
+fn trims_count_as_in_fio() {
     let (device, destroy) = or_skip!(device());
     or_skip!(tool("fio", &["--version"]));
     let place = Place::new();

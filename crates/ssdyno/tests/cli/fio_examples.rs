@@ -1,7 +1,8 @@
-//! fio's own example job files, scaled down: smaller, shorter, on a file of the test's own. They run to
-//! a good end, and their counts add up.
+//! fio's own example job files, scaled down in size and time, on a file of the test. They succeed,
+//! and their counts are consistent.
 //!
-//! `SSDYNO_FIO_EXAMPLES` names their directory, if it is not where packages put them;
+//! `SSDYNO_FIO_EXAMPLES` names their directory if packages do not install it in the usual place;
+//! `cargo xtask test` sets it.
 //! `cargo xtask test` sets it.
 
 use std::fs;
@@ -11,8 +12,8 @@ use serde_json::Value;
 
 use crate::common::{Place, root};
 
-/// Bytes of each file, and transferred by each job. Every section gets it: examples for devices
-/// have none.
+/// Size of each file, and bytes transferred by each job. Every section gets it, because examples
+/// for devices have none.
 const SIZE: &str = "2m";
 
 const NAMES: &[&str] = &[
@@ -53,7 +54,7 @@ fn example(name: &str) -> Option<String> {
     directories.filter_map(|dir| fs::read_to_string(dir.join(format!("{name}.fio"))).ok()).next()
 }
 
-/// The same job file, with less to do and on a file of its own.
+/// The same job file, scaled down and with its own file.
 fn scaled_down(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -75,7 +76,7 @@ fn scaled_down(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs a job file in a place of its own; the jobs of its results.
+/// Runs a job file in its own place. Returns the jobs of its results.
 fn run(name: &str, text: &str) -> Result<Vec<Value>, String> {
     let place = Place::new();
     let file = place.work().join("job.fio");
@@ -94,7 +95,7 @@ fn count(job: &Value, side: &str) -> u64 {
     job[side]["total_ios"].as_u64().expect("a count")
 }
 
-/// Something was done, in blocks of a size that is one.
+/// Asserts that the job did something, in blocks of plausible size.
 fn is_sane(name: &str, job: &Value) {
     let sides = ["read", "write", "trim"];
     assert_eq!(job["error"], 0, "{name}: {job}");
@@ -108,7 +109,7 @@ fn is_sane(name: &str, job: &Value) {
 #[test]
 fn examples_run_scaled_down() {
     if example(NAMES[0]).is_none() {
-        println!("skipped: fio's examples are not here: apt-get download fio-examples");
+        println!("skipped: fio's examples are not installed: apt-get download fio-examples");
         return;
     }
     let mut ran = 0;
@@ -131,7 +132,7 @@ fn examples_run_scaled_down() {
 #[test]
 fn jobs_of_a_flow_keep_their_ratio() {
     let Some(text) = example("flow") else {
-        println!("skipped: fio's examples are not here: apt-get download fio-examples");
+        println!("skipped: fio's examples are not installed: apt-get download fio-examples");
         return;
     };
     match run("flow", &scaled_down(&text)) {
@@ -144,9 +145,9 @@ fn jobs_of_a_flow_keep_their_ratio() {
     }
 }
 
-/// fio's example of sequences, which comes with newer versions only.
+/// fio's example of sequences, which only newer versions include.
 #[test]
-fn places_go_by_a_sequence() {
+fn offsets_follow_a_sequence() {
     let text = "[global]\nioengine=null\nrw=randread\nbs=4k\nsize=48k\nio_size=24k\n\
                 write_lat_log=s\nlog_offset=1\n\
                 [a]\nrandom_distribution=sequence:2,0,1\n\
@@ -167,13 +168,13 @@ fn places_go_by_a_sequence() {
     let words: Vec<&str> = words.split(' ').collect();
     let short = [&words[..], &["--random_distribution=sequence:2,0,1"]].concat();
     place.ssdyno(&short).refuses(2, "block 2 of the sequence lies beyond the end");
-    // One that fits goes round, for as long as it is asked to.
+    // A sequence that fits repeats for as long as requested.
     let strided = ["--random_distribution=sequence:1,0", "--random_sequence_stride=1"];
     place.ssdyno(&[&words[..], &strided, &["--output-format=json"]].concat()).good();
 }
 
 #[test]
-fn operations_have_priorities_of_their_own() {
+fn operations_have_their_own_priorities() {
     if let Err(why) = root() {
         println!("skipped: {why}");
         return;
@@ -202,7 +203,7 @@ fn operations_have_priorities_of_their_own() {
 }
 
 #[test]
-fn a_numa_node_that_is_not_there_is_named() {
+fn a_missing_numa_node_is_named() {
     let place = Place::new();
     let words = ["fio", "--name=x", "--size=1m", "--rw=write", "--numa_cpu_nodes=1000"];
     place.ssdyno(&words).refuses(2, "no NUMA node 1000");

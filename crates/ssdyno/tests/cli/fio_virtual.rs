@@ -1,5 +1,5 @@
 //! `ssdyno fio` on virtual drives, in virtual time: the documents' command lines, job files of many
-//! kinds, fio's own outputs, and the options that such a drive refuses. No file is created.
+//! kinds, fio's own outputs, and options that virtual drives refuse. No file is created.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn no_file(place: &Place) -> bool {
 /// The command lines of documents 000 and 002, with typos corrected, other directories and smaller
 /// sizes.
 #[test]
-fn the_documents_lines_run() {
+fn the_documents_command_lines_run() {
     let lines = [
         "--randrepeat=1 --ioengine=libaio --direct=1 --gtod_reduce=1 --name=test \
          --filename=random_read.fio --bs=4k --iodepth=1 --size=16M --readwrite=randrw --rwmixread=80",
@@ -64,14 +64,14 @@ fn the_documents_lines_run() {
     }
 }
 
-/// Ten job files, each with the bytes that its jobs move.
+/// Ten job files, each with the bytes that its jobs transfer.
 const JOB_FILES: [(&str, &[u64]); 10] = [
     // Sequential, then random reads of the same file, in stages.
     (
         "[global]\nfilename=f\nsize=8m\n[w]\nrw=write\nbs=64k\n[r]\nstonewall\nrw=randread\nbs=4k\n",
         &[8, 8],
     ),
-    // Clones with files of their own.
+    // Clones with their own files.
     ("[a]\nrw=randwrite\nsize=4m\nnumjobs=3\nioengine=libaio\niodepth=8\n", &[4, 4, 4]),
     // A group with one result.
     (
@@ -137,7 +137,7 @@ fn job_files_of_many_kinds_run() {
 }
 
 #[test]
-fn the_whole_drive_is_named_by_filename_and_its_time_is_virtual() {
+fn filename_names_the_whole_drive_and_time_is_virtual() {
     let place = Place::new();
     let words = ["--name=a", "--filename=sim:sd-150x", "--rw=randread", "--bs=4k", "--size=64m"];
     let long = ["--time_based", "--runtime=600"];
@@ -145,9 +145,9 @@ fn the_whole_drive_is_named_by_filename_and_its_time_is_virtual() {
     let said = json(&place, &[&words[..], &long].concat());
     let job = &said["jobs"][0];
     assert!((599_000..=601_000).contains(&job["job_runtime"].as_u64().expect("a time")), "{job}");
-    assert!(began.elapsed().as_secs() < 300, "ten virtual minutes are not waited for");
-    // The card was filled before it was read: reads of unwritten blocks would be faster than its
-    // flash.
+    assert!(began.elapsed().as_secs() < 300, "ten virtual minutes take no real time");
+    // The card was filled before it was read, because reads of unwritten blocks would be faster
+    // than its flash.
     let iops = job["read"]["iops"].as_f64().expect("a rate");
     let written =
         json(&place, &["--name=a", "--filename=sim:sd-150x", "--rw=trim", "--size=8m", "--bs=1m"]);
@@ -170,7 +170,7 @@ fn results_are_the_same_in_every_run() {
 }
 
 #[test]
-fn the_name_of_a_job_is_kept_wherever_its_record_is_shown() {
+fn a_job_name_is_unchanged_wherever_its_record_is_shown() {
     let place = Place::new();
     let job = ["--filename=sim:sd-150x", "--rw=randread", "--size=1m", "--bs=4k"];
     for _ in 0..2 {
@@ -191,7 +191,7 @@ fn the_name_of_a_job_is_kept_wherever_its_record_is_shown() {
 }
 
 #[test]
-fn fios_outputs_are_there() {
+fn fio_outputs_are_complete() {
     let place = Place::new();
     let words = [
         "fio",
@@ -219,7 +219,7 @@ fn fios_outputs_are_there() {
 }
 
 #[test]
-fn what_a_virtual_drive_cannot_do_is_refused_in_one_line() {
+fn unsupported_options_are_refused_in_one_line() {
     let place = Place::new();
     let refused = |words: &[&str], why: &str| {
         place
@@ -235,7 +235,7 @@ fn what_a_virtual_drive_cannot_do_is_refused_in_one_line() {
     refused(&["--filename=pci:0000:01:00.0"], "pci:0000:01:00.0");
     refused(&["--directory=sim:sd-150x", "--size=1t"], "virtual drive");
     assert!(place.is_untouched());
-    // A file of such a name is given with its directory.
+    // A file with such a name needs its directory.
     let file = ["fio", "--name=a", "--size=64k", "--rw=write", "--filename=./sim\\:x"];
     place.ssdyno(&file).good();
     assert!(place.work().join("sim:x").exists());

@@ -1,10 +1,10 @@
-//! `ssdyno drives fit`: the description on disk, and the words around it. How well a fitted drive
-//! predicts is tested in `lab`.
+//! `ssdyno drives fit`: the file on disk, and the text around it. `lab` tests how well a fitted
+//! drive predicts.
 
 use crate::common::Place;
 
 #[test]
-fn a_description_is_fitted_and_written_and_can_be_measured() {
+fn a_description_is_fitted_and_written_and_can_be_run() {
     let place = Place::new();
     let drive = "sim:samsung-970-pro-1t?capacity=1GiB";
     place.ssdyno(&["run", drive, "-m", "zones", "--quiet"]).good();
@@ -18,7 +18,7 @@ fn a_description_is_fitted_and_written_and_can_be_measured() {
 }
 
 #[test]
-fn records_without_a_measurement_of_use_are_refused() {
+fn records_without_a_usable_measurement_are_refused() {
     let place = Place::new();
     place.ssdyno(&["io", "null:", "--ops", "10", "--quiet"]).good();
     place.ssdyno(&["drives", "fit", "last"]).refuses(2, "no measurement in these records");

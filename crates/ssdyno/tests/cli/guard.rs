@@ -1,6 +1,7 @@
-//! The guard: every row of the table in docs/safety.md that loop devices can show, for `--destroy` and
-//! for `--borrow`. Each is refused in one line with exit code 3, and no byte of anything changes. Rows
-//! that need dm or md are in `crates/drive/tests/stacks.rs`, drives that vanish in `guest/tests`.
+//! The guard: every row of the table in docs/safety.md that loop devices can reproduce, for
+//! `--destroy` and for `--borrow`. Each is refused in one line with exit code 3, and no byte
+//! changes anywhere. Rows that need dm or md are in `crates/drive/tests/stacks.rs`, drives that
+//! vanish in `guest/tests`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -13,7 +14,7 @@ const SIGINT: i32 = 2;
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
 
-/// The two ways to have a device overwritten.
+/// The two options that allow a device to be overwritten.
 fn ways(bytes: u64, journal: &str) -> [Vec<String>; 2] {
     let words = |text: &str| text.split(' ').map(String::from).collect();
     [
@@ -22,7 +23,8 @@ fn ways(bytes: u64, journal: &str) -> [Vec<String>; 2] {
     ]
 }
 
-/// Asserts that a device is refused either way with these words, planned and run, and unchanged.
+/// Asserts that a device is refused both ways with these words, in a dry and a real run, and
+/// unchanged.
 fn refused(place: &Place, device: &str, bytes: u64, image: &std::path::Path, words: &str) {
     let hash = || crate::common::hash(&fs::read(image).expect("the image"));
     let before = hash();
@@ -42,7 +44,7 @@ fn device(make: &str, options: &[&str]) -> Result<Loop, String> {
 }
 
 #[test]
-fn mounted() {
+fn a_mounted_device_is_refused() {
     let device = or_skip!(device("mkfs.ext4 -q", &[]));
     let mounted = or_skip!(Mounted::new(&["-o", "ro", &device.path]));
     let words = format!("{} is mounted at {}", device.path, mounted.text());
@@ -50,7 +52,7 @@ fn mounted() {
 }
 
 #[test]
-fn a_partition_mounted() {
+fn a_mounted_partition_protects_the_drive() {
     let device = or_skip!(device("", &["-P"]));
     let script = "label: dos\nstart=2048,size=16384,type=83\nstart=18432,size=16384,type=83\n";
     let file = device.image.with_extension("layout");
@@ -59,7 +61,7 @@ fn a_partition_mounted() {
     or_skip!(tool("sh", &["-c", &command]));
     let first = format!("{}p1", device.path);
     if !std::path::Path::new(&first).exists() {
-        println!("skipped: no partitions on loop devices here");
+        println!("skipped: no partitions on loop devices");
         return;
     }
     or_skip!(tool("mkfs.ext4", &["-q", &first]));
@@ -68,7 +70,7 @@ fn a_partition_mounted() {
     let place = Place::new();
     refused(&place, &device.path, BYTES, &device.image, &words);
     refused(&place, &first, 8 * MIB, &device.image, &words);
-    // Its neighbour is nobody's, but its journal has to lie elsewhere.
+    // Its neighbour is unused, but its journal has to be on another drive.
     let second = format!("{}p2", device.path);
     drop(mounted);
     let mounted = or_skip!(Mounted::new(&[&first]));
@@ -81,7 +83,7 @@ fn a_partition_mounted() {
 }
 
 #[test]
-fn swap() {
+fn a_swap_device_is_refused() {
     let device = or_skip!(device("mkswap", &[]));
     or_skip!(tool("swapon", &[&device.path]));
     let result = std::panic::catch_unwind(|| {
@@ -93,7 +95,7 @@ fn swap() {
 }
 
 #[test]
-fn held_by_a_loop_device_and_a_file_under_one() {
+fn a_device_and_a_file_under_a_loop_device_are_refused() {
     let device = or_skip!(device("", &[]));
     let above = or_skip!(tool("losetup", &["-f", "--show", &device.path]));
     let place = Place::new();
@@ -111,13 +113,13 @@ fn held_by_a_loop_device_and_a_file_under_one() {
 }
 
 #[test]
-fn read_only() {
+fn a_read_only_device_is_refused() {
     let device = or_skip!(device("", &["-r"]));
     refused(&Place::new(), &device.path, BYTES, &device.image, "is read-only");
 }
 
 #[test]
-fn held_by_another_ssdyno() {
+fn a_device_held_by_another_ssdyno_is_refused() {
     let device = or_skip!(device("", &[]));
     let place = Place::new();
     for way in ways(BYTES, &place.text("first")) {
@@ -125,7 +127,7 @@ fn held_by_another_ssdyno() {
         let way: Vec<&str> = way.iter().map(|w| if *w == "1s" { "30s" } else { w }).collect();
         let mut first = Going::start(&place, &[&["run", &device.path], &way[..]].concat());
         first.until("\"event\":\"step\"");
-        // Held still, it holds the device.
+        // While stopped, the run keeps the device open.
         first.signal(SIGSTOP);
         let other = Place::new();
         for way in ways(BYTES, &other.text("journal")) {
@@ -141,7 +143,7 @@ fn held_by_another_ssdyno() {
 }
 
 #[test]
-fn not_named_or_named_wrongly() {
+fn a_missing_or_wrong_confirmation_is_refused() {
     let device = or_skip!(device("", &[]));
     let (place, before) = (Place::new(), device.hash());
     for wrong in ["", "1", "24MiB", "S6Z1NJ0W"] {
@@ -165,7 +167,7 @@ fn not_named_or_named_wrongly() {
 }
 
 #[test]
-fn other_content_on_a_lent_device() {
+fn other_content_on_a_borrowed_device_is_refused() {
     let device = or_skip!(device("", &[]));
     let (place, before) = (Place::new(), device.hash());
     let journal = place.text("journal");
@@ -176,13 +178,13 @@ fn other_content_on_a_lent_device() {
 }
 
 #[test]
-fn a_journal_that_would_not_outlast_the_drive() {
+fn a_journal_in_an_unsafe_place_is_refused() {
     let device = or_skip!(device("", &[]));
     let (place, before) = (Place::new(), device.hash());
     let run = |more: &[&str]| {
         place.ssdyno(&[&["run", &device.path, "-m", "speed", "--borrow"], more].concat())
     };
-    // Tests have no home.
+    // Tests have no home directory.
     run(&[]).refuses(3, "there is no place for the journal");
     let memory = or_skip!(Mounted::new(&["-t", "tmpfs", "tmpfs"]));
     run(&["--journal", memory.text()]).refuses(3, "would be in memory");
@@ -191,7 +193,7 @@ fn a_journal_that_would_not_outlast_the_drive() {
 }
 
 #[test]
-fn the_disk_of_the_root() {
+fn the_root_disk_is_refused() {
     let place = Place::new();
     let listed = place.ssdyno(&["list", "/", "--json"]);
     let Some(disk) = listed.json().get(0).cloned().filter(|_| listed.code == 0) else {
@@ -203,7 +205,7 @@ fn the_disk_of_the_root() {
     let word = word.unwrap_or_else(|| disk["drive"]["bytes"].to_string());
     let destroy = format!("--destroy={word}");
     let journal = place.text("journal");
-    // Dry, in case the guard should err.
+    // A dry run, in case the guard fails.
     for way in [&[&destroy[..]][..], &["-m", "speed", "--borrow", "--journal", &journal]] {
         let said = place.ssdyno(&[&["run", &path, "--dry-run"], way].concat());
         assert_eq!(said.code, 3, "{said:?}");
@@ -215,7 +217,7 @@ fn the_disk_of_the_root() {
 }
 
 #[test]
-fn what_is_found_on_it_is_named() {
+fn the_content_to_be_destroyed_is_named() {
     let device = or_skip!(device("", &[]));
     let place = Place::new();
     let mut label = b"LABELONE\x01\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0LVM2 001".to_vec();
@@ -242,7 +244,7 @@ fn what_is_found_on_it_is_named() {
 }
 
 #[test]
-fn changed_in_mid_run() {
+fn a_device_that_changes_during_a_run_is_detected() {
     let device = or_skip!(device("", &[]));
     let place = Place::new();
     for way in ways(BYTES, &place.text("journal")) {
@@ -256,11 +258,11 @@ fn changed_in_mid_run() {
         or_skip!(tool("losetup", &["-c", &device.path]));
         run.signal(SIGCONT);
         let said = run.end();
-        // An operation on the truncated part may fail before the guard is checked again.
+        // An operation on the truncated part can fail before the guard is checked again.
         let words = format!("it had {BYTES} bytes, now {}", BYTES - MIB);
         let seen = said.err.contains("changed since it was opened") && said.err.contains(&words);
         assert!(said.code == 4 || said.code == 3 && seen, "{said:?}");
-        image.set_len(BYTES).expect("as before");
+        image.set_len(BYTES).expect("restored");
         or_skip!(tool("losetup", &["-c", &device.path]));
     }
     assert_eq!(contents(&place.work()).len(), 1);

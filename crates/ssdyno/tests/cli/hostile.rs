@@ -1,5 +1,5 @@
-//! Hostile text in every place that foreign text comes from, driven through every output: nothing that
-//! could steer a terminal, a spreadsheet or a browser gets through.
+//! Hostile text in every place that accepts foreign text, passed through every output: nothing gets
+//! through that could control a terminal, a spreadsheet or a browser.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::common::{Place, Said};
 
-/// Sets the title, clears the screen, moves the cursor; the same with one-byte codes; turns the
-/// direction of text; hides; breaks lines; ends an element; a formula.
+/// Sets the title, clears the screen, moves the cursor; the same with one-byte codes; reverses the
+/// text direction; hides text; breaks lines; closes an element; a formula.
 const HOSTILE: [&str; 7] = [
     "\u{1b}]0;owned\u{7}",
     "\u{1b}[2J\u{1b}[1;1H",
@@ -38,16 +38,16 @@ fn says_nothing_hostile(what: &str, said: &Said) {
     is_clean(what, &said.out);
     is_clean(what, &said.err);
     for text in [&said.out, &said.err] {
-        assert!(!text.contains("\nrun 7 verified"), "{what}: a line of its own:\n{text}");
+        assert!(!text.contains("\nrun 7 verified"), "{what}: a separate line:\n{text}");
     }
     assert!(!said.err.contains("panicked"), "{what}: {said:?}");
 }
 
-/// Keys whose text is a time or an identity, or one of a few words. Units, levels, states and the like are
-/// any text: those of a later version.
+/// Keys with a time, an identity or one of a few words as their text. Units, levels, states and so
+/// on accept any text, such as that of a later version.
 const FIXED: [&str; 8] = ["schema", "id", "started", "as_of", "op", "side", "state_as_of", "stamp"];
 
-/// Puts hostile text behind every text of a record.
+/// Appends hostile text to every text of a record.
 fn poison(value: &mut Value, key: &str, hostile: &str) {
     match value {
         Value::String(text) if !FIXED.contains(&key) => text.push_str(hostile),
@@ -60,7 +60,7 @@ fn poison(value: &mut Value, key: &str, hostile: &str) {
 }
 
 #[test]
-fn records_of_others_are_shown_without_what_steers() {
+fn foreign_records_are_shown_without_control_characters() {
     let place = Place::new();
     let mut record = place.io(". --rw randrw --size 1MiB --time 300ms");
     let drive = serde_json::json!({"path": "/dev/sdx", "model": "ACME", "vendor": "V",
@@ -79,7 +79,7 @@ fn records_of_others_are_shown_without_what_steers() {
         says_nothing_hostile("import", &said);
         imported += u32::from(said.code == 0);
     }
-    assert!(imported >= 5, "{imported} records were taken");
+    assert!(imported >= 5, "{imported} records were imported");
     let runs = place.runs();
     assert!(runs.len() as u32 > imported);
     for number in (1..=runs.len()).map(|n| n.to_string()) {
@@ -93,7 +93,7 @@ fn records_of_others_are_shown_without_what_steers() {
         says_nothing_hostile("show --html", &said);
         let page = fs::read_to_string(&page).expect("a page");
         is_clean("the page", &page);
-        assert!(!page.contains("<script>alert"), "the page has an element of others");
+        assert!(!page.contains("<script>alert"), "the page has a foreign element");
         let card = place.text("card.svg");
         says_nothing_hostile("show --card", &place.ssdyno(&["show", &number, "--card", &card]));
         is_clean("the card", &fs::read_to_string(&card).expect("a card"));
@@ -102,7 +102,7 @@ fn records_of_others_are_shown_without_what_steers() {
         says_nothing_hostile("compare --html", &said);
         if let Ok(page) = fs::read_to_string(&page) {
             is_clean("the page of a comparison", &page);
-            assert!(!page.contains("<script>alert"), "the page has an element of others");
+            assert!(!page.contains("<script>alert"), "the page has a foreign element");
         }
         for words in [&["compare", "1", &number][..], &["compare", "1", &number, "--json"]] {
             says_nothing_hostile("compare", &place.ssdyno(words));
@@ -114,7 +114,7 @@ fn records_of_others_are_shown_without_what_steers() {
 }
 
 #[test]
-fn words_and_files_of_others_are_quoted_without_what_steers() {
+fn foreign_words_and_files_are_quoted_without_control_characters() {
     let place = Place::new();
     for hostile in HOSTILE {
         let named = format!("--name={hostile}");

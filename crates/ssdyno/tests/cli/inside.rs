@@ -1,5 +1,6 @@
-//! The methods that look inside a drive, as a user runs them: on a loop device that was given away, on a
-//! directory, and on a file system that one of them fills. How fast they are is not looked at.
+//! Methods that detect a drive's internals, as run by a user: on a loop device opened with
+//! `--destroy`, on a directory, and on a file system that one of them fills. Their speed is not
+//! checked.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ use crate::common::{Loop, MIB, Mounted, Place, metric, or_skip, root, verdicts};
 
 const BYTES: u64 = 64 * MIB;
 
-/// The record of a method on a target, whole and with an answer.
+/// The complete record, with an answer, of a method on a target.
 fn run(place: &Place, target: &str, method: &str, more: &[&str]) -> Value {
     let words = ["run", target, "-m", method, "--json", "--quiet"];
     let record = place.ssdyno(&[&words[..], more].concat()).good().json();
@@ -19,7 +20,7 @@ fn run(place: &Place, target: &str, method: &str, more: &[&str]) -> Value {
     record
 }
 
-/// Those that end soon, each with its words to be short.
+/// Methods that end soon, each with the options to shorten it.
 const SHORT: [(&str, &[&str]); 7] = [
     ("wear", &["--amount", "80MiB"]),
     ("restore", &[]),
@@ -58,7 +59,7 @@ fn on_a_loop_device_each_ends_with_an_answer() {
 }
 
 #[test]
-fn an_image_restored_to_a_loop_device_is_its_source() {
+fn an_image_restored_to_a_loop_device_equals_its_source() {
     or_skip!(root());
     let device = or_skip!(Loop::new(BYTES, "", &[]));
     let place = Place::new();
@@ -79,7 +80,7 @@ fn in_a_directory_each_ends_with_an_answer_and_leaves_nothing() {
         let record = run(&place, ".", method, &[more, &["--size", "64MiB"]].concat());
         assert_eq!(place.left_behind(), Vec::<String>::new(), "{method}");
         if method == "fake" {
-            // A file is not the drive: nothing is said about its capacity.
+            // A file is not the drive, so nothing is reported about its capacity.
             assert_eq!(metric(&record, "fake-capacity"), None);
         }
     }
@@ -89,12 +90,12 @@ fn in_a_directory_each_ends_with_an_answer_and_leaves_nothing() {
 }
 
 #[test]
-fn fake_fills_a_mounted_drive_where_other_methods_leave_a_tenth_free() {
+fn fake_fills_a_mounted_drive_while_other_methods_leave_a_tenth_free() {
     or_skip!(root());
     let device = or_skip!(Loop::new(BYTES, "mkfs.ext4 -q -m 0", &[]));
     let mounted = or_skip!(Mounted::new(&[&device.path]));
     let place = Place::new();
-    // 51 of the 54 MiB that ext4 leaves of 64.
+    // 51 of the 54 MiB that ext4 leaves free of 64.
     let words = ["run", mounted.text(), "--size", "51MiB"];
     place.ssdyno(&[&words[..], &["-m", "speed"]].concat()).refuses(3, "must stay free");
     let said = place.ssdyno(&[&words[..], &["-m", "fake"]].concat()).good();

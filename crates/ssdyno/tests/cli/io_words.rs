@@ -66,8 +66,8 @@ fn a_record_has_the_promised_metrics() {
 #[test]
 fn a_rate_has_response_times_and_is_never_exceeded() {
     let place = Place::new();
-    // The most operations per second of the first 1,000: a late machine has fewer. Poisson arrivals
-    // scatter by the root of their number, and five deviations are left for them.
+    // The maximum rate over the first 1,000 operations; a late machine completes fewer. The number
+    // of Poisson arrivals varies by its square root, so five deviations are allowed.
     let table =
         [("", 1000.0 / 0.4995), (" --poisson", 2320.0), (" --burst 100ms/100ms", 1000.0 / 0.8995)];
     for (words, most) in table {
@@ -81,13 +81,13 @@ fn a_rate_has_response_times_and_is_never_exceeded() {
 }
 
 #[test]
-fn every_backend_that_is_there_is_named_in_the_record() {
+fn every_available_backend_is_named_in_the_record() {
     let place = Place::new();
     for backend in ["uring", "aio", "psync", "null"] {
         let line = ["io", ".", "--size", "4MiB", "--coverage", "1", "--backend", backend];
         let said = place.ssdyno(&[&line[..], &["--depth", "4", "--json", "--quiet"]].concat());
         if said.code != 0 {
-            println!("skipped: backend {backend} is not to be had here: {}", said.err.trim());
+            println!("skipped: backend {backend} is not available: {}", said.err.trim());
             continue;
         }
         let record = said.json();
@@ -97,7 +97,7 @@ fn every_backend_that_is_there_is_named_in_the_record() {
 }
 
 #[test]
-fn operations_are_of_the_kinds_and_sizes_asked_for() {
+fn operations_have_the_requested_kinds_and_sizes() {
     let place = Place::new();
     let mixed = place.io(". --size 4MiB --ops 4000 --rw randrw --mix 70 --flush-every 100");
     let (reads, writes) = (ops(&mixed, "read"), ops(&mixed, "write"));
@@ -115,7 +115,7 @@ fn operations_are_of_the_kinds_and_sizes_asked_for() {
 }
 
 #[test]
-fn the_words_are_in_the_plan() {
+fn options_appear_in_the_plan() {
     let place = Place::new();
     let is = |line: &str, path: &str, expected: Value| {
         let record = place.io(&format!("null: --ops 10 {line}"));
@@ -137,7 +137,7 @@ fn the_words_are_in_the_plan() {
 }
 
 #[test]
-fn content_is_what_was_asked_for() {
+fn content_is_as_requested() {
     let place = Place::new();
     let write = |words: &str| {
         let file = place.file("file", MIB);
@@ -171,11 +171,11 @@ fn a_shifted_workload_touches_nothing_before_its_start() {
     assert_eq!(place_of("--buffered"), (0, MIB));
     assert_eq!(place_of("--buffered --shift 512"), (512, MIB - 65_536 + 512));
     assert_eq!(place_of("--buffered --offset 512k"), (512 << 10, MIB));
-    assert_eq!(std::fs::metadata(file).expect("a file").len(), MIB, "a file never grows");
+    assert_eq!(std::fs::metadata(file).expect("a file").len(), MIB, "the file must not grow");
 }
 
 #[test]
-fn what_is_written_is_read_back_in_every_order() {
+fn written_data_verify_in_every_order() {
     let place = Place::new();
     let orders = ["--rw write", "--rw randwrite", "--rw write --backwards", "--rw randrw --mix 50"];
     for order in orders {
@@ -189,7 +189,7 @@ fn what_is_written_is_read_back_in_every_order() {
 }
 
 #[test]
-fn a_bound_on_writes_holds() {
+fn writes_stay_within_the_announced_bound() {
     let place = Place::new();
     let lines = [
         "--rw randwrite --ops 1000",
@@ -202,7 +202,7 @@ fn a_bound_on_writes_holds() {
         let most = record["plan"]["write_bytes_max"].as_u64().expect("bytes");
         let written = ops(&record, "write") * 4096;
         let fill = if line.contains("--rw write") { 0 } else { 4 * MIB };
-        assert!(written + fill <= most, "{line}: {written} and {fill}, {most} were announced");
+        assert!(written + fill <= most, "{line}: {written} and {fill}, announced {most}");
         assert!(most <= 16 * MIB, "{line}: {most}");
     }
 }

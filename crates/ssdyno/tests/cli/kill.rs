@@ -1,5 +1,5 @@
-//! What a run that is ended in the middle leaves: what was measured, marked as cut short, and
-//! nothing else.
+//! The remains of a run that is ended early: its measurements, marked as cut short, and nothing
+//! else.
 
 use std::fs;
 use std::time::Duration;
@@ -10,15 +10,15 @@ const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// Moments at which a run is killed.
+/// Number of kills, at random moments.
 const KILLS: u64 = 50;
 
-/// Kills come this long after the start at most, microseconds: before anything is open, in the
-/// fill, in measurements.
+/// Latest kill after the start, microseconds. Kills hit before anything is open, during the fill,
+/// and during measurements.
 const LATEST_US: u64 = 250_000;
 
 #[test]
-fn a_killed_run_costs_nothing_but_itself() {
+fn a_killed_run_costs_only_its_own_results() {
     let place = Place::new();
     fs::write(place.work().join(".ssdyno-scratch-notes"), "mine").expect("a file");
     let before = contents(&place.work());
@@ -48,17 +48,17 @@ fn a_killed_run_costs_nothing_but_itself() {
     assert_eq!(contents(&place.work()), before);
 }
 
-/// Moments at which a test of wear is killed; the tests of the method kill it 50 times and more.
+/// Number of kills in a wear test; the tests of the method kill it 50 times or more.
 const WEAR_KILLS: u64 = 12;
 
 #[test]
-fn a_test_of_wear_that_was_killed_goes_on_with_the_next_block() {
+fn a_killed_wear_test_continues_with_the_next_block() {
     let place = Place::new();
     let (bytes, amount) = (8 << 20, 1024 * (128 << 10));
     fs::File::create(place.work().join("card")).and_then(|f| f.set_len(bytes)).expect("a file");
     let (size, amount_word) = (bytes.to_string(), amount.to_string());
     let words = ["run", "card", "-m", "wear", "--destroy", &size, "--amount", &amount_word];
-    // Until a block was stamped there is nothing to resume.
+    // Before a block has been stamped there is nothing to resume.
     let more = || -> &[&str] {
         let stamped = fs::read(place.work().join("card")).expect("there")[..512] != [0; 512];
         if stamped { &["--resume"] } else { &[] }
@@ -84,7 +84,7 @@ fn a_test_of_wear_that_was_killed_goes_on_with_the_next_block() {
 fn the_file_of_a_killed_run_is_removed_and_reported() {
     let place = Place::new();
     let before = contents(&place.work());
-    // As on file systems without O_TMPFILE, when the kill comes between two system calls.
+    // As on file systems without O_TMPFILE, if the kill comes between two system calls.
     fs::write(place.work().join(".ssdyno-scratch-1-0123456789abcdef"), "left").expect("a file");
     let record = place.io(". --size 1MiB --ops 1");
     assert_eq!(contents(&place.work()), before);
@@ -92,12 +92,12 @@ fn the_file_of_a_killed_run_is_removed_and_reported() {
 }
 
 #[test]
-fn a_run_ended_by_the_user_keeps_what_was_measured() {
+fn a_run_ended_by_the_user_keeps_its_results() {
     for signal in [SIGINT, SIGTERM] {
         let place = Place::new();
         let before = contents(&place.work());
         let mut run = Going::start(&place, &["run", ".", "--time", "30s", "--size", "8MiB"]);
-        // The second cell: the first was measured.
+        // The second cell, after the first was measured.
         run.until("\"name\":\"seq-write-1MiB-q8\"");
         run.signal(signal);
         let said = run.end();
@@ -116,7 +116,7 @@ fn a_run_ended_by_the_user_keeps_what_was_measured() {
 }
 
 #[test]
-fn a_workload_ended_by_the_user_has_its_numbers() {
+fn a_workload_ended_by_the_user_has_metrics() {
     let place = Place::new();
     let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
     io.until("\"event\":\"interval\"");
@@ -130,7 +130,7 @@ fn a_workload_ended_by_the_user_has_its_numbers() {
 }
 
 #[test]
-fn a_workload_that_waits_for_its_time_can_be_ended() {
+fn a_workload_waiting_for_its_next_operation_can_be_ended() {
     let place = Place::new();
     let mut io = Going::start(&place, &["io", "null:", "--rate", "0.01", "--time", "300s"]);
     io.until("\"event\":\"step\"");
@@ -143,18 +143,19 @@ fn a_workload_that_waits_for_its_time_can_be_ended() {
 fn a_killed_run_has_its_time_series_up_to_the_kill() {
     let place = Place::new();
     let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
-    // Points wait for a second before they are written; the sixteenth interval comes after that.
+    // Points are buffered for a second before they are written; the sixteenth interval comes after
+    // that.
     (0..16).for_each(|_| drop(io.until("\"event\":\"interval\"")));
     io.signal(SIGKILL);
     assert_eq!(io.end().code, -1);
     let shown = place.ssdyno(&["show", "--json"]).good().json();
     assert_eq!(shown["cut_short"], "killed");
     let points = shown["series"][0]["t_ns"].as_array().map_or(0, Vec::len);
-    assert!(points >= 5, "{points} points were kept");
+    assert!(points >= 5, "{points} points were saved");
 }
 
 #[test]
-fn a_run_that_goes_on_is_listed_as_running_and_cannot_be_removed() {
+fn a_run_in_progress_is_listed_as_running_and_cannot_be_removed() {
     let place = Place::new();
     let mut io = Going::start(&place, &["io", "null:", "--time", "30s"]);
     io.until("\"event\":\"interval\"");

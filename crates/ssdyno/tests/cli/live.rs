@@ -1,4 +1,4 @@
-//! Progress of a run: on a terminal the grid of `quick` fills in, a pipe gets none of it.
+//! Progress of a run: on a terminal the grid of `quick` fills in; a pipe gets none of it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::common::{Place, Said, or_skip, tool};
 
 const DRIVE: &str = "sim:samsung-970-evo-plus-1t?seed=1";
 
-/// The words of the grid before anything is measured, and its sign for a cell that waits.
+/// The grid's sign for a cell without a value.
 const WAITS: char = '\u{b7}';
 
 #[test]

@@ -1,5 +1,6 @@
-//! The command end to end, on this machine's own files and on loop devices. One binary, so that it
-//! is linked once. What needs root, loop devices or a tool says `skipped: why` where it is missing.
+//! The command end to end, on this machine's own files and on loop devices. A single binary, so
+//! that it is linked once. Tests that need root, loop devices or a tool print `skipped: why`
+//! without them.
 
 mod arguments;
 mod as_is;

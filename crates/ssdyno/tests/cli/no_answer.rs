@@ -1,5 +1,5 @@
-//! A drive that neither completes nor refuses: a loop device over an image on a file system that is
-//! frozen. The run ends by itself and its record is kept, on every backend.
+//! A drive that neither completes nor refuses: a loop device on an image in a frozen file system.
+//! The run ends by itself and its record is kept, with every backend.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use crate::common::{Loop, MIB, Mounted, Place, or_skip, root, tool};
 
 const BYTES: u64 = 16 * MIB;
 
-/// A device that takes writes and never answers them, until it is thawed.
+/// A device that accepts writes but never completes them until it is thawed.
 struct Mute {
     path: String,
     mounted: Mounted,
@@ -44,7 +44,7 @@ impl Drop for Mute {
     fn drop(&mut self) {
         let _ = self.thaw();
         let _ = tool("losetup", &["-d", &self.path]);
-        // The kernel may still be letting go of the device: then this goes when it has.
+        // The kernel may still be releasing the device; unmounting then completes later.
         let _ = tool("umount", &["-l", self.mounted.text()]);
     }
 }
@@ -55,7 +55,7 @@ fn a_drive_that_never_answers_ends_the_run_and_the_record_is_kept() {
         let place = Place::new();
         let usable = ["io", ".", "--size", "1MiB", "--ops", "1", "--quiet", "--backend", backend];
         if place.ssdyno(&usable).code != 0 {
-            println!("skipped: backend {backend} is not to be had here");
+            println!("skipped: backend {backend} is not available");
             continue;
         }
         let mute = or_skip!(Mute::new());
@@ -81,12 +81,12 @@ fn a_drive_that_never_answers_ends_the_run_and_the_record_is_kept() {
         let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
         for record in [printed, place.ssdyno(&["show", "--json"]).good().json()] {
             assert_eq!(record["complete"], false);
-            let why = record["cut_short"].as_str().expect("a word on why");
+            let why = record["cut_short"].as_str().expect("a reason");
             assert!(why.starts_with(&silence["ssdyno: ".len()..]), "{why}");
             assert_eq!(record["warnings"][0]["name"], "no-answer", "{record}");
         }
-        // A thread inside of the system cannot be ended: with psync and aio the process goes when
-        // the system lets go of it.
+        // A thread blocked in the kernel cannot be killed: with psync and aio, the process ends
+        // when the kernel releases it.
         mute.thaw().expect("thawed");
         assert_eq!(run.wait().expect("ends").code(), Some(4), "{backend}");
     }

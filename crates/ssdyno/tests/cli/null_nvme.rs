@@ -1,9 +1,9 @@
-//! The target `null:nvme`: methods on the driver of NVMe drives and a simulated controller.
+//! The target `null:nvme`: methods on the NVMe driver with a simulated controller.
 
 use crate::common::{Place, metric, warnings};
 
 #[test]
-fn what_is_written_through_the_driver_comes_back() {
+fn data_written_through_the_driver_verify() {
     let place = Place::new();
     let line = "null:nvme --rw randrw --verify --jobs 2 --depth 16 --bs 16KiB --size 64MiB \
                 --ops 4000";
@@ -17,7 +17,7 @@ fn what_is_written_through_the_driver_comes_back() {
 }
 
 #[test]
-fn methods_run_on_it_and_a_recording_is_whole() {
+fn methods_run_on_it_and_a_recording_is_complete() {
     let place = Place::new();
     let stream = ["run", "null:nvme", "-m", "stream", "--size", "96MiB", "--file", "16MiB"];
     let record = place.ssdyno(&[&stream[..], &["--json", "--quiet"]].concat()).good().json();
@@ -31,5 +31,7 @@ fn methods_run_on_it_and_a_recording_is_whole() {
 #[test]
 fn it_has_no_other_backend() {
     let place = Place::new();
-    place.ssdyno(&["io", "null:nvme", "--backend", "uring"]).refuses(2, "no backend uring");
+    place
+        .ssdyno(&["io", "null:nvme", "--backend", "uring"])
+        .refuses(2, "does not support the backend uring");
 }

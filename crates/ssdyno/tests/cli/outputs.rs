@@ -1,5 +1,5 @@
-//! Files that the user asked for by name, and files that are measured: nothing is written through a
-//! name that somebody else has moved, and nothing is left half written.
+//! Output files named by the user, and measured files: nothing is written through a name that
+//! somebody else has moved, and nothing is left half written.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;
@@ -30,7 +30,7 @@ fn nothing_is_written_through_a_link() {
     let said = place.ssdyno(&[&job[..], &[&output]].concat());
     assert!(said.code == 4 && said.err.contains("symbolic link"), "{said:?}");
     assert_eq!(fs::read(&victim).expect("there"), b"theirs");
-    // A name that leads to an open descriptor is no trap.
+    // A name that leads to an open descriptor is allowed.
     let said = place.ssdyno(&["show", "1", "--html=/dev/stdout"]).good();
     assert!(said.out.contains("<title>"), "{}", said.err);
 }
@@ -48,7 +48,7 @@ fn a_store_is_a_regular_file() {
 }
 
 #[test]
-fn the_limit_of_file_sizes_is_an_error_with_a_reason() {
+fn the_file_size_limit_is_an_error_with_a_reason() {
     let place = Place::new();
     let binary = env!("CARGO_BIN_EXE_ssdyno");
     let limited = ["-c", "ulimit -f 256; exec \"$0\" \"$@\"", binary];
@@ -61,10 +61,10 @@ fn the_limit_of_file_sizes_is_an_error_with_a_reason() {
     assert!(place.left_behind().is_empty());
 }
 
-/// The store meets the same limit: a line with the file, the limit and the remedy, and the record of a
-/// run that had begun goes to a file or says where it is.
+/// The store at the same limit: a line with the file, the limit and the remedy. The record of a run
+/// that had begun goes to a file, or the error says where it is.
 #[test]
-fn a_store_that_may_not_grow_says_why() {
+fn a_store_that_cannot_grow_gives_the_reason() {
     let place = Place::new();
     let store = place.text("store");
     let words = ["io", ".", "--rw", "read", "--size", "1MiB", "--ops", "9", "--quiet"];
@@ -98,9 +98,9 @@ fn a_missing_io_uring_is_named() {
     }
 }
 
-/// A file whose name is moved back and forth between it and another of the same size.
+/// A name is moved back and forth between a file and another of the same size.
 #[test]
-fn a_moved_name_never_leads_to_another_file() {
+fn a_renamed_file_is_never_replaced_by_another() {
     let place = Place::new();
     let (bytes, name) = (64 << 10, place.file("target", 64 << 10));
     let (other, mine) = (place.path("other"), place.path("mine"));
@@ -129,7 +129,7 @@ fn a_moved_name_never_leads_to_another_file() {
                 let changed = |path: &Path, byte: u8| {
                     fs::read(path).expect("there").iter().any(|b| *b != byte)
                 };
-                // A run is of either file, as it was planned, and of that alone.
+                // A run must use only the file that it was planned for, whichever that is.
                 let [other, mine] = [(&other, 7), (&mine, 0)].map(|(p, byte)| changed(p, byte));
                 assert!(!(other && mine), "{words:?} wrote to both: {said:?}");
                 if words[0] == "io" && (other || mine) {
@@ -142,12 +142,12 @@ fn a_moved_name_never_leads_to_another_file() {
             }
         }
         over.store(true, Ordering::Relaxed);
-        assert!(written > 0, "no run came through");
+        assert!(written > 0, "no run succeeded");
     });
 }
 
 #[test]
-fn a_target_that_shrinks_is_no_complete_run() {
+fn a_run_on_a_shrinking_target_is_incomplete() {
     let place = Place::new();
     let file = place.file("file", 8 * MIB);
     let words = ["io", &file, "--rw", "randread", "--time", "30s"];
@@ -165,7 +165,7 @@ fn a_target_that_shrinks_is_no_complete_run() {
 }
 
 #[test]
-fn a_device_whose_file_shrinks_is_no_complete_run() {
+fn a_run_on_a_device_with_a_shrinking_file_is_incomplete() {
     let place = Place::new();
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "", &[]));

@@ -1,5 +1,5 @@
-//! `ssdyno replicate DOCUMENT TARGET`: a document's runs on one's own drive, its figures
-//! beside the published ones, and nothing left behind.
+//! `ssdyno replicate DOCUMENT TARGET`: a document's runs on the user's own drive, with its figures
+//! next to the published ones, and no files left.
 
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ fn document_002_as_text() {
 }
 
 #[test]
-fn a_device_is_only_read_unless_it_was_given_away() {
+fn a_device_is_only_read_without_destroy() {
     or_skip!(root());
     let device = or_skip!(Loop::new(32 * MIB, "", &[]));
     let (place, before) = (Place::new(), device.hash());

@@ -1,4 +1,4 @@
-//! The partition table: written by us and read by sfdisk, written by sfdisk and read by us.
+//! Partition tables: written by us and read by sfdisk, and the reverse.
 
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use crate::common::{Loop, MIB, Place, or_skip, root, tool};
 
 const LAYOUT: &str = "loader,filecore=1G,fat32=300M,ext4";
 
-/// What sfdisk reads: number, first sector, sectors and type of each partition.
+/// The table as read by sfdisk: number, first sector, sectors and type of each partition.
 fn sfdisk(path: &str) -> Result<Vec<(u64, u64, u64, String)>, String> {
     let listed = tool("sfdisk", &["--json", path])?;
     let listed: Value = serde_json::from_str(&listed).map_err(|e| e.to_string())?;
@@ -23,14 +23,14 @@ fn sfdisk(path: &str) -> Result<Vec<(u64, u64, u64, String)>, String> {
     Ok(rows.iter().enumerate().map(row).collect())
 }
 
-/// The same as we read it.
+/// The same table as read by us.
 fn ours(place: &Place, args: &[&str], sector: u64) -> Vec<(u64, u64, u64, String)> {
     let listed = place.ssdyno(&[&["partition", "--json"], args].concat()).good().json();
     let rows = listed["table"]["entries"].as_array().cloned().unwrap_or_default();
     let number = |row: &Value, field: &str| row[field].as_u64().unwrap_or(0);
     let row = |row: &Value| {
         let code = row["type"]["code"].as_str().unwrap_or_default();
-        // sfdisk writes a byte without leading zeros.
+        // sfdisk prints a byte without leading zeros.
         let kind = if code.len() == 2 { code.trim_start_matches('0') } else { code }.to_string();
         (number(row, "number"), number(row, "start") / sector, number(row, "bytes") / sector, kind)
     };
@@ -53,7 +53,7 @@ fn sfdisk_reads_what_we_write_on_an_image() {
         let kinds: Vec<&str> = read.iter().map(|r| r.3.as_str()).collect();
         assert_eq!(kinds, ["c", "ad", "c", "83"]);
         assert!(read.iter().all(|r| r.1 * sector % MIB == 0));
-        // It assumes 512-byte sectors for an image; devices report theirs.
+        // sfdisk assumes 512-byte sectors for an image; devices report theirs.
         if sector == 512 {
             assert_eq!(or_skip!(sfdisk(&image)), read);
             or_skip!(tool("sfdisk", &["--verify", &image]));
@@ -62,13 +62,13 @@ fn sfdisk_reads_what_we_write_on_an_image() {
 }
 
 #[test]
-fn numbers_are_brought_into_the_order_of_the_drive() {
+fn partitions_are_renumbered_in_the_order_of_the_drive() {
     let place = Place::new();
     let image = place.file("image", 3 << 30);
     let write = ["partition", &image, "--layout", LAYOUT, "--destroy=3221225472"];
     place.ssdyno(&write).good();
     let before = ours(&place, &[&image], 512);
-    // The first two entries of the table change places.
+    // Swaps the first two entries of the table.
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&image).expect("ours");
     let mut entries = [0; 32];
     file.read_exact_at(&mut entries, 446).expect("read");

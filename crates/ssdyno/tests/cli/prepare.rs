@@ -1,5 +1,5 @@
-//! `prepare`: a loop device brought into each state, free space trimmed, a virtual drive; and what it
-//! refuses.
+//! `prepare`: a loop device brought into each state, free space trimmed, a virtual drive, and
+//! refusals.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -21,13 +21,13 @@ fn prepare(place: &Place, words: &[&str]) -> Value {
     place.ssdyno(&words).good().json()
 }
 
-/// Bytes that the image takes where it lies.
+/// Bytes that the image occupies on its file system.
 fn taken(device: &Loop) -> u64 {
     fs::metadata(&device.image).expect("image").blocks() * 512
 }
 
 #[test]
-fn every_state_and_what_is_left_of_the_image() {
+fn every_state_and_the_size_left_of_the_image() {
     let device = or_skip!(device());
     let place = Place::new();
     let to = |state: &str, more: &[&str]| {
@@ -48,7 +48,7 @@ fn every_state_and_what_is_left_of_the_image() {
 }
 
 #[test]
-fn zeroes_are_a_filled_drive() {
+fn writing_zeroes_gives_a_filled_drive() {
     let device = or_skip!(device());
     let place = Place::new();
     fs::write(&device.path, vec![7; 32 << 20]).expect("written");
@@ -59,7 +59,7 @@ fn zeroes_are_a_filled_drive() {
 }
 
 #[test]
-fn what_is_not_given_away_or_cannot_be_done_is_refused_in_a_line() {
+fn unpermitted_and_impossible_requests_are_refused_in_one_line() {
     let device = or_skip!(device());
     let place = Place::new();
     fs::write(&device.path, vec![7; 32 << 20]).expect("written");
@@ -97,13 +97,13 @@ fn free_space_of_a_file_system_is_trimmed_and_files_stay() {
     assert_eq!(verdicts(&first), ["TRIMMED"]);
     assert!(metric(&first, "trimmed").is_some_and(|bytes| bytes > MIB as f64), "{first}");
     let second = prepare(&place, &[mounted.text(), "--to", "trimmed"]);
-    assert_eq!(metric(&second, "trimmed"), Some(0.0), "0 bytes are said");
+    assert_eq!(metric(&second, "trimmed"), Some(0.0), "0 bytes are reported");
     assert!(fs::read(&kept).expect("kept").iter().all(|byte| *byte == 9));
     place.ssdyno(&["prepare", mounted.text(), "--to", "fresh"]).refuses(3, "only be trimmed");
 }
 
 #[test]
-fn a_virtual_drive_is_prepared_and_says_what_it_wrote_to_flash() {
+fn a_prepared_virtual_drive_reports_its_flash_writes() {
     let place = Place::new();
     let drive = "sim:samsung-970-pro-1t?capacity=256MiB";
     let record = prepare(&place, &[drive, "--to", "trimmed"]);

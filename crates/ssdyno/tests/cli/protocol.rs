@@ -1,4 +1,4 @@
-//! Protocols: steps from a file, questions, and going on elsewhere from the records.
+//! Protocols: steps from a file, questions, and resuming on another machine from the records.
 
 use std::fs;
 
@@ -79,9 +79,9 @@ fn a_protocol_is_planned_refused_without_answers_and_run_with_them() {
     );
 }
 
-/// A machine that has the records of the first side alone does the second.
+/// A machine that has only the records of the first side does the second.
 #[test]
-fn a_protocol_goes_on_elsewhere_from_the_records() {
+fn a_protocol_resumes_on_another_machine_from_the_records() {
     let (here, there) = (place(), place());
     let (steps, answers) = (here.text("steps.toml"), here.text("answers.toml"));
     here.ssdyno(&["run", DRIVE, "--protocol", &steps, "--answers", &answers]).good();
@@ -96,13 +96,13 @@ fn a_protocol_goes_on_elsewhere_from_the_records() {
     let said = there.ssdyno(&words).good().out;
     assert!(said.contains("A read-a, B read-b: "), "{said}");
     assert_eq!(there.runs().len(), 4);
-    // Another text is another protocol.
+    // A different text is a different protocol.
     fs::write(there.path("steps.toml"), STEPS.replace("2000", "2001")).expect("a file");
     there.ssdyno(&words).refuses(2, "no record of the protocol 'two-sides'");
 }
 
 #[test]
-fn mistakes_in_protocols_and_answers_are_one_line_with_their_place() {
+fn mistakes_in_protocols_and_answers_are_one_line_with_a_location() {
     let place = place();
     let steps = place.text("steps.toml");
     let run =

@@ -1,4 +1,4 @@
-//! The records: listing, showing in every form, exporting, removing; and output to a pipe.
+//! Records: listing, showing in every form, exporting, removing; and output to a pipe.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::{Place, or_skip, tool};
 
-/// A store with three records: reads, writes, and nothing at all.
+/// A store with three records: reads, writes, and the null target.
 fn three() -> Place {
     let place = Place::new();
     place.io(". --size 1MiB --ops 20");
@@ -75,7 +75,7 @@ fn the_list_is_filtered() {
 }
 
 #[test]
-fn what_is_exported_is_what_is_stored() {
+fn exports_equal_the_stored_records() {
     let place = three();
     let lines = place.ssdyno(&["export"]).good().out;
     let exported: Vec<Value> =
@@ -93,7 +93,7 @@ fn what_is_exported_is_what_is_stored() {
 }
 
 #[test]
-fn removed_is_removed_and_the_others_stay() {
+fn rm_removes_the_named_records_only() {
     let place = three();
     let page = place.path("data/ssdyno/reports/run-2.html");
     assert!(page.exists());
@@ -101,16 +101,16 @@ fn removed_is_removed_and_the_others_stay() {
     assert_eq!(place.runs().len(), 3);
     let said = place.ssdyno(&["rm", "2", "1"]).good();
     assert_eq!(said.err, "removed run 2, 1\n");
-    assert!(!page.exists(), "the page of a removed record stayed");
+    assert!(!page.exists(), "the page of a removed record remained");
     let left: Vec<_> = place.runs().iter().map(|r| r["number"].clone()).collect();
     assert_eq!(left, [3]);
     place.ssdyno(&["rm", "last"]).good();
     place.ssdyno(&["show"]).refuses(2, "no runs in the store yet");
-    assert_eq!(place.io("null: --ops 1")["number"], 4, "a number was given twice");
+    assert_eq!(place.io("null: --ops 1")["number"], 4, "a number was used twice");
 }
 
 #[test]
-fn a_store_may_be_anywhere() {
+fn a_store_can_be_anywhere() {
     let place = Place::new();
     let store = place.text("deep/inside/my.sqlite");
     let words = format!("null: --ops 1 --store {store}");
@@ -137,7 +137,7 @@ fn two_runs_into_one_store_at_once() {
 }
 
 #[test]
-fn whoever_reads_only_the_first_line_has_read_enough() {
+fn a_reader_of_only_the_first_line_causes_no_error() {
     let place = three();
     for words in [&["show", "--json"][..], &["export"], &["man"], &["completions", "bash"]] {
         let mut command = place.command(words);
@@ -150,7 +150,7 @@ fn whoever_reads_only_the_first_line_has_read_enough() {
 }
 
 #[test]
-fn a_run_goes_on_when_nobody_reads_its_events() {
+fn a_run_continues_if_nobody_reads_its_events() {
     let place = Place::new();
     let mut command = place.command(&["io", "null:", "--time", "500ms", "--json", "--events"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("starts");
@@ -219,7 +219,7 @@ fn lists_without_a_store() {
 }
 
 #[test]
-fn what_others_published_is_listed_and_shown() {
+fn published_records_are_listed_and_shown() {
     let place = Place::new();
     let list = |args: &[&str]| {
         let said = place.ssdyno(&[&["runs", "--published", "--json"], args].concat()).good().json();

@@ -1,4 +1,4 @@
-//! `ssdyno run`: the main job, from a directory to a record that is kept and shown.
+//! `ssdyno run`, the main command: from a directory to a record that is kept and shown.
 
 use std::fs;
 use std::time::Instant;
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::common::{Going, MIB, Place, contents, metric};
 
-/// As short as it may be.
+/// The shortest possible run.
 const SHORT: [&str; 6] = ["run", ".", "--time", "1s", "--size", "8MiB"];
 
 #[test]
-fn a_directory_is_measured_recorded_shown_and_left_as_it_was() {
+fn a_directory_is_measured_recorded_shown_and_left_unchanged() {
     let place = Place::new();
     let before = contents(&place.work());
     let said = place.ssdyno(&SHORT).good();
@@ -76,13 +76,13 @@ fn the_record_keeps_its_promises() {
         assert!(median.is_none_or(|median| median <= slowest), "{name}");
     }
     assert_eq!(record["protocol"], 2);
-    assert!(record["seed"].is_u64(), "the seed that was drawn");
+    assert!(record["seed"].is_u64(), "the drawn seed");
     for verdict in record["verdicts"].as_array().expect("verdicts") {
         assert!(verdict["evidence"].is_array(), "{verdict}");
     }
 }
 
-/// Two replicates at least (a busy machine makes a drive slow), and an interval for the next run.
+/// At least two replicates (a busy machine makes a drive slow), and an interval for the next run.
 fn is_replicated(record: &Value, name: &str, unit: &str) {
     let metrics = record["metrics"].as_array().expect("metrics");
     let found = metrics.iter().find(|m| m["name"] == name).unwrap_or_else(|| panic!("no {name}"));
@@ -103,7 +103,7 @@ fn valid(record: &Value) {
 }
 
 #[test]
-fn events_are_lines_and_the_record_is_the_last() {
+fn events_are_lines_and_the_record_comes_last() {
     let place = Place::new();
     let said = place.ssdyno(&[&SHORT[..], &["--json", "--events", "--quiet"]].concat()).good();
     let lines: Vec<Value> =
@@ -118,7 +118,7 @@ fn events_are_lines_and_the_record_is_the_last() {
     assert_eq!(steps[0]["name"], "fill");
     let plan = record["plan"]["steps"].as_array().expect("steps");
     for step in plan {
-        assert!(steps.iter().any(|s| s["name"] == step["name"]), "{step} was planned only");
+        assert!(steps.iter().any(|s| s["name"] == step["name"]), "{step} was only planned");
     }
 }
 
@@ -142,7 +142,7 @@ fn intervals_add_up_to_the_time_series_in_the_record() {
 }
 
 #[test]
-fn a_plan_states_what_is_written_at_most_and_touches_nothing() {
+fn a_plan_states_the_maximum_bytes_written_and_touches_nothing() {
     let place = Place::new();
     let planned = place.ssdyno(&[&SHORT[..], &["--dry-run", "--json"]].concat()).good().json();
     let said = place.ssdyno(&[&SHORT[..], &["--dry-run"]].concat()).good();
@@ -159,7 +159,7 @@ fn a_plan_states_what_is_written_at_most_and_touches_nothing() {
     assert!(written > 0 && written + 8 * MIB <= most, "{written} of {most}");
 }
 
-/// Bytes of a latency profile: its operations, times the block size in its name.
+/// Bytes of a latency profile: the number of operations times the block size in its name.
 fn written(profile: &Value) -> u64 {
     let name = profile["name"].as_str().expect("a name");
     let block = if name.contains("1MiB") { MIB } else { 4096 };
@@ -204,12 +204,12 @@ fn the_first_operation_comes_soon() {
         })
         .collect();
     times.sort_by(f64::total_cmp);
-    // A goal, not a promise: the machine that tests may be busy.
+    // A goal rather than a requirement, because the test machine may be busy.
     println!("start to first I/O: {:.1} ms (median of 5, goal 20 ms)", times[2] * 1e3);
 }
 
 #[test]
-fn evidence_is_shown_where_it_is_asked_for() {
+fn evidence_is_shown_only_if_requested() {
     let place = Place::new();
     let speed = ["run", "sim:sd-class2", "-m", "speed", "--size", "32MiB"];
     let io = ["io", "sim:sd-class2", "--rw", "randread", "--ops", "500"];

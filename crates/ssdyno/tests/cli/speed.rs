@@ -1,6 +1,6 @@
-//! Borrowed blocks: whatever ends a run, every byte is as before; and what `recover` does with what
-//! is left. A kill alone damages nothing, because blocks are overwritten with their own content: so
-//! the tests also scribble over blocks, as a loss of power in the middle of a write could.
+//! Borrowed blocks: however a run ends, every byte is unchanged; and the handling of leftovers by
+//! `recover`. A kill alone damages nothing, because blocks are overwritten with their own content.
+//! The tests therefore also overwrite blocks with garbage, as a power loss during a write could.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,17 +14,17 @@ use crate::common::{
 
 const SIGKILL: i32 = 9;
 
-/// Size of the lent devices: three regions of 8 MiB.
+/// Size of the borrowed devices: three regions of 8 MiB.
 const BYTES: u64 = 24 * MIB;
 
-/// Moments at which a run is killed here; `SSDYNO_KILLS` sets another number (`cargo xtask bench
-/// kills` takes 1,000).
+/// Number of kills at random moments; `SSDYNO_KILLS` overrides it (`cargo xtask bench kills` takes
+/// 1,000).
 const KILLS: u64 = 6;
 
-/// Kills of one device in a long test, which has up to four at once.
+/// Kills per device in a long test, which uses up to four at once.
 const KILLS_OF_DEVICE: u64 = 250;
 
-/// A device with content that differs from block to block, and a journal beside it.
+/// A device with content that varies from block to block, and a separate journal.
 struct Lent {
     device: Loop,
     place: Place,
@@ -64,7 +64,7 @@ impl Lent {
         self.place.ssdyno(&[&["recover", "--journal", &self.journal], words].concat())
     }
 
-    /// Names of the journals that are left, of that kind.
+    /// Names of the remaining journals of this kind.
     fn left(&self, kind: &str) -> Vec<String> {
         let Ok(names) = fs::read_dir(&self.journal) else { return Vec::new() };
         let names = names.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
@@ -89,11 +89,11 @@ fn state(said: &Said) -> Value {
 }
 
 #[test]
-fn a_lent_device_is_measured_and_every_byte_is_as_before() {
+fn a_borrowed_device_is_measured_and_every_byte_is_unchanged() {
     let lent = or_skip!(Lent::new());
     let dry = lent.place.ssdyno(&lent.words(&["--dry-run"])).good().out;
     assert!(dry.contains("borrows: overwrites blocks after copying them"), "{dry}");
-    assert!(!fs::exists(&lent.journal).expect("known"), "a dry run makes nothing");
+    assert!(!fs::exists(&lent.journal).expect("known"), "a dry run creates nothing");
     let record = lent.run().good().json();
     for name in ["speed-read", "speed-write", "speed-write-middle", "speed-read-end"] {
         assert!(metric(&record, name).is_some_and(|rate| rate > 0.0), "{name}");
@@ -110,7 +110,7 @@ fn a_lent_device_is_measured_and_every_byte_is_as_before() {
 }
 
 #[test]
-fn a_device_that_was_not_lent_is_only_read() {
+fn a_device_without_borrow_is_only_read() {
     let lent = or_skip!(Lent::new());
     let run = ["run", &lent.device.path, "-m", "speed", "--time", "1s", "--json", "--quiet"];
     let record = lent.place.ssdyno(&run).good().json();
@@ -137,7 +137,7 @@ fn a_run_killed_at_any_moment_costs_nothing() {
     println!("{kills} kills, {whole} of them with a complete journal: no byte differs");
 }
 
-/// Kills so many runs; returns how many left a complete journal.
+/// Kills a number of runs. Returns how many left a complete journal.
 fn kill(lent: &Lent, kills: u64, seed: u64) -> usize {
     let (mut random, mut whole) = (seed, 0);
     for kill in 0..kills {
@@ -159,18 +159,18 @@ fn kill(lent: &Lent, kills: u64, seed: u64) -> usize {
 }
 
 #[test]
-fn what_a_loss_of_power_damaged_is_put_back_once_asked_for() {
+fn damage_by_a_power_loss_is_restored_on_request() {
     let lent = or_skip!(Lent::new());
     lent.killed_at("speed-write-middle");
     assert!(!lent.left(".journal").is_empty());
-    // Half a block of ours, and two whole ones.
+    // Damages half a block of ours and two whole ones.
     lent.scribble(MIB + 300, 70_000);
     let damaged = lent.device.hash();
 
     let said = lent.recover(&["--json"]);
     assert_eq!((said.code, &state(&said)["closed"]), (1, &false.into()), "{said:?}");
     assert_eq!(state(&said)["differing"], 2);
-    assert_eq!(lent.device.hash(), damaged, "nothing is written unasked");
+    assert_eq!(lent.device.hash(), damaged, "nothing is written without --replay");
     let text = lent.recover(&[]).out;
     assert!(text.contains("131 kB of 8.39 MB on /dev/loop") && text.contains("--replay"), "{text}");
 
@@ -188,16 +188,16 @@ fn what_a_loss_of_power_damaged_is_put_back_once_asked_for() {
 }
 
 #[test]
-fn a_journal_goes_back_to_its_own_drive_only() {
+fn a_journal_is_restored_only_to_its_own_drive() {
     let lent = or_skip!(Lent::new());
     lent.killed_at("speed-write");
     lent.scribble(4096, 4096);
-    // Another of the same size in its place.
+    // Replaces the device by another of the same size.
     let other = or_skip!(Loop::new(BYTES, "", &[]));
     let (image, path) = (lent.device.image.clone(), lent.device.path.clone());
     let before = other.hash();
     crate::common::tool("losetup", &["-d", &path]).expect("detached");
-    // The kernel lets go of it when the last descriptor of the killed run is closed.
+    // The kernel detaches it when the last descriptor of the killed run is closed.
     let backing = format!("/sys/block/{}/loop/backing_file", path.trim_start_matches("/dev/"));
     while fs::exists(&backing).expect("sysfs") {
         std::thread::sleep(Duration::from_millis(10));
@@ -205,7 +205,7 @@ fn a_journal_goes_back_to_its_own_drive_only() {
     let said = lent.recover(&["--replay"]);
     assert!(said.code == 1 && said.out.contains("the drive is not attached"), "{said:?}");
     let said = lent.recover(&["--replay", &other.path]);
-    assert_eq!(said.code, 0, "none of its journals: {said:?}");
+    assert_eq!(said.code, 0, "no journal belongs to it: {said:?}");
     assert_eq!(other.hash(), before);
     crate::common::tool("losetup", &[&path, image.to_str().expect("UTF-8")]).expect("attached");
     lent.recover(&["--replay"]).good();
@@ -213,7 +213,7 @@ fn a_journal_goes_back_to_its_own_drive_only() {
 }
 
 #[test]
-fn what_is_mounted_by_now_is_not_written() {
+fn a_device_mounted_since_is_not_written() {
     or_skip!(root());
     let device = or_skip!(Loop::new(BYTES, "mkfs.ext4 -q", &[]));
     let (place, before) = (Place::new(), device.hash());
@@ -243,13 +243,13 @@ fn a_torn_journal_means_that_nothing_was_overwritten() {
         assert!(said.out.contains("nothing had been overwritten yet: removed"), "{said:?}");
         assert!(lent.left("").is_empty());
     }
-    // A complete one that was damaged later is neither believed nor thrown away.
+    // A complete journal that was damaged later is neither trusted nor discarded.
     let mut damaged = whole.clone();
     damaged[100] ^= 1;
     fs::write(&path, &damaged).expect("written");
     let said = lent.recover(&["--replay"]);
     assert!(said.code == 1 && said.out.contains("is damaged"), "{said:?}");
-    // Where only its bytes were damaged, checksums still show that the drive is right.
+    // If only the journal's bytes were damaged, checksums still show that the drive is right.
     damaged.clone_from(&whole);
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
@@ -274,7 +274,7 @@ fn a_journal_without_room_stops_everything_before_the_first_write() {
 }
 
 #[test]
-fn the_users_end_is_a_clean_one() {
+fn an_interrupt_ends_a_run_cleanly() {
     let lent = or_skip!(Lent::new());
     let mut run = Going::start(&lent.place, &lent.words(&[]));
     run.until("\"name\":\"speed-write-middle\"");
@@ -285,7 +285,7 @@ fn the_users_end_is_a_clean_one() {
 }
 
 #[test]
-fn a_directory_a_file_and_a_virtual_drive_have_their_own_ways() {
+fn a_directory_a_file_and_a_virtual_drive_are_measured_in_their_own_ways() {
     let place = Place::new();
     let before = contents(&place.work());
     let run = |target: &str, more: &[&str]| {
@@ -308,7 +308,7 @@ fn a_directory_a_file_and_a_virtual_drive_have_their_own_ways() {
     assert!(metric(&record, "speed-write").is_some());
     assert_eq!(fs::read(&image).expect("a file"), vec![7; 8 << 20], "restored all the same");
 
-    // 6.4 MB/s for every stick, because of three transactions for each 16 KiB.
+    // 6.4 MB/s for every stick, because of three transactions per 16 KiB.
     let record = run("sim:usb-16k", &[]);
     let legacy = metric(&record, "speed-read.legacy").expect("measured");
     assert!((legacy / 6.4e6 - 1.0).abs() < 0.05, "{legacy}");

@@ -1,4 +1,4 @@
-//! Drives that fail, corrupted content, a store that fills up in the middle.
+//! Failing drives, corrupted content, and a store that fills up during a run.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -20,7 +20,7 @@ fn errors(record: &Value) -> Vec<(&str, &str, u64, Vec<u64>)> {
 }
 
 #[test]
-fn a_drive_that_loses_its_end_is_read_as_far_as_it_goes() {
+fn a_truncated_drive_is_read_to_its_new_end() {
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "", &[]));
     let image = File::options().write(true).open(&device.image).expect("the image");
@@ -39,7 +39,7 @@ fn a_drive_that_loses_its_end_is_read_as_far_as_it_goes() {
         addresses.extend(offsets);
     }
     assert!(count > 0 && addresses.iter().all(|at| *at >= 8 * MIB), "{count} {addresses:?}");
-    assert!(metric(&record, "iops").is_some(), "what could be read counts");
+    assert!(metric(&record, "iops").is_some(), "successful reads count");
     assert!(warnings(&record).contains(&"failed-operations"), "{}", record["warnings"]);
     let text = place.ssdyno(&["show"]).good().out;
     assert!(text.contains("errors") && text.contains("EIO"), "{text}");
@@ -47,7 +47,7 @@ fn a_drive_that_loses_its_end_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_drive_that_fails_at_once_is_given_up() {
+fn a_run_on_a_drive_that_fails_at_once_ends() {
     or_skip!(root());
     let device = or_skip!(Loop::new(16 * MIB, "", &[]));
     File::options().write(true).open(&device.image).and_then(|f| f.set_len(0)).expect("truncated");
@@ -65,7 +65,7 @@ fn a_drive_that_fails_at_once_is_given_up() {
 }
 
 #[test]
-fn flipped_bits_are_found_with_their_address() {
+fn flipped_bits_are_reported_with_their_address() {
     let place = Place::new();
     let file = place.file("file", MIB);
     let io = |words: &[&str]| {
@@ -88,7 +88,7 @@ fn flipped_bits_are_found_with_their_address() {
     assert!(text.contains("flipped") && text.contains("20480"), "{text}");
 }
 
-/// Flips one bit behind the system's back, as far as that goes for a file.
+/// Flips one bit without the kernel's knowledge, as far as possible with a file.
 fn flip(file: &str, at: u64) {
     let file = File::options().read(true).write(true).open(file).expect("a file");
     let mut byte = [0];
@@ -98,7 +98,7 @@ fn flip(file: &str, at: u64) {
 }
 
 #[test]
-fn a_store_that_fills_up_does_not_cost_the_record() {
+fn a_full_store_does_not_lose_the_record() {
     or_skip!(root());
     let mounted = or_skip!(Mounted::new(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"]));
     let place = Place::new();
@@ -118,7 +118,7 @@ fn a_store_that_fills_up_does_not_cost_the_record() {
     let record: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(record["complete"], true);
     assert!(metric(&record, "iops").is_some_and(|iops| iops > 0.0));
-    assert!(fs::metadata(page).is_ok(), "the page was written all the same");
+    assert!(fs::metadata(page).is_ok(), "the page was still written");
     let shown: Value =
         serde_json::from_str(said.out.lines().last().expect("a line")).expect("JSON");
     assert_eq!(shown, record);
@@ -126,7 +126,7 @@ fn a_store_that_fills_up_does_not_cost_the_record() {
     assert_eq!(listed[0]["complete"], false);
 }
 
-/// The first, or the fifth and every later thread cannot be started: one line and no hang.
+/// The first thread, or the fifth and every later one, cannot be started: one line and no hang.
 #[test]
 fn a_thread_that_cannot_be_started_ends_the_run() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Whether a number is that of a drive: reads from memory are reported as such, others are not.
+//! Whether a figure is the drive's: reads from memory are reported as such, others are not.
 
 use std::path::Path;
 
@@ -6,19 +6,20 @@ use serde_json::Value;
 
 use crate::common::{Place, metric, or_skip, verdicts, warnings};
 
-/// The target is on a drive that is known and not memory, and the page cache can be passed.
+/// Checks that the target is on a known drive other than memory, and that the page cache can be
+/// bypassed.
 fn on_a_drive(record: &Value) -> Result<(), String> {
     let target = &record["target"];
     match () {
         () if target["drive"].is_null() => Err("no drive is known under the directory".into()),
-        () if target["drive"]["ram"] == true => Err("the directory lives in memory".into()),
+        () if target["drive"]["ram"] == true => Err("the directory is in memory".into()),
         () if target["direct"] != true => Err("the file system refuses O_DIRECT".into()),
         () => Ok(()),
     }
 }
 
 #[test]
-fn reads_past_the_cache_reach_the_drive() {
+fn reads_that_bypass_the_cache_reach_the_drive() {
     let place = Place::new();
     let record = place.io(". --rw read --bs 1M --depth 4 --size 16MiB --coverage 4");
     or_skip!(on_a_drive(&record));
@@ -31,7 +32,7 @@ fn reads_past_the_cache_reach_the_drive() {
 }
 
 #[test]
-fn buffered_reads_of_a_warm_file_are_memory() {
+fn buffered_reads_of_a_cached_file_are_from_memory() {
     let place = Place::new();
     let record = place.io(". --rw read --bs 1M --size 16MiB --coverage 1");
     or_skip!(on_a_drive(&record));
@@ -42,10 +43,10 @@ fn buffered_reads_of_a_warm_file_are_memory() {
 }
 
 #[test]
-fn a_file_system_in_memory_is_memory() {
+fn a_file_system_in_memory_is_reported_as_memory() {
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {
-        println!("skipped: there is no /dev/shm");
+        println!("skipped: no /dev/shm");
         return;
     }
     let place = Place::under(shm);
@@ -57,7 +58,7 @@ fn a_file_system_in_memory_is_memory() {
 }
 
 #[test]
-fn nothing_at_all_is_no_drive() {
+fn the_null_target_is_not_a_drive() {
     let place = Place::new();
     let record = place.io("null: --ops 1000 --depth 8");
     assert_eq!(record["target"]["kind"], "null");

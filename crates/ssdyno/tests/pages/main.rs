@@ -1,8 +1,8 @@
-//! The screen of every method as text, and its page, opened in a browser as a person would: on a desk and on a phone, light
-//! and dark. A chart without a title, an empty plot, a label outside of its drawing, a page that
-//! scrolls sideways, a script error or a request is a fault.
+//! The screen of every method as text, and its page, opened in a browser like a person would: on
+//! desktop and phone, light and dark. A chart without a title, an empty plot, a label outside its
+//! drawing, a page that scrolls sideways, a script error or a request is a fault.
 //!
-//! All pages of one form are frames of one document, so that the browser starts four times.
+//! All pages of one form are frames of one document, so the browser starts only four times.
 
 mod runs;
 mod screens;
@@ -13,7 +13,7 @@ use std::process::Command;
 use runs::{make, ssdyno};
 use serde_json::Value;
 
-/// Looks at every frame after the page has loaded; the faults replace the frames.
+/// Inspects every frame after the page has loaded; the list of faults replaces the frames.
 const LOOK: &str = r##"
 const faults = [];
 const UNITS = new Set(["MB/s", "GB/s", "IOPS", "1", "B", "B/s", "bytes", "ns", "C", "Celsius", "read", "write"]);
@@ -58,7 +58,7 @@ async function look(frame) {
       for (const text of svg.querySelectorAll("text")) {
         const b = text.getBBox();
         if (b.x < -1 || b.y < -1 || b.x + b.width > width + 1 || b.y + b.height > height + 1)
-          fault(`${title}: '${text.textContent}' is outside of its drawing`);
+          fault(`${title}: '${text.textContent}' is outside its drawing`);
       }
     }
     const canvas = figure.querySelector("canvas");
@@ -80,7 +80,7 @@ addEventListener("load", async () => {
 "##;
 
 #[test]
-fn every_method_is_readable_on_a_screen_on_a_desk_and_on_a_phone_light_and_dark() {
+fn every_method_is_readable_on_terminal_desktop_and_phone_in_light_and_dark() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let runs = make(place.path());
     screens::check(place.path(), &runs);
@@ -95,7 +95,7 @@ fn every_method_is_readable_on_a_screen_on_a_desk_and_on_a_phone_light_and_dark(
             let name = format!("{width}-{theme}");
             let path = place.path().join(format!("{name}.html"));
             std::fs::write(&path, framed(&pages, width, theme)).expect("a page");
-            let [count, faults] = looked_at(&browser, &path, width);
+            let [count, faults] = inspect(&browser, &path, width);
             assert_eq!(count, pages.len(), "{name}");
             let faults = faults.as_array().expect("a list").iter();
             all_faults.extend(faults.map(|fault| format!("{name} {fault}")));
@@ -114,7 +114,7 @@ fn replicated(place: &Path) -> String {
     std::fs::read_to_string(path).expect("a page")
 }
 
-/// A document with a frame of that width for each page.
+/// A document with a frame of this width for each page.
 fn framed(pages: &[(String, String)], width: u32, theme: &str) -> String {
     let quoted = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
     let mut document = String::from("<!DOCTYPE html><meta charset=\"utf-8\"><body>");
@@ -131,8 +131,8 @@ fn framed(pages: &[(String, String)], width: u32, theme: &str) -> String {
     document + "<script>" + LOOK + "</script>"
 }
 
-/// The number of frames, and their faults.
-fn looked_at(browser: &Path, page: &Path, width: u32) -> [Value; 2] {
+/// Inspects the frames. Returns their number and their faults.
+fn inspect(browser: &Path, page: &Path, width: u32) -> [Value; 2] {
     let profile = tempfile::tempdir().expect("a directory");
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The run of a method: its target and arguments. Small drives, short times.
+/// The run of each method: its target and arguments. Drives are small and times short.
 const RUNS: [(&str, &str, &[&str]); 23] = [
     ("quick", "sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "8s"]),
     ("authentic", "sim:bx500-on-usb2?capacity=2GiB", &["--time", "8s"]),
@@ -32,13 +32,13 @@ const RUNS: [(&str, &str, &[&str]); 23] = [
     ("snia-dirth", "sim:indilinx-m225-64?capacity=512MiB", &["--time", "100s"]),
 ];
 
-/// The run of a method that is not listed.
+/// The run of an unlisted method.
 const OTHERS: (&str, &[&str]) = ("sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "30s"]);
 
-/// A virtual drive that is given a second format.
+/// A virtual drive that gets a second format.
 const PRESET: &str = include_str!("../../../../drives/samsung-980-pro-1t.toml");
 
-/// A run that was made.
+/// A completed run.
 pub struct Made {
     /// The method.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Made {
     pub page: String,
 }
 
-/// Runs all methods, also those that the table does not list.
+/// Runs all methods, including unlisted ones.
 pub fn make(place: &Path) -> Vec<Made> {
     let two = format!("formats = [512, 4096]\n{PRESET}");
     std::fs::write(place.join("two.toml"), two).expect("a file");
@@ -74,7 +74,7 @@ pub fn make(place: &Path) -> Vec<Made> {
     known.as_array().expect("a list").iter().enumerate().map(run).collect()
 }
 
-/// The command in a place of its own.
+/// The command in its own place.
 pub fn ssdyno(place: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
     command.current_dir(place).env("HOME", place);

@@ -1,21 +1,21 @@
 //! The screen of every method's run as text: at 60, 80 and 120 columns, and into a pipe. Review
-//! every changed snapshot: users see that change.
+//! every changed snapshot, because users will see the change.
 
 use std::path::Path;
 
 use crate::runs::{Made, ssdyno};
 
-/// The command's own program and directory differ between machines.
+/// The method whose screen depends on the machine: it shows the command's program and directory.
 const OF_THE_MACHINE: &str = "command";
 
-/// Compares the screens with the snapshots, and holds them to their width and to a page.
+/// Compares the screens with the snapshots, and checks their width and length.
 pub fn check(place: &Path, runs: &[Made]) {
     let mut wrong = Vec::new();
     for run in runs.iter().filter(|run| run.name != OF_THE_MACHINE) {
         for width in [Some(60), Some(80), Some(120), None] {
             let screen = screen(place, run, width);
             let name = width.map_or("pipe".to_string(), |width| width.to_string());
-            // The heading is one line here, however many it had.
+            // Here the heading is one line, however long it was.
             let widest = screen.lines().skip(1).map(|line| line.chars().count()).max().unwrap_or(0);
             if widest > width.unwrap_or(100) {
                 wrong.push(format!("{} at {name}: a line of {widest}", run.name));
@@ -30,7 +30,7 @@ pub fn check(place: &Path, runs: &[Made]) {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// A page: a narrow one is longer.
+/// The maximum length of a screen; a narrow one is longer.
 fn most_lines(width: Option<usize>) -> usize {
     match width {
         Some(60) => 40,
@@ -39,7 +39,7 @@ fn most_lines(width: Option<usize>) -> usize {
     }
 }
 
-/// The screen without the time of the run, which no two runs share.
+/// The screen without the time of the run, which differs between runs.
 fn screen(place: &Path, run: &Made, width: Option<usize>) -> String {
     let number = run.number.to_string();
     let mut command = ssdyno(place);
