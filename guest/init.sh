@@ -1,5 +1,5 @@
 #!/busybox/busybox sh
-# The first process of the guest: brings up what the host asked for, runs the script, tells its end.
+# The first process of the guest: sets up what the host requested, runs the script, reports its end.
 export PATH=/usr/bin:/busybox HOME=/root TERM=linux XDG_DATA_HOME=/tmp/data
 /busybox/busybox --install -s /busybox
 mkdir -p /sbin

@@ -1,5 +1,5 @@
-# What scripts in the guest use. A check prints `ok` or `not ok`; the script goes on, and fails at
-# its end if one did not hold.
+# Functions for scripts in the guest. A check prints `ok` or `not ok`; the script continues, and
+# fails at its end if a check failed.
 
 # host REQUEST...: asks the host (xtask/src/guest/session.rs), prints its answer.
 #   unplug NAME, plug NAME    attach and detach a drive
@@ -12,15 +12,15 @@ host() {
     case $answer in error*) return 1 ;; esac
 }
 
-# Busybox takes its own before those in the path.
+# Busybox prefers its own tools to those in the path.
 for tool in blkdiscard fdisk losetup mkswap swapon; do
     [ -x /usr/bin/$tool ] && eval "$tool() { /usr/bin/$tool \"\$@\"; }"
 done
 
-# load MODULE...: with what each needs; one that is built in is none to load.
+# load MODULE...: with dependencies; ignores built-in modules.
 load() { for m; do modprobe "$m" 2>/dev/null; done; }
 
-# await SECONDS COMMAND...: until it succeeds; fails after that time.
+# await SECONDS COMMAND...: repeats the command until it succeeds; fails after that time.
 await() {
     local end=$(($(date +%s) + $1)); shift
     until "$@"; do
@@ -29,7 +29,7 @@ await() {
     done
 }
 
-# device NAME: the block device of a drive, found by its place on its bus.
+# device NAME: the block device of a drive, found by its location on its bus.
 device() {
     local entry rest glob block path
     for entry in $volumes; do
@@ -43,13 +43,13 @@ device() {
     return 1
 }
 
-# present NAME: whether its device is there; arrives and leaves wait for it.
+# present NAME: whether its device exists; arrives and leaves wait for a change.
 present() { local d; d=$(device "$1") && test -b "$d"; }
 gone() { ! present "$1"; }
 arrives() { await 30 present "$1"; }
 leaves() { await 30 gone "$1"; }
 
-# serial NAME: as --destroy wants it.
+# serial NAME: the confirmation for --destroy.
 serial() {
     local entry
     for entry in $volumes; do [ "${entry%%|*}" = "$1" ] && echo "${entry##*|}"; done
@@ -62,13 +62,13 @@ fail() { echo "not ok   $*"; failed=$((failed + 1)); }
 # is WHAT GOT WANTED
 is() { if [ "$2" = "$3" ]; then pass "$1: $2"; else fail "$1: is '$2', not '$3'"; fi; }
 
-# holds WHAT COMMAND...: succeeds; what it said is shown when it does not.
+# holds WHAT COMMAND...: the command succeeds; otherwise its output is shown.
 holds() {
     local what=$1; shift
     if "$@" >/tmp/said 2>&1; then pass "$what"; else fail "$what: exit $?"; cat /tmp/said; fi
 }
 
-# exits STATUS WHAT COMMAND...: ends with this status; the output stays in /tmp/said.
+# exits STATUS WHAT COMMAND...: the command ends with this status; its output stays in /tmp/said.
 exits() {
     local wanted=$1 what=$2 status; shift 2
     "$@" >/tmp/said 2>&1; status=$?
@@ -76,8 +76,8 @@ exits() {
     else fail "$what: exit $status, not $wanted"; cat /tmp/said; fi
 }
 
-# values PREFIX FILTER FILE: every value in what the jq filter gives of the file, as a variable:
-# .drive.link.now becomes ${PREFIX}_drive_link_now. One jq for all: processes are slow here.
+# values PREFIX FILTER FILE: sets a variable for every value that the jq filter returns for the file:
+# .drive.link.now becomes ${PREFIX}_drive_link_now. A single jq call, because processes are slow here.
 values() {
     eval "$(jq -r --arg prefix "$1" "($2)"' as $all | $all
         | paths(type != "object" and type != "array") as $path
@@ -85,8 +85,8 @@ values() {
         + ($all | getpath($path) | tostring | sub(" *$"; "") | @sh)' "$3")"
 }
 
-# sane WHAT METRICS: /tmp/record is whole, without errors, of $drive, with no rate that cannot be and
-# with at least so many metrics.
+# sane WHAT METRICS: /tmp/record is complete, without errors, of $drive, with plausible rates and at
+# least this many metrics.
 sane() {
     values run '{complete, cut_short, errors: (.errors | length), metrics: (.metrics | length),
         serial: .target.drive.serial, safety: .plan.safety, state_after,
@@ -106,10 +106,10 @@ measured() {
     else fail "$name: exit $?"; cat /tmp/said; fi
 }
 
-# says TEXT...: the last command of `exits` or `holds` said it.
+# says TEXT...: the last command of `exits` or `holds` printed this text.
 says() { if grep -qF -- "$*" /tmp/said; then pass "says: $*"; else fail "does not say: $*"; cat /tmp/said; fi; }
 
-# skip WHY: the rest is left out, and counted as skipped.
+# skip WHY: skips the rest, and counts the script as skipped.
 skip() { finish; echo "skipped: $*"; exit 0; }
 
 finish() { [ "$failed" = 0 ] || { echo "failed: $failed"; exit 1; }; }

@@ -1,4 +1,4 @@
-//! Writes blocks and reads them back: every word of the first MiBs, in requests of several sizes.
+//! Writes and reads back every word of the first megabytes, in requests of several sizes.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -6,14 +6,14 @@ use nvme::{DmaMap, Kind, Request};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS};
 
-/// Bytes checked: each slot once, with sizes that use no list, a page of a list, and several
+/// Sizes of the checked requests: each slot once, with no PRP list, a list of one page, and several
 /// commands.
 const SIZES: [usize; 4] = [4096, 8192, 64 << 10, REQUEST_BYTES];
 
 /// The round of the mark.
 const MARK: u32 = 7;
 
-/// Writes and reads back; every word depends on its place.
+/// Writes and reads back; every word depends on its position.
 pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
     for (round, bytes) in SIZES.into_iter().enumerate() {
         let step = (SLOTS * bytes) as u64;
@@ -25,14 +25,14 @@ pub fn writes_read_back(drive: &mut Drive) -> Result<(), Failure> {
         wipe(drive, bytes);
         all(drive, Kind::Read, bytes)?;
         if !matches(drive, bytes, round as u32) {
-            return Err(Failure::Drive("data read back are not those written"));
+            return Err(Failure::Drive("data read back differ from the data written"));
         }
     }
     crate::say(format_args!("# read back: right"));
     Ok(())
 }
 
-/// Leaves a mark at the start of the drive, which whoever looks at the drive can recompute.
+/// Leaves a mark at the start of the drive, which other programs can compute and check.
 pub fn leave_mark(drive: &mut Drive) -> Result<(), Failure> {
     fill(drive, 4096, MARK);
     all(drive, Kind::WriteThrough, 4096)
@@ -70,7 +70,7 @@ fn matches(drive: &Drive, bytes: usize, round: u32) -> bool {
     })
 }
 
-/// A request on every slot, one after the other on the drive.
+/// Issues a request on every slot, to consecutive places on the drive.
 fn all(drive: &mut Drive, kind: Kind, bytes: usize) -> Result<(), Failure> {
     let blocks = (bytes >> drive.place.block_bits) as u32;
     for slot in 0..SLOTS {

@@ -1,16 +1,16 @@
-//! The workloads of document 001, as rows of the table that `ssdyno import` reads.
+//! The workloads of document 001, printed as rows of the table that `ssdyno import` reads.
 //!
-//! The document writes sequentially in blocks of 64 KiB and more. Each workload has a fixed time, after
-//! the region was written once: a drive reads unwritten blocks faster. The driver's own cost of a
-//! command is measured apart, in batches.
+//! The document writes sequentially in blocks of 64 KiB or more. Each workload has a fixed time,
+//! after the region has been written once, because drives read unwritten blocks faster. The
+//! driver's own cost per command is measured separately, in batches.
 
 use nvme::{Kind, Request};
 
 use crate::{Drive, Failure, REQUEST_BYTES, SLOTS, sys, text};
 
-/// Time of each workload, nanoseconds.
+/// Duration of each workload, nanoseconds.
 const TIME_NS: u64 = 25_000_000;
-/// Share of the drive that is used: emulated drives are in memory.
+/// Size of the region in use; small, because emulated drives are in memory.
 const REGION_BYTES: u64 = 32 << 20;
 
 struct Workload {
@@ -34,12 +34,12 @@ const WORKLOADS: [Workload; 9] = [
     of("rand-write-4KiB-q16", WRITE, true, 4096, 16),
 ];
 
-/// Requests of a batch whose cost is measured, and batches.
+/// Requests per batch in the cost measurement, and number of batches.
 const BATCH: usize = 16;
 const BATCHES: u64 = 64;
-/// First wait for a batch to end, nanoseconds; twice as long after one that had not ended.
+/// First wait for a batch to end, nanoseconds; doubled after each batch that has not ended.
 const PATIENCE_NS: u64 = 500_000;
-/// Sizes of the commands whose cost is measured.
+/// Sizes of the commands in the cost measurement.
 const COSTS: [(&str, usize); 3] =
     [("command-4KiB", 4096), ("command-64KiB", 64 << 10), ("command-512KiB", 512 << 10)];
 
@@ -56,7 +56,7 @@ pub fn measure(drive: &mut Drive) -> Result<(), Failure> {
     crate::say(format_args!("run,method,target,metric,unit,value,low,high,n,samples"));
     for workload in &WORKLOADS {
         let (ended, ns) = run(drive, workload, region, |_, ns| ns < TIME_NS)?;
-        // Whole numbers: the image has no floating point.
+        // Integers, because the image has no floating point.
         let per_second = |count: u64| count * 1_000_000_000 / ns.max(1);
         let (unit, value) = match workload.random {
             true => ("IOPS", per_second(ended)),
@@ -72,9 +72,9 @@ pub fn measure(drive: &mut Drive) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Time that the driver itself takes for a write, nanoseconds, without the drive: batches are
-/// submitted, left until all of them must have ended, and then collected; the wait does not count.
-/// Where an emulator counts a nanosecond for every instruction, it is the number of instructions.
+/// Time of the driver itself for a write, nanoseconds, without the drive. Batches are submitted,
+/// left until all of them must have ended, and then collected; the wait does not count. If an
+/// emulator counts a nanosecond per instruction, this is the number of instructions.
 fn cost(drive: &mut Drive, bytes: usize, region: u64) -> Result<u64, Failure> {
     let blocks = (bytes >> drive.place.block_bits) as u32;
     let places = region / bytes as u64;
@@ -127,7 +127,8 @@ fn row(drive: &Drive, name: &str, statistic: &str, unit: &str, value: u64) {
     ));
 }
 
-/// Keeps `depth` requests in flight for as long as `more` says; returns requests and nanoseconds.
+/// Keeps `depth` requests in flight while `more` returns true. Returns the number of requests and
+/// nanoseconds.
 fn run(
     drive: &mut Drive,
     workload: &Workload,

@@ -1,4 +1,4 @@
-//! The machine for the driver: memory-mapped registers, static memory, a counter.
+//! The machine as the driver sees it: memory-mapped registers, static memory, a counter.
 //!
 //! Memory is identity-mapped, so an address is a bus address.
 
@@ -13,7 +13,7 @@ use crate::sys;
 pub const ADMIN: usize = 64 << 10;
 /// Memory of the I/O queue and its buffers, bytes.
 pub const QUEUE: usize = 16 << 20;
-/// Trackers: enough for 16 requests of 512 KiB on a controller that transfers 64 KiB at a time.
+/// Number of trackers: enough for 16 requests of 512 KiB on a controller with transfers of 64 KiB.
 pub const TRACKERS: usize = 128;
 
 /// Static memory in whole pages.
@@ -48,7 +48,7 @@ impl DmaMap for Host {
     }
 }
 
-/// The controller's registers, the memory of its admin queue, the clock.
+/// The controller's registers, the memory of its admin queue, and the clock.
 pub struct Host {
     registers: AtomicUsize,
 }

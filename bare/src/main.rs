@@ -1,7 +1,7 @@
 //! The NVMe driver on a machine without an operating system.
 //!
-//! Finds the controller, brings it up, writes and reads back the first blocks, then measures the
-//! workloads of document 001: sequential in blocks of 64 KiB and more, and random. The serial port
+//! Finds the controller, starts it, writes and reads back the first blocks, then measures the
+//! workloads of document 001: sequential in blocks of 64 KiB or more, and random. The serial port
 //! carries messages as comments, and the figures as the table of `ssdyno export --csv`, which
 //! `ssdyno import` reads. The drive is overwritten.
 
@@ -20,7 +20,7 @@ use nvme::{Controller, Error, Place, Queue, Shape, Tracker};
 
 /// Maximum number of requests in flight.
 pub const SLOTS: usize = 16;
-/// Bytes of the largest request.
+/// Size of the largest request, bytes.
 pub const REQUEST_BYTES: usize = 512 << 10;
 const TIMEOUT_NS: u64 = 10_000_000_000;
 
@@ -35,19 +35,19 @@ pub struct Drive {
     pub data_at: usize,
     /// Its namespace.
     pub place: Place,
-    /// Bytes of the namespace.
+    /// Size of the namespace, bytes.
     pub bytes: u64,
     /// Serial number, without padding.
     pub serial: [u8; 20],
 }
 
-/// The reason there are no figures.
+/// Why there are no figures.
 pub enum Failure {
     /// No NVMe controller on the bus.
     NoController,
-    /// The driver's reason.
+    /// An error of the driver.
     Driver(Error),
-    /// The drive lost or changed data, or a request failed; the words say which.
+    /// The drive lost or changed data, or a request failed; the text gives the details.
     Drive(&'static str),
 }
 
@@ -57,7 +57,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Called by the boot code of the architecture, with a stack and memory as it is.
+/// Called by the architecture's boot code, with a stack and uninitialised memory.
 pub fn main() -> ! {
     let ok = match run() {
         Ok(()) => true,
@@ -69,7 +69,7 @@ pub fn main() -> ! {
     sys::power_off()
 }
 
-/// Prints a line on the serial port. Returns `false`, for failures.
+/// Prints a line on the serial port. Returns `false`, for use in failures.
 pub fn say(words: core::fmt::Arguments<'_>) -> bool {
     // Writing to the port cannot fail.
     let _ = writeln!(Serial, "{words}");
@@ -96,7 +96,7 @@ fn run() -> Result<(), Failure> {
 
 fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<Drive, Failure> {
     let namespace = controller.namespace(1)?;
-    let format = namespace.format().ok_or(Failure::Drive("a namespace without blocks"))?;
+    let format = namespace.format().ok_or(Failure::Drive("the namespace has no usable format"))?;
     let place = Place { nsid: 1, block_bits: format.block_bytes.trailing_zeros() };
     controller.grant_queues(1)?;
     let shape =
@@ -104,7 +104,7 @@ fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<
     let layout = controller.lay_out(&shape)?;
     let data_at = layout.end();
     if data_at + SLOTS * REQUEST_BYTES > QUEUE {
-        return Err(Failure::Drive("too little memory for its queue"));
+        return Err(Failure::Drive("too little memory for the queue"));
     }
     let trackers = [Tracker::default(); TRACKERS];
     let queue = controller.create_queue(1, machine::queue_memory(), trackers, layout)?;

@@ -1,6 +1,6 @@
-# `geometry` beside flashbench, and `fake` beside f3, on the same drives: as they are, with a second half
-# that is the first one again, and with one that keeps nothing. Prints `finding DEVICE TOOL WORDS`, which
-# `cargo xtask bench beside` reads.
+# `geometry` compared with flashbench, and `fake` with f3, on the same drives: unmodified, with a
+# second half that repeats the first, and with one that keeps nothing. Prints `finding DEVICE TOOL
+# WORDS`, which `cargo xtask bench beside` reads.
 # drives: sd:256M usb:256M nvme:256M
 # modules: dm_mod dm_zero exfat
 # needs: flashbench f3probe f3write f3read dmsetup mkfs.exfat jq
@@ -10,7 +10,7 @@ finding() {
     shift 2
     echo "finding $on $tool $(echo "$*" | tr '\n|' ' /' | tr -s ' ')"
 }
-# word DEVICE: as --destroy wants it.
+# word DEVICE: the confirmation for --destroy.
 word() { ssdyno list "$1" --json | jq -r ".[0].allowance.confirm"; }
 # headline ON METHOD DEVICE
 headline() {
@@ -22,7 +22,7 @@ headline() {
         cat /tmp/said
     fi
 }
-# probed ON DEVICE: the real capacity, by both.
+# probed ON DEVICE: the real capacity, by both tools.
 probed() {
     local on=$1 block=$2
     f3probe --destructive "$block" >/tmp/said 2>&1
@@ -33,7 +33,7 @@ probed() {
 for name in sd usb nvme; do
     block=$(device $name)
     headline $name geometry "$block"
-    # What flashbench prints is for a person: the device, and the difference at each alignment.
+    # flashbench prints for people: the device, and the difference at each alignment.
     flashbench -a "$block" --blocksize=1024 --count=20 -o /tmp/scatter >/tmp/said 2>&1
     finding $name flashbench "$(awk '$1 == "align" { print $2, $NF ";" }' /tmp/said)"
     probed $name "$block"
@@ -50,7 +50,7 @@ $sectors $sectors zero" | dmsetup create --noudevsync --noudevrules hole
 hole=/dev/dm-0
 probed hole $hole
 
-# Mounted, both write files.
+# On a mounted file system, both write files.
 mkfs.exfat "$hole" >/tmp/said 2>&1
 if mount -t exfat "$hole" /mnt; then
     f3write /mnt >/tmp/said 2>&1

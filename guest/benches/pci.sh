@@ -1,5 +1,5 @@
-# Random reads of an NVMe drive through the kernel and without it (target pci:), alternately. Prints
-# `figure CASE WAY IOPS` for each run; `cargo xtask bench pci` reads that.
+# Random reads of an NVMe drive, alternating between the kernel's driver and target pci:. Prints
+# `figure CASE WAY IOPS` for each run, which `cargo xtask bench pci` reads.
 # drives: nvme:64M
 # modules: vfio_pci vfio_iommu_type1
 # iommu: on
@@ -21,12 +21,12 @@ each() {
     run 4KiB-q1 "$1" $2 --bs 4k --depth 1
     run 64KiB-q16 "$1" $2 --bs 64k --depth 16
 }
-# The emulated drive answers unwritten blocks without reading.
+# The emulated drive answers reads of unwritten blocks without any I/O.
 exits 0 "filled" ssdyno io "$(device nvme)" --rw write --bs 1M --size 64MiB --destroy="$word"
 for round in 1 2 3 4 5; do
     for backend in psync aio uring; do each "$backend" "$(device nvme) --backend $backend"; done
     exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
     each pci pci:$at
     exits 0 "unbind" ssdyno prepare pci:$at --unbind
-    holds "given back" arrives nvme
+    holds "returned to the kernel" arrives nvme
 done

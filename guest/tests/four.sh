@@ -1,5 +1,5 @@
-# The four-partition drive of document 000 from end to end: loader, FileCore E+, FAT32 and ext4, with the
-# partition table and three of the file systems made by ssdyno; the kernel mounts all four.
+# The four-partition drive of document 000, end to end: loader, FileCore E+, FAT32 and ext4. ssdyno
+# makes the partition table and three of the file systems; the kernel mounts all four.
 # drives: nvme:1500M
 # modules: vfat adfs nls_cp437 nls_iso8859_1 nls_ascii nls_utf8 ext4
 # needs: jq mkfs.ext4
@@ -10,7 +10,7 @@ layout=loader=300M,filecore=200M,fat32=300M,ext4
 exits 0 "the plan" ssdyno partition $d --layout $layout --format --dry-run
 says "FileCore E+, LFAU 1 KiB"
 exits 2 "an impossible LFAU" ssdyno partition $d --layout $layout --format --lfau 3000 --dry-run
-says "an allocation unit is a power of two"
+says "an allocation unit must be a power of two"
 for lfau in 1K 4K 32K; do
     exits 0 "partitioned and formatted, LFAU $lfau" ssdyno partition $d --layout $layout --format --lfau $lfau --destroy="$word"
     mkfs.ext4 -q ${d}p4

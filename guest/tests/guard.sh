@@ -1,5 +1,5 @@
-# What holds a drive keeps it from being overwritten, and a drive that goes away in mid-run costs
-# nothing: the rows of docs/safety.md that need a kernel's dm and md, and drives that come and go.
+# A drive in use cannot be overwritten, and a drive that disappears during a run costs nothing: the
+# rows of docs/safety.md that need the kernel's dm and md, and drives that come and go.
 # drives: disk usb scratch
 # modules: dm_mod md_mod raid1
 # needs: dmsetup mkfs.ext4 jq
@@ -11,7 +11,7 @@ d=$(device disk)
 word=$(ssdyno list "$d" --json | jq -r '.[0].allowance.confirm')
 before=$(host hash disk)
 
-# refused WORDS: for both ways to have it overwritten.
+# refused WORDS: for both options that allow overwriting.
 refused() {
     exits 3 "given away" ssdyno run "$d" --time 1s --destroy="$word"; says "$1"
     exits 3 "lent" ssdyno run "$d" -m speed --time 1s --borrow --journal $journal; says "$1"
@@ -35,7 +35,7 @@ is "journals" "$(ls $journal 2>/dev/null)" ""
 sync
 is "the disk" "$(host hash disk)" "$before"
 
-# Unplugged while it is overwritten with its own content.
+# Unplugged while being overwritten with its own content.
 d=$(device usb)
 before=$(host hash usb)
 ssdyno run "$d" -m speed --time 60s --borrow --journal $journal --json --events --quiet >/tmp/events 2>/tmp/errors &
@@ -55,5 +55,5 @@ exits 0 "with its drive" ssdyno recover --journal $journal
 says "every byte on $(device usb) is unchanged: closed"
 is "the stick" "$(host hash usb)" "$before"
 exits 0 "again" ssdyno recover --journal $journal
-says "nothing is left"
+says "no journals in"
 umount /mnt

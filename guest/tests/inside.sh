@@ -1,5 +1,6 @@
-# Methods that look inside a drive, in short: on a drive of every kind each ends with an answer, or says
-# that the drive does not show it. `fake`, `wear` and `restore` are in methods.sh.
+# Short runs of the methods that detect a drive's internals: on every kind of drive each ends with
+# an answer, or reports that the drive does not show it. `fake`, `wear` and `restore` are in
+# methods.sh.
 # each: nvme:32M ssd:32M usb:32M sd:32M
 # seconds: 300
 block=$(device "$drive")

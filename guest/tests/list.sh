@@ -1,9 +1,9 @@
-# `ssdyno list --json` says of every kind of drive what other tools and the kernel say.
+# `ssdyno list --json` agrees with other tools and the kernel for every kind of drive.
 # drives: pair ssd disk usb uas sd:64M scratch
 # modules: vfat nls_cp437 nls_ascii
 # seconds: 300
 
-# What all block devices have, against lsblk.
+# Properties of all block devices, compared with lsblk.
 common() {
     local cache
     ssdyno list "$2" --json >/tmp/list || fail "ssdyno list $2"
@@ -21,7 +21,7 @@ common() {
     is "$1 removable" "$our_removable" "$its_rm"
     read -r cache <"/sys/block/${2##*/}/queue/write_cache"
     is "$1 write cache" "$our_drive_write_cache" "$([ "$cache" = "write back" ] && echo true || echo false)"
-    is "$1 may be given away" "$our_allowance_most $our_allowance_confirm" "destroys $(serial "$1")"
+    is "$1 can be destroyed" "$our_allowance_most $our_allowance_confirm" "destroys $(serial "$1")"
 }
 
 nvme_drive() {
@@ -35,7 +35,7 @@ nvme_drive() {
     is "$1 firmware" "$our_drive_firmware" "$ctrl_fr"
     is "$1 block by its format" "$our_drive_logical_block_bytes" "$((1 << ns_bits))"
     is "$1 blocks" "$((our_drive_bytes / our_drive_logical_block_bytes))" "$ns_nsze"
-    # Whole kelvin there, less 273.15 here.
+    # The log has whole kelvins; ours are 273.15 less.
     is "$1 temperature" "${our_drive_health_temperature_c%.*}" "$((smart_temperature - 274))"
     is "$1 warns at" "${our_drive_health_temperature_warn_c%.*}" "$((ctrl_wctemp - 274))"
     pci=/sys/block/${2##*/}/device/device
@@ -48,7 +48,7 @@ pcie() {
     echo "PCIe $speed x$width"
 }
 
-# The last that is asked of a drive: QEMU fails the first queued read behind it.
+# The last query of a drive, because QEMU fails the first queued read after it.
 hdparm_word() { sed -n "s/^[[:space:]]*$1:[[:space:]]*//p" /tmp/hdparm | sed 's/ *$//'; }
 sata_drive() {
     common "$1" "$2"
@@ -96,7 +96,7 @@ sd_drive sd "$(device sd)"
 common scratch "$(device scratch)"
 is "list has them all" "$(ssdyno list --json | jq length)" 8
 
-# Its name is the same for whoever may not ask it. (Not the busybox one.)
+# An unprivileged user sees the same name. (Not busybox's setpriv.)
 for name in uas usb ssd pair; do
     block=$(device $name)
     ssdyno list "$block" --json >/tmp/list; values our '.[0]' /tmp/list
@@ -106,7 +106,7 @@ for name in uas usb ssd pair; do
         "$our_drive_serial $our_drive_hardware_id $our_drive_model"
 done
 
-# What is on them, against blkid; a mounted one is not given away.
+# Contents, compared with blkid; a mounted drive may not be overwritten.
 mkfs.ext4 -q -L ground "$(device pair4k)"
 mkfs.vfat -n CARD "$(device sd)" >/dev/null 2>&1
 mkfs.exfat -L STICK "$(device usb)" >/dev/null
@@ -114,13 +114,13 @@ mkswap -L pages "$(device ssd)" >/dev/null
 for name in pair4k sd usb ssd; do
     block=$(device $name)
     ssdyno list "$block" --json >/tmp/list; values our '.[0]' /tmp/list
-    is "$name holds" "$our_contents_0_kind ${our_contents_0_label#null}" \
+    is "$name contains" "$our_contents_0_kind ${our_contents_0_label#null}" \
         "$(blkid -p -o value -s TYPE "$block") $(blkid -p -o value -s LABEL "$block")"
 done
 mount "$(device sd)" /mnt
 ssdyno list "$(device sd)" --json >/tmp/list; values our '.[0]' /tmp/list
 is "sd is mounted" "$our_mounts_0_mount" "$(findmnt -n -o TARGET "$(device sd)")"
-is "sd only to be read" "$our_allowance_most" reads
+is "sd is read-only when mounted" "$our_allowance_most" reads
 umount /mnt
 dd if=/dev/zero of="$(device ssd)" bs=1M count=1 conv=fsync 2>/dev/null
 

@@ -1,5 +1,6 @@
-# An NVMe drive without the kernel's driver on a machine without an IOMMU (--no-iommu): huge pages, a
-# guard process that outlives every end of a run and stops the controller before its memory is freed.
+# An NVMe drive detached from the kernel on a machine without an IOMMU (--no-iommu): huge pages, and
+# a guard process that outlives every end of a run and stops the controller before its memory is
+# freed.
 # drives: nvme:64M
 # needs: jq
 # seconds: 300
@@ -19,24 +20,24 @@ word=$(serial nvme)
 notes=/run/ssdyno/bound
 echo "$block is pci:$at"
 
-# Refused: nothing changes, and no note stays.
+# Refused: nothing changes, and no note remains.
 exits 3 "without --no-iommu" ssdyno io pci:$at --rw write --destroy="$word" --time 1s
 says "has no IOMMU"
 exits 3 "to be bound" ssdyno prepare pci:$at --bind="$word"
 exits 3 "with another serial number" ssdyno io pci:$at --rw write --no-iommu --destroy=NONSENSE --time 1s
 exits 4 "without huge pages" ssdyno io pci:$at --rw write --no-iommu --destroy="$word" --time 1s
 says "sysctl vm.nr_hugepages"
-holds "given back" back
+holds "returned to the kernel" back
 is "notes" "$(ls $notes)" ""
 is "guards" "$(guards)" 0
 
-# Written and verified, with memory of several huge pages; the kernel finds the content.
+# Written and verified, with memory in several huge pages; the kernel reads the same content.
 echo 48 >/proc/sys/vm/nr_hugepages
 free=$(huge Free)
 echo "huge pages: $free"
 exits 0 "writes, verified" ssdyno io pci:$at --rw write --bs 1M --depth 16 --size 32MiB --verify --seed 7 \
     --no-iommu --destroy="$word"
-holds "given back" back
+holds "returned to the kernel" back
 is "notes" "$(ls $notes)" ""
 is "guards" "$(guards)" 0
 is "huge pages after it" "$(huge Free)" "$free"
@@ -49,11 +50,11 @@ values record . /tmp/record
 is "its record" "$record_complete $record_target_drive_serial" "true $word"
 exits 0 "fio writes and verifies" ssdyno fio --no-iommu --destroy="$word" --name=w --filename=pci:$at --rw=write \
     --bs=64k --iodepth=8 --size=4M --verify=crc32c
-holds "given back" back
+holds "returned to the kernel" back
 is "huge pages after it" "$(huge Free)" "$free"
 
-# In mid-run the guard is there and the controller may reach memory. Killed, the guard stops the
-# controller before the pages are free, and recover gives the drive back.
+# During a run the guard exists and the controller can access memory. After a kill, the guard stops
+# the controller before the pages are freed, and recover returns the drive.
 mkfifo /tmp/events
 during() {
     action=$1
@@ -68,8 +69,8 @@ during() {
 }
 writing="ssdyno io pci:$at --rw randwrite --bs 128k --depth 16 --time 60s"
 killed() {
-    holds "the guard is there" guarded
-    holds "the controller may reach memory" master
+    holds "the guard is running" guarded
+    holds "the controller can access memory" master
     kill -KILL $run
 }
 during killed $writing
@@ -81,18 +82,18 @@ exits 3 "a run meanwhile" ssdyno io pci:$at --rw read --no-iommu --time 1s
 says "ssdyno recover"
 exits 0 "recover" ssdyno recover
 says "pci:$at, serial number $word: it is with the kernel again"
-holds "given back" back
+holds "returned to the kernel" back
 
 interrupted() { kill -INT $run; }
 during interrupted $writing
 is "exit after Ctrl-C" "$?" 130
-holds "given back" back
+holds "returned to the kernel" back
 is "guards" "$(guards)" 0
 
-# A run does not go on without its guard.
+# A run does not continue without its guard.
 unguard() { kill -KILL "$(grep -l "^pci-guard$" /proc/[0-9]*/comm | cut -d/ -f3)"; }
 during unguard ssdyno run pci:$at -m quick --time 20s
 is "exit without its guard" "$?" 3
 says "its guard process has ended"
-holds "given back" back
+holds "returned to the kernel" back
 is "huge pages after it" "$(huge Free)" "$free"

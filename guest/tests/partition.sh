@@ -1,5 +1,5 @@
-# Partitions that we write, on sectors of 512 and 4096 bytes: the kernel and sfdisk read the same, and
-# file systems on them mount.
+# Partitions written by ssdyno, on sectors of 512 and 4096 bytes: the kernel and sfdisk read the
+# same table, and file systems on them mount.
 # drives: pair usb sd
 # modules: vfat nls_cp437 nls_iso8859_1 nls_ascii nls_utf8 ext4
 # needs: sfdisk fdisk mkfs.vfat mkfs.ext4 lsblk
@@ -8,11 +8,11 @@ for name in pair pair4k usb sd; do
     d=$(device $name)
     case $d in *[0-9]) p=${d}p ;; *) p=$d ;; esac
     sector=$(cat /sys/block/${d#/dev/}/queue/logical_block_size)
-    exits 3 "$name without its name" ssdyno partition $d --layout $layout
+    exits 3 "$name without --destroy" ssdyno partition $d --layout $layout
     word=$(ssdyno list $d --json | jq -r '.[0].allowance.confirm')
     holds "$name is partitioned" ssdyno partition $d --layout $layout --destroy="$word"
     holds "sfdisk finds no fault" sfdisk --verify $d
-    # Not the busybox one.
+    # Not busybox's fdisk.
     holds "fdisk reads it" /usr/bin/fdisk -l $d
     says "Sector size (logical/physical): $sector bytes"
     ours=$(ssdyno partition $d --json | jq -r ".table.entries[] | [.start/$sector, .bytes/$sector, .type.code] | @csv" | tr -d '"' | sed 's/,0\([0-9a-f]\)$/,\1/')
@@ -33,6 +33,6 @@ for name in pair pair4k usb sd; do
         exits 3 "$name: a mounted partition" ssdyno partition $d --layout $layout --destroy="$word"
         umount /mnt
     done
-    exits 2 "$name: a partition is no drive" ssdyno partition ${p}1
+    exits 2 "$name: a partition is not a drive" ssdyno partition ${p}1
     sync
 done

@@ -1,5 +1,5 @@
-# NVMe drives without the kernel's driver (target pci:): taken only when free and named by serial
-# number, measured through VFIO, given back at the end of a run, after Ctrl-C and after a kill; the
+# NVMe drives detached from the kernel (target pci:): taken only if unused and confirmed by serial
+# number, measured through VFIO, returned at the end of a run, after Ctrl-C and after a kill. The
 # kernel then reads what was written.
 # drives: nvme:64M pair:64M
 # modules: vfio_pci vfio_iommu_type1
@@ -15,7 +15,7 @@ word=$(serial nvme)
 notes=/run/ssdyno/bound
 echo "$block is pci:$at"
 
-# Refused: nothing changes, and no note stays.
+# Refused: nothing changes, and no note remains.
 mkfs.ext4 -q "$block"
 mount -t ext4 "$block" /mnt
 exits 3 "a mounted namespace" ssdyno io pci:$at --rw write --destroy="$word" --time 1s
@@ -40,12 +40,12 @@ swapoff "$(device pair4k)"
 is "driver" "$(driver $at)" nvme
 is "notes" "$(ls $notes 2>/dev/null)" ""
 
-# Taken for a run, and given back; the kernel finds the content on the drive.
+# Taken for a run, and returned; the kernel finds the content on the drive.
 exits 0 "dry run" ssdyno io pci:$at --rw write --destroy="$word" --dry-run
 is "driver after a dry run" "$(driver $at)" nvme
 exits 0 "writes, verified" ssdyno io pci:$at --rw write --bs 64k --depth 8 --size 16MiB --verify --seed 7 \
     --destroy="$word"
-holds "given back" back
+holds "returned to the kernel" back
 is "notes" "$(ls $notes)" ""
 exits 0 "read and verified through the kernel" ssdyno io "$(device nvme)" --rw read --bs 64k --size 16MiB --verify --seed 7
 exits 1 "with another seed" ssdyno io "$(device nvme)" --rw read --bs 64k --size 16MiB --verify --seed 8
@@ -54,9 +54,9 @@ exits 0 "written through the kernel" ssdyno io "$(device nvme)" --rw randwrite -
     --seed 9 --destroy="$word"
 exits 0 "read and verified by pci:" ssdyno io pci:$at --rw randread --bs 4k --depth 8 --size 4MiB --verify --seed 9 \
     --destroy="$word"
-holds "given back" back
+holds "returned to the kernel" back
 
-# Bound to stay so; a method, reads without --destroy, fio, Ctrl-C; list shows it.
+# Bound permanently; a method, reads without --destroy, fio, Ctrl-C; list shows it.
 exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
 is "driver" "$(driver $at)" vfio-pci
 exits 0 "list" ssdyno list
@@ -72,10 +72,10 @@ exits 0 "fio writes and verifies" ssdyno fio --destroy="$word" --name=w --filena
 values record . /tmp/record
 is "its record" "$record_complete $record_target_drive_serial" "true $word"
 exits 0 "unbind" ssdyno prepare pci:$at --unbind
-holds "given back" back
+holds "returned to the kernel" back
 exits 0 "unbind again" ssdyno prepare pci:$at --unbind
 
-# Ctrl-C in mid-run; a second one would end the process at once.
+# Ctrl-C during a run; a second one would end the process at once.
 sent=
 mkfifo /tmp/events
 ssdyno io pci:$at --rw randwrite --time 60s --destroy="$word" --json --events --quiet >/tmp/events 2>/tmp/said &
@@ -85,9 +85,9 @@ while read -r line; do
 done </tmp/events
 wait $run
 is "exit after Ctrl-C" $? 130
-holds "given back" back
+holds "returned to the kernel" back
 
-# A kill: only recover gives it back.
+# After a kill, only recover returns it.
 ssdyno io pci:$at --rw randwrite --time 60s --destroy="$word" --json --events --quiet >/tmp/events 2>/tmp/said &
 run=$!
 while read -r line; do
@@ -99,7 +99,7 @@ exits 3 "a run meanwhile" ssdyno io pci:$at --rw read --time 1s
 says "ssdyno recover"
 exits 0 "recover" ssdyno recover
 says "pci:$at, serial number $word: it is with the kernel again"
-holds "given back" back
+holds "returned to the kernel" back
 is "notes" "$(ls $notes)" ""
 exits 0 "again" ssdyno recover
-says "nothing is left"
+says "no journals in"

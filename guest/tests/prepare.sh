@@ -1,11 +1,11 @@
-# Prepare on real kernel devices: formats as nvme-cli sees them, discards that reach the image, states
-# that later runs begin with, and what is refused.
+# Prepare on real kernel devices: formats checked with nvme-cli, discards that reach the image, the
+# initial states of later runs, and refusals.
 # drives: nvme ssd usb
 # modules: ext4
 # needs: nvme mkfs.ext4
 # seconds: 240
 
-# blank WHAT DRIVE: the image holds nothing but the map that its file system keeps of it.
+# blank WHAT DRIVE: the image contains nothing but its file system's map.
 blank() {
     local left; left=$(host blocks "$2")
     [ "$left" -le 64 ] && pass "$1: $left blocks" || fail "$1: $left blocks are left"
@@ -29,7 +29,7 @@ holds "format back to 512" prepare nvme --to fresh --lbaf 512
 is "block size of the kernel" "$(block "$nvme")" 512
 blank "image after the format" nvme
 
-# The drive's own counter and ours.
+# Compares the drive's own counter with ours.
 before=$(nvme smart-log "$nvme" -o json | jq -r '.data_units_written | tonumber')
 holds "fill that is counted" prepare nvme --to filled
 after=$(nvme smart-log "$nvme" -o json | jq -r '.data_units_written | tonumber')
@@ -45,10 +45,10 @@ holds "USB by zeroes" prepare usb --to fresh --zero
 says "read as zeroes"
 
 refused 2 "a format it does not have" nvme --to fresh --lbaf 520
-refused 2 "sanitize where there is none" nvme --to fresh --sanitize
+refused 2 "sanitize without support" nvme --to fresh --sanitize
 refused 2 "a format of SATA" ssd --to fresh --lbaf 4096
-refused 2 "discard where there is none" usb --to fresh
-exits 3 "not given away" ssdyno prepare "$nvme" --to fresh $store
+refused 2 "discard without support" usb --to fresh
+exits 3 "without --destroy" ssdyno prepare "$nvme" --to fresh $store
 mkfs.ext4 -q "$nvme"; mkdir -p /mnt; mount "$nvme" /mnt
 refused 3 "mounted" nvme --to fresh --lbaf 4096
 dd if=/dev/urandom of=/mnt/x bs=1M count=16 2>/dev/null; sync; rm /mnt/x

@@ -1,5 +1,6 @@
-# A drive that is pulled out in mid-run: the run ends with what it has, exit 4, and its record stays.
-# Not `uas`: QEMU 7.2 itself ended in two of five unpluggings of it.
+# A drive is pulled out during a run: the run ends with its results so far, exit 4, and the record
+# stays.
+# Not `uas`: QEMU 7.2 itself ended in two of five unplugs.
 # each: usb nvme
 # seconds: 200
 block=$(device "$drive")
@@ -22,11 +23,11 @@ pulled --time 60s
 leaves "$drive" || fail "$drive is still there"
 values record . /tmp/last
 is "its last line is the record" "$record_method $record_complete" "quick false"
-# Pulled out between two workloads, no operation fails: the guard says it.
+# If it is pulled out between two workloads, no operation fails, but the guard reports it.
 case $record_errors_0_kind$record_cut_short in
     ?*) pass "says: $record_cut_short $record_errors_0_kind" ;;
     *) fail "the record does not say why" ;;
 esac
 is "the record is kept" "$(ssdyno show last --json | jq -r '.id')" "$record_id"
-holds "and can be read" ssdyno show last
+holds "and can be loaded" ssdyno show last
 cat /tmp/said

@@ -1,5 +1,5 @@
-# The whole machine is reset while `speed` overwrites borrowed blocks: after the next start `recover`
-# has every byte as it was, from a journal on another drive.
+# The whole machine is reset while `speed` overwrites borrowed blocks. After the next start,
+# `recover` restores every byte from a journal on another drive.
 # drives: nvme:64M scratch:256M
 # seconds: 300
 block=$(device nvme)
@@ -12,21 +12,21 @@ if [ "$boot" = 1 ]; then
     mkfifo /tmp/events
     ssdyno run "$block" -m speed --borrow --journal /mnt --time 20s --size 32MiB \
         --json --events --quiet >/tmp/events 2>/tmp/said &
-    # Written once already: in the second round of writes.
+    # Already written once: this is the second round of writes.
     while read -r line; do
         case $line in *'"name":"speed-write","replicate":1'*)
             pass "the guest is reset at: $line"
             host reset ;;
         esac
     done </tmp/events
-    fail "speed ended before it came to that"
+    fail "speed ended too early"
     cat /tmp/said
     exit 1
 fi
 mount -t ext4 "$(device scratch)" /mnt
 read -r before </mnt/before
 [ -n "$(find /mnt -name '*.journal')" ] && pass "journals are left" || fail "no journal is left"
-# Whatever the reset left: a write that was cut off in the middle as well.
+# Adds a write that was cut off in the middle to whatever the reset left.
 dd if=/dev/zero of="$block" bs=4096 seek=100 count=3 conv=fsync,notrunc 2>/dev/null
 [ "$(host hash nvme)" != "$before" ] && pass "the drive is damaged" || fail "the drive is not damaged"
 exits 1 "recover without --replay" ssdyno recover --journal /mnt

@@ -1,11 +1,11 @@
-# The kernel mounts what the recorder wrote, in sectors of 512 and 4096 bytes, and reads from a file the
-# bytes that stand where the recorder put them.
+# The kernel mounts the recorder's file systems, in sectors of 512 and 4096 bytes, and reads a
+# file's bytes from where the recorder put them.
 # drives: pair:320M
 # seconds: 400
 # modules: vfat exfat nls_cp437 nls_iso8859_1 nls_ascii nls_utf8
 # needs: fsck.exfat fsck.vfat jq
 
-# number DEVICE OFFSET BYTES: a little-endian number of the boot sector.
+# number DEVICE OFFSET BYTES: a little-endian number in the boot sector.
 number() {
     dd if="$1" bs=1 skip="$2" count="$3" 2>/dev/null | od -An -v -tu1 |
         awk '{ for (i = 1; i <= NF; i++) b[++c] = $i } END { for (i = c; i; i--) n = 256 * n + b[i]; print n }'

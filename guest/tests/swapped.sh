@@ -1,5 +1,5 @@
-# Another drive of the same size takes the place of the one that was given away, in mid-run: the run
-# ends, and not a byte of the other one is touched.
+# Another drive of the same size replaces the one opened with --destroy during a run: the run ends,
+# and not a byte of the other drive is changed.
 # drives: usb
 # later: usb2
 # modules: ext4
@@ -14,14 +14,14 @@ for way in "-m quick --destroy=$(serial usb)" "-m zones --destroy=$(serial usb)"
     while read -r line; do
         case $line in
             *'"event":"step"'*)
-                # Held still between two looks at its drive.
+                # Stopped between two checks of its drive.
                 [ -n "$stopped" ] && continue
                 stopped=yes
                 kill -STOP $run
                 is "unplug" "$(host unplug usb)" ok
                 leaves usb || fail "usb is still there"
                 is "plug" "$(host plug usb2)" ok
-                arrives usb2 || fail "usb2 did not come"
+                arrives usb2 || fail "usb2 did not appear"
                 pass "$(device usb2) is where $block was"
                 kill -CONT $run
                 ;;
@@ -33,10 +33,10 @@ for way in "-m quick --destroy=$(serial usb)" "-m zones --destroy=$(serial usb)"
     cat /tmp/said
     sync
     is "the other drive" "$(host hash usb2)" "$other"
-    exits 3 "by the name of the first" ssdyno run "$(device usb2)" --destroy="$(serial usb)" --time 1s
+    exits 3 "with the first one's serial number" ssdyno run "$(device usb2)" --destroy="$(serial usb)" --time 1s
     is "unplug" "$(host unplug usb2)" ok
     leaves usb2 || fail "usb2 is still there"
     is "plug" "$(host plug usb)" ok
-    arrives usb || fail "usb did not come"
+    arrives usb || fail "usb did not appear"
     block=$(device usb)
 done

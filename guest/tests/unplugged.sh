@@ -1,5 +1,5 @@
-# A card goes away in the middle of a recording: the run ends with one line and its record is kept. The
-# kernel finds the card again and mounts it, with the files that the record says are kept.
+# A card disappears during a recording: the run ends with one line and its record is kept. The
+# kernel finds the card again and mounts it, with the files that the record reports as kept.
 # each: usb sd
 # seconds: 300
 # modules: exfat nls_utf8
@@ -7,7 +7,7 @@
 block=$(device "$drive")
 mib=1048576
 
-# detach, attach: by the hand of the kernel's own driver, as when contacts are lost.
+# detach, attach: through the kernel's own driver, as if contact were lost.
 case $drive in
     usb)
         host=$(readlink -f "/sys/block/${block##*/}/device" | sed -n 's|.*/\(host[0-9]*\)/.*|\1|p')
@@ -20,7 +20,7 @@ case $drive in
         attach() { echo "${card##*/}" >/sys/bus/mmc/drivers/mmcblk/bind; }
         ;;
 esac
-# Sectors written so far; nothing of a drive that is gone.
+# Sectors written so far; empty for a drive that is gone.
 sectors() { awk '{ print $7 }' "/sys/block/${block##*/}/stat"; }
 written() { [ "$(sectors)" -ge "$1" ]; }
 
@@ -32,7 +32,7 @@ while read -r line; do
     echo "$line" >/tmp/last
     case $line in
         *'"event":"step"'*stream-exfat-full*)
-            # Past the tables of the volume, two files and a half.
+            # Past the tables of the volume and two and a half files.
             if await 100 written $(($(sectors) + 39 * mib / 512)); then detach
             else fail "nothing was recorded"; fi ;;
     esac
@@ -56,7 +56,7 @@ arrives "$drive" || fail "$drive did not come back"
 block=$(device "$drive")
 holds "fsck.exfat" fsck.exfat -n "$block"
 holds "mounts" mount -t exfat -o ro "$block" /mnt
-# full NAME BYTES: so many bytes of it were recorded; in random content one of 256 is 0.
+# full NAME BYTES: this many bytes of it were recorded; in random content, one of 256 is 0.
 full() { [ "$(head -c "$2" "/mnt/$1" | tr -d '\0' | wc -c)" -gt $(($2 / 100 * 99)) ]; }
 n=1
 while [ $n -le "$files" ]; do

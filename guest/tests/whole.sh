@@ -1,5 +1,5 @@
-# Methods that bring a whole drive into states, in short: `states` on every kind, and of the others
-# each on one kind (all of them on every kind take a quarter of an hour).
+# Short runs of methods that bring a whole drive into states: `states` on every kind of drive, and
+# each of the others on one kind (all of them on every kind take a quarter of an hour).
 # each: nvme:32M ssd:32M disk:32M usb:32M uas:32M sd:32M
 # seconds: 300
 block=$(device "$drive")
@@ -9,7 +9,7 @@ metric() { jq -r "[.metrics[] | select(.name | test(\"$1\"))] | length" /tmp/rec
 
 short states 30
 read -r discards <"/sys/block/${block##*/}/queue/discard_max_bytes"
-# Of a part of the drive: nothing can be said of all of it. Without discards it says so.
+# Of a part of the drive: nothing can be concluded about all of it. Without discards it says so.
 is "warns that nothing is discarded" "$(jq '[.warnings[] | select(.name == "no-discard")] | length' /tmp/record)" \
     "$((discards == 0))"
 
@@ -26,7 +26,7 @@ case $drive in
     usb) short snia-xsr 6 ;;
     uas) short snia-hir 11 ;;
     sd)
-        # A round of 56 mixes takes minutes here: ended by its user in the first.
+        # A round of 56 mixes takes minutes here, so it is interrupted in the first.
         mkfifo /tmp/events
         ended=
         ssdyno run "$block" -m snia-iops "$away" --time 3s --size 8MiB --json --events --quiet \
@@ -34,7 +34,7 @@ case $drive in
         run=$!
         while read -r line; do
             echo "$line" >/tmp/record
-            # Once: a second one ends the process where it stands.
+            # Only once: a second signal ends the process immediately.
             [ -n "$ended" ] && continue
             case $line in
                 *'"part":"snia-iops-8KiB-r100"'*) kill -INT $run; ended=yes ;;
@@ -49,10 +49,10 @@ case $drive in
         is "why it ended" "$run_complete $run_cut_short" "false interrupted"
         is "rates out of reason" "$run_odd" ""
         # The fifth had ended before the signal; the sixth may end before it arrives.
-        is "cells that had ended, but not all" "$((run_cells >= 5 && run_cells < 8))" 1
+        is "some cells ended, but not all" "$((run_cells >= 5 && run_cells < 8))" 1
         ;;
 esac
 [ "$drive" = nvme ] || {
-    exits 2 "a format where there is none" ssdyno run "$block" -m lbaf "$away" --time 1s
+    exits 2 "a format without support" ssdyno run "$block" -m lbaf "$away" --time 1s
     says "cannot be formatted to another block size"
 }

@@ -1,10 +1,10 @@
-//! QEMU's board `virt` with a Cortex-A53: entered at EL1 without translation and without firmware,
-//! so BARs have no addresses yet. Tables of 1 GiB blocks map devices below 1 GiB and from 256 GiB
-//! on, where the bus is configured, and memory between.
+//! QEMU's board `virt` with a Cortex-A53, entered at EL1 without address translation and without
+//! firmware, so BARs have no addresses yet. Tables of 1 GiB blocks map devices below 1 GiB and from
+//! 256 GiB on (the bus configuration space), and memory in between.
 
 use core::arch::{asm, global_asm};
 
-/// Architecture.
+/// Name of the architecture.
 pub const NAME: &str = "aarch64";
 /// The board's window for registers of devices on the bus.
 pub const FREE_WINDOW: usize = 0x1000_0000;
@@ -14,7 +14,7 @@ const CONFIG: usize = 0x40_1000_0000;
 const SYSTEM_OFF: u64 = 0x8400_0008;
 
 // Attribute 0: device memory; 1: normal memory, cached. Blocks: valid, accessed, and inner
-// shareable where cached. Translation: 39 bits, 4 KiB, tables cached, no upper half.
+// shareable if cached. Translation: 39 bits, 4 KiB, tables cached, no upper half.
 global_asm!(
     r#"
     .section .boot, "ax"
@@ -77,7 +77,7 @@ pub fn now_ns() -> u64 {
     (u128::from(count) * 1_000_000_000 / u128::from(hz.max(1))) as u64
 }
 
-/// A byte on the serial port, whose register takes it in its low bits.
+/// Writes a byte to the serial port, which takes the low bits of its register.
 pub fn put(byte: u8) {
     super::write32(SERIAL, u32::from(byte));
 }
@@ -96,7 +96,7 @@ pub fn config_write(device: usize, register: usize, value: u32) {
     super::write32(config(device, register), value);
 }
 
-/// Ends the machine.
+/// Powers the machine off.
 pub fn power_off() -> ! {
     loop {
         // SAFETY: a call of the board's firmware interface, which does not return.

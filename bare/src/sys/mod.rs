@@ -1,5 +1,5 @@
-//! What needs the processor: boot, serial port, registers of devices, the bus, time, power. One
-//! file each for the two machines; both have the same functions.
+//! The machine-dependent part: boot, serial port, device registers, the bus, time, power. There is
+//! one file for each of the two machines, with the same functions.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -25,8 +25,8 @@ const BAR0: usize = 0x10;
 
 /// Reads a device's register.
 pub fn read32(address: usize) -> u32 {
-    // SAFETY: the address lies in a BAR that was found on the bus, which nothing else uses; all
-    // memory of the machine is mapped one to one.
+    // SAFETY: the address is in a BAR that was found on the bus and that nothing else uses; all
+    // memory of the machine is identity-mapped.
     unsafe { (address as *const u32).read_volatile() }
 }
 
@@ -36,8 +36,8 @@ pub fn write32(address: usize, value: u32) {
     unsafe { (address as *mut u32).write_volatile(value) }
 }
 
-/// Finds the first NVMe controller of the first bus, gives it an address if it has none, and makes
-/// it a bus master; returns the address of its registers.
+/// Finds the first NVMe controller on the first bus, assigns an address if it has none, and makes
+/// it a bus master. Returns the address of its registers.
 pub fn find_controller() -> Option<usize> {
     let found = (0..32).find(|device| this::config_read(*device, 0x08) >> 8 == NVME)?;
     let bar = (this::config_read(found, BAR0), this::config_read(found, BAR0 + 4));

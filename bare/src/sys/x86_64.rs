@@ -1,4 +1,4 @@
-//! QEMU's board q35: entered in 32-bit mode by the PVH protocol, with bus addresses assigned by the
+//! QEMU's board q35, entered in 32-bit mode by the PVH protocol, with bus addresses assigned by the
 //! firmware. Page tables identity-map the first 4 GiB, which contain everything.
 
 use core::arch::{asm, global_asm, x86_64::_rdtsc};
@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Name of the architecture.
 pub const NAME: &str = "x86_64";
-/// Address for a BAR without one; unused here, because the firmware assigned all.
+/// Address for a BAR without one; unused on this board, because the firmware assigns all.
 pub const FREE_WINDOW: usize = 0xfe00_0000;
 
 const SERIAL: u16 = 0x3f8;
@@ -88,7 +88,7 @@ extern "C" fn entry() -> ! {
     crate::main()
 }
 
-/// Counter ticks in 2^20 nanoseconds.
+/// Counter ticks per 2^20 nanoseconds.
 static TICKS: AtomicU64 = AtomicU64::new(1 << 20);
 
 /// Calibrates the counter against the ACPI timer for 10 ms.
@@ -119,7 +119,7 @@ pub fn put(byte: u8) {
 
 fn in32(port: u16) -> u32 {
     let value;
-    // SAFETY: ports of the board's chip set, whose reads change nothing.
+    // SAFETY: reading these ports of the board's chip set changes nothing.
     unsafe { asm!("in eax, dx", in("dx") port, out("eax") value) }
     value
 }
