@@ -13,8 +13,8 @@ before=$(host hash disk)
 
 # refused WORDS: for both options that allow overwriting.
 refused() {
-    exits 3 "given away" ssdyno run "$d" --time 1s --destroy="$word"; says "$1"
-    exits 3 "lent" ssdyno run "$d" -m speed --time 1s --borrow --journal $journal; says "$1"
+    exits 3 "with --destroy" ssdyno run "$d" --time 1s --destroy="$word"; says "$1"
+    exits 3 "with --borrow" ssdyno run "$d" -m speed --time 1s --borrow --journal $journal; says "$1"
 }
 
 dmsetup create --noudevsync --noudevrules held --table "0 2048 linear $d 0"

@@ -78,7 +78,7 @@ holds "the guard ends by itself" await 10 unguarded
 holds "the controller was kept from memory" no_master
 is "huge pages after it" "$(huge Free)" "$free"
 is "driver after a kill" "$(driver $at)" ""
-exits 3 "a run meanwhile" ssdyno io pci:$at --rw read --no-iommu --time 1s
+exits 3 "a run before recovery" ssdyno io pci:$at --rw read --no-iommu --time 1s
 says "ssdyno recover"
 exits 0 "recover" ssdyno recover
 says "pci:$at, serial number $word: it is with the kernel again"

@@ -95,7 +95,7 @@ while read -r line; do
 done </tmp/events
 wait $run 2>/dev/null
 is "driver after a kill" "$(driver $at)" vfio-pci
-exits 3 "a run meanwhile" ssdyno io pci:$at --rw read --time 1s
+exits 3 "a run before recovery" ssdyno io pci:$at --rw read --time 1s
 says "ssdyno recover"
 exits 0 "recover" ssdyno recover
 says "pci:$at, serial number $word: it is with the kernel again"

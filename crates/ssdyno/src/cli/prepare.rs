@@ -14,14 +14,14 @@ Examples:
   ssdyno prepare /dev/sdb --to used --destroy=SERIAL          filled, then aged until steady
   sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
   ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
-  sudo ssdyno prepare pci:0000:01:00.0 --bind=SERIAL          taken from the kernel, until --unbind
+  sudo ssdyno prepare pci:0000:01:00.0 --bind=SERIAL          detached from the kernel, until --unbind
 
-States: fresh is everything discarded; filled, written once in order; used, filled and then written at
-random until the rate is steady; trimmed, used and then everything discarded (of a directory: its
-free space).
+States: fresh: everything discarded; filled: written once in order; used: filled, then written at
+random until the rate is steady; trimmed: used, then everything discarded (in a directory, its free
+space).
 
-Later runs know the state the drive was left in. A virtual drive forgets: each of its runs begins
-fresh.";
+Later runs start from the state in which the drive was left. A virtual drive forgets it: each of its
+runs starts fresh.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StateWanted {
