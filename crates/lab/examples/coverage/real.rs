@@ -2,7 +2,6 @@
 //!
 //! Counts the intervals from five runs for the next one, those printed by the records themselves,
 //! and the comparisons of the disk with itself: all pairs, and random splits of five against five.
-//! print, and the comparisons of the disk with itself: all pairs, and random splits of five against five.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -44,7 +44,7 @@ pub struct ShowArgs {
     #[arg(default_value = "last", add = complete::runs())]
     pub run: String,
     /// Write a page with charts, to FILE or beside the store
-    // Without require_equals, `show --html 3` would write a page of the last run to a file called 3.
+    // Without require_equals, `show --html 3` would write the last run's page to a file named 3.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(conflicts_with_all = ["json", "markdown", "csv"])]
     pub html: Option<Option<PathBuf>>,
