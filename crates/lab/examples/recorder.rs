@@ -3,7 +3,6 @@
 //! The method `stream` counts our commands at the block interface of a virtual drive, over all of
 //! it, and they must meet the goals. The numbers of FatFs and Linux are constants, counted once at
 //! the same interface for sequential recordings.
-//! same interface, for sequential recordings, and are not counted again here.
 
 use std::process::ExitCode;
 use std::sync::Arc;

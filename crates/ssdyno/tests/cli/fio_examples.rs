@@ -3,7 +3,6 @@
 //!
 //! `SSDYNO_FIO_EXAMPLES` names their directory if packages do not install it in the usual place;
 //! `cargo xtask test` sets it.
-//! `cargo xtask test` sets it.
 
 use std::fs;
 use std::path::PathBuf;
