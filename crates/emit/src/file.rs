@@ -1,9 +1,9 @@
 //! Files that the user requested by name.
 //!
-//! A regular file is written as a draft beside its final path and renamed when complete. A name
-//! that is a symbolic link is refused: in a shared directory it may be another user's trap. Links
-//! of the kernel (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are
-//! followed; pipes and devices are written directly.
+//! A regular file is written as a draft beside its final path and renamed when complete. A symbolic
+//! link is refused: in a shared directory it may be another user's trap. The kernel's links
+//! (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are followed. Pipes and
+//! devices are written directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -23,7 +23,7 @@ pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     file.finish()
 }
 
-/// A file being written. Without [`Replacement::finish`] the old content stays.
+/// A file being written. Without [`Replacement::finish`] it keeps its old content.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -32,7 +32,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a file. The error names a symbolic link, but not the path.
+    /// Starts writing a file. The error names a symbolic link, but not the path.
     pub fn create(path: &Path) -> io::Result<Replacement> {
         let there = match path.symlink_metadata() {
             Ok(meta) => Some(meta),
@@ -61,7 +61,7 @@ impl Replacement {
                 mode.map_or(Ok(()), |mode| made.file.set_permissions(mode))?;
                 Ok(made)
             }
-            // The file is writable, its directory is not: no draft can be made beside it.
+            // The file is writable, but its directory is not: no draft can be made beside it.
             Err(e) if denied(&e) && mode.is_some_and(|mode| mode.mode() & 0o222 != 0) => {
                 let made = Replacement::in_place(path, false)?;
                 made.file.set_len(0)?;
@@ -92,13 +92,13 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some((draft, _)) = &self.way {
-            // A leftover draft does no harm.
+            // A leftover draft is harmless.
             let _ = fs::remove_file(draft);
         }
     }
 }
 
-/// A new file beside `path`.
+/// Creates a draft beside `path`.
 fn draft(path: &Path) -> io::Result<(File, PathBuf)> {
     let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
     let mut options = OpenOptions::new();
@@ -122,7 +122,7 @@ fn is_of_kernel(path: &Path) -> bool {
 }
 
 fn linked() -> io::Error {
-    io::Error::other("it is a symbolic link, and nothing is written through one")
+    io::Error::other("refusing to write through a symbolic link")
 }
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+    fn a_file_is_replaced_completely_or_not_at_all() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("report.html");
         replace(&path, "one").expect("created");
@@ -153,7 +153,7 @@ mod tests {
         replace(&path, "two").expect("replaced");
         assert_eq!(fs::read(&path).expect("there"), b"two");
         assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o640);
-        assert_eq!(io::read_to_string(reader).expect("read"), "one", "a reader has all of it");
+        assert_eq!(io::read_to_string(reader).expect("read"), "one", "an open reader keeps the old content");
         assert_eq!(names(dir.path()), ["report.html"]);
     }
 

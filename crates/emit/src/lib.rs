@@ -2,9 +2,9 @@
 //!
 //! Foreign text (from drives, file names, job files, records) passes [`plain`] before it reaches a
 //! terminal, a CSV file or a page, so that it cannot control how it is displayed. [`replace`]
-//! replaces files as a whole, so that a full disk or a kill never leaves half of one, and writes
-//! nothing through a symbolic link that somebody else may have placed. A misspelt name is answered
-//! with the [`nearest`] known one. This crate does not know the meaning of a text or a file.
+//! replaces files atomically, so that a full disk or a kill never leaves a partial file, and
+//! refuses symbolic links, which another user may have placed. [`nearest`] suggests a known name
+//! for a misspelt one. This crate does not know the meaning of a text or a file.
 
 #![forbid(unsafe_code)]
 

@@ -2,11 +2,11 @@
 
 use strsim::levenshtein;
 
-/// Longer names get no suggestion: they come from outside, and the cost grows with their length.
+/// Longer names get no suggestion: they are untrusted input, and the cost grows with their length.
 const LONGEST: usize = 64;
 
-/// The known name nearest to a misspelt one; of equally near names, the first. At most two fifths
-/// of the longer name's letters may differ, or one letter of a short name. Case is ignored.
+/// The known name nearest to a misspelt one; the first of equally near names. At most two fifths of
+/// the longer name's letters may differ, or one letter of a short name. Case is ignored.
 pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if misspelt.is_empty() || misspelt.len() > LONGEST {
         return None;
@@ -19,7 +19,7 @@ pub fn nearest<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> Opti
     known.map(edits).filter(is_near).min_by_key(|near| near.0).map(|near| near.1)
 }
 
-/// The end of an error about an unknown name: `; did you mean 'X'?`, or nothing if none is near.
+/// The end of an error about an unknown name: `; did you mean 'X'?`, or empty if none is near.
 pub fn did_you_mean<'n>(misspelt: &str, known: impl Iterator<Item = &'n str>) -> String {
     let near = nearest(misspelt, known);
     near.map_or(String::new(), |name| format!("; did you mean '{name}'?"))

@@ -1,4 +1,4 @@
-//! Foreign text, stripped of characters that control its surroundings.
+//! Foreign text, stripped of characters that control its display.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes every character of JSON that [`steers`], except line feeds between values. The others
+/// Escapes every character of JSON that [`steers`], except line feeds between values. All others
 /// occur only inside strings, where an escape is equivalent.
 pub fn json(text: &str) -> Cow<'_, str> {
     let outside = |c: char| c == '\n' || !steers(c);
@@ -30,8 +30,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text of several lines for a terminal: line feeds and tabs stay, and so do the weights and
-/// colours of ssdyno's own style (`ESC [ digits m`). Everything else that [`steers`] becomes `?`.
+/// Sanitizes multi-line text for a terminal. Line feeds, tabs and the styles and colours that
+/// ssdyno itself uses (`ESC [ digits m`) stay. Everything else that [`steers`] becomes `?`.
 pub fn screen(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| !matches!(c, '\n' | '\t') && steers(c)) {
         return Cow::Borrowed(text);
@@ -52,7 +52,7 @@ pub fn screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Length of the sequence at the start of a text that may stay, although it steers.
+/// Length of the permitted control sequence at the start of a text.
 fn kept(text: &str) -> usize {
     /// The codes of `report::Style`: reset, bold, dim, red, green, yellow.
     const OWN: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"];
@@ -76,21 +76,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_cannot_steer() {
+    fn foreign_text_cannot_control_its_display() {
         let hostile = "ACME\x1b[2J\n\u{202e}evil\u{9b}\u{7f}\u{feff}";
         assert_eq!(plain(hostile), "ACME?[2J??evil???");
         assert!(matches!(plain("an ordinary name, \u{fc}"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn json_is_equivalent_without_steering() {
+    fn escaped_json_is_equivalent() {
         let text = "{\"a\":\"\u{9b}2J\u{202e}\u{e0041}\"}\n";
         assert_eq!(json(text), "{\"a\":\"\\u009b2J\\u202e\\udb40\\udc41\"}\n");
         assert!(matches!(json("{}\n"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn a_screen_keeps_lines_and_own_colours_only() {
+    fn a_screen_keeps_only_lines_and_own_colours() {
         let text =
             "\x1b[1mrun\x1b[0m\n\x1b]0;title\x07\x1b[31mred\x1b[8m\r\x1b[\x1b[1;31mbad\x1b[0m";
         let kept = "\x1b[1mrun\x1b[0m\n?]0;title??[31mred?[8m??[\x1b[1;31mbad\x1b[0m";

@@ -1,13 +1,13 @@
 //! Fuzzing of parsers, for the tests of every room (crate).
 //!
-//! A [`Target`] takes any bytes and must return soon, without a panic. The number it returns stands
-//! for its result (which error, which kind of value): an input with a new number is kept and
+//! A [`Target`] accepts any bytes and must return quickly, without a panic. The returned number
+//! stands for its result (which error, which kind of value). An input with a new number is kept and
 //! mutated further, which leads the search into the parser without instrumenting its code.
 //!
 //! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
-//! [`check`], which tries a few thousand inputs in every run of the suite; its example
-//! `examples/fuzz-ROOM.rs` calls [`main`], which `cargo xtask fuzz NAME --time 10m` runs for
-//! longer. This crate is a dependency of tests only and knows no room.
+//! [`check`], which tries a few thousand inputs in every run of the suite. Its example
+//! `examples/fuzz-ROOM.rs` calls [`main`] for longer runs: `cargo xtask fuzz NAME --time 10m`. Only
+//! tests depend on this crate, and it knows no room.
 
 #![forbid(unsafe_code)]
 
@@ -25,14 +25,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Target {
     /// Its name on the command line; unique among all rooms.
     pub name: &'static str,
-    /// Parses the input; returns a number for the result, see [`outcome`].
+    /// Parses the input and returns a number for the result; see [`outcome`].
     pub run: fn(&[u8]) -> u64,
-    /// Good inputs to start from.
+    /// Valid inputs to start from.
     pub corpus: &'static [&'static str],
 }
 
 /// A number for a parser's message: a hash of its letters, except those between the first and the
-/// last quote, which come from the input. Two errors of one kind therefore have the same number.
+/// last quote, which come from the input. Two errors of the same kind thus have the same number.
 pub fn outcome(message: &str) -> u64 {
     let (head, tail) = match (message.find('\''), message.rfind('\'')) {
         (Some(first), Some(last)) => (&message[..first], &message[last..]),
@@ -44,8 +44,8 @@ pub fn outcome(message: &str) -> u64 {
     hasher.finish()
 }
 
-/// Bytes for a parser of binary data, from text that suits the mutator: each line is an offset
-/// and hexadecimal digits (`510 55aa`); all other bytes are zero. At most `most` bytes.
+/// Decodes text that suits the mutator into bytes for a binary parser. Each line is an offset and
+/// hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most` bytes.
 pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for line in String::from_utf8_lossy(input).lines() {
@@ -67,8 +67,8 @@ pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
 /// Tries `inputs` inputs on each target, the same ones in every run.
 ///
 /// # Panics
-/// If a parser panics, with its input; if a target has fewer than `kinds_min` kinds of result,
-/// which means that the search never got into the parser; if two targets share a name.
+/// If a parser panics (the message contains the input), if a target has fewer than `kinds_min`
+/// kinds of result, so the search did not get into the parser, or if two targets share a name.
 pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), targets.len(), "two targets share a name");
@@ -78,7 +78,7 @@ pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     }
 }
 
-/// Number of kinds of result that the search found.
+/// Number of kinds of result found.
 fn search(target: &Target, inputs: u64) -> usize {
     let mut mutator = Mutator::new(target, 7);
     let mut seen: HashSet<_> = target.corpus.iter().map(|t| (target.run)(t.as_bytes())).collect();
@@ -98,12 +98,12 @@ fn search(target: &Target, inputs: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Panics on three digits in brackets, which are in no example.
+    /// Panics on three digits in brackets, which occur in no example.
     fn fragile(input: &[u8]) -> u64 {
         let text = String::from_utf8_lossy(input);
         let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         let digits = inside.map_or(0, |(inside, _)| inside.parse::<u16>().map_or(1, |n| n / 10));
-        assert!(digits < 10, "a number too large");
+        assert!(digits < 10, "the number is too large");
         outcome(&"x".repeat(digits.into()))
     }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_gets_nowhere_is_found() {
+    fn a_search_without_progress_is_found() {
         let deaf = Target { name: "deaf", run: |_| 0, corpus: &["a"] };
         let error = std::panic::catch_unwind(|| check(&[deaf], 100, 2)).expect_err("panics");
         let message = error.downcast_ref::<String>().expect("a message");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_inputs() {
+    fn equal_seeds_give_equal_inputs() {
         let inputs = |seed| {
             let mut mutator = Mutator::new(&FRAGILE, seed);
             std::iter::repeat_with(|| mutator.next_input()).take(50).collect::<Vec<_>>()
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_one_kind_have_one_number() {
+    fn errors_of_the_same_kind_have_the_same_number() {
         assert_eq!(outcome("no option 'size'; 1 known"), outcome("no option 'it's'; 2 known"));
         assert_ne!(outcome("no option 'size'"), outcome("no value 'size'"));
     }

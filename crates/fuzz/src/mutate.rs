@@ -1,11 +1,11 @@
-//! Inputs mutated from examples: lines and words move between them, numbers become edge values,
-//! pieces are repeated, cut and flipped. Deterministic from a seed.
+//! Inputs mutated from examples: lines and words are exchanged, numbers become edge values, and
+//! pieces are repeated, cut and flipped. Deterministic for a given seed.
 
 use crate::Target;
 
-/// Longest input, bytes; long enough to expose quadratic time.
+/// Maximum input length, bytes; enough to expose quadratic time.
 const LONGEST: usize = 1 << 14;
-/// Maximum number of inputs kept; beyond it a new one replaces an old one.
+/// Maximum number of inputs kept; beyond it, a new one replaces an old one.
 const MOST_KEPT: usize = 4096;
 
 /// Values that trip parsers.
@@ -67,17 +67,17 @@ const EDGES: &[&str] = &[
     "",
 ];
 
-/// A small generator of random numbers (SplitMix64).
+/// A small random number generator (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// From a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Below `n`; 0 for 0.
+    /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -91,7 +91,7 @@ impl Random {
     }
 }
 
-/// Makes inputs, mutated from the examples and from the inputs it was told to keep.
+/// Makes inputs, mutated from the examples and from kept inputs.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     random: Random,
@@ -115,7 +115,7 @@ impl Mutator {
         Mutator { random: Random::new(seed), examples: kept.len(), kept, words }
     }
 
-    /// Keeps an input to derive others from. The examples are never dropped.
+    /// Keeps an input for further mutation. The examples are never dropped.
     pub fn keep(&mut self, input: &[u8]) {
         if self.kept.len() < MOST_KEPT.max(self.examples + 1) {
             self.kept.push(input.to_vec());
@@ -125,7 +125,7 @@ impl Mutator {
         self.kept[place] = input.to_vec();
     }
 
-    /// Number of inputs to derive others from.
+    /// Number of inputs available for mutation.
     pub fn kept(&self) -> usize {
         self.kept.len()
     }
@@ -185,7 +185,7 @@ impl Mutator {
         input.splice(start..start + digits, new.into_bytes());
     }
 
-    /// Replaces a word by another of the examples' words.
+    /// Replaces a word with another word from the examples.
     fn word(&mut self, input: &mut Vec<u8>) {
         let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let from = self.random.below(input.len());
@@ -234,7 +234,7 @@ impl Mutator {
         *input = lines.concat();
     }
 
-    /// Repeats a piece many times.
+    /// Repeats a piece several times.
     fn repeat(&mut self, input: &mut Vec<u8>) {
         let start = self.random.below(input.len());
         let end = (start + 1 + self.random.below(8)).min(input.len());

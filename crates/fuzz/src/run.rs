@@ -1,7 +1,7 @@
 //! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 //!
 //! A child process does the work and writes each input to a file before trying it. If the child
-//! dies (panic, stack or memory exhausted, hang), the guilty input remains in
+//! dies (panic, stack or memory exhausted, hang), the input that killed it remains in
 //! `target/fuzz/NAME/current`.
 
 use std::collections::HashSet;
@@ -16,13 +16,13 @@ use rustix::process::{Resource, Rlimit};
 
 use crate::{Mutator, Target};
 
-/// An input that takes longer is a hang. A parser needs microseconds; the machine may be busy.
+/// An input that takes longer counts as a hang. Parsers need microseconds; the machine may be busy.
 const HANG: Duration = Duration::from_secs(5);
-/// Memory limit of the child, bytes: far more than a parser needs for 16 KiB.
+/// Memory limit of the child, bytes: far more than a parser needs for 16 KiB of input.
 const MEMORY: u64 = 2 << 30;
 
-/// The program of a room's `examples/fuzz-ROOM.rs`: `NAME [--time 10m] [--seed N]`, or `--names` for
-/// the names of its targets, one per line.
+/// The program in a room's `examples/fuzz-ROOM.rs`: `NAME [--time 10m] [--seed N]`, or `--names` to
+/// list its targets, one per line.
 ///
 /// # Panics
 /// In the child process, if its file cannot be written.
@@ -51,7 +51,7 @@ pub fn main(targets: &[Target]) -> ExitCode {
     parent(target, seed, time)
 }
 
-/// `90`, `90s`, `10m` or `1h` as seconds.
+/// Parses `90`, `90s`, `10m` or `1h` as seconds.
 fn seconds(text: &str) -> Option<u64> {
     let number = text.trim_end_matches(['s', 'm', 'h']).parse::<u64>().ok()?;
     Some(match text.chars().last() {
@@ -132,7 +132,7 @@ fn watch(tried: &AtomicU64) {
         if now != last.0 {
             last = (now, Instant::now());
         } else if last.1.elapsed() > HANG {
-            eprintln!("fuzz: an input takes longer than {} s", HANG.as_secs());
+            eprintln!("fuzz: an input took longer than {} s", HANG.as_secs());
             std::process::abort();
         }
     }

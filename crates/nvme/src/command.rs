@@ -1,7 +1,7 @@
-//! Commands as laid out in a submission queue (NVMe 1.4, figures 104 and 105).
+//! Commands in their submission queue layout (NVMe 1.4, figures 104 and 105).
 //!
-//! A [`Command`] has neither a number nor addresses: the queue adds those. The double words it does
-//! not contain (2 to 5, 13 to 15) are zero in every command of the driver.
+//! A [`Command`] has neither an identifier nor addresses: the queue adds those. The double words it
+//! omits (2 to 5, 13 to 15) are zero in every command of the driver.
 
 use crate::request::Kind;
 
@@ -26,12 +26,12 @@ pub mod opcode {
     pub const DATASET: u8 = 0x09;
 }
 
-/// A command without its number and its addresses.
+/// A command without its identifier and addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Opcode.
     pub opcode: u8,
-    /// Namespace; all ones for all of them.
+    /// Namespace; all ones for all namespaces.
     pub nsid: u32,
     /// Command double words 10 to 12.
     pub cdw: [u32; 3],
@@ -68,7 +68,7 @@ impl Command {
         Command { opcode: opcode::FLUSH, nsid, cdw: [0; 3] }
     }
 
-    /// Discards the ranges of a list of `ranges` (1 to 256).
+    /// Discards the `ranges` (1 to 256) ranges of a list.
     pub fn discard(nsid: u32, ranges: u32) -> Command {
         Command { opcode: opcode::DATASET, nsid, cdw: [ranges - 1, DEALLOCATE, 0] }
     }

@@ -1,7 +1,7 @@
-//! The controller: up, down, admin commands, queues, abort and reset.
+//! The controller: start and stop, admin commands, queues, abort and reset.
 //!
-//! Admin commands are carried out one at a time; the caller waits for each. I/O queues, once
-//! created, are independent of it and may be on other threads. They come back here when a command is
+//! Admin commands are carried out one at a time; the caller waits for each. Once created, I/O
+//! queues are independent of it and may be on other threads. They need it again when a command is
 //! overdue ([`Controller::attend`]) and after a reset ([`Controller::restore`]).
 
 use core::ops::Deref;
@@ -22,33 +22,33 @@ const SLOTS: usize = 1;
 const SLOT: usize = 0;
 const SHAPE: Shape =
     Shape { slots: SLOTS, request_bytes: 2 * PAGE_BYTES, base: 0, timeout_ns: u64::MAX / 8 };
-/// Pages of the admin queue: rings, lists; then data, values and events of shadow doorbells.
+/// Pages of the admin queue: rings and lists; then data, shadow doorbell values and event indexes.
 const DATA_AT: usize = 4 * PAGE_BYTES;
 const SHADOW: Shadow = Shadow { values: 5 * PAGE_BYTES, events: 6 * PAGE_BYTES };
-/// Memory that a controller needs for itself, bytes: the head of its platform's memory.
+/// Memory that the controller itself needs, bytes: the head of its platform's memory.
 pub const ADMIN_BYTES: usize = 7 * PAGE_BYTES;
 
 /// Time for an admin command, unless it erases.
 const COMMAND_NS: u64 = 10_000_000_000;
-/// Time to stop and start beyond the controller's own claim, which some get wrong.
+/// Extra time to stop and start: some controllers report a value that is too short.
 const GRACE_NS: u64 = 2_000_000_000;
 const SHUTDOWN_NS: u64 = 10_000_000_000;
-/// The feature that grants queues.
+/// The feature Number of Queues.
 const QUEUES: u8 = 0x07;
 
-/// A controller that is up. `P` leads to its registers, its memory and the clock.
+/// A running controller. `P` gives access to its registers, its memory and the clock.
 pub struct Controller<P> {
     platform: P,
     capabilities: Capabilities,
     admin: Queue<P, P, [Tracker; SLOTS]>,
     info: Info,
     shadow: Option<Shadow>,
-    /// An admin command was not answered: only a reset helps.
+    /// Whether an admin command was not answered: only a reset helps.
     stuck: bool,
 }
 
 impl<P: Deref<Target: Platform> + Clone> Controller<P> {
-    /// Resets the controller, brings it up and identifies it.
+    /// Resets, starts and identifies the controller.
     pub fn start(platform: P) -> Result<Self, Error> {
         let raw = platform.read64(regs::CAP);
         if raw == u64::MAX {
@@ -90,7 +90,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         (bits != 0).then(|| 1usize.checked_shl(bits + 12).unwrap_or(usize::MAX))
     }
 
-    /// Disables the controller. Afterwards it does not touch memory.
+    /// Disables the controller. Afterwards it does not access memory.
     pub fn stop(&mut self) -> Result<(), Error> {
         let config = self.platform.read32(regs::CC);
         if config & regs::CC_ENABLE != 0 {
@@ -99,7 +99,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         self.wait_for(regs::CSTS_READY, 0, self.capabilities.ready_ns() + GRACE_NS)
     }
 
-    /// Flushes its caches and stops it, before power is cut or the drive is handed over.
+    /// Flushes the drive's caches and stops the controller, before power-off or a handover.
     pub fn shut_down(&mut self) -> Result<(), Error> {
         let config = self.platform.read32(regs::CC);
         self.platform.write32(regs::CC, config | regs::CC_SHUTDOWN);
@@ -141,7 +141,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         }
     }
 
-    /// Whether it still works: not gone, without a fatal error, ready.
+    /// Whether the controller works: present, without a fatal error, ready.
     pub fn check(&self) -> Result<(), Error> {
         match self.platform.read32(regs::CSTS) {
             regs::GONE => Err(Error::Gone),
@@ -165,7 +165,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(())
     }
 
-    /// Carries out a command with data at a place of the platform's memory.
+    /// Carries out a command with data at an offset in the platform's memory.
     fn carry_out(
         &mut self,
         command: &Command,
@@ -177,7 +177,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         self.carry_out_at(command, addresses, time_ns)
     }
 
-    /// Carries out a command with these two addresses.
+    /// Carries out a command with the given two addresses.
     fn carry_out_at(
         &mut self,
         command: &Command,
@@ -208,8 +208,8 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         }
     }
 
-    /// Fills `list` with the numbers of active namespaces, ascending; returns how many there are
-    /// (at most 1,024).
+    /// Fills `list` with the active namespace IDs in ascending order; returns their number (at most
+    /// 1,024).
     pub fn namespaces(&mut self, list: &mut [u32]) -> Result<usize, Error> {
         let mut page = [0; STRUCTURE_BYTES];
         self.read(&Command::identify(identify::NAMESPACE_LIST, 0), &mut page)?;
@@ -242,22 +242,22 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         self.carry_out(&Command::format(nsid, format, erase), DATA_AT, 0, time_ns).map(drop)
     }
 
-    /// Asks for I/O queue pairs; returns how many are granted, numbered from 1. Before the first
-    /// queue is created.
+    /// Requests I/O queue pairs; returns the number granted. They are numbered from 1. Must be
+    /// called before the first queue is created.
     pub fn grant_queues(&mut self, wanted: u16) -> Result<u16, Error> {
         let zero_based = u32::from(wanted.max(1) - 1);
         let granted = self.admin(&Command::set_feature(QUEUES, zero_based | zero_based << 16))?;
         Ok((granted as u16).min((granted >> 16) as u16).saturating_add(1).min(wanted.max(1)))
     }
 
-    /// Turns shadow doorbells on for queues created from now on, if the controller has them (NVMe
-    /// 1.4, section 5.7): it then reads most doorbells from memory.
+    /// Enables shadow doorbells for queues created from now on, if supported (NVMe 1.4, section
+    /// 5.7): the controller then reads most doorbells from memory.
     pub fn use_shadow_doorbells(&mut self) -> Result<bool, Error> {
         if !self.info.doorbell_buffer {
             return Ok(false);
         }
         zero(self.platform.words(), SHADOW.values, 2 * PAGE_BYTES);
-        // Its two addresses stand where those of a transfer of two pages do.
+        // Its two addresses take the place of a two-page transfer's.
         let command = Command { opcode: opcode::DOORBELL_BUFFER, ..Command::default() };
         self.carry_out(&command, SHADOW.values, 2 * PAGE_BYTES, COMMAND_NS)?;
         self.shadow = Some(SHADOW);
@@ -288,14 +288,13 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(queue)
     }
 
-    /// Creates a queue anew after a reset. Its requests must have been ended by
-    /// [`Controller::reset`].
+    /// Recreates a queue after a reset. [`Controller::end`] must have ended its requests.
     pub fn restore<D, T>(&mut self, queue: &mut Queue<P, D, T>) -> Result<(), Error>
     where
         D: Deref<Target: DmaMap>,
         T: AsMut<[Tracker]> + AsRef<[Tracker]>,
     {
-        // The page of values has room for the doorbells of this many queues.
+        // The page of values has room for the doorbells of a limited number of queues.
         let end = self.capabilities.doorbell(queue.id() + 1) - self.capabilities.doorbell(0);
         queue.restart(self.shadow.filter(|_| end <= PAGE_BYTES));
         let (id, layout) = (queue.id(), *queue.layout());
@@ -306,14 +305,14 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(())
     }
 
-    /// Deletes a queue pair. The commands in flight are aborted; only after success may its memory
-    /// be used for something else.
+    /// Deletes a queue pair. Its commands in flight are aborted. Its memory may be reused only
+    /// after success.
     pub fn delete_queue(&mut self, id: u16) -> Result<(), Error> {
         self.admin(&Command::delete(opcode::DELETE_SQ, id))?;
         self.admin(&Command::delete(opcode::DELETE_CQ, id)).map(drop)
     }
 
-    /// Does what an overdue command of a queue needs. [`Overdue::Reset`] is left to the caller, who
+    /// Aborts the overdue commands of a queue. Returns [`Overdue::Reset`] to the caller, which
     /// knows all queues.
     pub fn attend<D, T>(&mut self, queue: &mut Queue<P, D, T>) -> Result<Option<Overdue>, Error>
     where
@@ -324,7 +323,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         while let Some(overdue) = queue.overdue() {
             let Overdue::Abort(cid) = overdue else { return Ok(Some(overdue)) };
             match self.admin(&Command::abort(queue.id(), cid)) {
-                // Not aborted, or too many at a time: the time-out of the abort decides.
+                // Not aborted, or too many aborts at once: the abort's timeout decides.
                 Ok(_) | Err(Error::Refused { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -332,7 +331,7 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         Ok(None)
     }
 
-    /// Resets the controller and brings it up again, without its queues: each must be ended
+    /// Resets and restarts the controller, without its queues: each must be ended
     /// ([`Controller::end`]) and may be restored.
     pub fn reset(&mut self) -> Result<(), Error> {
         let shadow = self.shadow.is_some();

@@ -1,40 +1,40 @@
-//! Errors of bringing a controller up and of its admin commands.
+//! Errors of controller start-up and admin commands.
 
 use core::fmt;
 
 use crate::status::Status;
 
-/// The reason why the controller cannot be used, or did not carry out an admin command.
+/// Why the controller cannot be used, or an admin command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// Its registers read as all ones: removed, without power, or asleep.
     Gone,
-    /// It did not become ready, or did not stop, in this time (ns).
+    /// It did not start or stop within this time (ns).
     NotReady(u64),
     /// It reports a fatal error.
     Fatal,
-    /// It is no longer enabled: it lost power, or was reset by somebody else.
+    /// It is no longer enabled: it lost power, or something else reset it.
     Stopped,
-    /// It lacks something the driver needs.
+    /// It lacks a feature that the driver needs.
     Unsupported(&'static str),
-    /// The memory is too small: bytes needed, bytes there.
+    /// The memory is too small.
     Memory {
         /// Bytes needed.
         needed: usize,
-        /// Bytes there.
+        /// Bytes available.
         there: usize,
     },
-    /// A ring, which must be contiguous on the bus, is not.
+    /// A ring is not contiguous on the bus.
     Scattered,
-    /// More trackers are needed than were lent: needed, lent.
+    /// More trackers are needed than were passed.
     Trackers {
         /// Trackers needed.
         needed: usize,
-        /// Trackers lent.
+        /// Trackers passed.
         there: usize,
     },
-    /// An admin command was not answered; its opcode.
+    /// An admin command was not answered; contains its opcode.
     NoAnswer(u8),
     /// An admin command failed.
     Refused {
@@ -43,7 +43,7 @@ pub enum Error {
         /// Reported status.
         status: Status,
     },
-    /// A structure it returned makes no sense.
+    /// A structure it returned is invalid.
     Nonsense(&'static str),
 }
 
@@ -52,17 +52,17 @@ impl fmt::Display for Error {
         match *self {
             Error::Gone => f.write_str("the controller is gone"),
             Error::NotReady(ns) => {
-                write!(f, "the controller did not change its state in {} ms", ns / 1_000_000)
+                write!(f, "the controller did not start or stop within {} ms", ns / 1_000_000)
             }
             Error::Fatal => f.write_str("the controller reports a fatal error"),
             Error::Stopped => f.write_str("the controller has stopped by itself"),
             Error::Unsupported(feature) => write!(f, "the controller lacks {feature}"),
             Error::Memory { needed, there } => {
-                write!(f, "{needed} bytes of memory needed, {there} lent")
+                write!(f, "{needed} bytes of memory needed, {there} available")
             }
             Error::Scattered => f.write_str("the memory of a queue is not contiguous on the bus"),
             Error::Trackers { needed, there } => {
-                write!(f, "{needed} trackers needed, {there} lent")
+                write!(f, "{needed} trackers needed, {there} available")
             }
             Error::NoAnswer(opcode) => write!(f, "no answer to admin command {opcode:#04x}"),
             Error::Refused { opcode, status } => {

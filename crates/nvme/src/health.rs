@@ -1,9 +1,10 @@
-//! Parsers of log pages: health, the extended health of data-centre drives, sanitize status,
-//! firmware slots, the list of supported logs.
+//! Parsers of log pages: health, the extended health log of data-centre drives, sanitize status,
+//! firmware slots, and supported logs.
 //!
-//! They accept any bytes, however few, without panicking. Source: NVM Express Base Specification 1.4,
-//! figures 194 (health), 195 (firmware slots) and 253 (sanitize); NVM Express 2.0 for the supported
-//! logs; OCP Datacenter NVMe SSD Specification 2.0, SMART-3 and SMART-26, for the extended health.
+//! They accept input of any content and length without panicking. Source: NVM Express Base
+//! Specification 1.4, figures 194 (health), 195 (firmware slots) and 253 (sanitize); NVM Express
+//! 2.0 for the supported logs; OCP Datacenter NVMe SSD Specification 2.0, SMART-3 and SMART-26, for
+//! the extended health.
 
 use crate::identify::{bytes, celsius, trimmed};
 
@@ -13,7 +14,7 @@ const DATA_UNIT_BYTES: u128 = 512_000;
 const OCP_GUID: [u8; 16] = [
     0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf,
 ];
-/// Meaning of the bits of the critical warning, from bit 0.
+/// Meanings of the critical warning bits, from bit 0.
 const WARNINGS: [&str; 6] = [
     "spare below threshold",
     "temperature outside its limits",
@@ -30,7 +31,7 @@ pub struct Health {
     pub critical: u8,
     /// Composite temperature, degrees Celsius.
     pub temperature_c: Option<i16>,
-    /// Spare left, percent.
+    /// Available spare, percent.
     pub spare_percent: u8,
     /// Rated life used, percent; may exceed 100.
     pub wear_percent: u8,
@@ -40,15 +41,15 @@ pub struct Health {
     pub written_bytes: u64,
     /// Power cycles.
     pub power_cycles: u64,
-    /// Hours with power.
+    /// Power-on hours.
     pub power_on_hours: u64,
-    /// Losses of power without a shutdown.
+    /// Power losses without a shutdown.
     pub unsafe_shutdowns: u64,
-    /// Unrecovered errors of media or data.
+    /// Unrecovered media or data errors.
     pub media_errors: u64,
-    /// Entries of the error log ever made.
+    /// Total error log entries.
     pub logged_errors: u64,
-    /// The sensors, degrees Celsius; `None` if absent.
+    /// Temperature sensors, degrees Celsius; `None` if absent.
     pub sensors_c: [Option<i16>; 8],
 }
 
@@ -85,7 +86,7 @@ impl Health {
         })
     }
 
-    /// The raised critical warnings, in words.
+    /// The active critical warnings, in words.
     pub fn warnings(&self) -> impl Iterator<Item = &'static str> {
         let critical = self.critical;
         let raised = move |(bit, _): &(usize, &str)| critical & (1 << bit) != 0;
@@ -108,7 +109,7 @@ pub fn has_log(list: &[u8], log: u8) -> bool {
     bytes(list, 4 * usize::from(log)).is_some_and(|entry| u32::from_le_bytes(entry) & 1 != 0)
 }
 
-/// The occupied firmware slots: number, revision without padding, whether it runs.
+/// The occupied firmware slots: number, revision without padding, whether it is active.
 pub fn firmware_slots(log: &[u8]) -> impl Iterator<Item = (usize, &[u8], bool)> {
     let active = usize::from(log.first().copied().unwrap_or(0) & 7);
     (1..=7).filter_map(move |slot| {
@@ -120,13 +121,13 @@ pub fn firmware_slots(log: &[u8]) -> impl Iterator<Item = (usize, &[u8], bool)> 
 /// State of the last sanitize (log 81h).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sanitizing {
-    /// Share done, 0 to 1.
+    /// In progress: fraction done, 0 to 1.
     GoingOn(f64),
     /// Done.
     Done,
     /// Failed; must be repeated.
     Failed,
-    /// There was none.
+    /// The drive was never sanitized.
     Never,
 }
 
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn any_length_is_read() {
+    fn input_of_any_length_is_accepted() {
         let log = [0xff; 600];
         for length in 0..600 {
             let log = &log[..length];

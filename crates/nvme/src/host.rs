@@ -1,12 +1,12 @@
 //! The driver's view of the machine: registers, memory shared with the controller, and time.
 //!
-//! Memory is a slice of atomic words, because the controller changes it as another thread would.
-//! No pointer enters the driver, so the code outside `sys` is free of `unsafe`; the implementation
-//! of [`DmaMap`] vouches for the memory.
+//! Memory is a slice of atomic words, because the controller changes it concurrently, like another
+//! thread. The driver uses no pointers, so only `sys` needs `unsafe`; the implementation of
+//! [`DmaMap`] vouches for the memory.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The page size of the driver and of every list it builds, bytes. All controllers support it.
+/// The page size of the driver and of its PRP lists, bytes. All controllers support it.
 pub const PAGE_BYTES: usize = 4096;
 
 /// Registers of a controller (BAR 0).
@@ -29,10 +29,10 @@ pub trait Mmio {
     }
 }
 
-/// A region of memory that the controller reads and writes by bus addresses.
+/// A region of memory that the controller accesses by bus addresses.
 pub trait DmaMap {
-    /// The head of the region as words: queues, lists, the structures of admin commands. The data
-    /// after it may be left out: only its owner and the controller touch that.
+    /// The head of the region as words: queues, lists, and the structures of admin commands. May
+    /// omit the data after it, which only its owner and the controller access.
     fn words(&self) -> &[AtomicU32];
 
     /// Bus address of the byte at `offset` in the region. Addresses are contiguous within each page
@@ -42,7 +42,7 @@ pub trait DmaMap {
 
 /// Time.
 pub trait Clock {
-    /// Nanoseconds since an arbitrary origin; never goes back.
+    /// Nanoseconds since an arbitrary origin; monotonic.
     fn now_ns(&self) -> u64;
 
     /// Called in every polling loop. Does nothing by default: the processor's `pause` instruction

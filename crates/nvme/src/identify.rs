@@ -1,16 +1,16 @@
 //! Parsers of the identify structures: controller and namespace.
 //!
-//! All fields are little-endian. The parsers accept any bytes, however few, without panicking. Text
-//! stays bytes: drives pad it with blanks or NULs, and it may not be valid UTF-8. Source: NVM
-//! Express Base Specification 1.4, figures 245 (namespace) and 247 (controller).
+//! All fields are little-endian. The parsers accept input of any content and length without
+//! panicking. Text stays bytes: drives pad it with blanks or NULs, and it may not be valid UTF-8.
+//! Source: NVM Express Base Specification 1.4, figures 245 (namespace) and 247 (controller).
 
-/// Bytes of every identify structure.
+/// Size of every identify structure, bytes.
 pub const STRUCTURE_BYTES: usize = 4096;
-/// Structure of a namespace.
+/// CNS value of the namespace structure.
 pub const NAMESPACE: u32 = 0;
-/// Structure of the controller.
+/// CNS value of the controller structure.
 pub const CONTROLLER: u32 = 1;
-/// List of the active namespaces.
+/// CNS value of the list of active namespaces.
 pub const NAMESPACE_LIST: u32 = 2;
 
 /// Entries in the format table of a namespace.
@@ -21,7 +21,7 @@ pub(crate) fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// Kelvin to degrees Celsius; `None` for 0 (not reported) and for nonsense.
+/// Kelvin to degrees Celsius; `None` for 0 (not reported) and for implausible values.
 pub(crate) fn celsius(kelvin: u16) -> Option<i16> {
     let degrees = i32::from(kelvin) - 273;
     (kelvin != 0 && (-60..=200).contains(&degrees)).then_some(degrees as i16)
@@ -35,7 +35,7 @@ pub fn trimmed(field: &[u8]) -> &[u8] {
     &field[start..end]
 }
 
-/// The controller, as it identifies itself.
+/// The controller's identity and capabilities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Serial number, padded.
@@ -50,25 +50,25 @@ pub struct Info {
     pub namespaces_max: u32,
     /// Warning temperature, degrees Celsius.
     pub warn_c: Option<i16>,
-    /// Temperature at which it throttles or stops, degrees Celsius.
+    /// Critical temperature, at which it throttles or stops, degrees Celsius.
     pub critical_c: Option<i16>,
-    /// Has Format NVM.
+    /// Supports Format NVM.
     pub formats: bool,
-    /// Has Dataset Management (discard).
+    /// Supports Dataset Management (discard).
     pub discards: bool,
-    /// Has Write Zeroes.
+    /// Supports Write Zeroes.
     pub zeroes: bool,
     /// Has a volatile write cache.
     pub write_cache: bool,
-    /// Has Doorbell Buffer Config: shadow doorbells.
+    /// Supports Doorbell Buffer Config (shadow doorbells).
     pub doorbell_buffer: bool,
-    /// Whether it can sanitize by crypto erase, block erase, overwrite.
+    /// Supports sanitize by crypto erase, block erase, overwrite.
     pub sanitize: [bool; 3],
     /// Whether a format or erase of one namespace affects all.
     pub format_is_global: bool,
-    /// Whether it lists its log pages.
+    /// Whether it reports its supported log pages.
     pub lists_logs: bool,
-    /// Maximum transfer, as a power of two in units of its smallest page; 0 for no limit.
+    /// Maximum transfer, as a power of two in units of its smallest page; 0: no limit.
     pub transfer_max: u8,
 }
 
@@ -104,13 +104,13 @@ impl Info {
 /// A format supported by a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockFormat {
-    /// Number, as used by Format NVM.
+    /// Index in the format table, as used by Format NVM.
     pub index: u8,
     /// Logical block size, bytes.
     pub block_bytes: u32,
     /// Metadata per block, bytes.
     pub metadata_bytes: u16,
-    /// 0 best, 1 better, 2 good, 3 degraded.
+    /// Relative performance: 0 best, 1 better, 2 good, 3 degraded.
     pub performance: u8,
 }
 
@@ -123,9 +123,9 @@ pub struct Namespace {
     pub capacity: u64,
     /// Utilisation, blocks.
     pub used: u64,
-    /// Number of the format in use.
+    /// Index of the format in use.
     pub current: u8,
-    /// Content of a discarded block when read, if reported.
+    /// Byte that reads of discarded blocks return, if reported.
     pub discarded_reads: Option<u8>,
     /// Preferred write granularity (NPWG) in blocks, if reported.
     pub write_blocks: Option<u32>,
@@ -133,9 +133,9 @@ pub struct Namespace {
     pub discard_blocks: Option<u32>,
     /// Optimal write size (NOWS) in blocks, if reported.
     pub optimal_blocks: Option<u32>,
-    /// World-wide unique name of 16 bytes, if it has one.
+    /// NGUID: globally unique name of 16 bytes, if it has one.
     pub nguid: Option<[u8; 16]>,
-    /// World-wide unique name of 8 bytes, if it has one.
+    /// EUI-64: globally unique name of 8 bytes, if it has one.
     pub eui64: Option<[u8; 8]>,
     count: usize,
     table: [[u8; 4]; FORMATS_MAX],
@@ -193,14 +193,14 @@ impl Namespace {
         self.formats().find(|format| format.index == self.current)
     }
 
-    /// Number of the fastest format with this block size and no metadata.
+    /// Index of the fastest format with this block size and no metadata.
     pub fn format_of(&self, block_bytes: u32) -> Option<u8> {
         let fits = |f: &BlockFormat| f.block_bytes == block_bytes && f.metadata_bytes == 0;
         self.formats().filter(fits).min_by_key(|f| f.performance).map(|f| f.index)
     }
 }
 
-/// The numbers in a list of active namespaces: ascending, ended by a zero.
+/// The namespace IDs in a list of active namespaces: ascending, ended by a zero.
 pub fn namespace_list(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
     let numbers = data.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
     numbers.map(u32::from_le_bytes).take_while(|nsid| *nsid != 0)
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!((namespace.format_of(4096), namespace.format_of(520)), (Some(2), None));
         assert_eq!(namespace.discarded_reads, Some(0));
         assert_eq!((namespace.nguid, namespace.write_blocks), (None, None));
-        // Preferred sizes count from zero and are valid only with their bit.
+        // Preferred sizes are zero-based, and valid only if their feature bit is set.
         for (at, blocks) in [(64, 7u16), (68, 31), (72, 255)] {
             put(&mut data, at, &blocks.to_le_bytes());
         }

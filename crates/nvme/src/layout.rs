@@ -1,4 +1,4 @@
-//! Where a queue keeps its rings and lists in the memory lent to it.
+//! The layout of a queue's rings and lists in its memory.
 //!
 //! ```text
 //! base ─► submission ring │ completion ring │ PRP lists, one for each tracker │ data: the caller's
@@ -13,13 +13,13 @@ use crate::tracker::TRACKERS_MAX;
 /// Requirements of a queue's user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Requests in flight at most.
+    /// Maximum requests in flight.
     pub slots: usize,
     /// Bytes of the largest request.
     pub request_bytes: usize,
     /// Offset of the queue in its memory, a multiple of 4 KiB.
     pub base: usize,
-    /// Time after which a command is aborted, and after as much again the controller reset; ns.
+    /// Time until a command is aborted, and again until the controller is reset; ns.
     pub timeout_ns: u64,
 }
 
@@ -28,9 +28,9 @@ pub struct Shape {
 pub struct Layout {
     pub(crate) slots: usize,
     pub(crate) request_bytes: usize,
-    /// Bytes of one command at most: requests are split at this.
+    /// Maximum bytes of one command: larger requests are split.
     pub(crate) command_bytes: usize,
-    /// Commands, and so trackers, of each request.
+    /// Commands, and therefore trackers, per request.
     pub(crate) pieces: usize,
     pub(crate) sq_entries: u32,
     pub(crate) cq_entries: u32,
@@ -44,15 +44,15 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out a queue on a controller with rings of `entries_max` and transfers of
-    /// `transfer_max` bytes (`None`: no limit).
+    /// Lays out a queue for a controller with at most `entries_max` entries per ring and
+    /// `transfer_max` bytes per transfer (`None`: no limit).
     pub fn new(
         shape: &Shape,
         entries_max: u32,
         transfer_max: Option<usize>,
     ) -> Result<Layout, Error> {
         let request_bytes = shape.request_bytes.max(1).next_multiple_of(PAGE_BYTES);
-        // So a command never has too many blocks, whatever their size.
+        // A command thus never has too many blocks, whatever their size.
         let addressed = BLOCKS_MAX as usize * 512;
         let command_bytes = transfer_max.unwrap_or(usize::MAX).min(addressed).min(request_bytes);
         let pieces = request_bytes.div_ceil(command_bytes);
@@ -62,8 +62,8 @@ impl Layout {
         }
         let largest = 1 << entries_max.clamp(2, 1 << 16).ilog2();
         let ring = |wanted: usize| (wanted.next_power_of_two() as u32).min(largest).max(2);
-        // A full ring holds one entry less. The completion ring is larger, so that its doorbell
-        // needs to be rung only once for many completions.
+        // A full ring holds one entry less than its size. The completion ring is larger, so that
+        // one doorbell write serves many completions.
         let (sq_entries, cq_entries) = (ring(trackers + 1), ring(4 * trackers));
         let list_pages = prp::list_pages(command_bytes / PAGE_BYTES);
         let sq_at = shape.base;
@@ -85,12 +85,12 @@ impl Layout {
         })
     }
 
-    /// Exclusive end of rings and lists in the memory: the caller's data begin here.
+    /// Exclusive end of the rings and lists; the caller's data begin here.
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// Exclusive end of the rings, which must be contiguous on the bus; nothing else needs to be.
+    /// Exclusive end of the rings. Only they must be contiguous on the bus.
     pub fn rings_end(&self) -> usize {
         self.lists_at
     }
@@ -100,7 +100,7 @@ impl Layout {
         self.slots * self.pieces
     }
 
-    /// Offset of the list of a tracker.
+    /// Offset of a tracker's PRP list.
     #[inline(always)]
     pub(crate) fn list(&self, tracker: usize) -> usize {
         self.lists_at + tracker * self.list_pages * PAGE_BYTES
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rings_keep_the_limit_of_the_controller() {
+    fn rings_respect_the_limit_of_the_controller() {
         let layout = Layout::new(&SHAPE, 11, None).expect("fits");
         assert_eq!((layout.sq_entries, layout.cq_entries, layout.pieces), (8, 8, 1));
         let too_many = Shape { slots: 5000, ..SHAPE };

@@ -1,16 +1,16 @@
 //! An NVMe driver without an operating system: no standard library, no allocation, no dependency.
 //!
-//! The machine lends it three things: registers ([`Mmio`]), memory that the controller reaches too
-//! ([`DmaMap`]) and time ([`Clock`]). A [`Controller`] brings the drive up and carries out admin
-//! commands; a [`Queue`] carries I/O, one queue for each thread. The one idea of a queue: a command's
-//! number is the number of its tracker, and each tracker owns its PRP list. Completions may therefore
-//! arrive in any order, late or twice, and the list of a steady buffer is built once.
+//! The machine provides registers ([`Mmio`]), memory shared with the controller ([`DmaMap`]) and
+//! time ([`Clock`]). A [`Controller`] starts the drive and carries out admin commands. A [`Queue`]
+//! carries out I/O; each thread has one. The key idea of a queue: a command's identifier names its
+//! tracker, and each tracker owns a PRP list. Completions may therefore arrive in any order, late
+//! or twice, and the list of a reused buffer is built only once.
 //!
-//! The driver never sees data. The caller names a place in the memory of the queue, and keeps that
-//! place untouched while its request is in flight.
+//! The driver never accesses data. The caller names an offset in the queue's memory, and must not
+//! touch the data there while its request is in flight.
 //!
-//! Source: NVM Express Base Specification 1.4. [`identify`] and [`health`] are parsers of what a
-//! drive returns, whichever driver fetched it.
+//! Source: NVM Express Base Specification 1.4. [`identify`] and [`health`] parse structures
+//! returned by a drive, whichever driver fetched them.
 
 #![no_std]
 

@@ -1,9 +1,9 @@
 //! PRP lists: the pages of a transfer (NVMe 1.4, section 4.3).
 //!
-//! The command holds the address of the first page, and of the second if that is the last;
-//! otherwise it points to a list. In a list longer than a page, the last entry of a page points to
-//! the next. The same list therefore serves every shorter transfer from the same offset, except one
-//! whose last data page would be in the place of such a pointer.
+//! A command contains the address of the first page and, in a transfer of two pages, of the second;
+//! otherwise it points to a list. In a list longer than a page, the last entry of each page points
+//! to the next page. A list therefore serves every shorter transfer from the same offset, except
+//! one whose last data page would take the place of such a pointer.
 
 use core::sync::atomic::AtomicU32;
 
@@ -12,7 +12,7 @@ use crate::host::{DmaMap, PAGE_BYTES, store64};
 /// Entries in one page of a list.
 const ENTRIES: usize = PAGE_BYTES / 8;
 
-/// Pages of the list for a transfer of `data_pages` pages, at the worst offset.
+/// Pages needed for the list of a transfer of `data_pages` pages, at the worst offset.
 pub(crate) fn list_pages(data_pages: usize) -> usize {
     if data_pages <= ENTRIES { 1 } else { (data_pages - 1).div_ceil(ENTRIES - 1) }
 }
@@ -23,7 +23,7 @@ pub(crate) fn pages(at: usize, bytes: usize) -> u32 {
     ((at % PAGE_BYTES + bytes).div_ceil(PAGE_BYTES)) as u32
 }
 
-/// Whether a list of `listed` pages serves a transfer of `pages` from the same offset.
+/// Whether a list for `listed` pages serves a transfer of `pages` pages from the same offset.
 #[inline(always)]
 pub(crate) fn serves(listed: u32, pages: u32) -> bool {
     let entries = pages.wrapping_sub(1) as usize;
@@ -31,7 +31,7 @@ pub(crate) fn serves(listed: u32, pages: u32) -> bool {
         && (entries < ENTRIES || pages == listed || !(entries - 1).is_multiple_of(ENTRIES - 1))
 }
 
-/// Writes the list for a transfer of `pages` from `at`: every page but the first.
+/// Writes the list for a transfer of `pages` pages from `at`: every page but the first.
 #[cold]
 pub(crate) fn build<D: DmaMap + ?Sized>(
     memory: &D,

@@ -1,12 +1,12 @@
-//! A queue pair: requests in, completions out, doorbells as rarely as possible.
+//! A queue pair: submits requests and collects completions, with few doorbell writes.
 //!
-//! A request of the caller has a slot and becomes one command, or several where it exceeds the
-//! transfer limit. Every command has a tracker of its own, slot × pieces + piece, whose index is its
-//! number. [`Queue::push`] writes entries into the ring, [`Queue::ring`] announces all of them at
-//! once, [`Queue::poll`] collects completions in whatever order they come. Nothing here waits.
+//! A request occupies a slot. It becomes one command, or several if it exceeds the transfer limit.
+//! Every command has its own tracker, slot × pieces + piece, whose index is part of its identifier.
+//! [`Queue::push`] writes entries into the ring, [`Queue::ring`] announces them all at once, and
+//! [`Queue::poll`] collects completions in any order. No function waits.
 //!
-//! A command without an answer becomes overdue ([`Queue::overdue`]); only the owner of the
-//! controller can abort it or reset the controller.
+//! An unanswered command becomes overdue ([`Queue::overdue`]); only the owner of the controller can
+//! abort it or reset the controller.
 
 use core::ops::Deref;
 
@@ -21,50 +21,50 @@ use crate::status::Status;
 use crate::sys;
 use crate::tracker::{self, Tracker, age};
 
-/// The clock is read at least once in this many polls.
+/// The clock is read at least once per this number of polls.
 const POLLS_PER_TICK: u32 = 64;
 /// The phase bit in the last double word of a completion.
 const PHASE: u32 = 1 << 16;
-/// The place of a transfer whose addresses were given.
+/// The offset recorded for a transfer with given addresses.
 const NOWHERE: usize = usize::MAX;
-/// Ticks of age in a time-out.
+/// Ticks per timeout.
 const EPOCHS: u64 = 4;
 
-/// Shadow doorbells: the page of values and the page of events, in the memory of the controller.
+/// Shadow doorbells: the pages of values and of event indexes, in the controller's memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shadow {
     pub values: usize,
     pub events: usize,
 }
 
-/// A queue pair. `H` leads to registers, clock and the controller's memory, `D` to the queue's
-/// memory; `T` holds the trackers.
+/// A queue pair. `H` gives access to the registers, the clock and the controller's memory; `D` is
+/// the queue's memory; `T` contains the trackers.
 pub struct Queue<H, D, T> {
     host: H,
     memory: D,
     trackers: T,
     layout: Layout,
     id: u16,
-    /// Offset of the submission doorbell from the first, and of the other from this one.
+    /// Offset of the submission doorbell.
     bell: usize,
     bell_bytes: usize,
     first_bell: usize,
     shadow: Option<Shadow>,
     sq_tail: u32,
     sq_rung: u32,
-    /// Where the ring is full, by the head that the controller last reported: one entry always
-    /// stays free.
+    /// The tail at which the ring is full, from the last head that the controller reported: one
+    /// entry always stays free.
     sq_stop: u32,
-    /// Entries less one.
+    /// Number of entries minus one.
     sq_mask: u32,
-    /// The first entry of each ring, counted from the start of the memory.
+    /// Index of each ring's first entry, counted from the start of the memory.
     sq_entry: usize,
     cq_entry: usize,
     cq_head: u32,
     cq_rung: u32,
-    /// The phase bit of a new entry.
+    /// The phase bit that marks a new entry.
     phase: u32,
-    /// Completions that may stay unannounced.
+    /// Completions that may be consumed without writing the doorbell.
     cq_lazy: u32,
     result: u32,
     next_epoch_ns: u64,
@@ -123,7 +123,7 @@ where
             counters: Counters::default(),
         };
         for (index, tracker) in queue.trackers.as_mut().iter_mut().enumerate() {
-            // Those beyond the last slot are never free, and never in flight.
+            // Trackers beyond the last slot are never free and never in flight.
             let life = if index < needed { 0 } else { 1 << 8 };
             *tracker = Tracker { cid: index as u16, life, ..Tracker::default() };
         }
@@ -131,18 +131,18 @@ where
         Ok(queue)
     }
 
-    /// Empty rings, as the controller has them after the queue was created anew.
+    /// Empties the rings, as they are on the controller after the queue is created.
     pub(crate) fn restart(&mut self, shadow: Option<Shadow>) {
         let layout = self.layout;
         zero(self.memory.words(), layout.sq_at, 64 * layout.sq_entries as usize);
         zero(self.memory.words(), layout.cq_at, 16 * layout.cq_entries as usize);
         (self.sq_tail, self.sq_rung, self.sq_stop) = (0, 0, self.sq_mask);
         (self.cq_head, self.cq_rung, self.phase) = (0, 0, PHASE);
-        // However many commands are in flight, there is room for their completions.
+        // There is room for the completions of all commands in flight.
         let room = (layout.cq_entries - 1).saturating_sub(layout.trackers() as u32);
         self.cq_lazy = room.min(layout.cq_entries / 2);
         if let Some(Shadow { values, events }) = shadow {
-            // An earlier queue of this number left its own there.
+            // An earlier queue with this number left its values there.
             let place = self.bell - self.first_bell;
             for page in [values, events] {
                 zero(self.host.words(), page + place, 2 * self.bell_bytes);
@@ -152,17 +152,17 @@ where
         self.next_epoch_ns = self.host.now_ns() + self.layout.timeout_ns / EPOCHS;
     }
 
-    /// Its number.
+    /// The queue's number.
     pub fn id(&self) -> u16 {
         self.id
     }
 
-    /// Its layout.
+    /// The queue's layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Its memory.
+    /// The queue's memory.
     pub fn memory(&self) -> &D {
         &self.memory
     }
@@ -172,7 +172,7 @@ where
         self.counters
     }
 
-    /// Builds the lists of a slot before its first request from this place.
+    /// Builds the PRP lists of a slot in advance for a request at this offset.
     pub fn prepare(&mut self, slot: usize, at: usize, bytes: usize) {
         let bytes = bytes.min(self.layout.request_bytes);
         for (piece, from) in (0..bytes).step_by(self.layout.command_bytes).enumerate() {
@@ -181,7 +181,7 @@ where
         }
     }
 
-    /// Puts a request into the ring; the controller sees it after [`Queue::ring`].
+    /// Puts a request into the ring; [`Queue::ring`] submits it.
     #[inline]
     pub fn push(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
         let Request { kind, place: Place { nsid, block_bits }, lba, blocks, at } = *request;
@@ -196,7 +196,7 @@ where
         self.enter(slot * self.layout.pieces, 1, &command, at, bytes)
     }
 
-    /// A request without data.
+    /// Puts a request without data into the ring.
     #[cold]
     fn push_bare(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
         let Request { kind, place: Place { nsid, .. }, lba, blocks, .. } = *request;
@@ -208,7 +208,7 @@ where
         self.enter(slot * self.layout.pieces, 1, &command, 0, 0)
     }
 
-    /// A request of several commands.
+    /// Puts a request of several commands into the ring.
     #[cold]
     fn push_pieces(
         &mut self,
@@ -237,7 +237,7 @@ where
         Ok(())
     }
 
-    /// Discards up to 256 ranges. Their list takes the place of the slot's PRP list.
+    /// Discards up to 256 ranges. The list of ranges is stored in place of the slot's PRP list.
     pub fn push_discard(
         &mut self,
         slot: usize,
@@ -249,7 +249,7 @@ where
         }
         let index = slot * self.layout.pieces;
         let tracker = self.trackers.as_mut().get_mut(index).filter(|tracker| tracker.life == 0);
-        // Whatever the list described is gone.
+        // The PRP list is overwritten.
         tracker.ok_or(PushError::Slot)?.listed_pages = 0;
         let (list, words) = (self.layout.list(index), self.memory.words());
         for (i, range) in ranges.iter().enumerate() {
@@ -262,7 +262,7 @@ where
         self.push_addressed(slot, &command, (self.memory.bus(list), 0))
     }
 
-    /// Puts a command with these addresses into the ring, as a request of one piece.
+    /// Puts a command with these addresses into the ring, as a request of one command.
     pub(crate) fn push_addressed(
         &mut self,
         slot: usize,
@@ -283,8 +283,8 @@ where
         tracker.prp
     }
 
-    /// Writes an entry of the ring: a command of a tracker, the first of a request with `left`
-    /// commands, or one of its others (0).
+    /// Writes a tracker's command to the ring. The first command of a request has `left`, the
+    /// number of its commands; the others have 0.
     #[inline(always)]
     fn enter(
         &mut self,
@@ -305,7 +305,7 @@ where
             describe(&*self.memory, &self.layout, tracker, index, at, bytes);
         }
         let cid = tracker.begin(left);
-        // The memory was found large enough when the queue was created.
+        // The size of the memory was checked when the queue was created.
         let index = self.sq_entry + self.sq_tail as usize;
         let Some(entry) = self.memory.words().as_chunks::<16>().0.get(index) else {
             return Err(PushError::Full);
@@ -321,7 +321,7 @@ where
         Ok(())
     }
 
-    /// Announces everything pushed: one doorbell for all of it.
+    /// Submits everything pushed with a single doorbell write.
     #[inline]
     pub fn ring(&mut self) {
         if self.sq_tail != self.sq_rung {
@@ -345,7 +345,7 @@ where
         self.host.write32(bell, new);
     }
 
-    /// Stores a value where the controller polls it; whether it also wants to be woken.
+    /// Stores a value that the controller polls; returns whether it also needs a doorbell write.
     #[cold]
     fn must_ring(&self, shadow: Shadow, place: usize, old: u32, new: u32) -> bool {
         let words = self.host.words();
@@ -362,7 +362,7 @@ where
         let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
         let Layout { pieces, cq_entries, .. } = self.layout;
         let ring = self.cq_entry..self.cq_entry + cq_entries as usize;
-        // The memory was found large enough when the queue was created.
+        // The size of the memory was checked when the queue was created.
         let ring = words.as_chunks::<4>().0.get(ring).unwrap_or_default();
         let begin = self.cq_head;
         let (mut head, mut phase, mut turns) = (begin, self.phase, 0);
@@ -381,7 +381,7 @@ where
             if head == cq_entries {
                 (head, phase) = turn(phase);
                 turns += 1;
-                // A controller that never stops must not keep the caller.
+                // A controller that completes without end must not block the caller.
                 if turns == 2 {
                     break;
                 }
@@ -405,7 +405,7 @@ where
         found
     }
 
-    /// The submission queue head in the newest completion: how far the controller has read that ring.
+    /// Takes the submission queue head from the newest completion: how far the controller has read.
     #[inline(always)]
     fn learn(&mut self, newest: u32) {
         let words = self.memory.words();
@@ -424,7 +424,7 @@ where
         self.result
     }
 
-    /// Ages the commands in flight by a quarter of the time-out, so that none needs a clock.
+    /// Ages the commands in flight by a quarter of the timeout, so that no command needs a clock.
     fn tick(&mut self) {
         let now = self.host.now_ns();
         if now < self.next_epoch_ns {
@@ -455,8 +455,8 @@ where
         })
     }
 
-    /// Ends every request in flight as lost. Only after the controller was stopped: until then it
-    /// may still write to their memory.
+    /// Ends every request in flight as lost. Call only after the controller was stopped: until then
+    /// it may still write to their memory.
     pub(crate) fn lose_all(&mut self, mut done: impl FnMut(Completed)) {
         let pieces = self.layout.pieces;
         let trackers = self.trackers.as_mut();
@@ -473,8 +473,8 @@ where
     }
 }
 
-/// Finds the two addresses of a transfer: of the second page, if it is the last, or of the tracker's
-/// list, which is built if it describes another place.
+/// Determines the two addresses of a transfer. The second is that of the second page, if it is the
+/// last, or of the tracker's list, which is rebuilt unless it already fits.
 #[cold]
 fn describe<D: DmaMap + ?Sized>(
     memory: &D,
@@ -506,19 +506,19 @@ fn describe<D: DmaMap + ?Sized>(
 enum Found {
     /// A request: its slot and status.
     Request(usize, Status),
-    /// A command of a request that has others in flight.
+    /// One of several commands of a request, with others in flight.
     Piece,
-    /// Nothing in flight.
+    /// No command in flight.
     Stray,
 }
 
-/// The head and the phase of a completion ring after its last entry. Out of line, because it is rare.
+/// The head and phase of a completion ring after its last entry. Out of line because it is rare.
 #[cold]
 fn turn(phase: u32) -> (u32, u32) {
     (0, phase ^ PHASE)
 }
 
-/// Ends the command of a completion, given its last double word.
+/// Ends the command of a completion, given the completion's last double word.
 #[inline(always)]
 fn complete(trackers: &mut [Tracker], pieces: usize, last: u32) -> Found {
     let (cid, status) = (last as u16, Status((last >> 17) as u16));

@@ -1,4 +1,4 @@
-//! Registers of a controller (NVMe 1.4, section 3.1), and the fields used of them.
+//! Registers of a controller (NVMe 1.4, section 3.1) and their fields that the driver uses.
 
 /// Controller capabilities, 64 bits.
 pub const CAP: usize = 0x00;
@@ -33,7 +33,7 @@ pub const CSTS_FATAL: u32 = 2;
 pub const CSTS_SHUTDOWN: u32 = 3 << 2;
 /// See [`CSTS_SHUTDOWN`].
 pub const CSTS_SHUTDOWN_DONE: u32 = 2 << 2;
-/// A register of a controller that is gone.
+/// Value of any register of a removed controller.
 pub const GONE: u32 = u32::MAX;
 
 /// The register [`CAP`].
@@ -46,7 +46,7 @@ impl Capabilities {
         (self.0 & 0xffff) as u32 + 1
     }
 
-    /// Worst time from enabling to ready, and back, nanoseconds.
+    /// Maximum time from enabling to ready, and back, nanoseconds.
     pub fn ready_ns(self) -> u64 {
         (self.0 >> 24 & 0xff) * 500_000_000
     }
@@ -56,7 +56,7 @@ impl Capabilities {
         4 << (self.0 >> 32 & 0xf)
     }
 
-    /// Whether it speaks the NVM command set.
+    /// Whether it supports the NVM command set.
     pub fn has_nvm_commands(self) -> bool {
         self.0 >> 37 & 1 != 0
     }

@@ -1,4 +1,4 @@
-//! What passes between a queue and its user: requests, completions, the reasons for refusing one.
+//! The interface between a queue and its user: requests, completions, reasons for a refusal.
 
 use crate::status::Status;
 
@@ -11,8 +11,8 @@ pub struct Place {
     pub block_bits: u32,
 }
 
-/// Kinds of requests. The number is the opcode, and the bit of forced unit access where double word
-/// 12 has it.
+/// Kinds of requests. The value combines the opcode and the forced unit access bit of double word
+/// 12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
@@ -22,7 +22,7 @@ pub enum Kind {
     Write = 1,
     /// Device to memory.
     Read = 2,
-    /// Makes blocks zero without a transfer.
+    /// Zeroes blocks without a transfer.
     Zeroes = 8,
     /// A write that completes only when the data are in the flash.
     WriteThrough = 1 << 30 | 1,
@@ -46,20 +46,20 @@ pub struct Request {
 /// A completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// The slot it was pushed on.
+    /// The slot of the request.
     pub slot: usize,
-    /// The status; of several commands the first error.
+    /// The status; for several commands, the first error.
     pub status: Status,
 }
 
-/// The reason why a request was not taken.
+/// Why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushError {
-    /// The ring has no room: ring, poll, try again.
+    /// The ring is full: ring, poll, and try again.
     Full,
-    /// The slot is in flight, or there is no such slot.
+    /// The slot is in flight, or does not exist.
     Slot,
-    /// More than the queue was laid out for, or nothing at all.
+    /// Larger than the queue's layout allows, or empty.
     Size,
 }
 
@@ -75,11 +75,11 @@ pub enum Overdue {
 /// Counts since the queue was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Commands put into the ring.
+    /// Commands written to the ring.
     pub commands: u64,
     /// Writes to doorbell registers.
     pub doorbells: u64,
-    /// Completions of no command in flight: late, twice, or invented.
+    /// Completions that match no command in flight: late, duplicate, or spurious.
     pub strays: u64,
     /// Commands that became overdue.
     pub overdue: u64,

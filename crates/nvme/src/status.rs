@@ -6,13 +6,13 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Status(pub u16);
 
-/// Meaning of a status. Values that a caller cannot act on are [`Cause::Other`].
+/// Meaning of a status. A status on which no caller can act is [`Cause::Other`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// Carried out.
     Success,
-    /// The controller does not have this command.
+    /// The controller does not support this command.
     NoSuchCommand,
     /// A field of the command is invalid.
     InvalidField,
@@ -20,7 +20,7 @@ pub enum Cause {
     Transfer,
     /// It lost power.
     PowerLoss,
-    /// An error inside of the controller.
+    /// An error inside the controller.
     Internal,
     /// Ended by an abort, or by the deletion of its queue.
     Aborted,
@@ -40,7 +40,7 @@ pub enum Cause {
     NoSuchLog,
     /// There is no such format.
     NoSuchFormat,
-    /// Too many aborts at a time.
+    /// Too many aborts at the same time.
     TooManyAborts,
     /// Read-only, or worn out.
     ReadOnly,
@@ -50,20 +50,20 @@ pub enum Cause {
     ReadFault,
     /// The protection data do not match.
     Protection,
-    /// Refused, or locked.
+    /// Access was denied, or the drive is locked.
     Denied,
-    /// Never written, or discarded, on a drive that reports this.
+    /// Never written or discarded, on a drive that reports this.
     Unwritten,
     /// The controller did not answer, and was reset.
     Lost,
-    /// Any other.
+    /// Any other cause.
     Other,
 }
 
 impl Status {
     /// Carried out.
     pub const SUCCESS: Status = Status(0);
-    /// No answer came; the reset of the controller ended the command. No controller reports this.
+    /// No answer came; a reset of the controller ended the command. No controller reports this.
     pub const LOST: Status = Status(u16::MAX);
 
     /// Whether the command was carried out.
@@ -76,12 +76,12 @@ impl Status {
         !self.is_ok() && (self.0 & 0x4000 == 0 || self.0 == Status::LOST.0)
     }
 
-    /// Status code type and status code, the 11 bits that name the cause.
+    /// Status code type and status code: the 11 bits that identify the cause.
     pub const fn code(self) -> u16 {
         self.0 & 0x7ff
     }
 
-    /// Its meaning.
+    /// The status's meaning.
     pub fn cause(self) -> Cause {
         if self == Status::LOST {
             return Cause::Lost;
@@ -133,7 +133,7 @@ impl Cause {
             Cause::NotReady => "the namespace is not ready",
             Cause::NoSuchLog => "there is no such log",
             Cause::NoSuchFormat => "there is no such format",
-            Cause::TooManyAborts => "too many aborts at a time",
+            Cause::TooManyAborts => "too many aborts at the same time",
             Cause::ReadOnly => "the range is read-only",
             Cause::WriteFault => "a write fault",
             Cause::ReadFault => "an unrecovered read error",
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_do_not_retry_bit_decides_about_a_retry() {
+    fn the_do_not_retry_bit_decides_whether_to_retry() {
         assert!(Status::SUCCESS.is_ok() && !Status::SUCCESS.may_retry());
         assert!(Status(0x281).may_retry());
         assert!(!Status(0x4281).may_retry());
         assert!(Status::LOST.may_retry() && !Status::LOST.is_ok());
         assert_eq!(Status(0x4281).cause(), Cause::ReadFault);
-        // "More" and the retry delay are no part of the cause.
+        // "More" and the retry delay are not part of the cause.
         assert_eq!(Status(0x3800).cause(), Cause::Success);
     }
 }

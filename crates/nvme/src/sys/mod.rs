@@ -1,10 +1,10 @@
-//! Memory barriers between the processor and a device on its bus: the only `unsafe` of the driver.
+//! Memory barriers between the processor and a device on its bus: the driver's only `unsafe` code.
 //!
-//! Rust's fences order memory between processors. On Arm those cover the inner shareable domain,
-//! and a device is outside of it, so these use the outer domain. On x86 loads and stores to memory
-//! keep their order; only a store followed by a load needs an instruction.
+//! Rust's fences order memory between processors. On Arm they cover the inner shareable domain,
+//! which excludes devices, so these barriers use the outer domain. On x86, loads and stores to
+//! memory keep their order; only a store followed by a load needs an instruction.
 
-/// Earlier writes to memory are visible to the device before later writes to its registers.
+/// Makes earlier writes to memory visible to the device before later writes to its registers.
 #[inline(always)]
 pub(crate) fn before_doorbell() {
     #[cfg(target_arch = "aarch64")]
@@ -16,7 +16,7 @@ pub(crate) fn before_doorbell() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::Release);
 }
 
-/// Later reads of memory see at least what the device wrote before the word just read.
+/// Makes later reads of memory see at least what the device wrote before the word just read.
 #[inline(always)]
 pub(crate) fn after_phase() {
     #[cfg(target_arch = "aarch64")]
@@ -28,7 +28,7 @@ pub(crate) fn after_phase() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::Acquire);
 }
 
-/// Earlier writes are visible to the device before later reads: the shadow doorbell's protocol.
+/// Makes earlier writes visible to the device before later reads, as shadow doorbells require.
 #[inline(always)]
 pub(crate) fn full() {
     #[cfg(target_arch = "aarch64")]
