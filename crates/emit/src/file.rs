@@ -153,7 +153,11 @@ mod tests {
         replace(&path, "two").expect("replaced");
         assert_eq!(fs::read(&path).expect("there"), b"two");
         assert_eq!(path.metadata().expect("there").permissions().mode() & 0o777, 0o640);
-        assert_eq!(io::read_to_string(reader).expect("read"), "one", "an open reader keeps the old content");
+        assert_eq!(
+            io::read_to_string(reader).expect("read"),
+            "one",
+            "an open reader keeps the old content"
+        );
         assert_eq!(names(dir.path()), ["report.html"]);
     }
 

@@ -234,7 +234,7 @@ impl Mutator {
         *input = lines.concat();
     }
 
-    /// Repeats a piece several times.
+    /// Repeats a piece many times.
     fn repeat(&mut self, input: &mut Vec<u8>) {
         let start = self.random.below(input.len());
         let end = (start + 1 + self.random.below(8)).min(input.len());

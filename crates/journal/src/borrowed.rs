@@ -1,7 +1,7 @@
 //! The original bytes of a region, compared with the drive and restored.
 //!
-//! Each block has a checksum, so that a drive is recognised as unchanged even where the kept bytes
-//! are damaged. Reads bypass the page cache: only the drive's own content counts.
+//! Each block has a checksum, which shows that a drive is unchanged even if the kept bytes are
+//! damaged. Reads bypass the page cache: only the drive's own content counts.
 
 use std::fs::File;
 use std::io;
@@ -12,25 +12,24 @@ use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Unit of comparison and restoring, bytes; the last block of a region may be shorter. Larger than
-/// the pages and smaller than the transfers of most drives (arbitrary within that).
+/// the pages and smaller than the maximum transfers of most drives (arbitrary within these limits).
 pub const BLOCK: usize = 64 << 10;
 
-/// The most that is borrowed at once, bytes: it is kept in memory, too.
+/// Maximum bytes borrowed at once: they are also kept in memory.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// A drive whose blocks are borrowed: a block device of the kernel, or anything else that holds
-/// bytes.
+/// A drive whose blocks are borrowed: a block device of the kernel, or other storage.
 pub trait Storage {
     /// Fills the buffer with the bytes at `offset`.
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Writes all of these bytes at `offset`.
+    /// Writes all bytes at `offset`.
     fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes everything written durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Drops a region from any cache, so that the next read asks the drive.
+    /// Drops a region from any cache, so that the next read reaches the drive.
     fn forget(&self, region: Region) -> io::Result<()>;
 }
 
@@ -81,7 +80,7 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// Reads a region of a drive, past the page cache.
+    /// Reads a region of a drive, bypassing the page cache.
     pub fn read(drive: &dyn Storage, region: Region) -> io::Result<Borrowed> {
         drive.forget(region)?;
         let mut bytes = vec![0; region.bytes as usize];
@@ -92,27 +91,27 @@ impl Borrowed {
         Ok(Borrowed { region, bytes, checksums })
     }
 
-    /// Kept bytes with their original checksums.
+    /// Creates it from kept bytes and their original checksums.
     pub(crate) fn of(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
         Borrowed { region, bytes, checksums }
     }
 
-    /// Its region of the drive.
+    /// The region on the drive.
     pub fn region(&self) -> Region {
         self.region
     }
 
-    /// All bytes, in order.
+    /// All bytes in order.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// A checksum for each block, in order.
+    /// The checksum of each block, in order.
     pub(crate) fn checksums(&self) -> &[u64] {
         &self.checksums
     }
 
-    /// Copies the original bytes at `offset` of the drive; `false` unless all of them are borrowed.
+    /// Copies original bytes from `offset` of the drive; returns `false` unless all are borrowed.
     pub fn copy_to(&self, offset: u64, buffer: &mut [u8]) -> bool {
         let from =
             offset.checked_sub(self.region.start).and_then(|from| usize::try_from(from).ok());
@@ -120,7 +119,7 @@ impl Borrowed {
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// Indices of blocks that differ on the drive or cannot be read.
+    /// Indices of blocks that differ from the original or cannot be read.
     pub fn differing(&self, drive: &dyn Storage) -> io::Result<Vec<usize>> {
         drive.forget(self.region)?;
         let mut buffer = vec![0; BLOCK];
@@ -132,12 +131,12 @@ impl Borrowed {
         Ok((0..self.checksums.len()).filter(|index| !same(index)).collect())
     }
 
-    /// Indices of blocks whose kept bytes are damaged: they cannot be restored.
+    /// Indices of blocks whose kept bytes are damaged and therefore cannot be restored.
     pub fn damaged(&self) -> Vec<usize> {
         (0..self.checksums.len()).filter(|index| !self.is_good(*index)).collect()
     }
 
-    /// Restores these blocks, syncs the drive and reads them again; damaged ones are left alone.
+    /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks.
     pub fn put_back(&self, drive: &dyn Storage, blocks: &[usize]) -> io::Result<()> {
         for &index in blocks.iter().filter(|index| self.is_good(**index)) {
             drive.write_all(offset(self.region, index), self.block(index))?;
@@ -147,7 +146,7 @@ impl Borrowed {
         let failed = still.iter().filter(|index| blocks.contains(index) && self.is_good(**index));
         match failed.count() {
             0 => Ok(()),
-            n => Err(io::Error::other(format!("{n} blocks did not read back as written"))),
+            n => Err(io::Error::other(format!("{n} blocks read back differently"))),
         }
     }
 

@@ -1,9 +1,8 @@
-//! The operations that change a directory of journals. A power loss can undo or truncate each of
-//! them.
+//! The operations that change a directory of journals. A power loss can undo or truncate each.
 //!
-//! Production code has one implementation, [`Kernel`]. The tests of power cuts record the
-//! operations instead, and replay every prefix of them as a drive may have kept it. Reading changes
-//! nothing and is not included.
+//! Production code has one implementation, [`Kernel`]. The power cut tests record the operations
+//! instead, and replay every prefix of them as a drive may have kept it. Reads change nothing and
+//! are not included.
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
@@ -14,10 +13,10 @@ use std::path::Path;
 /// File operations. Nothing is durable before a sync: content after [`Disk::sync`] of its file, a
 /// name after [`Disk::sync_names`] of its directory.
 pub trait Disk: Debug + Send + Sync {
-    /// Creates a file for writing that only its owner may read.
+    /// Creates a file that only its owner may read, for writing.
     fn create(&self, path: &Path) -> io::Result<File>;
 
-    /// Appends to a file that was created here.
+    /// Appends to a file made by [`Disk::create`].
     fn append(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes the content of a file durable.
@@ -29,14 +28,14 @@ pub trait Disk: Debug + Send + Sync {
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes a directory that only its owner may read; its parent exists.
+    /// Creates a directory that only its owner may read. Its parent must exist.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Makes the names in a directory durable.
     fn sync_names(&self, directory: &Path) -> io::Result<()>;
 }
 
-/// The system's own operations.
+/// The operations of the operating system.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel;
 

@@ -10,32 +10,32 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// No directory was given, and there is no default.
-    #[error("there is no place for the journal: neither XDG_STATE_HOME nor HOME is set")]
+    /// No directory was given, and no default exists.
+    #[error("no directory for the journal: neither XDG_STATE_HOME nor HOME is set")]
     NoHome,
-    /// The directory lies on the drive that is borrowed from.
-    #[error("the journal in {} would lie on {drive} itself, and be lost with it", dir.display())]
+    /// The directory is on the borrowed drive.
+    #[error("the journal in {} would be on {drive} itself, and lost with it", dir.display())]
     SameDrive {
         /// The directory.
         dir: PathBuf,
         /// The drive's device node.
         drive: String,
     },
-    /// The directory lies in memory.
-    #[error("the journal in {} would be in memory, and lost with the power", dir.display())]
+    /// The directory is in memory.
+    #[error("the journal in {} would be in memory, and lost on power loss", dir.display())]
     Memory {
         /// The directory.
         dir: PathBuf,
     },
     /// The file system of the journal is full.
-    #[error("no room for the journal in {}, which takes {bytes} bytes: nothing was overwritten", dir.display())]
+    #[error("no room for the journal in {}, which needs {bytes} bytes: nothing was overwritten", dir.display())]
     Full {
         /// The directory.
         dir: PathBuf,
         /// Bytes to keep.
         bytes: u64,
     },
-    /// An earlier run did not restore the blocks it had borrowed.
+    /// An earlier run did not restore its borrowed blocks.
     #[error("an earlier run left blocks of {drive} in {}", path.display())]
     Unfinished {
         /// The drive's device node.
@@ -43,20 +43,20 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
-    /// As [`JournalError::Unfinished`], but the journal was removed or its file system is not
-    /// mounted.
+    /// As [`JournalError::Unfinished`], but the journal was removed or its file system is
+    /// unmounted.
     #[error(
         "an earlier run left blocks of {drive} in {}, which is not reachable now", path.display()
     )]
     OutOfReach {
         /// The drive's device node.
         drive: String,
-        /// The journal's name.
+        /// The journal's ID.
         id: String,
         /// The journal.
         path: PathBuf,
     },
-    /// The file is not a journal, or no longer one.
+    /// The file is not a journal, or is damaged.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The journal.
@@ -64,7 +64,7 @@ pub enum JournalError {
         /// The damage, in words.
         what: String,
     },
-    /// A run in progress holds it.
+    /// A run in progress holds the journal.
     #[error("{} belongs to a run in progress", path.display())]
     Held {
         /// The journal.
@@ -78,7 +78,7 @@ pub enum JournalError {
         /// The system's error.
         source: io::Error,
     },
-    /// The drive or the directory could not be examined.
+    /// The drive or the directory could not be inspected.
     #[error(transparent)]
     Drive(#[from] DriveError),
 }
@@ -93,7 +93,7 @@ impl JournalError {
         }
     }
 
-    /// Advice, for a line that begins with `try:`.
+    /// Advice for a `try:` line.
     pub fn advice(&self) -> Option<String> {
         use JournalError::*;
         match self {

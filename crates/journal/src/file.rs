@@ -8,9 +8,9 @@
 //!         the original bytes
 //! ```
 //!
-//! The name tells whether the journal is complete: it ends in `.part` until everything is synced,
-//! in `.journal` afterwards. No block is overwritten before that. The run that owns the journal
-//! holds a lock (`flock`), which the kernel releases when the run dies.
+//! The name shows whether the journal is complete: its extension is `.part` until everything is
+//! synced, and `.journal` afterwards. No block is overwritten before that. The run that owns the
+//! journal holds a lock (`flock`), which the kernel releases if the run dies.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -27,15 +27,15 @@ use crate::{BLOCK, BYTES_MAX, Borrowed, Disk, JournalError};
 
 const MAGIC: &[u8; 8] = b"SSDYNOJ1";
 
-/// Longest header accepted, bytes: the checksums of 100 GiB.
+/// Maximum header length, bytes: the checksums of 100 GiB.
 const HEADER_MAX: u64 = 32 << 20;
 
-/// The drive and region whose bytes a journal holds.
+/// The drive and region of the bytes in a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The drive the bytes were borrowed from.
+    /// The drive from which the bytes were borrowed.
     pub drive: DriveKey,
-    /// Their region on it.
+    /// The region of the bytes on that drive.
     pub region: Region,
     /// Time of writing, seconds since 1970.
     pub made_s: u64,
@@ -54,14 +54,16 @@ impl Header {
         }
     }
 
-    /// Checks that it is consistent, so that blocks can be restored from it.
+    /// Checks that the header is consistent, so that blocks can be restored from it.
     fn check(&self) -> Result<(), String> {
         let blocks = self.region.bytes.div_ceil(BLOCK as u64);
         let end = self.region.start.checked_add(self.region.bytes);
         match () {
             () if self.region.bytes > BYTES_MAX => Err("its region is too large".into()),
             () if self.block_bytes != BLOCK as u64 => Err("its block size is not supported".into()),
-            () if self.checksums.len() as u64 != blocks => Err("checksums are missing".into()),
+            () if self.checksums.len() as u64 != blocks => {
+                Err("its checksum count is wrong".into())
+            }
             () if end.is_none_or(|end| end > self.drive.bytes) => {
                 Err("its region exceeds the drive".into())
             }
@@ -84,7 +86,7 @@ pub(crate) fn write(
     disk.append(file, path, bytes)
 }
 
-/// Reads the header of a journal, and leaves the file at the first original byte.
+/// Reads the header of a journal and leaves the file position at the first original byte.
 pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, JournalError> {
     let damaged = |what: String| JournalError::Damaged { path: path.to_path_buf(), what };
     let mut head = [0; 24];
@@ -106,7 +108,7 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
-/// Takes the lock of a journal; `false` if a run holds it.
+/// Takes the lock of a journal; returns `false` if a run holds it.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -115,14 +117,14 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     }
 }
 
-/// A journal that an earlier run left, read and locked.
+/// A journal left by an earlier run, read and locked.
 #[derive(Debug)]
 pub struct Kept {
-    /// Its path.
+    /// Path of the journal.
     pub path: PathBuf,
-    /// Its drive and region.
+    /// The header: drive and region.
     pub header: Header,
-    /// Its blocks.
+    /// The borrowed blocks.
     pub borrowed: Borrowed,
     /// Holds the lock.
     _file: File,
@@ -137,7 +139,7 @@ impl Kept {
         }
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
-        // Bytes missing at the end become zeros, which fail the checksum of their block.
+        // Bytes missing at the end become zeros, which fail their block's checksum.
         let mut bytes = Vec::new();
         let there = reader.take(header.region.bytes).read_to_end(&mut bytes);
         there.map_err(|e| JournalError::io("read", path, e))?;

@@ -1,11 +1,11 @@
-//! Blocks borrowed from a drive, kept on another drive until they are back.
+//! Blocks borrowed from a drive, kept on another drive until they are restored.
 //!
-//! A method of the class `borrows` overwrites blocks of a drive in use and puts the same content
-//! back. Before the first block is overwritten, all of them are in a file on another drive, synced
-//! together with its directory: a kill or a loss of power at any moment costs nothing. [`Borrowed`]
-//! is the bytes with a checksum per block. A [`Place`] keeps them as a file (`file.rs` has the
-//! format) until they are compared and the journal is closed. [`Place::unfinished`] lists the files
-//! that earlier runs left; [`Kept`] opens one, compares it with the drive and restores blocks.
+//! A method of the class `borrows` overwrites blocks of a drive in use and restores them. Before
+//! the first is overwritten, all are saved in a file on another drive, which is synced together
+//! with its directory: a kill or power loss loses no data at any moment. [`Borrowed`] contains the
+//! bytes with a checksum per block. A [`Place`] keeps them as a file (format: `file.rs`) until they
+//! are verified and the journal is closed. [`Place::unfinished`] lists the files left by earlier
+//! runs. [`Kept`] opens one, compares it with the drive and restores blocks.
 
 #![forbid(unsafe_code)]
 

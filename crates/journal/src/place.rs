@@ -14,17 +14,17 @@ use crate::file::{self, Header, Kept};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
-/// Extension of a journal that is being written: no block has been overwritten yet.
+/// Extension of a journal being written: no block has been overwritten yet.
 const PART: &str = "part";
 
 /// Extension of a complete journal.
 const WHOLE: &str = "journal";
 
-/// A directory for journals, and the one that has the registry of all journals.
+/// A directory for journals, with the directory of the registry of all journals.
 #[derive(Clone, Debug)]
 pub struct Place {
     dir: PathBuf,
-    /// The same directory where that is the default place.
+    /// The registry's directory; equal to `dir` in the default place.
     registry: PathBuf,
     disk: Arc<dyn Disk>,
 }
@@ -47,35 +47,35 @@ pub struct Journal {
     _file: File,
 }
 
-/// A file that an earlier run left in a place.
+/// A file left in a place by an earlier run.
 #[derive(Debug)]
 pub struct Leftover {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its condition.
+    /// Its state.
     pub state: State,
 }
 
-/// The condition of a leftover.
+/// The state of a leftover.
 #[derive(Debug)]
 pub enum State {
-    /// Incomplete: no block had been overwritten when the run ended.
+    /// Incomplete: the run ended before any block was overwritten.
     Torn,
     /// Complete: blocks may have been overwritten.
     Whole(Box<Header>),
-    /// It was complete; its header is no longer readable, for this reason.
+    /// The journal was complete, but its header is not readable, for the given reason.
     Damaged(String),
-    /// Registered as complete; its directory is not reachable now, or it was removed by hand.
+    /// Registered as complete, but its directory is unreachable, or the file was removed.
     OutOfReach(Box<Entry>),
 }
 
 impl Leftover {
-    /// The name by which a user refers to it.
+    /// The name by which users refer to it.
     pub fn id(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Why nothing more is borrowed from its drive.
+    /// The reason for not borrowing from its drive again.
     fn refusal(self, drive: String) -> JournalError {
         match self.state {
             State::OutOfReach(_) => {
@@ -96,8 +96,9 @@ impl Leftover {
 }
 
 impl Place {
-    /// A directory, or the default: `ssdyno/journal` in the XDG state directory, which has the
-    /// registry in any case. Without a default, a given directory has its own. Neither need exist.
+    /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
+    /// always has the registry. Without a default, the given directory has the registry. Neither
+    /// need exist.
     pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
         let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
         let default = default_dir(state, home);
@@ -109,18 +110,18 @@ impl Place {
         Ok(Place::at(&dir).registered_in(&default.unwrap_or(dir)))
     }
 
-    /// A directory that has its own registry.
+    /// A directory with its own registry.
     pub fn at(dir: &Path) -> Place {
         Place { dir: dir.into(), registry: dir.into(), disk: Arc::new(Kernel) }
     }
 
-    /// The same place, changed by other operations than the system's.
+    /// The same place, with different file operations.
     #[must_use]
     pub fn on(self, disk: Arc<dyn Disk>) -> Place {
         Place { disk, ..self }
     }
 
-    /// The same directory with the registry in another one.
+    /// The same directory, with the registry in another.
     #[must_use]
     pub fn registered_in(self, registry: &Path) -> Place {
         Place { registry: registry.to_path_buf(), ..self }
@@ -131,8 +132,8 @@ impl Place {
         &self.dir
     }
 
-    /// Checks that blocks of this device may be kept here: on another drive, not in memory, and with
-    /// no earlier blocks left to restore. Touches nothing.
+    /// Checks that blocks of this device may be kept here: on another drive, not in memory, and
+    /// with no earlier blocks left to restore. Changes nothing.
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
@@ -148,7 +149,7 @@ impl Place {
         }
     }
 
-    /// Keeps borrowed blocks. After it returns they survive a loss of power.
+    /// Saves borrowed blocks. On return, they survive a power loss.
     pub fn keep(&self, drive: &DriveKey, borrowed: &Borrowed) -> Result<Journal, JournalError> {
         if let Some(left) = self.still_kept(drive)? {
             return Err(left.refusal(drive.path.clone()));
@@ -166,7 +167,7 @@ impl Place {
             Ok(journal)
         });
         if journal.is_err() {
-            // No block was overwritten, so nothing depends on these files.
+            // No block was overwritten, so these files are not needed.
             let _ = self.disk.remove(&part);
             let _ = self.disk.remove(&part.with_extension(WHOLE));
         }
@@ -185,7 +186,7 @@ impl Place {
             }
             _ => JournalError::io("write", part, source),
         };
-        // The bytes may be private: only the owner may read them.
+        // The bytes may be private, so only the owner may read them.
         let mut file = self.disk.create(part).map_err(failed)?;
         if !file::lock(&file, part)? {
             return Err(JournalError::Held { path: part.to_path_buf() });
@@ -198,7 +199,7 @@ impl Place {
         Ok(Journal { place: self.clone(), path, _file: file })
     }
 
-    /// Enters a journal that is not in the default place.
+    /// Registers a journal that is not in the default place.
     fn register(&self, journal: &Journal, header: &Header) -> Result<(), JournalError> {
         if self.dir == self.registry {
             return Ok(());
@@ -207,7 +208,7 @@ impl Place {
         registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
-    /// A complete journal of this drive whose run has ended, wherever it is.
+    /// A complete journal of this drive, in any directory, whose run has ended.
     fn still_kept(&self, drive: &DriveKey) -> Result<Option<Leftover>, JournalError> {
         let mut all = self.unfinished()?;
         if self.dir != self.registry {
@@ -217,8 +218,8 @@ impl Place {
         Ok(all.into_iter().find(|left| left.drive().is_some_and(|key| key.is(drive))))
     }
 
-    /// Journals that ended runs left here, by name, and where this is the default place also those
-    /// that they left elsewhere; without those that a run still holds.
+    /// Journals that ended runs left here, sorted by name. In the default place, includes
+    /// registered journals elsewhere. Excludes journals held by a run in progress.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -233,13 +234,13 @@ impl Place {
         here.collect()
     }
 
-    /// The journal of an entry; `None` if it is done with or held by a run.
+    /// Looks up the journal of an entry; `None` if it is finished or held by a run.
     fn follow(&self, path: &Path, found: Registered) -> Result<Option<Leftover>, JournalError> {
         match found {
             Registered::Damaged(reason) => {
                 Ok(Some(Leftover { path: path.to_path_buf(), state: State::Damaged(reason) }))
             }
-            // The run was killed between the last two steps of its end.
+            // The run was killed between its last two steps.
             Registered::Closing(entry) => self.remove(&entry.path).map(|()| None),
             Registered::Needed(entry) => match entry.path.try_exists() {
                 Ok(true) => look(&entry.path),
@@ -251,7 +252,7 @@ impl Place {
         }
     }
 
-    /// Removes a journal whose blocks are restored, or were never overwritten, and its entry.
+    /// Removes a journal and its entry. Its blocks must be restored, or never overwritten.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         let disk = &*self.disk;
         registry::begin_closing(disk, &self.registry, path)?;
@@ -264,8 +265,8 @@ impl Place {
         registry::leave(disk, &self.registry, path)
     }
 
-    /// Forgets a journal whose blocks will never be restored: the file, if it is there, and its
-    /// entry.
+    /// Discards a journal whose blocks will never be restored: its entry, and the file if it
+    /// exists.
     pub fn discard(&self, left: &Leftover) -> Result<(), JournalError> {
         self.remove(&left.path)
     }
@@ -277,18 +278,18 @@ impl Place {
 }
 
 impl Journal {
-    /// Its path.
+    /// Path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes it after its blocks have been compared with the drive.
+    /// Removes the journal after its blocks have been compared with the drive.
     pub fn close(self) -> Result<(), JournalError> {
         self.place.remove(&self.path)
     }
 }
 
-/// The condition of a file in the directory; `None` for other files and for those a run holds.
+/// The state of a file in the directory; `None` for other files and for journals held by a run.
 fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     let part = match path.extension().and_then(|e| e.to_str()) {
         Some(PART) => true,
@@ -302,7 +303,7 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     if !file::lock(&file, path)? {
         return Ok(None);
     }
-    // A run may have renamed or removed it before the lock was taken.
+    // A run may have renamed or removed the file before the lock was taken.
     if !path.exists() {
         return Ok(None);
     }
@@ -316,7 +317,7 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     Ok(Some(Leftover { path: path.to_path_buf(), state }))
 }
 
-/// Makes a directory and its missing parents, and syncs the directories that list them.
+/// Creates a directory and its missing parents, and syncs the directories that list them.
 fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = dir.ancestors().take_while(|dir| !dir.exists()).collect();
     missing.iter().rev().filter(|dir| !dir.as_os_str().is_empty()).try_for_each(|dir| {
@@ -325,7 +326,7 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
     })
 }
 
-/// The default by the XDG specification, which says to ignore relative paths.
+/// The default of the XDG specification, which requires that relative paths be ignored.
 fn default_dir(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
     let home = || home.and_then(absolute).map(|home| home.join(".local/state"));

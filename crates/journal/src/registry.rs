@@ -1,11 +1,11 @@
-//! The registry of journals kept elsewhere than in the default place: an entry per journal, so that
-//! no later run overlooks one.
+//! The registry of journals outside the default place: one entry per journal, so that no later run
+//! overlooks one.
 //!
 //! An entry is written when its journal is complete and before the first borrowed block is
-//! overwritten. Its name tells how far the end of the journal has come: `.elsewhere` while the journal
-//! is needed, `.closing` once its blocks are verified on the drive. Only then is the journal removed,
-//! and after it the entry. A journal that is missing behind an `.elsewhere` entry is therefore
-//! needed and out of reach, never done with.
+//! overwritten. Its name shows the state of the journal: `.elsewhere` while it is needed,
+//! `.closing` once its blocks are verified on the drive. Only then is the journal removed, and the
+//! entry after it. A missing journal with an `.elsewhere` entry is therefore needed but
+//! unreachable, never finished.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ const NEEDED: &str = "elsewhere";
 /// Extension of an entry whose blocks are verified.
 const CLOSING: &str = "closing";
 
-/// Longest entry accepted, bytes.
+/// Maximum entry length, bytes.
 const ENTRY_MAX: u64 = 64 << 10;
 
-/// Where a journal is, and whose blocks it holds.
+/// The path of a journal and the drive of its blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Path of the journal.
     pub path: PathBuf,
-    /// The drive the bytes were borrowed from.
+    /// The drive from which the bytes were borrowed.
     pub drive: DriveKey,
     /// Time of writing, seconds since 1970.
     pub made_s: u64,
@@ -42,11 +42,11 @@ pub(crate) enum Registered {
     Needed(Entry),
     /// Its journal can be removed.
     Closing(Entry),
-    /// It cannot be read, for this reason.
+    /// The entry cannot be read, for this reason.
     Damaged(String),
 }
 
-/// Enters a journal. After it returns the entry survives a loss of power.
+/// Registers a journal. On return, the entry survives a power loss.
 pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), JournalError> {
     let path = of(dir, &entry.path).with_extension(NEEDED);
     let part = path.with_extension("entry-part");
@@ -64,7 +64,7 @@ pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), Jo
     })
 }
 
-/// Notes that the blocks of a journal are verified, if it is registered.
+/// Records that the blocks of a journal are verified, if it is registered.
 pub(crate) fn begin_closing(
     disk: &dyn Disk,
     dir: &Path,
@@ -91,7 +91,7 @@ pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), J
     Ok(())
 }
 
-/// Reads a file of the registry's directory; `None` if it is no entry.
+/// Reads a file in the registry's directory; `None` if it is not an entry.
 pub(crate) fn read(path: &Path) -> Option<Registered> {
     let make = match path.extension()?.to_str()? {
         NEEDED => Registered::Needed,
@@ -105,12 +105,12 @@ fn parse(path: &Path) -> Result<Entry, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     if length > ENTRY_MAX {
-        return Err(format!("{length} bytes are no entry"));
+        return Err(format!("{length} bytes are too long for an entry"));
     }
     serde_json::from_reader(file).map_err(|e| e.to_string())
 }
 
-/// Path of the entry of a journal, without its extension: they share a name.
+/// Path of a journal's entry without its extension: both have the same name.
 fn of(dir: &Path, journal: &Path) -> PathBuf {
     dir.join(journal.file_name().unwrap_or_default())
 }

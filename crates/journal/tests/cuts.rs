@@ -1,11 +1,11 @@
-//! Simulated power cuts: a run that borrows blocks, and the recovery after it, are recorded as a list
-//! of operations; power is then cut after each of them, many times.
+//! Simulated power cuts. A run that borrows blocks and the recovery after it are recorded as a list
+//! of operations; power is then cut after each operation, many times.
 //!
-//! Unsynced data is kept, dropped, torn at 512 bytes or reordered at random; a sector of the drive
-//! that was being written may hold garbage. Names survive in any order unless their directory was
-//! synced. After the cut, `recover` runs, is itself cut, and then runs to completion: not one byte
-//! of the drive may differ. `SSDYNO_CUTS` sets the number of cuts
-//! (`cargo xtask bench cuts` takes 100,000); a failure names its seed.
+//! Unsynced data is kept, dropped, torn at 512 bytes or reordered at random; a drive sector being
+//! written may contain garbage. Names survive in any order unless their directory was synced. After
+//! the cut, `recover` runs, is itself cut, and then runs to completion: not one byte of the drive
+//! may differ. `SSDYNO_CUTS` sets the number of cuts (`cargo xtask bench cuts` makes 100,000); a
+//! failure prints its seed.
 
 mod common;
 
@@ -34,14 +34,14 @@ enum Op {
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
     SyncNames(PathBuf),
-    /// On the drive.
+    /// A write to the drive.
     Write(usize, Vec<u8>),
     SyncDrive,
 }
 
 type Log = Arc<Mutex<Vec<Op>>>;
 
-/// The system's operations, recorded.
+/// The system's operations, with recording.
 #[derive(Debug)]
 struct Recorded(Log);
 
@@ -63,7 +63,7 @@ impl Disk for Recorded {
         self.done(Op::Append(path.into(), bytes.into()), Kernel.append(file, path, bytes))
     }
 
-    // The kernel's syncs would cost time and prove nothing: durability is simulated.
+    // Real syncs would take time and prove nothing: durability is simulated.
     fn sync(&self, _file: &File, path: &Path) -> io::Result<()> {
         self.done(Op::Sync(path.into()), Ok(()))
     }
@@ -87,7 +87,7 @@ impl Disk for Recorded {
     }
 }
 
-/// The drive whose blocks are borrowed, recorded.
+/// The drive whose blocks are borrowed, with recording.
 struct Drive(Mutex<Vec<u8>>, Log);
 
 impl Drive {
@@ -138,7 +138,7 @@ struct Content {
     waiting: Vec<u8>,
 }
 
-/// The durable and the volatile state of everything.
+/// The durable and volatile state of all files and the drive.
 #[derive(Clone)]
 struct Image {
     directories: Vec<PathBuf>,
@@ -146,7 +146,7 @@ struct Image {
     contents: Vec<Content>,
     /// Name changes not yet made durable by a sync, in order.
     waiting: Vec<Change>,
-    /// Contents by name, as a process sees them.
+    /// Contents by current name.
     now: BTreeMap<PathBuf, usize>,
     drive: Vec<u8>,
     drive_waiting: Vec<(usize, Vec<u8>)>,
@@ -225,7 +225,7 @@ impl Image {
         }
     }
 
-    /// Makes a name change durable, provided the name it starts from is.
+    /// Makes a name change durable, if the old name is durable.
     fn settle(&mut self, change: Change) {
         match change {
             Change::Directory(path) => self.directories.push(path),
@@ -242,7 +242,7 @@ impl Image {
     /// Cuts the power.
     fn cut(&mut self, dice: &mut Dice) {
         let changes = std::mem::take(&mut self.waiting);
-        // A journaling file system keeps a prefix, others anything.
+        // A journaling file system keeps a prefix, others any subset.
         let prefix = dice.below(2) == 0;
         let until = dice.below(changes.len() + 1);
         for (number, change) in changes.into_iter().enumerate() {
@@ -302,7 +302,7 @@ fn original() -> Vec<u8> {
     (0..BYTES).map(|i| (i * 7 + i / SECTOR + 1) as u8).collect()
 }
 
-/// A journal directory under the root: the default one, or one registered there.
+/// A journal directory under the root: the default directory, or one registered there.
 fn place(root: &Path, elsewhere: bool, log: &Log) -> Place {
     let default = root.join("state/ssdyno/journal");
     let place = match elsewhere {
@@ -312,7 +312,7 @@ fn place(root: &Path, elsewhere: bool, log: &Log) -> Place {
     place.on(Arc::new(Recorded(Arc::clone(log))))
 }
 
-/// A run: borrows, overwrites with something else, restores.
+/// A run: borrows blocks, overwrites them, restores them.
 fn borrow(root: &Path, elsewhere: bool) -> Vec<Op> {
     let log = Log::default();
     let drive = Drive::new(&original(), &log);
@@ -327,7 +327,7 @@ fn borrow(root: &Path, elsewhere: bool) -> Vec<Op> {
         }
     }
     let differing = borrowed.differing(&drive).expect("compared");
-    borrowed.put_back(&drive, &differing).expect("put back");
+    borrowed.put_back(&drive, &differing).expect("restored");
     journal.close().expect("closed");
     take(&log)
 }
@@ -336,12 +336,12 @@ fn take(log: &Log) -> Vec<Op> {
     std::mem::take(&mut *log.lock().expect("no panic"))
 }
 
-/// Replays every journal left behind, as `recover --replay` does. Returns the drive's content and the
+/// Replays every leftover journal, as `recover --replay` does. Returns the drive's content and the
 /// operations.
 fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
     let log = Log::default();
     let drive = Drive::new(drive, &log);
-    // `recover` looks in the default place, which knows the journals elsewhere.
+    // `recover` reads the default place, which lists journals in other directories.
     let default = Place::at(&root.join("state/ssdyno/journal"));
     let places = match elsewhere {
         true => vec![default.on(Arc::new(Recorded(Arc::clone(&log)))), place(root, true, &log)],
@@ -356,7 +356,7 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
                     assert_eq!(kept.borrowed.damaged(), [0; 0], "a complete journal is damaged");
                     let differing = kept.borrowed.differing(&drive).expect("compared");
                     if !differing.is_empty() {
-                        kept.borrowed.put_back(&drive, &differing).expect("put back");
+                        kept.borrowed.put_back(&drive, &differing).expect("restored");
                     }
                     place.close(kept).expect("closed");
                 }
@@ -369,9 +369,9 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
 }
 
 #[test]
-fn no_cut_of_the_power_costs_a_borrowed_byte() {
+fn no_power_cut_loses_a_borrowed_byte() {
     let cuts = std::env::var("SSDYNO_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(CUTS);
-    // Images are created fastest in memory.
+    // Creating images is fastest in memory.
     let shm = Path::new("/dev/shm");
     let dir = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() };
     let dir = dir.expect("a directory");
@@ -389,7 +389,7 @@ fn no_cut_of_the_power_costs_a_borrowed_byte() {
         let mut image = Image::of(root, &original());
         ops[..at].iter().for_each(|op| image.run(op));
         let what = format!("seed {seed}: cut after operation {at} of {}", ops.len());
-        // At most three recoveries are cut in turn.
+        // Up to three recoveries are cut in turn.
         for _ in 0..dice.below(4) {
             image.cut(&mut dice);
             image.restore();
@@ -409,6 +409,6 @@ fn no_cut_of_the_power_costs_a_borrowed_byte() {
         let left = place(root, *elsewhere, &log).unfinished().expect("listed");
         assert!(left.is_empty(), "{what}: {left:?}");
     }
-    println!("{cuts} cuts, {lost_power_in_recovery} of a recovery; {needed} drives were damaged");
-    assert!(needed > cuts / 10, "the cuts damaged {needed} drives only");
+    println!("{cuts} cuts, {lost_power_in_recovery} during recovery; {needed} drives were damaged");
+    assert!(needed > cuts / 10, "the cuts damaged only {needed} drives");
 }

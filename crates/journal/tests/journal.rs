@@ -1,4 +1,4 @@
-//! Blocks in a journal are restored whatever happened to the drive, and damage to a journal is
+//! Blocks in a journal can be restored whatever happened to the drive, and damage to a journal is
 //! reported.
 
 use std::fs::{self, File};
@@ -128,7 +128,7 @@ fn kept_bytes_are_read_again() {
 }
 
 #[test]
-fn a_drive_that_shrank_differs_from_there_on() {
+fn a_shrunk_drive_differs_beyond_its_end() {
     let bench = Bench::new();
     let kept = Kept::open(&left(&bench, all())).expect("whole");
     bench.drive.set_len(2 * BLOCK as u64).expect("cut");
@@ -156,7 +156,7 @@ fn a_truncated_file_is_not_a_journal() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Every change to the drive is found and undone.
+    /// Every change to the drive is detected and undone.
     #[test]
     fn differing_blocks_are_restored(
         writes in prop::collection::vec((0..BYTES, prop::collection::vec(any::<u8>(), 1..3000)), 0..6),
@@ -174,11 +174,11 @@ proptest! {
             .collect();
         let differing = kept.borrowed.differing(&bench.drive).expect("compared");
         prop_assert_eq!(&differing, &expected);
-        kept.borrowed.put_back(&bench.drive, &differing).expect("put back");
+        kept.borrowed.put_back(&bench.drive, &differing).expect("restored");
         prop_assert_eq!(bench.now(), bench.content.clone());
     }
 
-    /// Whatever happens to the journal, only original bytes are ever written.
+    /// Whatever happens to the journal, only original bytes are written.
     #[test]
     fn a_damaged_journal_writes_nothing_wrong(
         flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..5),
@@ -200,7 +200,7 @@ proptest! {
         bench.drive.write_all_at(&vec![0; BYTES], 0).expect("written");
         let (differing, damaged) =
             (kept.borrowed.differing(&bench.drive).expect("compared"), kept.borrowed.damaged());
-        kept.borrowed.put_back(&bench.drive, &differing).expect("put back");
+        kept.borrowed.put_back(&bench.drive, &differing).expect("restored");
         for (i, (now, was)) in bench.now().chunks(BLOCK).zip(bench.content.chunks(BLOCK)).enumerate() {
             let left_alone = damaged.contains(&i) && now.iter().all(|byte| *byte == 0);
             prop_assert!(now == was || left_alone, "block {i}");

@@ -1,5 +1,5 @@
-//! The promises of docs/safety.md about a journal: its format on the drive, the order in which it is
-//! made durable, the places that are refused, and reads that ask the drive and not the page cache.
+//! The promises of docs/safety.md about a journal: its format on the drive, the order in which it
+//! is made durable, the refused directories, and reads that bypass the page cache.
 
 mod common;
 #[allow(dead_code, reason = "drive's tests use the rest")]
@@ -20,20 +20,20 @@ use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
 const KIB: usize = 1 << 10;
-/// Two blocks of the format and a part of a third.
+/// Two blocks of the format and part of a third.
 const BYTES: usize = 128 * KIB + 512;
 
 fn content() -> Vec<u8> {
     (0..BYTES).map(|i| (i * 7 + i / 512) as u8).collect()
 }
 
-/// A file that stands for a drive, readable and writable.
+/// A file in place of a drive, readable and writable.
 fn drive_at(path: &Path, content: &[u8]) -> File {
     fs::write(path, content).expect("written");
     File::options().read(true).write(true).open(path).expect("opens")
 }
 
-/// Keeps all of a new drive in `DIR/state/journal`; the run is dead when this returns.
+/// Keeps all of a new drive in `DIR/state/journal`; on return, the run is dead.
 fn kept_in(dir: &Path) -> PathBuf {
     let drive = drive_at(&dir.join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
@@ -41,8 +41,8 @@ fn kept_in(dir: &Path) -> PathBuf {
     place.keep(&common::key(BYTES as u64), &borrowed).expect("kept").path().to_path_buf()
 }
 
-/// Opens the journal of a dead run. A process that another test is just starting shares its lock until
-/// it executes its own program.
+/// Opens the journal of a dead run. A process that another test is starting shares the journal's
+/// lock until it executes its own program.
 fn open_dead(path: &Path) -> Kept {
     let held = |kept: &Result<Kept, JournalError>| matches!(kept, Err(JournalError::Held { .. }));
     let tries = std::iter::repeat_with(|| Kept::open(path)).take(1_000_000);
@@ -53,7 +53,7 @@ fn open_dead(path: &Path) -> Kept {
         .expect("whole")
 }
 
-/// The header as the format has it, for a drive with this content.
+/// The header in the documented format, for a drive with this content.
 fn header(content: &[u8]) -> Value {
     let checksums: Vec<u64> = content.chunks(64 * KIB).map(xxh3_64).collect();
     json!({
@@ -66,7 +66,7 @@ fn header(content: &[u8]) -> Value {
     })
 }
 
-/// A journal's bytes by the description in `file.rs`, written without its code.
+/// A journal's bytes, built from the description in `file.rs` without its code.
 fn by_hand(magic: &[u8; 8], header: &Value, content: &[u8]) -> Vec<u8> {
     let header = serde_json::to_vec(header).expect("JSON");
     let length = (header.len() as u64).to_le_bytes();
@@ -83,7 +83,7 @@ fn opened(bytes: &[u8]) -> Result<Kept, JournalError> {
 
 #[test]
 fn a_journal_of_an_earlier_version_is_read() {
-    assert_eq!(BLOCK, 64 * KIB, "journals that exist have blocks of 64 KiB");
+    assert_eq!(BLOCK, 64 * KIB, "existing journals have 64 KiB blocks");
     let kept = opened(&by_hand(b"SSDYNOJ1", &header(&content()), &content())).expect("read");
     assert_eq!((kept.header.drive, kept.header.made_s), (common::key(BYTES as u64), 1_700_000_000));
     assert_eq!((kept.borrowed.blocks(), kept.borrowed.damaged()), (3, vec![]));
@@ -119,8 +119,8 @@ fn a_header_that_contradicts_itself_is_refused() {
     far_too_long[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
     for (bytes, words) in [
         (changed("block_bytes", 4096.into()), "block size is not supported"),
-        (changed("checksums", json!([1, 2])), "checksums are missing"),
-        (changed("checksums", json!([1, 2, 3, 4])), "checksums are missing"),
+        (changed("checksums", json!([1, 2])), "checksum count is wrong"),
+        (changed("checksums", json!([1, 2, 3, 4])), "checksum count is wrong"),
         (changed("region", region(1, BYTES as u64)), "region exceeds the drive"),
         (changed("region", region(u64::MAX, BYTES as u64)), "region exceeds the drive"),
         (by_hand(b"SSDYNOJ2", &header(&content()), &content()), "not a journal"),
@@ -134,21 +134,21 @@ fn a_header_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn only_the_blocks_asked_for_are_put_back() {
+fn only_the_requested_blocks_are_restored() {
     let dir = TempDir::new().expect("a directory");
     let kept = open_dead(&kept_in(dir.path()));
     let drive = drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
-    kept.borrowed.put_back(&drive, &[1]).expect("put back");
+    kept.borrowed.put_back(&drive, &[1]).expect("restored");
     let now = fs::read(dir.path().join("drive")).expect("read");
     let (first, rest) = now.split_at(BLOCK);
-    assert!(first.iter().all(|byte| *byte == 0), "block 0 was not asked for");
+    assert!(first.iter().all(|byte| *byte == 0), "block 0 was not requested");
     assert_eq!(rest[..BLOCK], content()[BLOCK..2 * BLOCK]);
-    assert!(rest[BLOCK..].iter().all(|byte| *byte == 0), "block 2 was not asked for");
+    assert!(rest[BLOCK..].iter().all(|byte| *byte == 0), "block 2 was not requested");
 }
 
-/// A file opened for appending takes every write at its end: a drive that loses what it is given.
+/// A file opened for appending writes only at its end, like a drive that loses writes.
 #[test]
-fn a_write_that_did_not_arrive_is_an_error() {
+fn a_lost_write_is_an_error() {
     let dir = TempDir::new().expect("a directory");
     let kept = open_dead(&kept_in(dir.path()));
     drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
@@ -159,13 +159,13 @@ fn a_write_that_did_not_arrive_is_an_error() {
 }
 
 #[test]
-fn comparing_asks_the_drive_and_not_the_page_cache() {
+fn comparing_reads_the_drive_and_not_the_page_cache() {
     let device = or_skip!(Loop::of(BYTES as u64 - 512));
     let region = Region::first(2 * BLOCK as u64);
     let drive = File::open(&device.path).expect("opens");
     let borrowed = Borrowed::read(&drive, region).expect("read");
     assert!(borrowed.differing(&drive).expect("compared").is_empty());
-    // Below the loop device: its page cache still has the old bytes.
+    // Written below the loop device, whose page cache still has the old bytes.
     let image = File::options().write(true).open(&device.image).expect("opens");
     image.write_all_at(&[7; 512], BLOCK as u64).expect("written");
     assert_eq!(borrowed.differing(&drive).expect("compared"), [1]);
@@ -182,7 +182,7 @@ fn a_place_that_would_not_outlast_the_drive_is_refused() {
     assert!(error.to_string().contains(&device.path), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.advice().is_some_and(|advice| advice.contains("--journal DIR")));
-    assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 1, "lost+found: nothing made");
+    assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 1, "only lost+found");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_place_in_memory_is_refused() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_the_users_mistake() {
+fn a_missing_device_is_a_usage_error() {
     let dir = TempDir::new().expect("a directory");
     let place = Place::at(dir.path());
     let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
@@ -212,14 +212,14 @@ fn a_journal_without_room_leaves_nothing_behind() {
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
     let place = Place::at(&mounted.dir);
     let error =
-        place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB are not enough");
+        place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB is not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 0);
 }
 
-/// "None left" may only be said of a place that was read.
+/// Only a place that was read may be reported as having no leftovers.
 #[test]
 fn a_place_that_cannot_be_read_is_an_error() {
     let dir = TempDir::new().expect("a directory");
@@ -230,7 +230,7 @@ fn a_place_that_cannot_be_read_is_an_error() {
     let place = Place::at(dir.path());
     symlink("nowhere", dir.path().join("gone.journal")).expect("linked");
     fs::write(dir.path().join("notes.txt"), "mine").expect("written");
-    assert!(place.unfinished().expect("read").is_empty(), "one is gone, one is no journal");
+    assert!(place.unfinished().expect("read").is_empty(), "one is missing, one is not a journal");
     symlink("loop.journal", dir.path().join("loop.journal")).expect("linked");
     assert_eq!(place.unfinished().expect_err("a link to itself").kind(), ErrorKind::Io);
 }
@@ -257,10 +257,10 @@ fn leftovers_are_listed_by_name_with_their_state() {
     assert_eq!(states, ["torn", "damaged", "whole"]);
 }
 
-/// The variable that makes this test binary keep one journal below a directory, to be traced.
+/// The variable that makes this test binary keep one journal below a directory, for tracing.
 const TRACED: &str = "JOURNAL_TEST_KEEPS_IN";
 
-/// File, name and directory are synced in this order, and so is every directory that was made.
+/// File, name and directory are synced in this order, and so is every created directory.
 #[test]
 fn a_journal_is_durable_before_it_is_complete() {
     if let Some(dir) = std::env::var_os(TRACED) {
@@ -277,7 +277,7 @@ fn a_journal_is_durable_before_it_is_complete() {
     match traced.output() {
         Ok(output) if output.status.success() => {}
         other => {
-            eprintln!("skipped: no strace here: {other:?}");
+            eprintln!("skipped: no strace: {other:?}");
             return;
         }
     }
@@ -289,7 +289,7 @@ fn a_journal_is_durable_before_it_is_complete() {
         let found = calls.find(|call| wanted.iter().all(|word| call.contains(word)));
         assert!(found.is_some(), "no {wanted:?} in its place:\n{trace}");
     };
-    // The directories that were made are entries of these.
+    // These directories contain the entries of the created directories.
     next(&["fsync(", &format!("<{root}>")]);
     next(&["fsync(", &format!("<{state}>")]);
     next(&["fsync(", &format!("<{state}/journal/"), ".part>"]);
@@ -297,7 +297,7 @@ fn a_journal_is_durable_before_it_is_complete() {
     next(&["fsync(", &format!("<{state}/journal>")]);
 }
 
-/// A journal kept elsewhere, of a run that was killed: the registry, the directory, the drive's key.
+/// A journal of a killed run, kept elsewhere. Returns the parent directory, the place and the key.
 fn killed_elsewhere() -> (TempDir, Place, DriveKey) {
     let dir = TempDir::new().expect("a directory");
     let (registry, elsewhere) = (dir.path().join("state"), dir.path().join("stick"));
@@ -328,14 +328,14 @@ fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
     let kept = open_dead(&left.path);
     default.close(kept).expect("closed");
     assert!(default.unfinished().expect("readable").is_empty());
-    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0, "no entry stays");
+    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0, "no entry remains");
     drop(default.keep(&key, &borrowed).expect("nothing is left"));
 }
 
 /// docs/safety.md: "If its directory is not reachable, ssdyno names it and refuses to borrow from
 /// that drive".
 #[test]
-fn a_journal_out_of_reach_stops_runs_until_it_is_discarded() {
+fn an_unreachable_journal_stops_runs_until_it_is_discarded() {
     let (dir, place, key) = killed_elsewhere();
     let default = Place::at(&dir.path().join("state"));
     let there = fs::read_dir(place.dir()).expect("there").next().expect("one").expect("one").path();
@@ -346,7 +346,7 @@ fn a_journal_out_of_reach_stops_runs_until_it_is_discarded() {
     let found = default.unfinished().expect("readable");
     let [left] = &found[..] else { panic!("{found:?}") };
     assert!(error.advice().is_some_and(|advice| advice.contains(&left.id())), "{error:?}");
-    // Plugged in again, it is as it was.
+    // Plugged in again, the journal is unchanged.
     fs::rename(dir.path().join("unplugged"), place.dir()).expect("renamed");
     assert!(matches!(default.unfinished().expect("readable")[0].state, State::Whole(_)));
     fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
@@ -355,9 +355,9 @@ fn a_journal_out_of_reach_stops_runs_until_it_is_discarded() {
     drop(default.keep(&key, &borrowed).expect("nothing is left"));
 }
 
-/// Killed after the blocks were verified: the journal is removed by the next look, entry and all.
+/// A run killed after its blocks were verified: the next listing removes the journal and its entry.
 #[test]
-fn a_journal_whose_blocks_were_verified_is_done_with() {
+fn a_journal_with_verified_blocks_is_finished() {
     let (dir, place, _) = killed_elsewhere();
     let default = Place::at(&dir.path().join("state"));
     let entry =

@@ -1,8 +1,8 @@
-//! The drive that the journal tests use.
+//! The drive used by the journal tests.
 
 use drive::DriveKey;
 
-/// The key of a drive of this size.
+/// The key of a drive with this size.
 pub fn key(bytes: u64) -> DriveKey {
     DriveKey {
         path: "/dev/sdx".into(),

@@ -1,4 +1,4 @@
-//! Fuzz targets of this crate: journals and registry entries, as files altered by others.
+//! Fuzz targets of this crate: journals and registry entries, altered by other programs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const ENTRY: Target = Target { name: "journal-entry", run: entry, corpus: ENTRIE
 
 static DIRECTORY: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a directory"));
 
-/// A directory of this target that holds only this file.
+/// A directory of this target that contains only this file.
 fn only(target: &str, name: &str, content: &[u8]) -> PathBuf {
     let directory = DIRECTORY.path().join(target);
     fs::create_dir_all(&directory).expect("a directory");
@@ -40,7 +40,7 @@ fn left(directory: PathBuf) -> u64 {
 fn journal(input: &[u8]) -> u64 {
     let length = (input.len() as u64).to_le_bytes();
     let checksum = xxh3_64(input).to_le_bytes();
-    // An input that begins with the magic is the whole file.
+    // An input that starts with the magic is the whole file.
     let content = match input.starts_with(b"SSDYNOJ1") {
         true => input.to_vec(),
         false => [b"SSDYNOJ1", &length[..], &checksum, input, &[7; 100]].concat(),

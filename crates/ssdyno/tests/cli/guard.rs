@@ -78,7 +78,7 @@ fn a_mounted_partition_protects_the_drive() {
     let words = ["run", &second, "-m", "speed", "--borrow", "--journal"];
     let said = place.ssdyno(&[&words[..], &[journal.to_str().expect("UTF-8")]].concat());
     said.refuses(3, "on the drive itself");
-    said.refuses(3, "would lie on");
+    said.refuses(3, "would be on");
     assert!(!journal.exists());
 }
 
@@ -184,8 +184,8 @@ fn a_journal_in_an_unsafe_place_is_refused() {
     let run = |more: &[&str]| {
         place.ssdyno(&[&["run", &device.path, "-m", "speed", "--borrow"], more].concat())
     };
-    // Tests have no home directory.
-    run(&[]).refuses(3, "there is no place for the journal");
+    // Tests have no home.
+    run(&[]).refuses(3, "no directory for the journal");
     let memory = or_skip!(Mounted::new(&["-t", "tmpfs", "tmpfs"]));
     run(&["--journal", memory.text()]).refuses(3, "would be in memory");
     assert_eq!(device.hash(), before);
