@@ -1,4 +1,4 @@
-//! The operations allowed on a block device, and the reason for the limit.
+//! The operations allowed on a block device, with the reason for any limit.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind};
@@ -14,12 +14,12 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::usage;
 
-/// The most that may be done with a device in its present state.
+/// The most destructive operation possible on a device in its present state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Allowance {
     /// `reads` or `destroys`; `null` if not even reads are possible.
     pub most: Option<Safety>,
-    /// The reason for that limit, in words.
+    /// The reason for the limit, in words.
     pub reason: String,
     /// Argument of `--destroy`, if the device may be overwritten: its serial number, or else its
     /// size in bytes.

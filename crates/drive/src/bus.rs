@@ -1,4 +1,4 @@
-//! The bus a drive is attached to, from its place in sysfs.
+//! The bus to which a drive is attached, from its place in sysfs.
 
 use std::path::{Path, PathBuf};
 

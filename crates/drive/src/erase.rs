@@ -1,9 +1,9 @@
-//! Erasing a drive by its own commands: secure discard, write zeroes, NVMe format and sanitize.
+//! Erases a drive with its own commands: secure discard, write zeroes, NVMe format and sanitize.
 //!
 //! Formats and sanitizes go through the [`Guard`], which holds the device exclusively: each call
-//! checks again that it is still the confirmed drive. A format changes the block size under every
-//! open descriptor, and the kernel adopts the new size when the last of them is closed, so the
-//! caller must close the drive and open it again.
+//! verifies that it is still the confirmed drive. A format changes the block size under all open
+//! descriptors, and the kernel adopts the new size when the last one is closed, so the caller must
+//! close and reopen the drive.
 
 use std::fs::File;
 use std::io;
@@ -27,27 +27,27 @@ const SANITIZE_LOG: u8 = 0x81;
 const BLOCK_ERASE: u32 = 2;
 const OVERWRITE: u32 = 3;
 const CRYPTO_ERASE: u32 = 4;
-/// Block-by-block erase takes minutes per terabyte.
+/// A block-by-block erase takes minutes per terabyte.
 const FORMAT_TIMEOUT_MS: u32 = 3_600_000;
 const SANITIZE_PAUSE: Duration = Duration::from_millis(500);
-/// After a format the kernel rescans the drive by itself, usually at once.
+/// The kernel rescans the drive after a format, usually at once.
 const FORMAT_SEEN_TRIES: u32 = 100;
 const FORMAT_SEEN_PAUSE: Duration = Duration::from_millis(50);
 
-/// Secure-discards a range of a device opened for writing.
+/// Secure-discards a range. The device must be open for writing.
 pub fn secure_discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     block::erase_range(file, Range::SecureDiscard, offset, bytes)
 }
 
-/// Writes zeroes to a range of a device opened for writing, by a command of the drive if it has
-/// one.
+/// Writes zeroes to a range, with a command of the drive if supported. The device must be open for
+/// writing.
 pub fn write_zeroes(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     block::erase_range(file, Range::Zero, offset, bytes)
 }
 
 impl Guard {
-    /// Checks whether [`Guard::format`] would be attempted: the drive supports the format, and no
-    /// other namespace would be erased with it.
+    /// Checks whether [`Guard::format`] would be attempted: the drive supports the format, and it
+    /// would erase no other namespace.
     pub fn can_format(&self, block_bytes: u32) -> Result<(), DriveError> {
         self.format_command(block_bytes).map(drop)
     }
@@ -70,8 +70,8 @@ impl Guard {
         Ok((held, node, command))
     }
 
-    /// Formats the drive to logical blocks of `block_bytes` without metadata, and waits until the
-    /// kernel has noticed. All data are lost.
+    /// Formats the drive with logical blocks of `block_bytes` without metadata, and waits until the
+    /// kernel has adopted the new size. All data are lost.
     pub fn format(&self, block_bytes: u32) -> Result<(), DriveError> {
         let (held, node, command) = self.format_command(block_bytes)?;
         let failed = |e| DriveError::io(format!("format of {}", node.path()), e);
@@ -82,7 +82,7 @@ impl Guard {
             }
             thread::sleep(FORMAT_SEEN_PAUSE);
         }
-        Err(failed(io::Error::other("the kernel does not see the new block size")))
+        Err(failed(io::Error::other("the kernel did not adopt the new block size")))
     }
 
     /// Checks whether [`Guard::sanitize`] would be attempted.
@@ -100,7 +100,7 @@ impl Guard {
             // One pass.
             (.., true) => OVERWRITE | 1 << 4,
             _ => {
-                let text = format!("{} cannot sanitize itself", node.path());
+                let text = format!("{} does not support sanitize", node.path());
                 return Err(DriveError::Incapable { text });
             }
         };
@@ -108,8 +108,8 @@ impl Guard {
         Ok((held, node, Admin { opcode: SANITIZE, cdw10, ..Admin::default() }))
     }
 
-    /// Makes the drive erase all its flash by its fastest method and waits for the end; `progress`
-    /// receives the share done. It cannot be cancelled. All data are lost.
+    /// Makes the drive erase all its flash with its fastest method and waits for completion.
+    /// `progress` receives the fraction done. Cannot be cancelled. All data are lost.
     pub fn sanitize(&self, progress: &mut dyn FnMut(f64)) -> Result<(), DriveError> {
         let (held, node, command) = self.sanitize_command()?;
         let failed = |e| DriveError::io(format!("sanitize of {}", node.path()), e);
@@ -119,20 +119,20 @@ impl Guard {
             match sanitizing(&log) {
                 Some(Sanitizing::Done) => return Ok(()),
                 Some(Sanitizing::GoingOn(share)) => progress(share),
-                _ => return Err(failed(io::Error::other("the drive reports a failure"))),
+                _ => return Err(failed(io::Error::other("the drive reports that it failed"))),
             }
             thread::sleep(SANITIZE_PAUSE);
         }
     }
 
-    /// The whole NVMe drive held for overwriting, if it is still the confirmed one.
+    /// The whole NVMe drive, held for overwriting, if it is still the confirmed drive.
     fn whole_nvme(&self, what: &str) -> Result<(&Held, Node), DriveError> {
         let incapable = |why: &str| DriveError::Incapable { text: format!("{what} {why}") };
         let held = self.held().ok_or_else(|| incapable("needs a whole NVMe drive"))?;
         self.check_again()?;
         let node = held.node().ok_or_else(|| incapable("needs a drive that is present"))?;
         if !node.name.starts_with("nvme") || node.partition().is_some() {
-            return Err(incapable("needs a whole NVMe drive, which this is not"));
+            return Err(incapable("needs a whole NVMe drive"));
         }
         match held.is_exclusive() {
             true => Ok((held, node)),
@@ -141,7 +141,7 @@ impl Guard {
     }
 }
 
-/// Refuses a command that would also erase other namespaces of the drive, which are not confirmed.
+/// Refuses a command that would also erase other, unconfirmed namespaces of the drive.
 fn alone(node: &Node, what: &str) -> Result<(), DriveError> {
     let others = siblings(node);
     if others.is_empty() {
@@ -157,7 +157,7 @@ fn siblings(node: &Node) -> Vec<String> {
         let (_, number) = name.rsplit_once('n').unwrap_or_default();
         name.starts_with("nvme") && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     };
-    // `nvme0c0n1` is `nvme0n1` by another path.
+    // `nvme0c0n1` is another path to `nvme0n1`.
     let namespace = |name: &str| name.rsplit_once('n').map(|(_, n)| n.to_string());
     let ours = namespace(&node.name);
     let all = node.names("device").into_iter().filter(named);

@@ -1,4 +1,4 @@
-//! Errors about targets, in words a user can act on.
+//! Errors about targets, with remedies.
 //!
 //! One line states the problem, [`DriveError::advice`] suggests a remedy, and [`DriveError::kind`]
 //! gives the exit code: bad usage 2, refused for safety 3, I/O error 4.
@@ -38,37 +38,37 @@ pub enum DriveError {
     /// The path does not exist.
     #[error("{path}: {what}")]
     NotFound {
-        /// As the user typed it.
+        /// The path as the user typed it.
         path: String,
-        /// `no such file or directory`, or the destination of a broken link.
+        /// `no such file or directory`, or the target of a broken link.
         what: String,
-        /// The path that was probably meant.
+        /// The path that the user probably meant.
         hint: Option<String>,
     },
-    /// The path exists but cannot be measured.
+    /// The path exists but is not a possible target.
     #[error("{path} is {what}, which cannot be measured")]
     NotATarget {
-        /// As the user typed it.
+        /// The path as the user typed it.
         path: String,
         /// `a character device`, `a socket`, ...
         what: &'static str,
-        /// The path that was probably meant.
+        /// The path that the user probably meant.
         hint: Option<String>,
     },
-    /// The size is zero or exceeds the target.
+    /// The size is zero or larger than the target.
     #[error("{text}")]
     BadSize {
         /// The problem with the size.
         text: String,
-        /// A size that would be accepted.
+        /// An acceptable size.
         hint: Option<String>,
     },
-    /// A scratch file of that size would leave too little free space.
+    /// A scratch file of the requested size would leave too little free space.
     #[error("{text}")]
     NoRoom {
-        /// The requested size, the size that fits, and the space to keep free.
+        /// The requested size, the available size, and the space to keep free.
         text: String,
-        /// The largest size that may be requested, bytes; 0: none.
+        /// The largest possible size, bytes; 0: none.
         fits: u64,
     },
     /// The target cannot be written.
@@ -95,7 +95,7 @@ pub enum DriveError {
         /// All uses.
         reasons: Vec<String>,
     },
-    /// The confirmation does not match this drive.
+    /// The confirmation does not match the target.
     #[error("'{given}' is not the {expected} of {path}: nothing was touched")]
     Unconfirmed {
         /// The target.
@@ -104,10 +104,10 @@ pub enum DriveError {
         given: String,
         /// `serial number`, `size in bytes`.
         expected: &'static str,
-        /// The correct value for a file, which no list shows.
+        /// The correct value for a file, which `ssdyno list` does not show.
         is: Option<String>,
     },
-    /// The drive cannot be taken from the kernel, or used without it.
+    /// The drive cannot be detached from the kernel, or used without it.
     #[error("{text}")]
     Refused {
         /// The reason.
@@ -123,8 +123,8 @@ pub enum DriveError {
         /// The change.
         what: String,
     },
-    /// The drive that was opened is no longer there.
-    #[error("{path} is gone: it was unplugged, or the kernel gave it up")]
+    /// The drive that was opened is no longer present.
+    #[error("{path} is gone: it was unplugged, or the kernel dropped it")]
     Gone {
         /// The target.
         path: String,
@@ -132,7 +132,7 @@ pub enum DriveError {
     /// The drive does not support the operation.
     #[error("{text}")]
     Incapable {
-        /// The request, and why it is impossible.
+        /// The request and the reason why it is impossible.
         text: String,
     },
     /// The system or the drive failed.
@@ -158,7 +158,7 @@ impl DriveError {
         }
     }
 
-    /// Advice, for a line that begins with `try:`.
+    /// Advice for a `try:` line.
     pub fn advice(&self) -> Option<String> {
         use DriveError::*;
         match self {
@@ -178,7 +178,7 @@ impl DriveError {
             Unconfirmed { is: Some(word), .. } => {
                 Some(format!("--destroy={word}, if its data may be lost"))
             }
-            Unconfirmed { .. } => Some("ssdyno list, which shows what --destroy needs".into()),
+            Unconfirmed { .. } => Some("ssdyno list, which shows the value for --destroy".into()),
             Changed { .. } | Gone { .. } | Incapable { .. } | Io { .. } => None,
         }
     }
@@ -187,7 +187,7 @@ impl DriveError {
         DriveError::Io { context: context.into(), source: source.into() }
     }
 
-    /// The error of an attempt to `action` the path, specific where the system's error kind allows.
+    /// The error of an attempt to `action` the path, specific if the system's error kind allows it.
     pub(crate) fn of(
         action: &'static str,
         path: &Path,
@@ -208,16 +208,16 @@ impl DriveError {
     }
 }
 
-/// Required even for root if the rules of a container forbid a device.
+/// Required even of root if a container's rules forbid a device.
 const CONFINED: &str = "a container or control group that allows this device";
 
-/// A size no larger than `bytes` that is easy to type: whole GiB, or MiB if GiB would lose much.
+/// A size of at most `bytes` that is easy to type: whole GiB, or MiB if GiB would lose much.
 fn word(bytes: u64) -> String {
     let (gib, mib) = (bytes >> 30, bytes >> 20);
     if gib >= 16 { format!("{gib}GiB") } else { format!("{mib}MiB") }
 }
 
-/// The first few reasons: a machine with containers may mount one drive a hundred times.
+/// The first few reasons: a machine with containers may mount a drive a hundred times.
 fn few(reasons: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = reasons[..reasons.len().min(SHOWN)].join("; ");
@@ -227,8 +227,8 @@ fn few(reasons: &[String]) -> String {
     }
 }
 
-/// The error for a path that does not exist: destination of a broken link, and the device probably
-/// meant.
+/// The error for a path that does not exist, with the target of a broken link and the device that
+/// the user probably meant.
 fn missing(path: &Path) -> DriveError {
     let link = std::fs::read_link(path).ok();
     let what = match link {
@@ -241,17 +241,19 @@ fn missing(path: &Path) -> DriveError {
     DriveError::NotFound { path: path.display().to_string(), what, hint }
 }
 
-/// The requirement for access that this user lacks: the device's group, root, or more than root.
+/// The permission that this user lacks: that of the device's group, root, or more than root.
 pub(crate) fn who_may(path: &Path, access: Access) -> String {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let Ok(meta) = std::fs::metadata(path) else { return "access to the directories above".into() };
+    let Ok(meta) = std::fs::metadata(path) else {
+        return "access to the parent directories".into();
+    };
     let device = meta.file_type().is_block_device();
     let may = accessat(CWD, path, access, AtFlags::EACCESS).is_ok();
     let group_may = device && meta.mode() & 0o060 == 0o060 && meta.gid() != 0;
     match () {
         () if may && device => CONFINED.into(),
         () if may && access == Access::READ_OK => "a security policy that allows it".into(),
-        () if may => "a file without the attribute immutable".into(),
+        () if may => "a file without the immutable attribute".into(),
         () if group_may => format!("group {}, or root", group_name(meta.gid())),
         () if device => "root".into(),
         () => "its owner, or root".into(),
@@ -273,10 +275,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_may_read_and_cannot_is_not_told_of_an_attribute_against_writes() {
+    fn a_refused_read_is_not_blamed_on_the_immutable_attribute() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let missing = |access| who_may(file.path(), access);
         assert_eq!(missing(Access::READ_OK), "a security policy that allows it");
-        assert_eq!(missing(Access::WRITE_OK), "a file without the attribute immutable");
+        assert_eq!(missing(Access::WRITE_OK), "a file without the immutable attribute");
     }
 }

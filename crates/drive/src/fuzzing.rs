@@ -1,23 +1,23 @@
-//! The parsers of foreign bytes, for the fuzz targets of this room: contents and answers of drives.
-//! Not used by a run.
+//! The parsers of untrusted bytes, for the fuzz targets of this room: contents and responses of
+//! drives. Not used by runs.
 
 use crate::contents;
 use crate::image::Image;
 use crate::partitions;
 use crate::response::{ata, card, nvme, scsi, smart};
 
-/// The contents of an image of a drive with blocks of `block_bytes`.
+/// The contents of a drive image with blocks of `block_bytes`.
 pub fn contents(image: &[u8], block_bytes: u32) -> String {
     let bytes = image.len() as u64;
     let found = contents::scan(image, bytes, block_bytes);
     let table = partitions::find::<[u8]>(image, bytes, block_bytes, false);
     let oddities = table.map(|table| table.oddities().join(" ")).unwrap_or_default();
-    // A part that cannot be read is no part.
+    // Bytes beyond the end cannot be read.
     assert!(image.look(bytes, 1).is_none());
     format!("{} {oddities}", contents::in_words(&found))
 }
 
-/// Bytes taken for the answer to each command in turn.
+/// Parses the bytes as the response to each command in turn.
 pub fn answers(page: &[u8]) -> String {
     let ata = ata::Identify::parse(page).map(|page| {
         let names = (page.serial(), page.firmware(), page.model(), page.security());

@@ -1,5 +1,5 @@
 //! Checks during a run that the target is still the drive the user named and that nothing else has
-//! begun to use it.
+//! started to use it.
 
 use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
@@ -13,7 +13,7 @@ use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
 use crate::usage;
 
-/// The guard of a target: checked before each phase, and kept until the end of the run.
+/// The guard of a target: checked before each phase and kept until the end of the run.
 #[derive(Debug)]
 pub struct Guard(Kind);
 
@@ -21,17 +21,17 @@ pub struct Guard(Kind);
 enum Kind {
     Nothing,
     File(Box<OpenFile>),
-    /// A scratch file that had to keep its name.
+    /// A scratch file that must keep its name.
     Scratch(PathBuf),
     Device(Box<Held>),
 }
 
-/// A file of the user and its identity at planning time.
+/// A user's file and its identity at planning time.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     pub path: PathBuf,
     pub file: File,
-    /// It is only read.
+    /// Whether the file is only read.
     pub reads: bool,
     pub identity: FileIdentity,
 }
@@ -42,7 +42,7 @@ impl OpenFile {
     }
 }
 
-/// The properties that distinguish a file from another one under the same name.
+/// The properties that distinguish a file from another with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     device: u64,
@@ -56,13 +56,13 @@ impl FileIdentity {
         FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
     }
 
-    /// Whether both identify the same file, whatever its size is now.
+    /// Whether both identify the same file, whatever its present size.
     pub fn is_same_file(&self, other: &FileIdentity) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// Checks that an open file is this one; one that is only read may have grown. `path` is for
-    /// the error.
+    /// Checks that an open file is this file. A file that is only read may have grown. `path` is
+    /// used in the error.
     fn check(&self, path: &Path, file: &File, reads: bool) -> Result<(), DriveError> {
         let failed = |e| DriveError::io(format!("cannot query {}", path.display()), e);
         let now = FileIdentity::of(&file.metadata().map_err(failed)?);
@@ -83,21 +83,21 @@ impl FileIdentity {
 pub(crate) struct Held {
     machine: Machine,
     path: PathBuf,
-    /// Opened with O_EXCL if the device is overwritten or borrowed, so that it cannot be mounted.
+    /// Opened with O_EXCL if the device is overwritten or borrowed, to prevent mounting.
     pub file: File,
     exclusive: bool,
     identity: Identity,
 }
 
-/// The properties that distinguish a device from another one under the same name.
+/// The properties that distinguish a device from another with the same name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Identity {
     number: DevNumber,
     bytes: u64,
     serial: Option<String>,
-    /// Attachment count of the disk (Linux 5.15): changes with another card in the same reader.
+    /// Attachment count of the disk (Linux 5.15): changes if the card in a reader is exchanged.
     sequence: Option<u64>,
-    /// Size of the file under a loop device: reads past its end give zeros, and no error.
+    /// Size of the file under a loop device: reads beyond its end return zeros without an error.
     backing_bytes: Option<u64>,
 }
 
@@ -123,22 +123,22 @@ impl Identity {
 }
 
 impl Guard {
-    /// The guard of a target that needs none.
+    /// The guard of a target that needs no checks.
     pub fn none() -> Guard {
         Guard(Kind::Nothing)
     }
 
-    /// Guards an open file of the user.
+    /// Guards an open file.
     pub(crate) fn file(open: OpenFile) -> Guard {
         Guard(Kind::File(Box::new(open)))
     }
 
-    /// Removes the file on drop.
+    /// A guard that removes the file on drop.
     pub(crate) fn named(scratch: PathBuf) -> Guard {
         Guard(Kind::Scratch(scratch))
     }
 
-    /// Guards an open device; `exclusive` says that `file` was opened with O_EXCL for overwriting.
+    /// Guards an open device; `exclusive`: `file` was opened with O_EXCL for overwriting.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,
@@ -150,7 +150,7 @@ impl Guard {
         Guard(Kind::Device(Box::new(Held { machine, path, file, exclusive, identity })))
     }
 
-    /// The key by which the device is recognised later; `None` if the target is not a device.
+    /// The key to recognise the device later; `None` if the target is not a device.
     pub fn key(&self) -> Option<DriveKey> {
         let Kind::Device(held) = &self.0 else { return None };
         let node = Node::numbered(&held.machine, held.identity.number)?;
@@ -164,8 +164,8 @@ impl Guard {
         }
     }
 
-    /// Checks that the target is still the one opened, by serial number, size and device number,
-    /// and that a device opened exclusively has not been mounted or held since.
+    /// Checks serial number, size and device number to verify that the target is still the one
+    /// opened. An exclusively opened device must not have been mounted or held since.
     pub fn check_again(&self) -> Result<(), DriveError> {
         match &self.0 {
             Kind::Device(held) => held.check(),
@@ -178,7 +178,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Kind::Scratch(path) = &self.0 {
-            // A name that cannot be removed is left; the next run removes it as an orphan.
+            // If the name cannot be removed, the next run removes it as an orphan.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -223,13 +223,13 @@ impl Held {
     }
 }
 
-/// Size of the file under a loop device, if it is visible from here.
+/// Size of the file under a loop device, if visible.
 fn backing_bytes(disk: &Node) -> Option<u64> {
     disk.backing_file()?.metadata().ok().filter(Metadata::is_file).map(|meta| meta.len())
 }
 
-/// Whether a drive is disappearing: the kernel no longer reports properties it reported before. A
-/// replacement would report its own.
+/// Whether a drive is disappearing: the kernel no longer reports properties that it reported
+/// before. A replacement drive would report its own.
 fn fading(then: &Identity, now: &Identity) -> bool {
     let lost = |was: bool, is: bool| was && !is;
     lost(then.serial.is_some(), now.serial.is_some())
@@ -237,12 +237,12 @@ fn fading(then: &Identity, now: &Identity) -> bool {
         || lost(then.bytes > 0, now.bytes > 0)
 }
 
-/// What another size says of a drive that sysfs still shows.
+/// The meaning of a size change of a drive that sysfs still shows.
 #[derive(Debug, PartialEq)]
 enum Resized {
     /// Removed a moment ago.
     Gone,
-    /// Exchanged or changed, in words.
+    /// Exchanged or resized, in words.
     Another(String),
 }
 
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_the_size_it_was_opened_with_and_may_grow_if_it_is_only_read() {
+    fn a_file_keeps_its_size_but_may_grow_if_it_is_only_read() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(4096).expect("room");
         let identity = FileIdentity::of(&file.as_file().metadata().expect("its metadata"));
@@ -311,7 +311,7 @@ mod tests {
         assert!(fades(Identity { bytes: 0, ..drive() }));
         assert!(!fades(drive()));
         let replaced = Identity { serial: Some("S2".into()), sequence: Some(8), ..drive() };
-        assert!(!fades(Identity { bytes: 1, ..replaced }), "another drive reports its own");
+        assert!(!fades(Identity { bytes: 1, ..replaced }), "a replacement reports its own");
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_without_bytes_is_gone_and_one_with_others_is_another() {
+    fn a_size_of_zero_means_gone_and_any_other_change_another_drive() {
         assert_eq!(resized(4096, 4096), None);
         assert_eq!(resized(0, 0), None, "a reader without a card");
         assert_eq!(resized(4096, 0), Some(Resized::Gone));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_difference_names_what_the_user_can_check() {
+    fn the_difference_names_a_property_that_the_user_can_check() {
         let says = |now: Identity| difference(&drive(), &now);
         let smaller = Identity { bytes: 512, serial: Some("S2".into()), ..drive() };
         assert_eq!(says(smaller), "it had 4096 bytes, now 512");

@@ -1,9 +1,9 @@
-//! Identity of a drive, as far as sysfs shows it without privileges.
+//! Identity of a drive, as shown by sysfs without privileges.
 //!
 //! Each bus keeps model, serial number and firmware in a different place; missing values stay
 //! unknown. SATA drives are identified by the kernel's copy of their IDENTIFY data (`vpd_pg89`),
-//! because their SCSI names in sysfs are cut to 16 and 4 characters. Values that need commands are
-//! added by `query`.
+//! because sysfs truncates their SCSI names to 16 and 4 characters. `query` adds values that need
+//! commands.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::node::Node;
 use crate::response::ata::Identify;
 use crate::sensor;
 
-/// Identity of a whole device. `ram` marks a device backed by memory although its driver is not (a
-/// loop device over a file in tmpfs).
+/// Identity of a whole device. `ram` marks a device backed by memory whose driver is not a memory
+/// driver (a loop device over a file in tmpfs).
 pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdentity {
     let bus = Bus::of(disk);
     let names = names(disk, bus);
@@ -55,7 +55,7 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
     }
 }
 
-/// Sizes in sysfs, where 0 stands for none.
+/// Sizes in sysfs, where 0 means none.
 fn declared(disk: &Node) -> DeclaredSizes {
     let size = |file: &str| disk.value::<u64>(file).filter(|bytes| *bytes > 0);
     let discard_granularity = size("queue/discard_granularity");
@@ -71,7 +71,7 @@ fn flag(disk: &Node, file: &str) -> Option<bool> {
     disk.value::<u8>(file).map(|value| value != 0)
 }
 
-/// The entry in brackets, as in `none [mq-deadline] kyber`.
+/// The bracketed entry, as in `none [mq-deadline] kyber`.
 fn chosen(all: &str) -> String {
     let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(all, |(name, _)| name).to_string()
@@ -116,7 +116,7 @@ fn scsi_names(disk: &Node) -> Names {
     }
 }
 
-/// The Unit Serial Number page of SCSI (SPC-4, 7.8.12): four bytes of header, then text.
+/// The Unit Serial Number page of SCSI (SPC-4, 7.8.12): a header of four bytes, then text.
 fn unit_serial(path: &Path) -> Option<String> {
     let page = std::fs::read(path).ok()?;
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
@@ -142,7 +142,7 @@ fn usb_names(disk: &Node) -> Names {
     let scsi = scsi_names(disk);
     let usb = usb_device(disk);
     let reported = |file: &str| usb.as_ref().and_then(|dir| read_text(&dir.join(file)));
-    // The serial number reported by an enclosure is the one on its label and in lsusb.
+    // The serial number reported by an enclosure is on its label and shown by lsusb.
     Names {
         vendor: scsi.vendor.or_else(|| reported("manufacturer")),
         model: scsi.model.or_else(|| reported("product")),
@@ -174,8 +174,8 @@ fn parse_hex(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// Manufacturers by the identifier in the CID. The associations publish no list; these are agreed
-/// on by card collectors.
+/// Manufacturers by the identifier in the CID. The associations publish no list; card collectors
+/// have agreed on these.
 pub(crate) fn card_maker(id: u32) -> Option<&'static str> {
     Some(match id {
         0x01 => "Panasonic",
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scheduler_in_use_is_the_one_in_brackets() {
+    fn the_scheduler_in_use_is_in_brackets() {
         assert_eq!(chosen("none [mq-deadline] kyber bfq"), "mq-deadline");
         assert_eq!(chosen("none"), "none");
     }

@@ -1,10 +1,10 @@
-//! Bytes to be examined, of a device, a file or memory: the base of the parsers of partition tables
-//! and contents. Any part may be unreadable.
+//! Bytes of a device, a file or memory: the input of the parsers of partition tables and
+//! contents. Any part may be unreadable.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Bytes to be examined.
+/// Bytes for a parser.
 pub(crate) trait Image {
     /// `length` bytes at `offset`; `None` if they cannot be read in full.
     fn look(&self, offset: u64, length: usize) -> Option<Vec<u8>>;

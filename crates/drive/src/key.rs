@@ -1,8 +1,8 @@
-//! Recognising a drive after a reboot or in another port, when its kernel name has changed.
+//! Recognises a drive after a reboot or in another port, when its kernel name has changed.
 //!
 //! A kernel name such as `sdb` may be another drive tomorrow. A [`DriveKey`] is stored in a file
-//! and finds the drive again by its serial number and size, a partition also by its position on the
-//! disk, a loop device by its backing file. Without a serial number several drives may match.
+//! and finds the drive by its serial number and size, a partition also by its position on the disk,
+//! and a loop device by its backing file. Without a serial number, several drives may match.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use crate::mounts::Mounts;
 use crate::node::{Node, SECTOR, numbered_as};
 use crate::stack::{Stack, Walk};
 
-/// The lasting identity of a block device.
+/// The persistent identity of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveKey {
-    /// Path when the key was made; not used for matching.
+    /// Path when the key was created; not used for matching.
     pub path: String,
     /// Manufacturer and model, if known.
     pub model: Option<String>,
@@ -55,24 +55,24 @@ impl DriveKey {
         })
     }
 
-    /// The key of a device node; `None` if the path is not one.
+    /// The key of a device node; `None` if the path is not a device node.
     pub fn at(device: &Path) -> Option<DriveKey> {
         let machine = Machine::here();
         DriveKey::of(&machine, &Node::at_path(&machine, device)?)
     }
 
-    /// Whether both keys denote the same device, wherever it was found.
+    /// Whether both keys denote the same device, even in different places.
     pub fn is(&self, other: &DriveKey) -> bool {
         DriveKey { path: String::new(), ..self.clone() }
             == DriveKey { path: String::new(), ..other.clone() }
     }
 
-    /// Whether a serial number or backing file distinguishes it from other drives of its size.
+    /// Whether a serial number or backing file distinguishes it from other drives of the same size.
     pub fn is_unique(&self) -> bool {
         self.serial.is_some() || self.backing_file.is_some()
     }
 
-    /// Description for people: `ACME X1, serial number S6Z1, 1000204886016 bytes`.
+    /// Description in words: `ACME X1, serial number S6Z1, 1000204886016 bytes`.
     pub fn in_words(&self) -> String {
         let model = self.model.clone().unwrap_or_else(|| "a drive of unknown model".into());
         let name = match (&self.serial, &self.backing_file) {
@@ -85,7 +85,7 @@ impl DriveKey {
     }
 }
 
-/// The device nodes of this machine that match the key: none, one, or several that look alike.
+/// The device nodes of this machine that match the key: none, one, or several similar ones.
 pub fn find(key: &DriveKey) -> Vec<String> {
     let machine = Machine::here();
     let nodes = machine.names("/sys/class/block").into_iter();
@@ -94,7 +94,7 @@ pub fn find(key: &DriveKey) -> Vec<String> {
     keys.filter(|found| found.is(key)).map(|found| found.path).collect()
 }
 
-/// Position of a directory relative to a device whose data are to be stored in it.
+/// Location of a directory relative to the device whose data are to be stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separation {
     /// On another drive, where it survives a power loss.
@@ -105,8 +105,8 @@ pub enum Separation {
     Memory,
 }
 
-/// Position of a directory relative to a block device. Both namespaces of one NVMe drive are one
-/// drive; a loop device is a separate drive, whatever its backing file is on.
+/// Location of a directory relative to a block device. Two namespaces of an NVMe drive are on the
+/// same drive; a loop device is a separate drive, wherever its backing file is.
 pub fn separation(directory: &Path, device: &Path) -> Result<Separation, DriveError> {
     let machine = Machine::here();
     let keeps = machine.locate(directory)?.stack;
@@ -124,7 +124,7 @@ pub fn separation(directory: &Path, device: &Path) -> Result<Separation, DriveEr
     Ok(if shared { Separation::SameDrive } else { Separation::Elsewhere })
 }
 
-/// Whether two devices are the same piece of hardware.
+/// Whether two devices are on the same hardware.
 fn same(machine: &Machine, a: &Node, b: &Node) -> bool {
     let (a, b) = (a.disk(), b.disk());
     let serial = |node: &Node| identity::identify(machine, node, false).serial;

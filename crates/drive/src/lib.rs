@@ -1,8 +1,8 @@
 //! The real drive: list, identify, watch, guard and open.
 //!
-//! All information comes from the kernel's files (`/sys`, `/proc`) and from commands to the drive.
-//! No library is needed; unknown values are listed with the privilege that would reveal them. The
-//! entry point is [`open`]: it takes the target the user typed, makes every check of
+//! All information comes from kernel files (`/sys`, `/proc`) and from commands to the drive. No
+//! library is needed; unknown values are listed with the privilege that would reveal them. The
+//! entry point is [`open`]: it takes the target as typed by the user, makes every check of
 //! `docs/devices.md`, and returns a file with the identity of the underlying drive. I/O is the
 //! engine's job.
 

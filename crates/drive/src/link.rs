@@ -1,7 +1,7 @@
 //! The link of a drive: its present mode, the drive's best mode, and its payload ceiling.
 //!
-//! Ceilings are the payload rate after line encoding and packet headers, so a measured throughput
-//! within a few percent of one is limited by the link:
+//! Ceilings are payload rates after line encoding and packet headers, so a throughput within a few
+//! percent of a ceiling is limited by the link:
 //! - PCIe: rate x encoding x MPS / (MPS + 28), for 28 bytes of framing, header and CRC a packet.
 //!   Gen2 x1 at 128 bytes gives 410 MB/s, Gen3 x4 at 256 gives 3550 MB/s.
 //! - SATA: rate x 8b/10b x 14/15. The best drives of each generation reach 560 MB/s on 6 Gb/s.
@@ -18,7 +18,7 @@ use crate::machine::{Machine, read_text};
 use crate::node::{Node, numbered_as};
 use crate::response::ata::Identify;
 
-/// The link of a whole device, if the kernel reports one.
+/// The link of a whole device, if reported by the kernel.
 pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     match bus {
         Bus::Nvme => nvme(disk),
@@ -30,7 +30,7 @@ pub(crate) fn of(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
 }
 
 fn nvme(disk: &Node) -> Option<Link> {
-    // With multipath the disk is below a subsystem that has controllers `nvme0`, `nvme1`.
+    // With multipath, the disk is below a subsystem with controllers `nvme0`, `nvme1`.
     let device = disk.dir.join("device");
     let below = crate::machine::names(&device).into_iter().find(|n| numbered_as(n, "nvme"));
     let controller = below.map_or(device.clone(), |name| device.join(name));
@@ -55,7 +55,7 @@ impl Lanes {
         Lanes::parse(&text("speed")?, &text("width")?)
     }
 
-    /// Parses `8.0 GT/s PCIe` and `4`; unknown values are `Unknown`, and a width of 0 or 255.
+    /// Parses `8.0 GT/s PCIe` and `4`. `Unknown` and widths of 0 or 255 are unknown.
     fn parse(speed: &str, width: &str) -> Option<Lanes> {
         let gt_per_s: f64 = speed.split_whitespace().next()?.parse().ok()?;
         let width = width.parse().ok().filter(|width| (1..=32).contains(width))?;
@@ -68,7 +68,7 @@ impl Lanes {
     }
 
     fn payload_bytes_per_s(self, packet_bytes: f64) -> f64 {
-        // 8b/10b below 8 GT/s, 128b/130b above; generation 6 sends 242 of 256 bytes.
+        // 8b/10b below 8 GT/s, 128b/130b above; generation 6 uses 242 of 256 bytes for data.
         let encoding = match self.generation() {
             1 | 2 => 0.8,
             3..=5 => 128.0 / 130.0,
@@ -106,7 +106,7 @@ fn pcie(function: &Path) -> Option<Link> {
     })
 }
 
-/// The port above a function, by its PCI address; behind the root complex itself the function's own.
+/// PCI address of the port above a function; on the root complex itself, the function's own.
 fn pci_port(function: &Path) -> Option<String> {
     let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
     let above = function.parent().and_then(name).filter(|name| !name.starts_with("pci"));
@@ -114,11 +114,11 @@ fn pci_port(function: &Path) -> Option<String> {
 }
 
 /// Max_Payload_Size in use: bits 7:5 of Device Control, in the PCI Express capability (id 0x10) of
-/// configuration space (PCIe 4.0, 7.5.3.4). Only the first 64 bytes are readable without
-/// privileges.
+/// configuration space (PCIe 4.0, 7.5.3.4). Without privileges, only the first 64 bytes are
+/// readable.
 fn max_payload_bytes(config: &[u8]) -> Option<u32> {
     let mut at = usize::from(*config.get(0x34)?);
-    // The list has at most 48 entries; the bound ends a broken list that loops.
+    // The list has at most 48 entries; the bound stops at a broken list with a loop.
     for _ in 0..48 {
         if at < 0x40 {
             return None;
@@ -202,7 +202,7 @@ fn usb_best(descriptors: &[u8]) -> Option<f64> {
     best.map(f64::from)
 }
 
-/// `usb-storage` or `uas`: the driver of the interface between device and disk.
+/// `usb-storage` or `uas`: the interface driver between device and disk.
 fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
     let mut between = disk.dir.ancestors().take_while(|dir| *dir != device);
     let interface = between.find(|dir| dir.join("bInterfaceNumber").is_file())?;
@@ -210,7 +210,7 @@ fn usb_driver(disk: &Node, device: &Path) -> Option<String> {
     driver.file_name()?.to_str().map(str::to_string)
 }
 
-/// Timing, clock and width are in debugfs only, for root.
+/// Timing, clock and width are only in debugfs, for root.
 fn card(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     let mut parts = disk.dir.iter().filter_map(|part| part.to_str());
     let host = parts.rfind(|part| numbered_as(part, "mmc"));
@@ -228,7 +228,7 @@ fn card(machine: &Machine, disk: &Node, bus: Bus) -> Option<Link> {
     })
 }
 
-/// Settings of an MMC host.
+/// Settings of an MMC host controller.
 #[derive(Debug, PartialEq)]
 struct Ios {
     timing: String,
@@ -267,7 +267,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ceilings_are_the_published_ones() {
+    fn ceilings_match_the_published_values() {
         let of = |gt_per_s, width, packet| {
             (Lanes { gt_per_s, width }.payload_bytes_per_s(packet) / 1e6).round()
         };
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_links_are_unknown() {
+    fn invalid_links_are_unknown() {
         assert_eq!(Lanes::parse("Unknown", "4"), None);
         assert_eq!(Lanes::parse("Unknown speed", "4"), None);
         assert_eq!(Lanes::parse("8.0 GT/s PCIe", "0"), None);
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(max_payload_bytes(&config), Some(256));
         assert_eq!(max_payload_bytes(&config[..64]), None, "readable without privileges");
         config[0x41] = 0x40;
-        assert_eq!(max_payload_bytes(&config), None, "a list that loops");
+        assert_eq!(max_payload_bytes(&config), None, "a list with a loop");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::usage;
 pub struct BlockDevice {
     /// Identity.
     pub drive: DriveIdentity,
-    /// Whether the kernel calls it removable: sticks, card readers.
+    /// Whether the kernel calls it removable, as for sticks and card readers.
     pub removable: bool,
     /// Backing file of a loop device.
     pub backing_file: Option<String>,
@@ -50,7 +50,7 @@ pub struct Partition {
     /// Whether it begins on a multiple of 4 KiB; otherwise every 4 KiB write touches two pages of
     /// the drive.
     pub aligned_4k: bool,
-    /// Whether it begins on a multiple of 1 MiB, as partitioning tools have aligned since 2010.
+    /// Whether it begins on a multiple of 1 MiB, as with partitioning tools since 2010.
     pub aligned_1m: bool,
     /// Type in the partition table; `null` if the table could not be read.
     #[serde(rename = "type")]
@@ -65,7 +65,7 @@ pub struct Partition {
 /// Contents and uses of a device or partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inside {
-    /// Recognised contents; `null` if it could not be read.
+    /// Recognised contents; `null` if they could not be read.
     pub contents: Option<Vec<Content>>,
     /// Mounted file systems on it.
     pub mounts: Vec<FileSystem>,
@@ -75,8 +75,8 @@ pub struct Inside {
     pub holders: Vec<String>,
 }
 
-/// All whole block devices of this machine, by name, except empty ones (loop, zram and the like
-/// without a byte) and the hidden paths of NVMe multipath.
+/// All whole block devices of this machine, sorted by name, except empty ones (loop, zram and the
+/// like without a size) and the hidden paths of NVMe multipath.
 pub fn list() -> Vec<BlockDevice> {
     Machine::here().list()
 }

@@ -1,4 +1,4 @@
-//! Finding the drive under a path.
+//! Finds the drive under a path.
 
 use std::path::{Path, PathBuf};
 
@@ -18,15 +18,15 @@ use crate::watch::Watch;
 pub struct Location {
     /// The absolute path with links resolved.
     pub path: PathBuf,
-    /// Its file system.
+    /// The file system of the path.
     pub filesystem: FileSystem,
     /// Layers between the file system and the drive, nearest first: `/dev/dm-0`, `/dev/sda2`, or
-    /// the backing file of a loop device. For a file system on several devices (btrfs) those
+    /// the backing file of a loop device. For a file system on several devices (btrfs), those
     /// devices; there is then no single drive.
     pub layers: Vec<String>,
     /// The drive, if there is one and the kernel reveals it.
     pub drive: Option<DriveIdentity>,
-    /// Kernel names of the whole devices whose counters (`/sys/block/NAME/stat`) count the traffic.
+    /// Kernel names of the whole devices whose counters (`/sys/block/NAME/stat`) cover the traffic.
     pub disks: Vec<String>,
     /// Whether the data are in memory, not on a drive.
     pub ram: bool,
@@ -35,7 +35,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// A watch on the devices whose counters count the traffic.
+    /// A watch on the devices whose counters cover the traffic.
     pub fn watch(&self) -> Watch {
         Watch::on(&self.stack.disks)
     }

@@ -1,4 +1,4 @@
-//! The machine that contains the drives: the root of its /sys, /proc and /dev.
+//! The machine with the drives: the root of its /sys, /proc and /dev.
 //!
 //! This crate reads all kernel files through [`Machine`], so a directory with the files of another
 //! machine can stand in for it. The tests use this to simulate hardware.
@@ -14,7 +14,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
+    /// The machine this process runs on.
     pub fn here() -> Machine {
         Machine { root: PathBuf::from("/") }
     }
@@ -25,20 +25,20 @@ impl Machine {
         Machine { root: root.canonicalize().unwrap_or_else(|_| root.to_path_buf()) }
     }
 
-    /// Maps an absolute path of the machine to the real path; a relative one stays relative to the
-    /// working directory.
+    /// Maps an absolute path of the machine to the real path. A relative path remains relative to
+    /// the working directory.
     pub(crate) fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         path.strip_prefix("/").map_or_else(|_| path.to_path_buf(), |below| self.root.join(below))
     }
 
-    /// An absolute path with links resolved, in the machine's own terms.
+    /// An absolute path with links resolved, as a path on the machine.
     pub(crate) fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
         let real = self.path(path).canonicalize()?;
         Ok(real.strip_prefix(&self.root).map_or(real.clone(), |below| Path::new("/").join(below)))
     }
 
-    /// Whether it is this machine, whose kernel can be queried.
+    /// Whether this is the machine the process runs on, whose kernel can be queried.
     pub(crate) fn is_here(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -81,8 +81,7 @@ pub(crate) fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Major and minor number of a device. Major 0 is used by the kernel for file systems without a
-/// device.
+/// Major and minor number of a device. The kernel uses major 0 for file systems without a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct DevNumber {
     pub major: u32,

@@ -17,7 +17,7 @@ pub(crate) struct Mount {
     pub point: String,
     pub kind: String,
     pub source: String,
-    /// Options of the mount and of the file system, each once.
+    /// Options of the mount and of the file system, without duplicates.
     pub options: String,
 }
 
@@ -49,8 +49,8 @@ impl Mounts {
         Mounts(text.lines().filter_map(parse_line).collect())
     }
 
-    /// The mount that contains an absolute path: the deepest, and among those at one point the
-    /// latest.
+    /// The mount that contains an absolute path: the deepest, and the latest of those at the same
+    /// point.
     pub fn covering(&self, path: &Path) -> Option<&Mount> {
         let covers = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         covers.max_by_key(|mount| Path::new(&mount.point).components().count())
@@ -78,8 +78,8 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// Merges the options of the mount with those of the file system. A read-only file system makes the
-/// mount read-only, and a read-only mount is not `rw` because its file system is.
+/// Merges the options of the mount and the file system. A read-only file system makes the mount
+/// read-only, and a read-only mount does not become `rw` because its file system is.
 fn join_options(mount: &str, own: &str) -> String {
     let mut all: Vec<&str> = mount.split(',').chain(own.split(',')).collect();
     if all.contains(&"ro") {
@@ -154,17 +154,17 @@ nonsense - without sense
         assert_eq!(covering("/etc/passwd"), Some(27));
         assert_eq!(covering("/media/my stick/a"), Some(40));
         assert_eq!(covering("/media/my sticky"), Some(27));
-        assert_eq!(covering("/srv/x"), Some(42), "mounted over the other");
+        assert_eq!(covering("/srv/x"), Some(42), "mounted over the other file system");
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read(text in "(?s).{0,400}") {
+        fn any_text_is_accepted(text in "(?s).{0,400}") {
             Mounts::parse(&text);
         }
 
         #[test]
-        fn any_fields_are_read(fields in prop::collection::vec("[ -~]{0,9}", 0..14)) {
+        fn any_fields_are_accepted(fields in prop::collection::vec("[ -~]{0,9}", 0..14)) {
             Mounts::parse(&fields.join(" "));
             Mounts::parse(&format!("1 2 3:4 {} - a b c", fields.join(" ")));
         }

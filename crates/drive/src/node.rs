@@ -1,14 +1,14 @@
 //! One block device in sysfs: a whole drive, a partition, or a device built on others.
 //!
 //! A node is a name and its real directory (`/sys/devices/.../block/sda`). The layer below it is
-//! [`Lower`]: a partition lies on its disk, dm and md on their slaves, a loop device on a file.
+//! [`Lower`]: the disk of a partition, the slaves of dm and md, the file of a loop device.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::machine::{self, DevNumber, Machine};
 
-/// Sectors in sysfs are 512 bytes, whatever the drive's block size.
+/// Sectors in sysfs have 512 bytes, whatever the drive's block size.
 pub(crate) const SECTOR: u64 = 512;
 
 /// A block device in sysfs.
@@ -16,7 +16,7 @@ pub(crate) const SECTOR: u64 = 512;
 pub(crate) struct Node {
     /// Kernel name, with `/` where sysfs has `!`.
     pub name: String,
-    /// Its directory, links resolved.
+    /// Directory of the device, with links resolved.
     pub dir: PathBuf,
 }
 
@@ -32,19 +32,19 @@ pub(crate) enum Lower {
 }
 
 impl Node {
-    /// The device with a kernel name.
+    /// The device with this kernel name.
     pub fn named(machine: &Machine, name: &str) -> Option<Node> {
         let plain = !name.is_empty() && name != "." && name != "..";
         plain
             .then(|| Node::in_dir(&machine.path("/sys/class/block").join(name.replace('/', "!"))))?
     }
 
-    /// The device with a number.
+    /// The device with this number.
     pub fn numbered(machine: &Machine, number: DevNumber) -> Option<Node> {
         Node::in_dir(&machine.path("/sys/dev/block").join(number.to_string()))
     }
 
-    /// The device of a node such as `/dev/sda`, or of a link to one.
+    /// The device of a node such as `/dev/sda`, or of a link to a node.
     pub fn at_path(machine: &Machine, path: &Path) -> Option<Node> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
         let real = machine.path(path).canonicalize().ok()?;
@@ -55,7 +55,7 @@ impl Node {
         if machine.is_here() {
             return None;
         }
-        // A simulated machine has no device nodes, so the name decides.
+        // A simulated machine has no device nodes, so the name is used.
         let dev = machine.path("/dev").canonicalize().ok()?;
         Node::named(machine, real.strip_prefix(dev).ok()?.to_str()?)
     }
@@ -96,7 +96,7 @@ impl Node {
         self.value("partition")
     }
 
-    /// The whole device a partition lies on, or the device itself.
+    /// The whole device of a partition, or the device itself.
     pub fn disk(&self) -> Node {
         let parent = self.partition().and_then(|_| Node::in_dir(self.dir.parent()?));
         parent.unwrap_or_else(|| self.clone())
@@ -113,7 +113,7 @@ impl Node {
         found
     }
 
-    /// Whether it is memory presented as a drive: zram and the RAM disc.
+    /// Whether it is memory presented as a drive: zram or a RAM disc.
     pub fn is_ram(&self) -> bool {
         ["zram", "ram"].iter().any(|kind| numbered_as(&self.name, kind))
     }
@@ -137,8 +137,8 @@ impl Node {
         Some(PathBuf::from(file.strip_suffix(" (deleted)").unwrap_or(&file)))
     }
 
-    /// The devices whose counters count the traffic. Before Linux 6.4 a multipath NVMe head has no
-    /// counters of its own; the hidden path devices always count.
+    /// The devices whose counters cover the traffic. Before Linux 6.4, a multipath NVMe head has no
+    /// counters; the hidden path devices always have counters.
     pub fn counted(&self, machine: &Machine) -> Vec<Node> {
         let split = self.name.rsplit_once('n').filter(|_| self.name.starts_with("nvme"));
         let Some((controller, namespace)) = split else { return vec![self.clone()] };

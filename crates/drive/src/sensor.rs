@@ -1,7 +1,7 @@
 //! Temperature sensors of drives: hwmon of the NVMe driver and of `drivetemp` (SATA).
 //!
 //! The position of the hwmon directory below the drive's device varies between kernels:
-//! `device/hwmon/hwmon3`, `device/hwmon3`, or one device further (the PCI function). Source: the
+//! `device/hwmon/hwmon3`, `device/hwmon3`, or one device higher (the PCI function). Source: the
 //! kernel's Documentation/hwmon/sysfs-interface.rst and drivetemp.rst.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::node::{Node, numbered_as};
 /// Temperature sensor of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sensor {
-    /// The file, in thousandths of a degree.
+    /// The sensor file, in thousandths of a degree.
     pub input: PathBuf,
     /// The drive's warning temperature, degrees Celsius.
     pub warn_c: Option<f64>,
@@ -22,7 +22,7 @@ pub(crate) struct Sensor {
 pub(crate) fn find(disk: &Node) -> Option<Sensor> {
     let device = disk.dir.join("device");
     let beside = ["", "device"].map(|below| device.join(below));
-    // With multipath the controllers are below a subsystem.
+    // With multipath, the controllers are below a subsystem.
     let controllers = names(&device).into_iter().filter(|name| numbered_as(name, "nvme"));
     let controllers = controllers.map(|name| device.join(name));
     beside.into_iter().chain(controllers).find_map(|place| sensor_in(&place))
@@ -38,8 +38,8 @@ fn sensor_in(place: &Path) -> Option<Sensor> {
     Some(Sensor { input: dir.join("temp1_input"), warn_c: warn })
 }
 
-/// Parses thousandths of a degree into degrees. Drives without a sensor report nonsense such as
-/// -273 or 65261, so values outside -60..=200 are rejected.
+/// Parses thousandths of a degree into degrees. Drives without a sensor report implausible values
+/// such as -273 or 65261, so values outside -60..=200 are rejected.
 pub(crate) fn celsius(text: &[u8]) -> Option<f64> {
     let thousandths: f64 = std::str::from_utf8(text).ok()?.trim().parse().ok()?;
     let degrees = thousandths / 1000.0;

@@ -1,9 +1,9 @@
 //! The layers below a file system or device, down to the drives.
 //!
 //! Follows partitions, dm and md through sysfs, loop devices through their backing file and its
-//! file system, overlays through their upper directory, btrfs through its members. If a layer rests
-//! on exactly one other, the walk continues; if it rests on several (RAID), that layer is the
-//! drive, and the drives below it are only counted.
+//! file system, overlays through their upper directory, btrfs through its members. A layer on
+//! exactly one other device continues the walk. A layer on several (RAID) is considered the drive,
+//! and the drives below it are only used for counters.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::mounts::{Mount, Mounts};
 use crate::node::{Lower, Node};
 
-/// Maximum depth of layers: a loop device over a file on itself would never end.
+/// Maximum number of layers: a loop device over a file on itself would never end.
 const DEPTH_MAX: usize = 24;
 
 /// The layers below a file system or device.
@@ -21,16 +21,16 @@ pub(crate) struct Stack {
     pub layers: Vec<String>,
     /// The drive, if there is one.
     pub drive: Option<Node>,
-    /// The devices whose counters count the traffic.
+    /// The devices whose counters cover the traffic.
     pub disks: Vec<Node>,
-    /// All devices passed, including the drives.
+    /// All devices visited, including the drives.
     pub passed: Vec<Node>,
     /// Whether the data are in memory.
     pub ram: bool,
 }
 
 impl Stack {
-    /// The largest logical block size of all devices passed, which all of them accept.
+    /// The largest logical block size of all visited devices, which all of them accept.
     pub fn block_bytes(&self) -> Option<u32> {
         self.passed.iter().filter_map(|node| node.value("queue/logical_block_size")).max()
     }
@@ -59,17 +59,17 @@ impl<'m> Walk<'m> {
         Walk { machine, mounts }
     }
 
-    /// From a file or directory.
+    /// Starts at a file or directory.
     pub fn under_path(&self, path: &Path) -> Stack {
         self.path(path, 0)
     }
 
-    /// From a mounted file system.
+    /// Starts at a mounted file system.
     pub fn under_mount(&self, mount: &Mount) -> Stack {
         self.mount(mount, 0)
     }
 
-    /// From a block device, which is included.
+    /// Starts at a block device, which is included.
     pub fn under_node(&self, node: &Node) -> Stack {
         self.node(node, 0)
     }
@@ -145,8 +145,8 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// The mount that contains a path: by the kernel's mount id if available (Linux 5.8), otherwise by
-/// path.
+/// The mount that contains a path: found by the kernel's mount ID if available (Linux 5.8),
+/// otherwise by path.
 pub(crate) fn mount_of<'m>(
     machine: &Machine,
     mounts: &'m Mounts,
@@ -165,7 +165,7 @@ fn mount_id(path: &Path) -> Option<u64> {
     (answer.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(answer.stx_mnt_id)
 }
 
-/// The block devices of a mounted file system: one, or several for btrfs and the like.
+/// The block devices of a mounted file system: one, or several for btrfs and similar.
 pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
     if mount.dev.major != 0 {
         return Node::numbered(machine, mount.dev).into_iter().collect();
@@ -179,7 +179,7 @@ pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
     }
 }
 
-/// All devices of the btrfs that contains this one.
+/// All devices of the btrfs file system on this device.
 fn btrfs_members(machine: &Machine, node: &Node) -> Option<Vec<Node>> {
     let systems = machine.names("/sys/fs/btrfs").into_iter();
     let mut members = systems.map(|id| machine.names(format!("/sys/fs/btrfs/{id}/devices")));
@@ -187,8 +187,8 @@ fn btrfs_members(machine: &Machine, node: &Node) -> Option<Vec<Node>> {
     Some(names.iter().filter_map(|name| Node::named(machine, name)).collect())
 }
 
-/// The directory of an overlay that receives writes; without an upper directory, the one that is
-/// read.
+/// The directory of an overlay that receives writes; without an upper directory, the one that
+/// serves reads.
 fn overlay_data(mount: &Mount) -> Option<PathBuf> {
     if mount.kind != "overlay" {
         return None;

@@ -1,7 +1,7 @@
 //! Uses of a block device or file that forbid overwriting it.
 //!
 //! Mounts, swap, dm, md and bcache holders, and loop devices on it. ZFS and mounts in other
-//! namespaces are not visible here; for those the kernel refuses the O_EXCL open.
+//! namespaces are not visible; the kernel refuses the O_EXCL open for those.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use crate::mounts::{Mounts, swaps};
 use crate::node::Node;
 use crate::stack::{Walk, mounted_nodes};
 
-/// All uses of a device and its partitions, in words; for a partition also those of its whole disk.
-/// Empty if unused.
+/// All uses of a device and its partitions, in words; for a partition, also those of the whole
+/// disk. Empty if unused.
 pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
     let mounts = Mounts::of(machine);
     let mut family = vec![node.clone()];
@@ -24,12 +24,12 @@ pub(crate) fn uses_of(machine: &Machine, node: &Node) -> Vec<String> {
     let root = Walk::new(machine, &mounts).under_path(Path::new("/"));
     let reported = uses.iter().any(|use_| use_.ends_with(" is mounted at /"));
     if root.passed.contains(node) && !reported {
-        uses.insert(0, format!("{} holds the root file system", node.path()));
+        uses.insert(0, format!("{} contains the root file system", node.path()));
     }
     uses
 }
 
-/// Uses of exactly this device.
+/// Uses of this device only.
 fn direct_uses(machine: &Machine, mounts: &Mounts, node: &Node) -> Vec<String> {
     let path = node.path();
     let on_it = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));

@@ -1,9 +1,9 @@
 //! Counters and temperature of a drive during a measurement.
 //!
-//! The counters of `/sys/block/NAME/stat` are the device's own account of its traffic, including
-//! that of other users. The files are opened once and reread at offset 0, because they are sampled
-//! ten times a second while latencies are measured; the temperature costs the drive a command and
-//! is read at most once a second. Source: the kernel's Documentation/block/stat.rst.
+//! The counters of `/sys/block/NAME/stat` cover all traffic of the device, including that of other
+//! users. The files are opened once and reread at offset 0, because they are sampled ten times a
+//! second while latencies are measured. A temperature reading costs the drive a command and is made
+//! at most once a second. Source: the kernel's Documentation/block/stat.rst.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -36,7 +36,7 @@ pub struct Sample {
     pub temperature_c: Option<f64>,
 }
 
-/// Watches the drives under a target.
+/// Watches the drives of a target.
 #[derive(Debug, Default)]
 pub struct Watch {
     counters: Vec<File>,
@@ -45,7 +45,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches all of these devices that can be watched.
+    /// Watches all given devices that can be watched.
     pub(crate) fn on(disks: &[Node]) -> Watch {
         let open = |path| File::open(path).ok();
         Watch {
@@ -55,12 +55,12 @@ impl Watch {
         }
     }
 
-    /// A watch without devices, for targets without a drive.
+    /// A watch on no devices, for targets without a drive.
     pub fn nothing() -> Watch {
         Watch::default()
     }
 
-    /// The present counters; `None` if there is no device or it has gone.
+    /// The present counters; `None` if there is no device or the device is gone.
     pub fn sample(&mut self) -> Option<Sample> {
         if self.counters.is_empty() {
             return None;
@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn fields_are_where_the_kernel_puts_them() {
+    fn fields_match_the_kernel_format() {
         let text = b" 41119 8152 5842570 24798 24342 19378 3696360 3230 3 10096 30524 8984 0 789816 2460 3853 35\n";
         let sample = parse(text).expect("17 fields");
         assert_eq!(sample.read_bytes, 5_842_570 * 512);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_watch_is_no_sample() {
+    fn a_watch_without_devices_has_no_sample() {
         assert_eq!(Watch::nothing().sample(), None);
     }
 

@@ -28,7 +28,7 @@ fn refused(result: Result<Opened, DriveError>) -> String {
     text
 }
 
-/// Asserts that a device is refused for that reason, both planned and opened.
+/// Asserts that a device is refused for this reason, both when planned and when opened.
 fn refused_in_use(path: &str, bytes: u64, reason: &str) {
     let request = destroy(&bytes.to_string());
     let text = refused(open(path, &request));
@@ -52,13 +52,13 @@ fn reads_are_the_default_and_cannot_write() {
     assert_eq!(info.target.layers.first().map(String::as_str), Some(device.path.as_str()));
     assert!(opened.destroys.is_none());
     assert!(opened.file().write_at(&[1], 0).is_err());
-    // Wanting to destroy is not enough without a confirmation.
+    // The intention to destroy is not enough without a confirmation.
     let wanting = OpenRequest { wants: Safety::Destroys, ..reads() };
     assert_eq!(open(&device.path, &wanting).expect("opens").info.allowed, Safety::Reads);
 }
 
 #[test]
-fn a_size_takes_the_first_whole_blocks() {
+fn a_size_selects_the_first_whole_blocks() {
     let device = or_skip!(Loop::of(8 * MIB));
     let sized = |size| open(&device.path, &OpenRequest { size: Some(size), ..reads() });
     assert_eq!(sized(MIB + 100).expect("fits").info.bytes, MIB);
@@ -96,7 +96,7 @@ fn a_wrong_confirmation_is_refused_and_the_right_one_grants_exclusive_access() {
 }
 
 #[test]
-fn contents_to_be_lost_are_named() {
+fn contents_that_would_be_lost_are_named() {
     let device = or_skip!(Loop::with(16 * MIB, &["mkfs.ext4", "-q", "-L", "photos"]));
     let word = (16 * MIB).to_string();
     let planned = plan_open(&device.path, &destroy(&word)).expect("planned");
@@ -113,7 +113,7 @@ fn a_mounted_device_is_refused() {
 }
 
 #[test]
-fn a_mounted_partition_refuses_its_disk_but_not_its_neighbour() {
+fn a_mounted_partition_blocks_its_disk_but_not_its_neighbour() {
     let device = or_skip!(Loop::partitioned(16 * MIB, &[(2048, 16384), (18432, 8192)]));
     let first = format!("{}p1", device.path);
     run("mkfs.ext4", &["-q", &first]).expect("formatted");
@@ -144,7 +144,7 @@ fn swap_is_refused() {
 }
 
 #[test]
-fn a_loop_device_over_it_is_refused() {
+fn a_device_under_a_loop_device_is_refused() {
     let device = or_skip!(Loop::of(8 * MIB));
     let above = or_skip!(attach(device.path.as_ref()));
     let result = std::panic::catch_unwind(|| {
@@ -156,7 +156,7 @@ fn a_loop_device_over_it_is_refused() {
 }
 
 #[test]
-fn a_file_system_that_only_a_loop_device_still_uses_is_refused() {
+fn a_file_system_used_only_by_a_loop_device_is_refused() {
     let device = or_skip!(Loop::with(32 * MIB, &["mkfs.ext4", "-q"]));
     let mounted = or_skip!(Mounted::new(&device.path, "rw"));
     let image = mounted.dir.join("inner");
@@ -164,7 +164,7 @@ fn a_file_system_that_only_a_loop_device_still_uses_is_refused() {
     let above = or_skip!(attach(&image));
     let result = std::panic::catch_unwind(|| {
         refused_in_use(&device.path, 32 * MIB, "is mounted at");
-        // No longer in any list of mounts, but still in use.
+        // No longer listed as a mount, but still in use.
         run("umount", &["-l", mounted.text()]).expect("unmounted lazily");
         refused_in_use(&device.path, 32 * MIB, "another holder");
     });

@@ -1,4 +1,4 @@
-//! Scratch files in directories, files of the user, and paths that cannot be measured.
+//! Scratch files in directories, the user's files, and paths that cannot be measured.
 
 mod common;
 
@@ -42,10 +42,10 @@ fn error(path: &str, request: &OpenRequest) -> DriveError {
 }
 
 #[test]
-fn a_scratch_file_has_no_name_and_can_be_opened_again() {
+fn a_scratch_file_has_no_name_and_can_be_reopened() {
     let dir = TempDir::new().expect("a directory");
     let planned = plan_open(text(dir.path()), &sized(3 * MIB + 5)).expect("planned").info;
-    assert_eq!(names(dir.path()), Vec::<String>::new(), "a plan touches nothing");
+    assert_eq!(names(dir.path()), Vec::<String>::new(), "a plan changes nothing");
     let opened = open(text(dir.path()), &sized(3 * MIB + 5)).expect("opened");
     assert_eq!(names(dir.path()), Vec::<String>::new());
     let info = &opened.info;
@@ -62,7 +62,7 @@ fn a_scratch_file_has_no_name_and_can_be_opened_again() {
     opened.file().write_all_at(b"mine", 0).expect("written");
     let again = format!("/proc/self/fd/{}", opened.file().as_raw_fd());
     assert_eq!(fs::read(again).expect("opens again"), b"mine");
-    opened.guard.check_again().expect("nothing to say");
+    opened.guard.check_again().expect("unchanged");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn traffic_to_the_drive_is_counted() {
     let dir = TempDir::new_in("/var/tmp").expect("a directory");
     let mut opened = open(text(dir.path()), &sized(8 * MIB)).expect("opened");
     let Some(before) = opened.watch.sample() else {
-        eprintln!("skipped: no drive behind /var/tmp");
+        eprintln!("skipped: no drive under /var/tmp");
         return;
     };
     opened.file().write_all_at(&vec![0xa5; 8 * MIB as usize], 0).expect("written");
@@ -104,7 +104,7 @@ fn orphans_are_removed_and_scratch_files_in_use_stay() {
 }
 
 #[test]
-fn a_plan_leaves_orphans_alone() {
+fn a_plan_does_not_remove_orphans() {
     let dir = TempDir::new().expect("a directory");
     fs::write(dir.path().join(ORPHAN), "x").expect("written");
     plan_open(text(dir.path()), &sized(MIB)).expect("planned");
@@ -112,7 +112,7 @@ fn a_plan_leaves_orphans_alone() {
 }
 
 #[test]
-fn a_small_card_is_measured_with_what_fits() {
+fn a_small_card_gets_a_smaller_scratch_file() {
     let card = or_skip!(Loop::with(32 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
     let mounted = or_skip!(Mounted::new(&card.path, "rw"));
     let planned = plan_open(mounted.text(), &unsized_()).expect("planned").info;
@@ -124,7 +124,7 @@ fn a_small_card_is_measured_with_what_fits() {
     let advice = refused.advice().expect("what fits");
     assert!(advice.starts_with(&format!("--size {}MiB", fits / MIB)), "{advice}");
 
-    let opened = open(mounted.text(), &sized(fits)).expect("the advice is good");
+    let opened = open(mounted.text(), &sized(fits)).expect("the advised size fits");
     assert_eq!(opened.info.bytes, fits);
     let layers = &opened.info.target.layers;
     assert_eq!(layers[..2], [card.path.clone(), card.image.display().to_string()]);
@@ -161,7 +161,7 @@ fn a_read_only_file_system_is_refused() {
 }
 
 #[test]
-fn all_available_kinds_of_file_systems() {
+fn every_available_file_system() {
     let kinds: [(&[&str], u64); 4] = [
         (&["mkfs.vfat"], 64 * MIB),
         (&["mkfs.exfat"], 64 * MIB),
@@ -231,12 +231,12 @@ fn a_file_is_read_only_unless_confirmed_by_its_size() {
         ..OpenRequest::to(Safety::Destroys)
     };
     assert_eq!(error(text(&path), &destroy("64KiB")).kind(), ErrorKind::Refused);
-    let opened = open(text(&path), &destroy("65536")).expect("given away");
+    let opened = open(text(&path), &destroy("65536")).expect("confirmed");
     assert_eq!(opened.info.allowed, Safety::Destroys);
     assert_eq!(opened.destroys, Some(format!("the content of {}", path.display())));
     opened.file().write_all_at(&[8], 0).expect("may be written");
     let meta = fs::metadata(&path).expect("there");
-    assert_eq!(meta.len(), 64 << 10, "neither cut nor extended");
+    assert_eq!(meta.len(), 64 << 10, "neither truncated nor extended");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn unmeasurable_paths_are_explained_in_one_line() {
     assert_eq!((zero.kind(), zero.kind().exit_code()), (ErrorKind::Usage, 2));
 }
 
-/// Runs `work` in a thread that has dropped root.
+/// Runs `work` in a thread without root privileges.
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

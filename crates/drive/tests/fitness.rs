@@ -13,7 +13,7 @@ fn status(uid: u32, capabilities: &str) -> String {
     )
 }
 
-/// A quiet machine without findings: root, four processors, the processor's clock.
+/// A quiet machine without findings: root, four processors, the TSC clock source.
 fn quiet() -> Built {
     let built = Built::new();
     built
@@ -40,7 +40,7 @@ fn a_quiet_machine_is_fit() {
 }
 
 #[test]
-fn each_finding_by_itself() {
+fn each_finding_alone() {
     let table: [(&str, &str, &str, Level); 9] = [
         (
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
@@ -101,7 +101,7 @@ fn only_the_machines_battery_counts() {
 }
 
 #[test]
-fn limits_of_the_group_and_its_parents() {
+fn limits_of_the_control_group_and_its_parents() {
     let built = quiet();
     built
         .file("/proc/self/cgroup", "0::/system.slice/backup.service\n")
@@ -120,7 +120,7 @@ fn limits_of_the_group_and_its_parents() {
 }
 
 #[test]
-fn limits_of_the_first_version_of_groups() {
+fn limits_of_control_groups_version_1() {
     let built = quiet();
     built
         .file("/proc/self/cgroup", "7:blkio:/box\n4:cpu,cpuacct:/box\n3:memory:/box\n")
@@ -138,7 +138,7 @@ fn limits_of_the_first_version_of_groups() {
 }
 
 #[test]
-fn an_unprivileged_user_is_told_the_restrictions() {
+fn an_unprivileged_user_sees_the_restrictions() {
     let built = quiet();
     built.file("/proc/self/status", status(1000, "0")).file(
         "/proc/self/limits",

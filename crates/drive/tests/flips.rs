@@ -1,5 +1,5 @@
-//! The name of a file is moved between it and another while it is opened for writing, again and
-//! again. `SSDYNO_FLIPS` sets how often; `cargo xtask bench flips` takes 100,000.
+//! The name of a file is repeatedly moved between it and another file while it is opened for
+//! writing. `SSDYNO_FLIPS` sets the minimum number of moves (`cargo xtask bench flips`: 100,000).
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -11,12 +11,12 @@ use record::Safety;
 const BYTES: usize = 64 << 10;
 
 #[test]
-fn a_confirmed_file_is_the_one_that_is_written() {
+fn only_the_confirmed_file_is_written() {
     let count = std::env::var("SSDYNO_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(500u64);
     let dir = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [mine, other, name, draft] =
         ["mine", "other", "name", "draft"].map(|name| dir.path().join(name));
-    // The other one has another size, so that no confirmation fits both.
+    // The other file has another size, so that no confirmation fits both.
     fs::write(&mine, vec![0; BYTES]).expect("a file");
     fs::write(&other, vec![7; 2 * BYTES]).expect("a file");
     symlink(&mine, &name).expect("a link");
@@ -47,5 +47,8 @@ fn a_confirmed_file_is_the_one_that_is_written() {
     });
     println!("{flips:?} flips: {written} writes, {refused} refusals");
     assert!(written > 0 && refused > 0, "{written} writes, {refused} refusals");
-    assert!(fs::read(&other).expect("there").iter().all(|byte| *byte == 7), "foreign bytes");
+    assert!(
+        fs::read(&other).expect("there").iter().all(|byte| *byte == 7),
+        "the other file was written"
+    );
 }

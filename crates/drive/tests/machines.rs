@@ -83,10 +83,10 @@ fn a_narrow_slot_is_a_downgraded_link_and_an_unreported_one_is_unknown() {
     assert_eq!((link.now, link.downgraded, link.ceiling_bytes_per_s), (None, None, None));
 }
 
-/// With multipath a drive is below a subsystem; the path device is hidden and has the counters that
-/// the head lacks.
+/// With multipath, a drive is below a subsystem; the path device is hidden and has the counters
+/// that the head lacks.
 #[test]
-fn an_nvme_drive_behind_multipath() {
+fn an_nvme_drive_with_multipath() {
     let built = Built::new();
     let function = "/sys/devices/pci0000:00/0000:01:00.0";
     let controller = format!("{function}/nvme/nvme0");
@@ -118,7 +118,7 @@ fn an_nvme_drive_behind_multipath() {
 }
 
 #[test]
-fn a_sata_drive_by_its_identify_data() {
+fn a_sata_drive_is_identified_by_its_identify_data() {
     let built = Built::new();
     let port = "/sys/devices/pci0000:00/0000:00:17.0/ata3";
     let device = format!("{port}/host2/target2:0:0/2:0:0:0");
@@ -220,12 +220,12 @@ fn an_sd_card_and_an_emmc() {
     assert_eq!(link.ceiling_bytes_per_s, Some(25e6));
     let emmc = of("mmcblk1");
     assert_eq!((emmc.bus.as_str(), emmc.firmware.as_deref()), ("mmc", Some("0x0")));
-    assert_eq!(emmc.link.clone().and_then(|link| link.now), None, "no debugfs there");
+    assert_eq!(emmc.link.clone().and_then(|link| link.now), None, "no debugfs");
     assert_eq!(of("mmcblk1boot0").bus, "mmc");
 }
 
 #[test]
-fn drives_of_virtual_machines_and_of_memory() {
+fn virtio_and_memory_drives() {
     let built = Built::new();
     let virtio = "/sys/devices/pci0000:00/0000:00:02.0/virtio1";
     let disk = format!("{virtio}/block/vda");
@@ -240,17 +240,17 @@ fn drives_of_virtual_machines_and_of_memory() {
     let list = built.list();
     let names: Vec<_> =
         list.iter().map(|d| (d.drive.name.as_str(), d.drive.bus.as_str())).collect();
-    assert_eq!(names, [("vda", "virtio"), ("zram0", "zram")], "empty ones are left out");
+    assert_eq!(names, [("vda", "virtio"), ("zram0", "zram")], "empty devices are omitted");
     assert_eq!(
         (list[0].drive.serial.as_deref(), list[0].drive.vendor.clone()),
         (Some("vol-1"), None)
     );
     assert!(!list[0].drive.ram && list[1].drive.ram);
-    assert_eq!(list[1].allowance.confirm.as_deref(), Some("1000000000"), "no serial: the size");
+    assert_eq!(list[1].allowance.confirm.as_deref(), Some("1000000000"), "no serial number");
 }
 
 #[test]
-fn partitions_their_alignment_and_contents() {
+fn partitions_with_alignment_and_contents() {
     let built = Built::new();
     let disk = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
     let mut image = vec![0u8; 4 << 20];
@@ -312,5 +312,5 @@ fn devices_in_use_are_read_only() {
     assert_eq!(of("sde"), reads("it is read-only"));
     let partitions = &list.iter().find(|d| d.drive.name == "sda").expect("sda").partitions;
     assert_eq!(partitions[0].allowance.most, Some(Safety::Reads));
-    assert_eq!(partitions[1].allowance.most, Some(Safety::Destroys), "beside the root partition");
+    assert_eq!(partitions[1].allowance.most, Some(Safety::Destroys), "next to the root partition");
 }

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
 
-/// Devices by name as lsblk lists them, its tree flattened. Loop devices of concurrent tests come
-/// and go, so only `names` are kept.
+/// Devices by name as listed by lsblk, with its tree flattened. Loop devices of concurrent tests
+/// appear and disappear, so only `names` are kept.
 fn lsblk(names: &[&str]) -> Result<BTreeMap<String, Value>, String> {
     let columns = "NAME,SIZE,LOG-SEC,PHY-SEC,ROTA,RO,SERIAL,SCHED,DISC-MAX,START,RM,MOUNTPOINTS";
     let text = run("lsblk", &["-J", "-b", "-o", columns])?;
@@ -29,7 +29,7 @@ fn lsblk(names: &[&str]) -> Result<BTreeMap<String, Value>, String> {
 }
 
 #[test]
-fn lsblk_agrees_on_the_drives_here() {
+fn lsblk_agrees_on_the_drives_of_this_machine() {
     let devices = list();
     let real = devices.iter().filter(|d| d.drive.bus != "loop").collect::<Vec<_>>();
     let names: Vec<&str> = real.iter().map(|d| d.drive.name.as_str()).collect();
@@ -49,7 +49,7 @@ fn lsblk_agrees_on_the_drives_here() {
         if let Some(scheduler) = theirs["sched"].as_str() {
             assert_eq!(Some(scheduler), drive.scheduler.as_deref());
         }
-        // lsblk has serial numbers from udev, which may not run.
+        // lsblk gets serial numbers from udev, which may not be running.
         if let Some(serial) = theirs["serial"].as_str() {
             assert_eq!(Some(serial), drive.serial.as_deref());
         }

@@ -1,4 +1,4 @@
-//! The partition table of a file that was opened like a drive: written, read and renumbered.
+//! The partition table of a file opened like a drive: written, read and renumbered.
 
 use std::fs::File;
 
@@ -9,13 +9,13 @@ use record::Safety;
 const BYTES: u64 = 1 << 30;
 
 #[test]
-fn a_table_is_written_read_and_brought_into_order_through_the_opened_target() {
+fn a_table_is_written_read_and_renumbered_through_the_opened_target() {
     let dir = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let path = dir.path().join("drive.img");
     File::create(&path).and_then(|file| file.set_len(BYTES)).expect("sparse");
     let destroy = Some(BYTES.to_string());
     let request = OpenRequest { destroy, ..OpenRequest::to(Safety::Destroys) };
-    let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("a file of its own");
+    let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opened");
     assert_eq!(opened.partition_table(BYTES, 512), None);
     let layout = Layout::parse("fat32=100M,fat32=200M,ext4").expect("words");
     let mut places = layout.plan(BYTES, 512).expect("it fits");

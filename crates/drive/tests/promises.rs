@@ -1,5 +1,5 @@
-//! Promises of docs/safety.md that the other tests of this directory do not cover: a scratch file that
-//! never has a name, names that are not ours, read-only partitions, and the guard of an erase.
+//! Promises of docs/safety.md without other tests in this directory: a scratch file never has a
+//! name, names with another pattern, read-only partitions, and the guard of an erase.
 
 mod common;
 
@@ -29,11 +29,11 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("plain")
 }
 
-/// Whether files without a name can be made here.
+/// Whether unnamed files can be created in this directory.
 fn has_nameless_files(dir: &Path) -> Result<(), String> {
     let mut options = File::options();
     options.read(true).write(true).custom_flags(OFlags::TMPFILE.bits() as i32);
-    options.open(dir).map(drop).map_err(|e| format!("no O_TMPFILE here: {e}"))
+    options.open(dir).map(drop).map_err(|e| format!("no O_TMPFILE: {e}"))
 }
 
 #[test]
@@ -47,17 +47,17 @@ fn a_scratch_file_never_has_a_name() {
         inotify::Reader::new(&watch, &mut space).next().is_ok()
     };
     let opened = open(text(dir.path()), &sized(MIB)).expect("opened");
-    assert!(!events(), "a name was created, if only for a moment");
+    assert!(!events(), "a name was created, if only briefly");
     fs::write(dir.path().join("seen"), "").expect("written");
-    assert!(events(), "or else this test sees nothing");
-    // And nobody can give it one.
+    assert!(events(), "otherwise the watch does not work");
+    // No process can name it later.
     let again = format!("/proc/self/fd/{}", opened.file().as_raw_fd());
     let linked = linkat(CWD, &again, CWD, dir.path().join("kept"), AtFlags::SYMLINK_FOLLOW);
     assert!(linked.is_err(), "the file got a name");
 }
 
 #[test]
-fn a_named_scratch_file_goes_with_its_owner_and_takes_the_orphans_along() {
+fn a_named_scratch_file_is_removed_on_drop_and_orphans_on_creation() {
     let dir = TempDir::new().expect("a directory");
     let orphan = dir.path().join(".ssdyno-scratch-4711-0123456789abcdef");
     fs::write(&orphan, "x").expect("written");
@@ -66,16 +66,16 @@ fn a_named_scratch_file_goes_with_its_owner_and_takes_the_orphans_along() {
     let path = scratch.path().to_path_buf();
     let mode = fs::metadata(&path).expect("there").permissions().mode();
     assert_eq!((path.parent(), mode & 0o777), (Some(dir.path()), 0o600));
-    // Another run that cleans up leaves it alone.
+    // Another run that cleans up does not remove it.
     let other = NamedScratch::create(dir.path()).expect("created");
     assert!(path.exists() && other.path() != path);
     drop(scratch);
     assert!(!path.exists() && other.path().exists());
 }
 
-/// A pipe of our pattern is not opened for reading, which would wait for a writer.
+/// A pipe with a matching name is not opened for reading, which would wait for a writer.
 #[test]
-fn an_orphans_name_on_something_else_is_left_alone() {
+fn an_orphans_name_on_another_file_type_is_ignored() {
     let dir = TempDir::new().expect("a directory");
     let pipe = dir.path().join(".ssdyno-scratch-4711-0123456789abcdef");
     run("mkfifo", &[text(&pipe)]).expect("made");
@@ -85,7 +85,7 @@ fn an_orphans_name_on_something_else_is_left_alone() {
 }
 
 #[test]
-fn a_file_system_without_room_for_a_name_is_said() {
+fn a_file_system_without_free_inodes_is_reported() {
     let mounted = or_skip!(Mounted::of_kind("tmpfs", "tmpfs", "size=64m,nr_inodes=1"));
     let error = open(mounted.text(), &sized(MIB)).expect_err("no inode is left");
     assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
@@ -93,18 +93,18 @@ fn a_file_system_without_room_for_a_name_is_said() {
 }
 
 #[test]
-fn the_room_of_a_directory_is_what_a_scratch_file_may_take() {
+fn the_room_of_a_directory_is_the_maximum_scratch_size() {
     let device = or_skip!(Loop::with(64 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
     let mounted = or_skip!(Mounted::new(&device.path, "rw"));
     let room = drive::room(&mounted.dir).expect("read");
     assert!(room.is_multiple_of(MIB) && (16 * MIB..58 * MIB).contains(&room), "{room}");
-    open(mounted.text(), &sized(room)).expect("as much as there is room");
-    let error = open(mounted.text(), &sized(room + MIB)).expect_err("one more");
+    open(mounted.text(), &sized(room)).expect("all of the room");
+    let error = open(mounted.text(), &sized(room + MIB)).expect_err("too large");
     assert!(matches!(error, DriveError::NoRoom { fits, .. } if fits == room), "{error}");
     assert_eq!(open(mounted.text(), &sized(MIB)).expect("opened").info.logical_block_bytes, 512);
 }
 
-/// A device set read-only. Its flag outlives the attachment of a loop device, so it is reset.
+/// A device set read-only. Its flag outlives the attachment of a loop device, so drop resets it.
 struct ReadOnly(String);
 
 impl ReadOnly {
@@ -131,14 +131,14 @@ fn a_read_only_partition_is_refused() {
     {
         let _first = or_skip!(ReadOnly::set(&first));
         refused(&first, 8 * MIB);
-        open(&second, &destroy(4 * MIB)).expect("its neighbour is not");
+        open(&second, &destroy(4 * MIB)).expect("its neighbour is writable");
     }
     let _disk = or_skip!(ReadOnly::set(&device.path));
     refused(&second, 4 * MIB);
 }
 
 #[test]
-fn the_guard_knows_its_device_again() {
+fn the_guard_recognises_its_device() {
     let device = or_skip!(Loop::of(8 * MIB));
     let opened = open(&device.path, &destroy(8 * MIB)).expect("granted");
     let key = opened.guard.key().expect("a device has a key");
@@ -149,15 +149,12 @@ fn the_guard_knows_its_device_again() {
 }
 
 #[test]
-fn nothing_is_erased_that_was_not_given_away() {
+fn nothing_is_erased_without_destroy() {
     let device = or_skip!(Loop::of(8 * MIB));
     let reads = OpenRequest::to(Safety::Reads);
     let dir = TempDir::new().expect("a directory");
-    let whole = "needs a whole NVMe drive";
-    for (path, request, says) in [
-        (device.path.as_str(), &reads, format!("{whole}, which this is not")),
-        (text(dir.path()), &sized(MIB), whole.to_string()),
-    ] {
+    let says = "needs a whole NVMe drive";
+    for (path, request) in [(device.path.as_str(), &reads), (text(dir.path()), &sized(MIB))] {
         let opened = open(path, request).expect("opened");
         for (error, what) in [
             (opened.guard.can_format(512), "a format"),
@@ -171,7 +168,7 @@ fn nothing_is_erased_that_was_not_given_away() {
 }
 
 #[test]
-fn a_file_that_may_only_be_read_is_not_given_away() {
+fn an_immutable_file_cannot_be_confirmed() {
     let dir = TempDir::new().expect("a directory");
     let image = dir.path().join("image.ro");
     fs::write(&image, vec![0; 8192]).expect("written");

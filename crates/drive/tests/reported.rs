@@ -1,4 +1,4 @@
-//! Drives' own reports in sysfs, on simulated machines.
+//! Properties that drives report in sysfs, on simulated machines.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn card(built: &Built, host: &str, card: &str, disk: &str, kind: &str) -> String
     device
 }
 
-/// The card of the fourth document: maker 3, OEM SD, SU04G, revision 8.0, of June 2009.
+/// The SD card of the fourth document: maker 3, OEM SD, SU04G, revision 8.0, of June 2009.
 #[test]
 fn the_registers_of_an_sd_card() {
     let built = Built::new();
@@ -73,7 +73,7 @@ fn sizes_declared_in_sysfs() {
         (declared.discard_granularity, declared.discard_alignment),
         (Some(4 << 20), Some(512))
     );
-    // A drive without discards has no unit of them, and no place where the first one begins.
+    // A drive without discards has no discard granularity and no discard alignment.
     let declared = granularity("0");
     assert_eq!((declared.discard_granularity, declared.discard_alignment), (None, None));
 }
@@ -116,13 +116,13 @@ fn a_sata_drive_reports_trim_and_sectors() {
         .link(&format!("{disk}/device"), &device);
     let drive = &built.list()[0].drive;
     assert_eq!(detail(drive, "rotation"), "none");
-    assert_eq!(detail(drive, "TRIM"), "reads zeroes afterwards (RZAT), 512 ranges a command");
+    assert_eq!(detail(drive, "TRIM"), "reads zeroes afterwards (RZAT), 512 ranges per command");
     assert_eq!(detail(drive, "sectors"), "512 B in 4096 B");
     assert_eq!(drive.hardware_id.as_deref(), Some("naa.5002538e40a1b2c3"));
 }
 
 #[test]
-fn a_usb_drive_by_its_vendor_and_product() {
+fn a_usb_drive_is_identified_by_vendor_and_product() {
     let built = Built::new();
     let usb = "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1";
     let interface = format!("{usb}/2-1:1.0");

@@ -1,4 +1,4 @@
-//! From a path to the drive behind it, on simulated machines.
+//! From a path to the drive under it, on simulated machines.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn machine() -> Built {
     built
 }
 
-/// A device built on others.
+/// A device on top of others.
 fn made_of(built: &Built, name: &str, number: &str, lower: &[&str]) {
     built.disk(&disk(name), number, 50 * GB);
     for below in lower {
@@ -74,11 +74,11 @@ fn through_encryption_and_volumes() {
     assert_eq!(found(&built, "/dev/dm-0"), expected(&layers[1..], Some("sda"), &["sda"]));
     let list = built.list();
     let sda = list.iter().find(|d| d.drive.name == "sda").expect("listed");
-    assert_eq!(sda.allowance.reason, "reads only: /dev/sda holds the root file system");
+    assert_eq!(sda.allowance.reason, "reads only: /dev/sda contains the root file system");
 }
 
 #[test]
-fn a_mirror_is_the_drive_and_its_halves_are_counted() {
+fn a_mirror_is_the_drive_and_its_members_are_counted() {
     let built = machine();
     made_of(&built, "md0", "9:0", &["sda2", "sdb1"]);
     made_of(&built, "dm-0", "252:0", &["md0"]);
@@ -87,7 +87,7 @@ fn a_mirror_is_the_drive_and_its_halves_are_counted() {
 }
 
 #[test]
-fn btrfs_by_its_members() {
+fn btrfs_leads_to_its_members() {
     let built = machine();
     built.mounts(&["27 1 0:40 /@ / rw - btrfs /dev/sda2 rw,subvolid=256"]);
     assert_eq!(found(&built, "/data"), expected(&["/dev/sda2"], Some("sda"), &["sda"]));
@@ -102,7 +102,7 @@ fn btrfs_by_its_members() {
 }
 
 #[test]
-fn an_overlay_by_its_upper_directory() {
+fn an_overlay_leads_to_its_upper_directory() {
     let built = machine();
     built.dir("/upper").mounts(&[
         "27 1 8:2 / /upper rw - ext4 /dev/sda2 rw",
@@ -112,7 +112,7 @@ fn an_overlay_by_its_upper_directory() {
 }
 
 #[test]
-fn a_loop_device_by_its_backing_file() {
+fn a_loop_device_leads_to_its_backing_file() {
     let built = machine();
     built
         .disk(&disk("loop3"), "7:3", GB)
@@ -155,7 +155,7 @@ fn network_and_vanished_devices_have_no_drive() {
 }
 
 #[test]
-fn a_loop_over_itself_ends() {
+fn a_loop_device_over_itself_ends() {
     let built = machine();
     built
         .disk(&disk("loop3"), "7:3", GB)
@@ -184,7 +184,7 @@ fn holders_of_a_drive_prevent_overwriting() {
         let sdb = list.iter().find(|d| d.drive.name == "sdb").expect("listed");
         let expected = format!("reads only: /dev/sdb1 is {words}");
         assert_eq!(sdb.allowance.reason, expected);
-        assert_eq!(sdb.partitions[0].allowance.reason, expected, "and the partition itself");
+        assert_eq!(sdb.partitions[0].allowance.reason, expected, "the partition");
         assert_eq!((sdb.allowance.most, &sdb.allowance.confirm), (Some(Safety::Reads), &None));
     }
 }

@@ -1,6 +1,6 @@
 //! Magic numbers of drive contents.
 //!
-//! Most are bytes at a fixed position, listed in [`MAGICS`]; each of the others has a function.
+//! Most are bytes at a fixed position, listed in [`MAGICS`]; the others have a function each.
 //! Sources: the on-disk documentation of each file system (Linux Documentation/filesystems, xfs and
 //! btrfs on-disk formats, the exFAT and FAT specifications, UEFI, md(4), LUKS 1 and 2).
 
@@ -72,7 +72,8 @@ fn ext<I: Image + ?Sized>(image: &I) -> Option<Content> {
     }
     let feature = |at| u32_at(&superblock, at);
     let (compatible, incompatible, read_only) = (feature(0x5c)?, feature(0x60)?, feature(0x64)?);
-    // Extents, 64 bit, flexible groups and later; huge files, checksums, large directories and later.
+    // Extents, 64 bit, flexible groups and later; huge files, checksums, large directories and
+    // later.
     let later = incompatible & !0x1f != 0 || read_only & !0x07 != 0;
     let kind = match () {
         () if incompatible & 0x08 != 0 => "jbd",
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_label_of_exfat_is_in_its_root_directory() {
-        // 512-byte sectors, 8 a cluster, the heap at sector 256, the root in cluster 4.
+        // 512-byte sectors, 8 per cluster, the heap at sector 256, the root in cluster 4.
         let boot: [(usize, &[u8]); 4] =
             [(3, b"EXFAT   "), (88, &[0, 1, 0, 0]), (96, &[4, 0, 0, 0]), (108, &[9, 3])];
         let root = 256 * 512 + 2 * 4096;
@@ -221,17 +222,17 @@ mod tests {
         let label: (usize, &[u8]) = (root + 32, b"\x83\x03C\0\xc4\0R\0D\0");
         let with = |more: Marks| found_in(&[&boot[..], more].concat());
         assert_eq!(with(&[bitmap, label]), ["exfatCÄR"]);
-        // After the end of the directory, not in use, and of an impossible length.
+        // After the end of the directory, an unused entry, and an impossible length.
         assert_eq!(with(&[label]), ["exfat"]);
         assert_eq!(with(&[(root, b"\x03\x03C\0A\0R\0")]), ["exfat"]);
         assert_eq!(with(&[(root, b"\x83\xffC\0A\0R\0")]), ["exfatCAR"]);
-        // A root directory past the end of the image.
+        // A root directory beyond the end of the image.
         let lost: (usize, &[u8]) = (96, &[0xff, 0xff, 0xff, 0xff]);
         assert_eq!(with(&[lost]), ["exfat"]);
     }
 
     #[test]
-    fn all_kinds_found_are_named() {
+    fn all_recognised_kinds_are_reported() {
         let both = found_in(&[(0x438, b"\x53\xef"), (4086, b"SWAPSPACE2")]);
         assert_eq!(both, ["ext2", "swap"]);
     }

@@ -1,8 +1,8 @@
 //! Contents of a device: file systems, swap, encrypted and RAID members, partition tables.
 //!
-//! Listed before a device is overwritten, and shown by `ssdyno list`. Recognition uses the magic
-//! numbers of [`magic`] and the tables of [`crate::partitions`]. The parsers accept any bytes,
-//! because drives hold any bytes.
+//! They are listed before a device is overwritten and shown by `ssdyno list`. Recognition uses the
+//! magic numbers of [`magic`] and the tables of [`crate::partitions`]. The parsers accept any
+//! bytes.
 
 mod magic;
 
@@ -12,13 +12,13 @@ use crate::image::Image;
 use crate::machine::printable;
 use crate::partitions::{self, Entry};
 
-/// A recognised content of a device.
+/// Recognised content of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
     /// `ext4`, `vfat`, `LUKS`, `gpt`, `mbr`, ... in the terms of `lsblk`; `data` for non-zero bytes
     /// of an unknown kind.
     pub kind: String,
-    /// Label, or name of the partition in the table, if any.
+    /// Label, or partition name in the table, if any.
     pub label: Option<String>,
     /// Number of the partition that contains it; `None` on the device itself.
     pub partition: Option<u32>,
@@ -46,7 +46,7 @@ impl<I: Image + ?Sized> Image for Slice<'_, I> {
 }
 
 /// Contents of the first `bytes` of an image and of the partitions in its table. Empty if nothing
-/// is recognised and it looks blank.
+/// is recognised and the image looks blank.
 pub(crate) fn scan<I: Image + ?Sized>(image: &I, bytes: u64, block_bytes: u32) -> Vec<Content> {
     let (mut found, entries) = outer(image, bytes, block_bytes);
     found.extend(entries.iter().flat_map(|entry| inside(image, entry)));
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(in_words(&[content]), "ext4 'a\u{fffd}[2Jb'");
     }
 
-    /// Positions that parsers examine, so that random bytes reach them.
+    /// Positions that parsers inspect, so that random bytes reach them.
     fn mutated() -> impl Strategy<Value = Vec<u8>> {
         let spots = prop::sample::select(vec![
             0usize, 3, 32, 446, 510, 512, 584, 592, 1024, 1080, 1120, 3520, 4072, 4086, 4096,

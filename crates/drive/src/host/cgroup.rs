@@ -16,21 +16,21 @@ use crate::stack::Stack;
 /// A limit in force.
 #[derive(Debug, PartialEq)]
 pub(super) enum Limit {
-    /// A line of the kernel, such as `8:0 rbps=1048576 wbps=max`.
+    /// A line from the kernel, such as `8:0 rbps=1048576 wbps=max`.
     Io(String),
     /// Number of processors.
     Cpu(f64),
 }
 
-/// All limits on this process.
+/// All limits that apply to this process.
 pub(super) fn limits(machine: &Machine) -> Vec<Limit> {
     let mounts = Mounts::of(machine);
     let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
     groups.lines().flat_map(|line| limits_of(machine, &mounts, line).unwrap_or_default()).collect()
 }
 
-/// The limits on this process that concern a target: of processor time, and of I/O on the layers and
-/// drives below it.
+/// The limits on this process that affect a target: processor time, and I/O on its layers and
+/// drives.
 pub(crate) fn group_limits(machine: &Machine, stack: &Stack) -> GroupLimits {
     let nodes = stack.passed.iter().chain(&stack.disks);
     let numbers: Vec<DevNumber> = nodes.map(Node::disk).filter_map(|node| node.number()).collect();
@@ -44,8 +44,8 @@ pub(crate) fn group_limits(machine: &Machine, stack: &Stack) -> GroupLimits {
     group
 }
 
-/// Applies a line if it is about one of these devices: `8:0 rbps=1048576 wbps=max` of version 2,
-/// `read_bps 8:0 1048576` of version 1.
+/// Applies a line if it concerns one of these devices: `8:0 rbps=1048576 wbps=max` in version 2,
+/// `read_bps 8:0 1048576` in version 1.
 fn restrict(group: &mut GroupLimits, line: &str, devices: &[DevNumber]) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let ours = |word: &str| word.parse().is_ok_and(|number| devices.contains(&number));
@@ -73,20 +73,20 @@ fn lower(limit: &mut Option<f64>, to: f64) {
     *limit = Some(limit.map_or(to, |now| now.min(to)));
 }
 
-/// The counters of time for which quotas kept this process off the processor: of its control group
-/// and of all parents.
+/// Counters of the time for which quotas throttled this process, for its control group and all
+/// parents.
 #[derive(Debug)]
 pub struct CpuQuota {
     files: Vec<PathBuf>,
 }
 
 impl CpuQuota {
-    /// Those of this process.
+    /// The counters of this process.
     pub fn of_this_process() -> CpuQuota {
         CpuQuota::of(&Machine::here())
     }
 
-    /// Those of the process that a machine's files describe.
+    /// The counters of the process that a machine's files describe.
     pub fn of(machine: &Machine) -> CpuQuota {
         let mounts = Mounts::of(machine);
         let groups = machine.text("/proc/self/cgroup").unwrap_or_default();
@@ -99,12 +99,12 @@ impl CpuQuota {
         CpuQuota { files: files.filter(|file| throttled_of(file).is_some()).collect() }
     }
 
-    /// The counters, nanoseconds since the groups were made.
+    /// The counters, nanoseconds since each group was created.
     pub fn throttled_ns(&self) -> Vec<u64> {
         self.files.iter().map(|file| throttled_of(file).unwrap_or(0)).collect()
     }
 
-    /// The longest time of any level since an earlier reading, nanoseconds.
+    /// The longest throttled time of any level since an earlier reading, nanoseconds.
     pub fn since(&self, before: &[u64]) -> u64 {
         let now = self.throttled_ns();
         now.iter().zip(before).map(|(now, then)| now.saturating_sub(*then)).max().unwrap_or(0)
@@ -121,7 +121,7 @@ fn throttled_of(file: &Path) -> Option<u64> {
     })
 }
 
-/// Limits of one hierarchy: `0::/path` of version 2, `7:blkio:/path` of version 1.
+/// Limits of one hierarchy: `0::/path` in version 2, `7:blkio:/path` in version 1.
 fn limits_of(machine: &Machine, mounts: &Mounts, line: &str) -> Option<Vec<Limit>> {
     let (_, rest) = line.split_once(':')?;
     let (controllers, group) = rest.split_once(':')?;
@@ -145,7 +145,7 @@ fn levels(
         Some("") | None => mount.kind == "cgroup2",
         Some(first) => mount.kind == "cgroup" && mount.option(first).is_some(),
     })?;
-    // In a container the mount may show only part of the tree.
+    // In a container, the mount may show only part of the tree.
     let below = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let top = machine.path(&mount.point);
     let mut dirs: Vec<PathBuf> = below.ancestors().map(|level| top.join(level)).collect();
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_both_versions_limit_the_devices_they_name() {
+    fn lines_of_both_versions_limit_the_named_devices() {
         let devices = [DevNumber { major: 8, minor: 0 }];
         let mut group = GroupLimits::default();
         let lines = [
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn throttled_time_is_read_in_both_versions_and_the_worst_level_counts() {
+    fn throttled_time_is_the_longest_of_any_level_in_both_versions() {
         let dir = tempfile::tempdir().expect("a directory");
         let file = |name: &str, text: &str| {
             let path = dir.path().join(name);

@@ -1,7 +1,7 @@
 //! The machine: board, operating system, processor, memory, hypervisor.
 //!
 //! Sources: DMI (`/sys/class/dmi/id`) on PCs and servers, the device tree on boards,
-//! `/etc/os-release`, `/proc`. Factory placeholder text in the firmware is ignored.
+//! `/etc/os-release`, `/proc`. Placeholder text in the firmware is ignored.
 
 use record::{Cpu, Environment};
 
@@ -73,7 +73,7 @@ fn memory_bytes(machine: &Machine) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Frequency governors in use, each once.
+/// The frequency governors in use, without duplicates.
 pub(super) fn governor(machine: &Machine) -> Option<String> {
     let cpus = machine.names("/sys/devices/system/cpu").into_iter();
     let path = |cpu: String| format!("/sys/devices/system/cpu/{cpu}/cpufreq/scaling_governor");
@@ -89,12 +89,12 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         let value = lines.find(|(key, _)| key.trim() == name)?.1.trim();
         (!value.is_empty()).then(|| value.to_string())
     };
-    // PCs and 32-bit ARM name the model; 64-bit ARM only numbers it.
+    // PCs and 32-bit ARM name the model; 64-bit ARM has only numbers.
     let named = ["model name", "cpu model", "cpu", "uarch"].into_iter().find_map(field);
     named.or_else(|| arm_core(&field("CPU implementer")?, &field("CPU part")?))
 }
 
-/// Cores of boards that drives are likely to be attached to, by number (Arm, MIDR_EL1).
+/// Cores of boards to which drives are likely to be attached, by number (Arm, MIDR_EL1).
 fn arm_core(implementer: &str, part: &str) -> Option<String> {
     let core = match (implementer, part) {
         ("0x41", "0xc07") => "Cortex-A7",
@@ -115,7 +115,7 @@ fn arm_core(implementer: &str, part: &str) -> Option<String> {
     Some(core.to_string())
 }
 
-/// The hypervisor as named by the firmware or Xen, otherwise by the processor.
+/// The hypervisor named by the firmware or Xen, otherwise by the processor.
 pub(crate) fn hypervisor(machine: &Machine) -> Option<String> {
     const FIRMWARE: [(&str, &str); 9] = [
         ("QEMU", "QEMU"),
@@ -138,7 +138,7 @@ pub(crate) fn hypervisor(machine: &Machine) -> Option<String> {
     let words = ["sys_vendor", "product_name"].map(|f| dmi(machine, f).unwrap_or_default());
     let firmware = FIRMWARE.iter().find(|(mark, _)| words.iter().any(|word| word.contains(mark)));
     match firmware {
-        // Amazon and Google also offer bare metal; there the processor decides.
+        // Amazon and Google also offer bare metal; the processor then decides.
         Some((_, name)) if flagged || flags.is_none() => Some(name.to_string()),
         _ => flagged.then(|| cpuid_name().unwrap_or_else(|| "unknown".into())),
     }
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_by_name_or_number() {
+    fn processors_are_identified_by_name_or_number() {
         let pc = "processor\t: 0\nmodel\t\t: 2\nmodel name\t: AMD Ryzen 7 5800X 8-Core Processor\n";
         assert_eq!(cpu_model(pc).as_deref(), Some("AMD Ryzen 7 5800X 8-Core Processor"));
         let board = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd08\n";

@@ -1,5 +1,5 @@
-//! Fitness of a machine for measuring: conditions that would falsify a result or make a measurement
-//! fail, each with advice.
+//! Fitness of a machine for measurements: conditions that would distort a result or make a
+//! measurement fail, each with advice.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::list::is_shown;
 use crate::machine::Machine;
 use crate::node::Node;
 
-/// Observation time for other I/O. Arbitrary: long enough for a writer that syncs, short enough not
-/// to keep a person waiting.
+/// Observation time for other I/O. Arbitrary: long enough to notice a writer that syncs, short
+/// enough for an interactive user.
 const LOOK: Duration = Duration::from_millis(500);
 /// Registered buffers of a run at depth 256 with 256 KiB blocks.
 const LOCK_BYTES_ENOUGH: u64 = 64 << 20;
 /// A drive this close to its warning temperature is about to throttle.
 const HEADROOM_C: f64 = 5.0;
 
-/// Findings about measuring on this machine now. Observes other I/O for half a second.
+/// Findings about the machine's present fitness. Observes other I/O for half a second.
 pub fn fitness() -> Vec<Finding> {
     Machine::here().fitness(LOOK)
 }
@@ -81,7 +81,7 @@ fn virtual_machine(machine: &Machine) -> Option<Finding> {
     Some(Finding::new(FindingKind::VirtualMachine, Level::Note, text))
 }
 
-/// The engine reads the clock twice per I/O. Paravirtual clocks are also read without a system
+/// The engine reads the clock twice per I/O. Paravirtual clocks can also be read without a system
 /// call.
 fn slow_clock(machine: &Machine) -> Option<Finding> {
     let fast = ["tsc", "arch_sys_counter", "riscv_clocksource"];
@@ -104,7 +104,7 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
     let supplies = machine.names("/sys/class/power_supply").into_iter();
     let mut supplies = supplies.map(|name| format!("/sys/class/power_supply/{name}"));
     let discharging = |dir: &String| {
-        // A mouse also has a battery, with the scope "Device".
+        // A mouse also has a battery, with scope "Device".
         let is =
             |file: &str, what: &str| machine.text(format!("{dir}/{file}")).as_deref() == Some(what);
         is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
@@ -115,7 +115,7 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
     })
 }
 
-/// Raspberry Pi firmware: bits 0 to 3 are the present state, 16 to 19 the history since boot.
+/// Raspberry Pi firmware: bits 0 to 3 are the present state, bits 16 to 19 the history since boot.
 fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
@@ -157,7 +157,7 @@ fn little_lock(process: &Process) -> Option<Finding> {
 fn not_root(process: &Process) -> Option<Finding> {
     (!process.root).then(|| {
         let text = "not root: the drives' own health data, the payload size of PCIe links and the \
-                    settings of card readers stay unknown";
+                    settings of card readers remain unknown";
         Finding::new(FindingKind::NotRoot, Level::Note, text).advise("sudo, where those matter")
     })
 }

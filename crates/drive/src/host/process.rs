@@ -2,18 +2,18 @@
 
 use crate::machine::Machine;
 
-/// CAP_IPC_LOCK of capabilities(7): memory may be locked without limit.
+/// CAP_IPC_LOCK in capabilities(7): memory can be locked without limit.
 const MAY_LOCK: u64 = 1 << 14;
 /// CAP_SYS_ADMIN.
 const MAY_ADMINISTER: u64 = 1 << 21;
 
-/// Privileges and limits of this process; unreported privileges count as not granted.
+/// Privileges and limits of this process; unreported privileges count as missing.
 #[derive(Debug)]
 pub(super) struct Process {
     pub root: bool,
     pub may_lock: bool,
     pub may_administer: bool,
-    /// Logical processors available to it.
+    /// Logical processors available to the process.
     pub threads: Option<u32>,
     /// Limit on locked memory, bytes; `None`: no limit reported.
     pub lock_bytes_max: Option<u64>,

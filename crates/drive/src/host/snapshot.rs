@@ -6,7 +6,7 @@ use crate::machine::{Machine, names};
 use crate::node::Node;
 use crate::watch::{self, Sample};
 
-/// Share of time busy with other I/O above which a drive is reported. Arbitrary.
+/// Share of time spent on other I/O above which a drive is reported. Arbitrary.
 const BUSY_SHARE: f64 = 0.02;
 /// Share of stolen processor time above which it is reported. Arbitrary.
 const STEAL_SHARE: f64 = 0.01;
@@ -28,7 +28,7 @@ impl Snapshot {
             machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
         let counters = |node: Node| {
             let sample = watch::parse(&std::fs::read(node.dir.join("stat")).ok()?)?;
-            // A loop or dm device only repeats the counts of the drive below it.
+            // A loop or dm device only repeats the counts of the underlying drive.
             node.dir.join("device").exists().then_some((node.name, sample))
         };
         let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
@@ -58,7 +58,7 @@ impl Snapshot {
         (all > 0 && share > STEAL_SHARE).then(|| {
             let text = format!("the hypervisor steals {:.0}% of the processor time", share * 100.0);
             Finding::new(FindingKind::CpuStolen, Level::Warn, text)
-                .advise("use a quieter host: latencies include pauses that are not the drive's")
+                .advise("use a quieter host: latencies include pauses caused by the host")
                 .with(Evidence::new("steal time / processor time", share, Unit::Number))
         })
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn other_activity_is_found() {
+    fn other_activity_is_reported() {
         let drives = |busy_ms, in_flight| {
             vec![("sda".to_string(), Sample { busy_ms, in_flight, ..Sample::default() })]
         };

@@ -1,5 +1,5 @@
-//! Block devices: opened for reading by default; for writing only if confirmed with `--destroy` or
-//! borrowed, unused, and granted exclusively by the kernel (rules 2 and 4 of safety).
+//! Block devices: opened for reading by default, and for writing only if confirmed with `--destroy`
+//! or borrowed, unused, and granted exclusively by the kernel (rules 2 and 4 of safety).
 
 use std::fs::{File, OpenOptions};
 use std::io::Error;
@@ -21,8 +21,8 @@ use crate::node::Node;
 use crate::stack::Walk;
 use crate::usage;
 
-/// A process being started holds descriptors closed by other threads until it executes its program,
-/// and formatting tools release a drive late. Both end within milliseconds.
+/// A new process holds descriptors closed by other threads until it executes its program, and
+/// formatting tools release a drive late. Both take milliseconds.
 const BUSY_RETRIES: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -107,7 +107,7 @@ fn allowed(
     if reasons.is_empty() { Ok(granted) } else { Err(DriveError::InUse { path, reasons }) }
 }
 
-/// Contents of a device to be overwritten.
+/// Contents of a device that would be overwritten.
 fn lost(node: &Node, file: &File, block_bytes: u32) -> String {
     format!("everything on {}: {}", node.path(), content_of(node, file, block_bytes))
 }
@@ -117,8 +117,8 @@ pub(crate) fn content_of(node: &Node, file: &File, block_bytes: u32) -> String {
     contents::in_words(&contents::scan(file, node.bytes().unwrap_or(0), block_bytes))
 }
 
-/// Opens a device node. With `exclusive`, the kernel refuses a mounted or held device in any
-/// namespace, and prevents others from mounting it while it is open.
+/// Opens a device node. With `exclusive`, the kernel refuses a device that is mounted or held in
+/// any namespace, and prevents mounting it while it is open.
 pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
     let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
     let mut options = OpenOptions::new();
@@ -141,7 +141,7 @@ pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<Fil
     })
 }
 
-/// Opens the device as planned, if it is still the one planned for.
+/// Opens the device as planned, if it is still the planned device.
 pub(super) fn open(
     machine: &Machine,
     path: &Path,
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_discards_if_the_kernel_gives_it_a_maximum() {
+    fn a_drive_supports_discards_if_the_kernel_reports_a_maximum() {
         let dir = tempfile::TempDir::new().expect("a directory");
         let node = Node { name: "sdx".into(), dir: dir.path().to_path_buf() };
         std::fs::create_dir(dir.path().join("queue")).expect("created");

@@ -1,6 +1,6 @@
-//! Files of the user: opened for reading, or for writing if their size was given as confirmation.
-//! Never truncated, never extended. A name may mean another file later, so a file is opened by the
-//! descriptor whose device, inode and size were checked.
+//! The user's files: opened for reading, or for writing if their size was given as confirmation.
+//! Never truncated, never extended. Because a name may refer to another file later, a file is
+//! opened through the descriptor whose device, inode and size were checked.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -27,7 +27,7 @@ pub(super) fn plan(
     let block_bytes = direct_bytes(&location.filesystem, &location.stack);
     let allowed = allowed(spec, meta.len(), request)?;
     check_access(&location.path, allowed)?;
-    // The location is of the file that was looked at, even if the name is moved meanwhile.
+    // The location is that of the inspected file, even if the name is moved meanwhile.
     let identity = FileIdentity::of(meta);
     pinned(&location.path, allowed == Safety::Reads, identity)?;
     let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
@@ -51,8 +51,8 @@ pub(super) fn plan(
     Ok(Plan { info, stack, identity: Some(Expected::File(identity)), destroys })
 }
 
-/// A descriptor of the file, if its name still means that one. It opens nothing: whatever the name
-/// means by now, nothing happens to it.
+/// A descriptor of the file, if its name still refers to it. An O_PATH descriptor does not open the
+/// file, so whatever the name refers to stays unaffected.
 fn pinned(path: &Path, reads: bool, identity: FileIdentity) -> Result<OpenFile, DriveError> {
     let flags = OFlags::PATH.bits() as i32;
     let found = OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -90,7 +90,7 @@ fn check_unused(machine: &Machine, spec: &str, path: &Path) -> Result<(), DriveE
     Err(DriveError::InUse { path: spec.into(), reasons })
 }
 
-/// Opens the file as planned, by the descriptor that was checked.
+/// Opens the file as planned, through the checked descriptor.
 pub(super) fn open(
     machine: &Machine,
     path: &Path,

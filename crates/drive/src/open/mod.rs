@@ -1,8 +1,8 @@
 //! Opens the target named by the user, after all possible checks.
 //!
-//! A directory gets a scratch file; a file or block device is opened as it is, for reading unless
-//! confirmed with `--destroy`. Each kind of target first makes a [`Plan`] without touching
-//! anything, where `--dry-run` ends; opening carries the plan out.
+//! A directory gets a scratch file. A file or block device is opened as it is, for reading unless
+//! confirmed with `--destroy`. Each kind of target first creates a [`Plan`] without changing
+//! anything, at which `--dry-run` ends; opening carries out the plan.
 
 pub(crate) mod device;
 mod file;
@@ -30,60 +30,60 @@ pub struct OpenRequest {
     /// Bytes to use (`--size`). For a directory, the size of the scratch file: by default 1 GiB, or
     /// less if space is short. For a file or device, its first bytes: by default all.
     pub size: Option<u64>,
-    /// The most destructive use intended. A directory always gives `scratch`. A file or device
-    /// gives `destroys` if wanted and confirmed; a device gives `borrows` if wanted and unused;
-    /// otherwise `reads`.
+    /// The most destructive use intended. A directory always gets `scratch`. A file or device gets
+    /// `destroys` if wanted and confirmed; a device gets `borrows` if wanted and unused; otherwise
+    /// `reads`.
     pub wants: Safety,
-    /// Confirmation (`--destroy`): the serial number of the drive, or the size in bytes of a file or
-    /// of a device without a serial number. A wrong one is always refused.
+    /// Confirmation (`--destroy`): the serial number of the drive, or the size in bytes of a file
+    /// or of a device without a serial number. A wrong value is always refused.
     pub destroy: Option<String>,
-    /// A drive without an IOMMU may be taken from the kernel (`--no-iommu`).
+    /// Allows taking a drive without an IOMMU from the kernel (`--no-iommu`).
     pub no_iommu: bool,
-    /// A scratch file of a given size may take all that is free, where 10% stay free otherwise: not on
-    /// the file system of the root.
+    /// Allows a scratch file of a given size to fill the file system, of which 10% otherwise stay
+    /// free; not on the root file system.
     pub fills: bool,
 }
 
 impl OpenRequest {
-    /// A request to use all of a target in this way, without a confirmation or an exception.
+    /// A request to use all of a target for `wants`, without a confirmation or exception.
     pub fn to(wants: Safety) -> OpenRequest {
         OpenRequest { size: None, wants, destroy: None, no_iommu: false, fills: false }
     }
 }
 
-/// A target that passed every check and was not touched.
+/// A target that passed every check and was not changed.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// The target as [`open`] would return it.
     pub info: TargetInfo,
-    /// The data that would be lost, in words: contents found on a confirmed drive.
+    /// The data that would be lost, in words: the contents of a confirmed drive.
     pub destroys: Option<String>,
-    /// The file itself, where the target is one.
+    /// Identity of the file, if the target is a file.
     pub file: Option<FileIdentity>,
 }
 
 /// A target ready for I/O.
 #[derive(Debug)]
 pub struct Opened {
-    /// Properties for methods and the record.
+    /// Properties for methods and records.
     pub info: TargetInfo,
     /// The target, opened without O_DIRECT, for writing if allowed. A scratch file is empty and
     /// disappears when its last descriptor is closed.
     file: File,
     /// Counters and temperature of the drive.
     pub watch: Watch,
-    /// To be checked before each phase, and kept until the end.
+    /// To check before each phase, and to keep until the end.
     pub guard: Guard,
-    /// The data about to be lost, in words, of a confirmed target.
+    /// The data that a run will overwrite, in words, for a confirmed target.
     pub destroys: Option<String>,
     /// Scratch files of killed runs removed from the directory.
     pub orphans_removed: usize,
-    /// The request, for opening the target again after a format.
+    /// The request, for reopening the target after a format.
     pub request: OpenRequest,
 }
 
 impl Opened {
-    /// The descriptor, for the devices of the engine and the journal. Nobody above them mentions one.
+    /// The descriptor, only for the devices of the engine and the journal.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -96,7 +96,7 @@ pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
     open_planned(spec, request, None)
 }
 
-/// Like [`open`]; a file must be the one that was planned for, if one was.
+/// Like [`open`], but fails if the target is no longer the planned file.
 pub fn open_planned(
     spec: &str,
     request: &OpenRequest,
@@ -105,7 +105,7 @@ pub fn open_planned(
     let machine = Machine::here();
     let plan = plan(&machine, spec, request)?;
     if planned.is_some_and(|file| !plan.file().is_some_and(|now| now.is_same_file(&file))) {
-        let what = "its name means something else since the run was planned".into();
+        let what = "its name refers to another file since the run was planned".into();
         return Err(DriveError::Changed { path: spec.into(), what });
     }
     plan.carry_out(&machine, request)
@@ -121,12 +121,12 @@ pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, Dr
 struct Plan {
     info: TargetInfo,
     stack: Stack,
-    /// The target itself; `None` for a directory, whose scratch file is new.
+    /// Identity of the target; `None` for a directory, whose scratch file is new.
     identity: Option<Expected>,
     destroys: Option<String>,
 }
 
-/// The identity of the target that was planned for.
+/// The expected identity of the target.
 enum Expected {
     Device(Identity),
     File(FileIdentity),
@@ -161,11 +161,10 @@ impl Plan {
 
 fn plan(machine: &Machine, spec: &str, request: &OpenRequest) -> Result<Plan, DriveError> {
     if spec.starts_with(PREFIX) {
-        let what =
-            "a drive without the kernel's driver: there is no device node, and this needs one";
+        let what = "a drive without the kernel's driver: it has no device node, but one is needed";
         return Err(DriveError::Refused {
             text: format!("{spec} is {what}"),
-            hint: Some("the node that ssdyno list shows, /dev/nvme0n1".into()),
+            hint: Some("the device node from ssdyno list, /dev/nvme0n1".into()),
         });
     }
     if request.size == Some(0) {
@@ -199,13 +198,13 @@ fn block_number(spec: &str, meta: &std::fs::Metadata) -> Result<u64, DriveError>
         () if kind.is_fifo() => "a pipe",
         () => "neither a directory, nor a file, nor a block device",
     };
-    // /dev/nvme0 is the controller; the drive is its first namespace.
+    // /dev/nvme0 is the controller; its first namespace is the drive.
     let namespace = format!("{spec}n1");
     let hint = Path::new(&namespace).exists().then_some(namespace);
     Err(DriveError::NotATarget { path: spec.into(), what, hint })
 }
 
-/// The parts of a [`TargetInfo`] that differ from kind to kind.
+/// The parts of a [`TargetInfo`] that depend on the kind of target.
 struct Facts<'a> {
     spec: &'a str,
     kind: TargetKind,
@@ -252,14 +251,14 @@ impl Facts<'_> {
     }
 }
 
-/// The formats that a target may ask for. A format loses the whole drive, so a file, a partition or
-/// anything else that lies on it has none.
+/// The formats that a target may request. A format erases the whole drive, so files, partitions and
+/// other layers on it have none.
 fn formats(kind: TargetKind, layers: &[String], drive: &DriveIdentity) -> Vec<u32> {
     let whole = kind == TargetKind::Device && layers.is_empty();
     if whole { drive.formats.clone() } else { Vec::new() }
 }
 
-/// The first `requested` bytes of a target of `there` bytes, in whole blocks.
+/// The first `requested` bytes of a target with `there` bytes, in whole blocks.
 pub(crate) fn first_bytes(
     spec: &str,
     there: u64,
@@ -289,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_drive_may_ask_for_another_format() {
+    fn only_a_whole_drive_may_request_another_format() {
         let drive = DriveIdentity { formats: vec![512, 4096], ..DriveIdentity::default() };
         let of = |kind, layers: &[&str]| {
             let layers: Vec<String> = layers.iter().map(|layer| layer.to_string()).collect();
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bytes_are_whole_blocks_that_are_there() {
+    fn the_first_bytes_are_existing_whole_blocks() {
         let first = |there, size| {
             first_bytes("d", there, 512, size).map_err(|error| match error {
                 DriveError::BadSize { hint, .. } => hint.unwrap_or_else(|| "no hint".into()),
@@ -310,12 +309,12 @@ mod tests {
             })
         };
         assert_eq!(first(10_000, None), Ok(9728));
-        assert_eq!(first(10_000, Some(10_000)), Ok(9728), "all of it");
+        assert_eq!(first(10_000, Some(10_000)), Ok(9728), "the whole target");
         assert_eq!(first(10_000, Some(1024)), Ok(1024));
         assert_eq!(first(10_000, Some(1500)), Ok(1024));
         assert_eq!(first(10_000, Some(10_001)), Err("--size 9728".into()));
         assert_eq!(first(10_000, Some(511)), Err("--size 9728".into()));
-        assert_eq!(first(511, Some(1)), Err("no hint".into()), "not one block is there");
+        assert_eq!(first(511, Some(1)), Err("no hint".into()), "less than one block");
         assert_eq!(first(512, None), Ok(512));
     }
 }

@@ -1,11 +1,12 @@
 //! The scratch file in a directory: its size, creation and removal.
 //!
 //! It has no name if the file system supports that (O_TMPFILE). Otherwise it is named, locked and
-//! unlinked at once, so that a kill leaves nothing. On file systems that cannot use an unlinked
-//! file it keeps its name until the guard is dropped; a kill in between leaves an orphan, a name of
-//! our pattern without a lock, which the next run removes. Rule 5 of safety: 10% of the file system
-//! stay free, which is more than 1 GiB on one larger than 10 GiB. The one exception is `fake`, which tests only
-//! the space that it fills: it may take the rest if asked for by size, except on the root's file system.
+//! unlinked at once, so that a kill leaves nothing. If the file system cannot use an unlinked file,
+//! it keeps its name until the guard is dropped; a kill before that leaves an orphan, an unlocked
+//! file whose name has our pattern, which the next run removes. Rule 5 of safety: 10% of the file
+//! system stay free, which is more than 1 GiB on one larger than 10 GiB. The only exception is
+//! `fake`, which tests only the space that it fills: with a given size it may use the rest, except
+//! on the root file system.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -25,11 +26,11 @@ use crate::stack::Stack;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// On a file of this size `quick` distinguishes a drive from its cache and takes about a minute.
+/// With a file of this size, `quick` distinguishes a drive from its cache and takes about a minute.
 const DEFAULT_BYTES: u64 = GIB;
-/// The least that a run takes by default: on a smaller file the times of single erase blocks decide.
+/// Minimum default size: in a smaller file, the times of single erase blocks dominate.
 const DEFAULT_BYTES_MIN: u64 = 16 * MIB;
-/// Share (1/n) of the free space that a file system needs itself for a file that fills it, or 1 MiB.
+/// Share (1/n) of the free space, at least 1 MiB, that the file system itself needs when filled.
 const OWN_SHARE: u64 = 256;
 /// Maximum file size on FAT, in whole MiB.
 const FAT_BYTES_MAX: u64 = 4 * GIB - MIB;
@@ -70,13 +71,13 @@ fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveErro
 }
 
 /// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most accept the drive's blocks;
-/// these require their own; without a drive a page is accepted by all.
+/// these require their own. Without a drive, all accept a page.
 pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
     let own = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
     stack.block_bytes().filter(|_| !own).unwrap_or(4096)
 }
 
-/// The size of the scratch file, as requested or by default, if it leaves enough space free.
+/// The requested or default size of the scratch file, if it leaves enough space free.
 fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u64, DriveError> {
     let (total, free) = (filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0));
     let largest = if filesystem.kind == "vfat" { FAT_BYTES_MAX } else { u64::MAX };
@@ -91,10 +92,8 @@ fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u6
         return Ok(wanted);
     }
     if total == 0 {
-        let text = format!(
-            "{spec} lies in a {} file system, which reports no free space",
-            filesystem.kind
-        );
+        let text =
+            format!("{spec} is in a {} file system, which reports no free space", filesystem.kind);
         return Err(DriveError::NoRoom { text, fits: 0 });
     }
     let kept = units::decimal(kept);
@@ -116,7 +115,7 @@ fn kept_free(total: u64) -> u64 {
     total.div_ceil(10)
 }
 
-/// Space available to files in a directory's file system, less the part to keep free, in whole MiB.
+/// Space for files in a directory's file system, minus the part to keep free, in whole MiB.
 pub fn room_in(directory: &Path) -> Result<u64, DriveError> {
     let filesystem = Machine::here().locate(directory)?.filesystem;
     Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0)))
@@ -136,14 +135,14 @@ pub struct NamedScratch {
 }
 
 impl NamedScratch {
-    /// Creates it in a directory, after removing the orphans of killed runs.
+    /// Removes the orphans of killed runs from a directory, then creates a file in it.
     pub fn create(dir: &Path) -> Result<NamedScratch, DriveError> {
         remove_orphans(dir);
         let (locked, path) = with_name(dir)?;
         Ok(NamedScratch { _guard: Guard::named(path.clone()), _locked: locked, path })
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -188,7 +187,7 @@ fn with_name(dir: &Path) -> Result<(File, PathBuf), DriveError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(&path).map_err(|e| creation_failed(dir, e))?;
-    // Without lock support the file looks like an orphan while it has a name. Another run may then
+    // Without lock support, the file looks like an orphan while it has a name. Another run may then
     // unlink it, which is the next step anyway.
     let _ = flock(&file, FlockOperation::LockExclusive);
     Ok((file, path))
@@ -205,7 +204,7 @@ fn creation_failed(dir: &Path, error: std::io::Error) -> DriveError {
 }
 
 fn new_name() -> String {
-    // The standard library's hash keys are random per process, so hashing nothing gives random
+    // The standard library's hash keys are random per process, so hashing nothing yields random
     // bits.
     let mut random = std::hash::RandomState::new().build_hasher();
     random.write_u32(std::process::id());
@@ -240,7 +239,7 @@ fn remove_if_orphan(path: &Path) -> bool {
     if opened.is_none() || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
-    // The name may have passed to another file in the meantime.
+    // The name may now belong to another file.
     let named = std::fs::symlink_metadata(path).ok().map(identity);
     named == opened && std::fs::remove_file(path).is_ok()
 }
@@ -255,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_file_that_opens_again_may_lose_its_name() {
+    fn only_a_file_that_can_be_reopened_may_lose_its_name() {
         let unnamed = tempfile::tempfile().expect("a file");
         assert!(reopens(&unnamed));
-        // No path leads to a socket, as none does to a deleted file on some file systems.
+        // Sockets have no path, and neither do deleted files on some file systems.
         let (end, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
         assert!(!reopens(&File::from(std::os::fd::OwnedFd::from(end))));
     }
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_system_gives_what_fits_down_to_16_mib() {
+    fn the_default_size_shrinks_to_16_mib_on_a_small_file_system() {
         let size =
             |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), &asked(None));
         assert_eq!(size(600, 600).ok(), Some(540 * MIB), "a RAM disc of 600 MiB");
@@ -301,9 +300,9 @@ mod tests {
         assert_eq!(fits, 0);
     }
 
-    /// In bytes, so that no constant of this file decides.
+    /// In bytes, so that the constants of this file do not matter.
     #[test]
-    fn the_limits_hold_to_the_byte() {
+    fn the_limits_are_exact_to_the_byte() {
         assert_eq!(kept_free(100_000_000_000), 10_000_000_000);
         assert_eq!(kept_free(9_000_000_000), 900_000_000);
         assert_eq!(kept_free(10_737_418_231), 1_073_741_824, "1 GiB, rounded up from a tenth");
@@ -318,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_may_fill_takes_the_last_tenth_and_not_of_the_root() {
+    fn only_a_request_that_fills_uses_the_last_tenth_and_not_of_the_root() {
         let stick = FileSystem { mount: "/mnt".into(), ..filesystem("exfat", 64 * GIB, 60 * GIB) };
         let root = FileSystem { mount: "/".into(), ..stick.clone() };
         let request = |fills, size| OpenRequest { fills, ..asked(size) };
@@ -328,7 +327,7 @@ mod tests {
         assert!(size("d", &stick, &request(true, Some(most + MIB))).is_err());
         assert!(size("d", &stick, &request(false, all)).is_err());
         assert!(size("d", &root, &request(true, all)).is_err());
-        // By default nothing is filled.
+        // By default, nothing is filled.
         assert_eq!(size("d", &stick, &request(true, None)).ok(), Some(GIB));
     }
 
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_transfers_are_a_page_where_no_drive_is_known() {
+    fn direct_transfers_are_a_page_without_a_known_drive() {
         let stack = Stack::default();
         assert_eq!(direct_bytes(&filesystem("ext4", GIB, GIB), &stack), 4096);
         assert_eq!(direct_bytes(&filesystem("zfs", GIB, GIB), &stack), 4096);
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_file_is_no_orphan_while_it_is_held() {
+    fn a_named_file_in_use_is_not_an_orphan() {
         let dir = tempfile::TempDir::new().expect("a directory");
         let (file, path) = with_name(dir.path()).expect("created");
         assert!(path.file_name().and_then(|name| name.to_str()).is_some_and(is_ours));
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_are_ours() {
+    fn only_matching_names_are_ours() {
         assert!(is_ours(&new_name()));
         assert!(is_ours(".ssdyno-scratch-4711-0123456789abcdef"));
         for name in [

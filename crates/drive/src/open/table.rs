@@ -1,4 +1,4 @@
-//! The partition table of an opened target: read, renumbered, written. The bytes are those of
+//! The partition table of an opened target: read, renumbered, written. The formats are in
 //! `partitions`; callers need no descriptor.
 
 use std::io;
@@ -7,21 +7,21 @@ use super::Opened;
 use crate::partitions::{self, Planned, Table};
 
 impl Opened {
-    /// Its partition table, on the first `bytes`, with sectors of `sector` bytes; `None`: there is
-    /// none.
+    /// Its partition table, on the first `bytes`, with sectors of `sector` bytes; `None` without a
+    /// table.
     pub fn partition_table(&self, bytes: u64, sector: u32) -> Option<Table> {
         Table::read(&self.file, bytes, sector)
     }
 
-    /// The old numbers of the partitions in the order of the drive, as
-    /// [`Opened::renumber_partitions`] would give them; `None` where they are in that order.
+    /// The old partition numbers in the order of the drive, as [`Opened::renumber_partitions`]
+    /// would return them; `None` if they are already in order.
     pub fn partition_order(&self, sector: u32) -> io::Result<Option<Vec<u32>>> {
         partitions::order(&self.file, sector)
     }
 
-    /// Brings the partitions of an MBR into the order of the drive, durably; returns the old number of
-    /// each, from the new number 1. Only the places of the entries in the table change. `None` where
-    /// the order is right already or there is no table that could be changed.
+    /// Renumbers the partitions of an MBR in the order of the drive, durably; returns the old
+    /// number of each, from the new number 1. Only the positions of the entries in the table
+    /// change. `None` if the order is already right or there is no table to change.
     pub fn renumber_partitions(&self, sector: u32) -> io::Result<Option<Vec<u32>>> {
         partitions::renumber(&self.file, sector)
     }

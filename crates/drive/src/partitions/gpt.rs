@@ -1,4 +1,4 @@
-//! GPT (UEFI 2.10, chapter 5): a header in the second block, entries after it, a copy at the end.
+//! GPT (UEFI 2.10, chapter 5): a header in the second block, then entries, and a copy at the end.
 
 use super::kind::PartitionType;
 use super::{ENTRIES_MAX, Entry, Table, u32_at, u64_at};
@@ -8,7 +8,7 @@ use crate::image::Image;
 pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<Table> {
     let signed = |at| image.look(at, 92).filter(|header| header.starts_with(b"EFI PART"));
     let Some(header) = signed(block) else {
-        // The copy in the last block survives an overwritten start.
+        // The copy in the last block survives if the start is overwritten.
         let copy = bytes.checked_sub(block).filter(|_| block > 0).and_then(signed);
         return copy.map(|_| Table { kind: "gpt", entries: Vec::new() });
     };

@@ -14,7 +14,7 @@ pub enum PartitionType {
     Gpt(u128),
 }
 
-/// Type bytes in use, as `sfdisk --list-types` and the RISC OS tools name them.
+/// Type bytes in use, named as in `sfdisk --list-types` and the RISC OS tools.
 const MBR: &[(u8, &str)] = &[
     (0x01, "FAT12"),
     (0x04, "FAT16 under 32 MiB"),
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gpt_type_reads_as_its_text() {
+    fn a_gpt_type_matches_its_text_form() {
         let bytes = [
             0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e,
             0xc9, 0x3b,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn types_named_in_the_documents() {
+    fn documented_types_have_names() {
         let names =
             [0x07, 0x0b, 0x0c, 0x83, 0xad, 0xee].map(|code| PartitionType::Mbr(code).name());
         assert!(names.iter().all(Option::is_some), "{names:?}");

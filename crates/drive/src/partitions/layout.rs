@@ -1,8 +1,8 @@
-//! A layout of up to four primary partitions: from the user's words to positions on the drive.
+//! A layout of up to four primary partitions: from the user's specification to positions.
 //!
-//! Modelled on the four-partition drive of a dual-boot RISC OS machine: a loader that the firmware
-//! boots from, FileCore, a FAT partition readable by both systems, and Linux, numbered in order of
-//! position. Every partition begins on a MiB, so it is aligned to every page and erase block.
+//! Modelled on the four-partition drive of a dual-boot RISC OS machine: a loader from which the
+//! firmware boots, FileCore, a FAT partition readable by both systems, and Linux, numbered in order
+//! of position. All partitions are aligned to 1 MiB, and so to every page and erase block.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -10,22 +10,22 @@ use workload::units;
 
 use super::PartitionType;
 
-/// Partitions begin and end at multiples of this, bytes.
+/// Partitions begin and end at multiples of this number of bytes.
 const ALIGNMENT: u64 = 1 << 20;
 
 /// Entries in an MBR.
 const PARTITIONS_MAX: usize = 4;
 
-/// Maximum sectors in an MBR, whose fields have 32 bits.
+/// Maximum sectors in an MBR, whose fields are 32 bits wide.
 const MBR_SECTORS: u64 = (1 << 32) - 1;
 
-/// Maximum sectors of FileCore: a disc address has 29 bits for the sector.
+/// Maximum sectors of FileCore: a disc address has 29 sector bits.
 const FILECORE_SECTORS: u64 = 1 << 29;
 
-/// Minimum clusters of FAT32, of at least one sector each; fewer are FAT16.
+/// Minimum clusters of FAT32, each of at least one sector; a volume with fewer is FAT16.
 const FAT32_CLUSTERS: u64 = 65_525;
 
-/// A purpose of a partition, as typed.
+/// A purpose of a partition, as typed by the user.
 struct Purpose {
     word: &'static str,
     code: u8,
@@ -34,8 +34,8 @@ struct Purpose {
 }
 
 const PURPOSES: &[Purpose] = &[
-    // The firmware of a Raspberry Pi boots from FAT; 512 MiB hold two kernels and have enough
-    // clusters for FAT32 even with sectors of 4096 bytes.
+    // The firmware of a Raspberry Pi boots from FAT; 512 MiB is enough for two kernels and for the
+    // clusters of FAT32 even with sectors of 4096 bytes.
     Purpose { word: "loader", code: 0x0c, default_bytes: Some(512 << 20) },
     Purpose { word: "filecore", code: 0xad, default_bytes: None },
     Purpose { word: "fat32", code: 0x0c, default_bytes: None },
@@ -52,13 +52,13 @@ const PURPOSES: &[Purpose] = &[
 pub struct PartitionRequest {
     /// Purpose: `loader`, `filecore`, `fat32`, ...
     pub word: &'static str,
-    /// Its type.
+    /// Type of the partition.
     pub kind: PartitionType,
     /// Size in bytes; `None`: the rest of the drive.
     pub bytes: Option<u64>,
 }
 
-/// A requested layout, in the order of the drive.
+/// A requested layout, in order of position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout(pub Vec<PartitionRequest>);
 
@@ -69,7 +69,7 @@ pub struct Planned {
     pub number: u32,
     /// Purpose.
     pub purpose: &'static str,
-    /// Its type.
+    /// Type of the partition.
     #[serde(rename = "type")]
     pub kind: PartitionType,
     /// Offset of the first byte.
@@ -82,19 +82,19 @@ pub struct Planned {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// An unknown purpose.
-    #[error("'{0}' is not a kind of partition; known are {kinds}", kinds = kinds())]
+    #[error("'{0}' is not a kind of partition; known kinds: {kinds}", kinds = kinds())]
     Word(String),
     /// A malformed size.
     #[error("the size of {0}: {1}")]
     Size(&'static str, String),
-    /// No partition, or more than the table holds.
-    #[error("{0} partitions: an MBR holds one to four")]
+    /// No partition, or more than fit in the table.
+    #[error("{0} partitions: an MBR has one to four")]
     Count(usize),
     /// More than one partition without a size.
     #[error("{0} and {1} have no size: only one partition can take the rest of the drive")]
     TwoUnsized(&'static str, &'static str),
-    /// The layout exceeds the drive.
-    #[error("the layout needs {requested}, the drive has {there}", requested = units::binary(*.requested),
+    /// The layout is larger than the drive.
+    #[error("the layout needs {requested}, but the drive has {there}", requested = units::binary(*.requested),
         there = units::binary(*.there))]
     NoRoom {
         /// Bytes needed, including the MiB before the first partition.
@@ -134,7 +134,7 @@ impl Layout {
         }
     }
 
-    /// Positions on a drive of `bytes` with sectors of `sector` bytes.
+    /// Computes the positions on a drive of `bytes` with sectors of `sector` bytes.
     pub fn plan(&self, bytes: u64, sector: u32) -> Result<Vec<Planned>, LayoutError> {
         let addressable = MBR_SECTORS.saturating_mul(u64::from(sector));
         let there = bytes.min(addressable) / ALIGNMENT * ALIGNMENT;
@@ -186,7 +186,7 @@ fn bytes(size: &str) -> Result<u64, String> {
     }
 }
 
-/// Checks the limits of the file systems.
+/// Checks the size limits of the file systems.
 fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError> {
     let limit = |why: String| Err(LayoutError::Limit { word, bytes, why });
     match word {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_four_partitions_of_document_000() {
+    fn the_four_partitions_of_a_dual_boot_drive() {
         let drive = 512_110_190_592;
         let places = plan("loader,filecore=110G,fat32=20G,ext4", drive, 512).expect("it fits");
         let codes: Vec<String> = places.iter().map(|p| p.kind.to_string()).collect();
@@ -221,11 +221,11 @@ mod tests {
         assert_eq!(places[0].start, ALIGNMENT);
         assert!(places.windows(2).all(|p| p[0].start + p[0].bytes == p[1].start));
         let last = &places[3];
-        assert!(drive - (last.start + last.bytes) < ALIGNMENT, "the rest goes to Linux");
+        assert!(drive - (last.start + last.bytes) < ALIGNMENT, "Linux gets the rest");
     }
 
     #[test]
-    fn filecore_grows_with_the_sector() {
+    fn the_maximum_of_filecore_grows_with_the_sector() {
         let terabyte = 1_000_204_886_016;
         let refused = plan("loader,filecore=750G,ext4", terabyte, 512).expect_err("2^29 sectors");
         assert!(refused.to_string().contains("256 GiB"), "{refused}");
@@ -244,16 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn an_mbr_ends_at_two_tebibytes_of_small_sectors() {
-        let places = plan("ext4", 16 << 40, 512).expect("as far as it goes");
+    fn an_mbr_with_small_sectors_ends_at_two_tebibytes() {
+        let places = plan("ext4", 16 << 40, 512).expect("truncated");
         assert_eq!(places[0].start + places[0].bytes, (2 << 40) - ALIGNMENT);
-        let places = plan("ext4", 16 << 40, 4096).expect("larger sectors, larger drives");
+        let places = plan("ext4", 16 << 40, 4096).expect("larger sectors");
         assert_eq!(places[0].start + places[0].bytes, (16 << 40) - ALIGNMENT);
     }
 
     proptest! {
         #[test]
-        fn any_words_and_any_drive(text in "[a-z0-9=,.GMK ]{0,60}", bytes: u64, four_k: bool) {
+        fn any_layout_and_any_drive(text in "[a-z0-9=,.GMK ]{0,60}", bytes: u64, four_k: bool) {
             let sector = if four_k { 4096 } else { 512 };
             if let Ok(places) = plan(&text, bytes, sector) {
                 let mut at = ALIGNMENT;

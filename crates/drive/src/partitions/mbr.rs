@@ -1,4 +1,4 @@
-//! MBR: four entries in the boot record, and a chain of extended records for logical partitions.
+//! MBR: four entries in the boot record, and a chain of extended records with logical partitions.
 
 use super::kind::PartitionType;
 use super::{ENTRIES_MAX, Entry, Table, u32_at};
@@ -17,8 +17,7 @@ impl Record {
     }
 }
 
-/// The four entries, if the sector is a boot record: it has the signature, and no entry is
-/// impossible.
+/// The four entries, if the sector is a boot record: it has the signature and no impossible entry.
 fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
     let sector = image.look(at, 512)?;
     let entries = sector[446..510].chunks_exact(16);
@@ -30,7 +29,7 @@ fn records<I: Image + ?Sized>(image: &I, at: u64) -> Option<Vec<Record>> {
     (sane && sector[510..] == [0x55, 0xaa]).then(|| entries.filter_map(read).collect())
 }
 
-/// The table of an image whose sectors are `sector` bytes.
+/// The table of an image with sectors of `sector` bytes.
 pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Option<Table> {
     let primary = records(image, 0)?;
     let mut entries = Vec::new();
@@ -48,20 +47,20 @@ pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, sector: u64) -> Opt
     (!entries.is_empty()).then_some(Table { kind: "mbr", entries })
 }
 
-/// A record as a partition of a drive of `(bytes, sector)`.
+/// Converts a record to a partition of a drive of `(bytes, sector)`.
 fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<Entry> {
     let (bytes, sector) = drive;
     let start = (base + record.first) * sector;
-    // A table made for a larger drive is cut off at the end of this one.
+    // A table made for a larger drive is truncated at the end of this drive.
     let end = (start + record.sectors * sector).min(bytes);
     let kind = PartitionType::Mbr(record.kind);
     let whole = Entry { number, start, bytes: end.saturating_sub(start), kind, name: None };
     (start > 0 && whole.bytes > 0).then_some(whole)
 }
 
-/// Follows the chain of extended boot records. Each holds one partition, relative to itself, and
-/// the position of the next record, relative to the first. A chain that goes backwards is broken
-/// and ends.
+/// Follows the chain of extended boot records. Each contains one partition, relative to the record,
+/// and the position of the next record, relative to the first. A chain that goes backwards is
+/// broken; it ends there.
 fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries: &mut Vec<Entry>) {
     let mut at = first;
     for number in 5..ENTRIES_MAX {

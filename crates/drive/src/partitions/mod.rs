@@ -1,9 +1,9 @@
 //! Partition tables: read from a device, named, checked, planned and written.
 //!
-//! Tables are read from the device rather than from the kernel, which may not have scanned it (loop
-//! devices) or may show the state before the last change. A sector of a boot record is a logical
-//! block of the drive, as in the kernel; a GPT is also searched for at 512 and 4096 bytes, because
-//! a drive written through an adapter with another block size has its table elsewhere.
+//! Tables are read from the device, not from the kernel, which may not have scanned it (loop
+//! devices) or may report the state before the last change. As in the kernel, a sector in a boot
+//! record is a logical block of the drive. A GPT is also searched for at 512 and 4096 bytes,
+//! because a drive written through an adapter with another block size has its table elsewhere.
 
 mod gpt;
 mod kind;
@@ -26,7 +26,7 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::sys;
 
-/// More entries than any tool creates; further entries are ignored.
+/// More entries than any tool creates; any further entries are ignored.
 const ENTRIES_MAX: u32 = 256;
 
 /// A partition table.
@@ -38,7 +38,7 @@ pub struct Table {
     pub entries: Vec<Entry>,
 }
 
-/// A partition of a table.
+/// A partition in a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// Number, from 1; logical partitions of an MBR from 5.
@@ -60,20 +60,19 @@ impl Entry {
         self.start + self.bytes
     }
 
-    /// Whether it begins at a multiple of `unit` bytes.
+    /// Whether it begins on a multiple of `unit` bytes.
     pub fn is_aligned(&self, unit: u64) -> bool {
         self.start.is_multiple_of(unit)
     }
 }
 
 impl Table {
-    /// The table on the first `bytes` of a device with blocks of `block_bytes`, if there is one.
+    /// Reads the table on the first `bytes` of a device with blocks of `block_bytes`, if any.
     pub(crate) fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
         find(device, bytes, block_bytes, false)
     }
 
-    /// Irregularities of the table, one per line: partitions that overlap or are not in the order
-    /// of the drive.
+    /// Irregularities of the table, one per line: overlaps, and partitions numbered out of order.
     pub fn oddities(&self) -> Vec<String> {
         let mut by_start: Vec<&Entry> =
             self.entries.iter().filter(|e| !e.kind.is_extended()).collect();
@@ -83,15 +82,15 @@ impl Table {
         let overlaps =
             overlaps.map(|(a, b)| format!("partitions {} and {} overlap", a.number, b.number));
         let mut lines: Vec<String> = overlaps.collect();
-        // Logical partitions are numbered along their chain and lie within a primary one.
+        // Logical partitions are numbered along their chain and are inside a primary one.
         if pairs().any(|(a, b)| a.number > b.number && a.number < 5 && b.number < 5) {
-            lines.push("the partition numbers are not in the order of the drive".into());
+            lines.push("the partition numbers are not in order of position".into());
         }
         lines
     }
 }
 
-/// Makes the kernel read the table of a device again after it was written and closed.
+/// Makes the kernel reread the table of a device after it was written and closed.
 pub fn reread(device: impl AsRef<Path>) -> io::Result<()> {
     sys::reread_partitions(&File::open(device)?)
 }
@@ -102,8 +101,8 @@ pub fn is_partition(device: impl AsRef<Path>) -> bool {
     node.is_some_and(|node| node.partition().is_some())
 }
 
-/// The table of an image. With `boot_sector`, sector 0 belongs to a file system and its signature
-/// does not make it a partition table.
+/// Finds the table of an image. With `boot_sector`, sector 0 belongs to a file system, and its
+/// signature does not indicate a partition table.
 pub(crate) fn find<I: Image + ?Sized>(
     image: &I,
     bytes: u64,
@@ -148,7 +147,7 @@ mod tests {
         record(&mut image[100 * 512..][..512], 0, 0x83, 10, 40);
         record(&mut image[100 * 512..][..512], 1, 0x05, 200, 100);
         record(&mut image[300 * 512..][..512], 0, 0x83, 10, 50);
-        // Back to the first: must end.
+        // Points back to the first record: the chain must end.
         record(&mut image[300 * 512..][..512], 1, 0x05, 0, 100);
         let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");
         assert_eq!(table.kind, "mbr");
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpt_of_either_block_size() {
+    fn a_gpt_with_either_block_size() {
         for block in [512, 4096] {
             let image = gpt_image(block);
             let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");

@@ -1,9 +1,9 @@
-//! Writes an MBR and removes the traces of earlier contents.
+//! Writes an MBR and removes traces of earlier contents.
 //!
 //! Signatures outlive tables: a GPT has a copy at the end of the drive, and an old file system at
-//! the start of a new partition would be recognised as its content. Both ends of the drive and the
-//! first MiB of each partition are therefore zeroed, and the table is written last: a power cut in
-//! between leaves a blank drive.
+//! the start of a new partition would be recognised as its content. Therefore both ends of the
+//! drive and the first MiB of each partition are zeroed, and the table is written last: a power cut
+//! before that leaves a blank drive.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use std::os::unix::fs::FileExt;
 
 use super::{PartitionType, Planned, u32_at};
 
-/// Bytes zeroed at each position: ZFS labels, the farthest signatures from a start, end at 512 KiB.
+/// Bytes zeroed at each position: the farthest signatures from a start, ZFS labels, end at 512 KiB.
 const WIPED: u64 = 1 << 20;
 
-/// The geometry that BIOSes and partitioning tools agreed on.
+/// The geometry used by BIOSes and partitioning tools.
 const HEADS: u64 = 255;
 const SECTORS: u64 = 63;
 
@@ -37,9 +37,9 @@ pub(crate) fn write(
     drive.sync_data()
 }
 
-/// Brings the partitions of an MBR into the order of the drive, durably; returns the old number of
-/// each, from the new number 1. Only the places of the entries in the table change. `None` where the
-/// order is right already or there is no table that could be changed.
+/// Renumbers the partitions of an MBR in the order of the drive, durably; returns the old number of
+/// each, from the new number 1. Only the positions of the entries in the table change. `None` if
+/// the order is already right or there is no table to change.
 pub(crate) fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     let mut block = vec![0; sector.max(512) as usize];
     drive.read_exact_at(&mut block, 0)?;
@@ -49,15 +49,15 @@ pub(crate) fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>
     Ok(Some(order))
 }
 
-/// The old numbers of the entries in the order of the drive, as [`renumber`] would give them.
+/// The old numbers of the entries in the order of the drive, as [`renumber`] would return them.
 pub(crate) fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     let mut block = vec![0; sector.max(512) as usize];
     drive.read_exact_at(&mut block, 0)?;
     Ok(bring_into_order(&mut block))
 }
 
-/// Sorts the four entries of a boot record by their first sector, the unused ones last. A GPT's
-/// protective record is left alone: its numbers are elsewhere.
+/// Sorts the four entries of a boot record by their first sector, with unused entries last. Ignores
+/// the protective record of a GPT, whose numbers are elsewhere.
 fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     const PROTECTIVE: u8 = 0xee;
     if block[510..512] != [0x55, 0xaa] {
@@ -79,7 +79,7 @@ fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     (!order.iter().copied().eq(1..=order.len() as u32)).then_some(order)
 }
 
-/// The boot record in a block of the drive. It contains no boot code.
+/// The boot record in a block of the drive, without boot code.
 fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     let mut block = vec![0; sector.max(512) as usize];
     block[440..444].copy_from_slice(&signature.to_le_bytes());
@@ -97,7 +97,7 @@ fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     block
 }
 
-/// The CHS address of a sector, which ends at 1023 cylinders.
+/// The CHS address of a sector, which is limited to 1023 cylinders.
 fn cylinder_head_sector(at: u64) -> [u8; 3] {
     let (cylinder, rest) = (at / (HEADS * SECTORS), at % (HEADS * SECTORS));
     if cylinder > 1023 {
@@ -118,7 +118,7 @@ mod tests {
             let drive = tempfile::tempfile().expect("a file");
             let bytes = (2 << 30) + 4096;
             drive.set_len(bytes).expect("sparse");
-            // An old GPT and an old file system that must not reappear.
+            // An old GPT and an old file system, which must not reappear.
             drive.write_all_at(b"EFI PART", u64::from(sector)).expect("written");
             drive.write_all_at(b"EFI PART", bytes - u64::from(sector)).expect("written");
             drive.write_all_at(&[0x53, 0xef], (1 << 20) + 1080).expect("written");
@@ -144,7 +144,7 @@ mod tests {
         drive.set_len(bytes).expect("sparse");
         let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
         let mut places = layout.plan(bytes, 512).expect("it fits");
-        // As a partitioning tool leaves them after a deletion: the last number first, one unused.
+        // The state after a deletion by a partitioning tool: last number first, one unused.
         places.remove(1);
         places.rotate_right(1);
         write(&drive, (bytes, 512), &places, 1).expect("written");
@@ -156,10 +156,10 @@ mod tests {
         assert_eq!(renumber(&drive, 512).expect("written"), Some(vec![2, 3, 1]));
         let read: Vec<_> = table().entries.iter().map(|e| (e.start, e.bytes, e.kind)).collect();
         assert_eq!((read, table().oddities()), (sorted, Vec::<String>::new()));
-        assert_eq!(renumber(&drive, 512).expect("read"), None, "nothing is left to do");
+        assert_eq!(renumber(&drive, 512).expect("read"), None, "already in order");
         drive.write_all_at(&[0xee], 446 + 4).expect("written");
         drive.write_all_at(&[0xff; 4], 446 + 8).expect("written");
-        assert_eq!(renumber(&drive, 512).expect("read"), None, "a GPT has its own numbers");
+        assert_eq!(renumber(&drive, 512).expect("read"), None, "a GPT is ignored");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::DriveError;
 
-/// How targets begin that name a PCI function.
+/// Prefix of targets that name a PCI function.
 pub const PREFIX: &str = "pci:";
 
 /// Domain, bus, device and function.
@@ -17,7 +17,7 @@ pub(crate) struct Address {
     function: u8,
 }
 
-/// A target: a function, and a namespace if one is named.
+/// A target: a function, with an optional namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spec {
     pub address: Address,
@@ -25,12 +25,12 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
-    /// Reads `pci:0000:00:05.0`, also without the domain, also with a namespace.
+    /// Parses `pci:0000:00:05.0`, with or without the domain or a namespace.
     pub fn parse(spec: &str) -> Result<Spec, DriveError> {
         let unknown = || DriveError::NotFound {
             path: spec.into(),
             what: "not an address of a PCI function".into(),
-            hint: Some("pci:0000:00:05.0, as lspci -D and ssdyno list show it".into()),
+            hint: Some("pci:0000:00:05.0, as shown by lspci -D and ssdyno list".into()),
         };
         let name = spec.strip_prefix(PREFIX).ok_or_else(unknown)?;
         let (address, nsid) = match name.split_once('/') {
@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_address_may_leave_out_its_domain_and_name_a_namespace() {
+    fn an_address_may_omit_its_domain_and_name_a_namespace() {
         let shown = |spec| Spec::parse(spec).map(|s| (s.address.to_string(), s.nsid)).ok();
         assert_eq!(shown("pci:00:05.0"), Some(("0000:00:05.0".into(), None)));
         assert_eq!(shown("pci:0001:AF:1f.7/2"), Some(("0001:af:1f.7".into(), Some(2))));
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read(text: String) {
+        fn any_text_is_accepted(text: String) {
             let _ = Spec::parse(&format!("pci:{text}"));
         }
     }

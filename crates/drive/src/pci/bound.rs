@@ -1,4 +1,4 @@
-//! Drives bound to `vfio-pci`: who has them, binding to stay so, and their way back.
+//! Drives bound to `vfio-pci`: their holders, persistent binding, and their return to the kernel.
 
 use serde::Serialize;
 
@@ -9,22 +9,22 @@ use super::note::{self, Note, Notes};
 use crate::error::DriveError;
 use crate::machine::Machine;
 
-/// Who has a controller.
+/// The holder of a controller.
 #[derive(Debug)]
 pub(super) enum Holder {
     /// The kernel's driver.
     Kernel,
-    /// Nobody: it was bound on purpose, for later runs.
+    /// No process: it was bound with `prepare --bind`, for later runs.
     Kept(Box<Note>),
-    /// Nobody: a run that had taken it was killed.
+    /// No process: a run that had detached it was killed.
     Left(Box<Note>),
     /// A run.
     Running(String),
-    /// Another driver or program, or nobody at all.
+    /// Another driver or program, or none.
     Foreign(Option<String>),
 }
 
-/// Finds out who has a controller.
+/// Determines the holder of a controller.
 pub(super) fn holder(machine: &Machine, notes: &Notes, function: &Function) -> Holder {
     let driver = function.driver();
     if driver.as_deref() == Some(KERNEL) {
@@ -40,30 +40,30 @@ pub(super) fn holder(machine: &Machine, notes: &Notes, function: &Function) -> H
 }
 
 impl Holder {
-    /// Why a drive with this holder is not driven.
+    /// The reason why a drive with this holder is not used.
     pub fn refusal(self, spec: &str) -> DriveError {
         let (text, hint) = match self {
             Holder::Running(address) => return running(&address),
             Holder::Left(_) => {
                 let text = format!("{spec} was left by a run that was killed");
-                (text, "ssdyno recover, which gives it back to the kernel")
+                (text, "ssdyno recover, which returns it to the kernel")
             }
             Holder::Foreign(Some(driver)) if driver == VFIO => {
-                let text = format!("{spec} is bound to {VFIO}, and not by this user's ssdyno");
-                (text, "the program that has it: a virtual machine may be using it")
+                let text = format!("{spec} is bound to {VFIO}, but not by this user's ssdyno");
+                (text, "the program that uses it, such as a virtual machine")
             }
             Holder::Foreign(Some(driver)) => {
                 (format!("{spec} has the driver {driver}"), "unbind it from that driver first")
             }
             _ => {
-                let text = format!("{spec} has no driver, so nobody knows whether it is in use");
+                let text = format!("{spec} has no driver, so whether it is in use is unknown");
                 (text, "bind it to the kernel's driver nvme first")
             }
         };
         DriveError::Refused { text, hint: Some(hint.into()) }
     }
 
-    /// In words, for a list.
+    /// The holder in words, for a list.
     fn in_words(&self) -> String {
         match self {
             Holder::Kernel => "with the kernel".into(),
@@ -75,8 +75,8 @@ impl Holder {
         }
     }
 
-    /// The command that gives it back, if ssdyno bound it.
-    fn way_back(&self, address: &Address) -> Option<String> {
+    /// The command that returns the drive to the kernel, if ssdyno bound it.
+    fn return_command(&self, address: &Address) -> Option<String> {
         match self {
             Holder::Kept(_) => Some(format!("ssdyno prepare pci:{address} --unbind")),
             Holder::Left(_) => Some("ssdyno recover".into()),
@@ -90,7 +90,7 @@ impl Holder {
 pub struct BoundDrive {
     /// The target: `pci:0000:00:05.0`.
     pub target: String,
-    /// Its driver.
+    /// Driver of the function.
     pub driver: Option<String>,
     /// Serial number, if ssdyno bound it.
     pub serial: Option<String>,
@@ -98,13 +98,13 @@ pub struct BoundDrive {
     pub model: Option<String>,
     /// Bytes of its namespaces, if ssdyno bound it.
     pub bytes: Option<u64>,
-    /// Who has it, in words.
+    /// The holder, in words.
     pub holder: String,
-    /// The command that gives it back to the kernel.
+    /// The command that returns the drive to the kernel.
     pub give_back: Option<String>,
 }
 
-/// All NVMe drives of this machine that the kernel's driver does not have.
+/// All NVMe drives of this machine without the kernel's driver.
 pub fn list() -> Vec<BoundDrive> {
     let machine = Machine::here();
     listed(&machine, &Notes::of(&machine))
@@ -126,14 +126,14 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
             model: first.and_then(|namespace| namespace.drive.model.clone()),
             bytes: note.as_ref().map(|note| note.namespaces.iter().map(|n| n.bytes).sum()),
             holder: holder.in_words(),
-            give_back: holder.way_back(&function.address),
+            give_back: holder.return_command(&function.address),
             serial: note.map(|note| note.serial),
         })
     };
     Function::all(machine).into_iter().filter_map(shown).collect()
 }
 
-/// Takes a drive from the kernel, to stay without it until [`unbind`]. `serial` confirms it.
+/// Detaches a drive from the kernel until [`unbind`]. `serial` confirms it.
 pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
     let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
@@ -142,13 +142,13 @@ pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
             let note = Note { kept: true, ..note };
             take(&machine, &notes, &function, &note).map(drop)
         }
-        // It is already as wanted.
+        // Already bound.
         Holder::Kept(note) => super::confirmed(spec, *note, Some(serial)).map(drop),
         other => Err(other.refusal(spec)),
     }
 }
 
-/// Gives a drive back to the kernel.
+/// Returns a drive to the kernel.
 pub fn unbind(spec: &str) -> Result<(), DriveError> {
     let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
@@ -161,18 +161,18 @@ pub fn unbind(spec: &str) -> Result<(), DriveError> {
     }
 }
 
-/// The way back of a drive that a killed run had taken.
+/// The result of returning a drive that a killed run had detached.
 #[derive(Clone, Debug, Serialize)]
 pub struct Returned {
     /// The target: `pci:0000:00:05.0`.
     pub target: String,
     /// Serial number.
     pub serial: String,
-    /// Why the drive is still without the kernel; `null` if it is back.
+    /// Why the drive was not returned to the kernel; `null` if it was.
     pub failed: Option<String>,
 }
 
-/// Whether the drive of a target stayed without the kernel after its run.
+/// Whether the drive of a target was not returned to the kernel after its run.
 pub fn stayed_away(spec: &str) -> bool {
     let found = super::here(spec);
     found.is_ok_and(|(machine, notes, function)| {
@@ -180,13 +180,13 @@ pub fn stayed_away(spec: &str) -> bool {
     })
 }
 
-/// Whether a killed run has left a drive without the kernel.
+/// Whether a killed run has left a drive detached from the kernel.
 pub fn is_left() -> bool {
     let machine = Machine::here();
     !left(&machine, &Notes::of(&machine)).is_empty()
 }
 
-/// Gives back every drive that killed runs had taken, and removes notes that mean nothing any more.
+/// Returns every drive detached by a killed run, and removes obsolete notes.
 pub fn recover() -> Vec<Returned> {
     let machine = Machine::here();
     let notes = Notes::of(&machine);
@@ -203,7 +203,7 @@ pub fn recover() -> Vec<Returned> {
     returned
 }
 
-/// Drives that killed runs had taken.
+/// Drives that killed runs had detached.
 pub(super) fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
     let one = |function: Function| match holder(machine, notes, &function) {
         Holder::Left(note) => Some((function, *note)),
@@ -212,15 +212,15 @@ pub(super) fn left(machine: &Machine, notes: &Notes) -> Vec<(Function, Note)> {
     Function::all(machine).into_iter().filter_map(one).collect()
 }
 
-/// Removes the note of a run that was killed before the kernel let go, or before the machine started
-/// anew. A note that cannot be removed is looked at again the next time.
+/// Removes the note of a run that was killed before the kernel released the drive, or before the
+/// last boot. If this fails, the next call tries again.
 fn tidy(machine: &Machine, notes: &Notes, address: Address) {
     let function = Function::at(machine, address);
     let holder = function.as_ref().map(|function| holder(machine, notes, function));
     let Some(_lock) = notes.lock(address) else { return };
     let _ = match holder {
         Some(Holder::Kept(_) | Holder::Left(_) | Holder::Running(_)) => return,
-        // The function may still be meant for the other driver.
+        // The function may still have an override for the other driver.
         Some(Holder::Kernel) => function.map_or(Ok(()), |f| give_back(notes, &f, None)),
         Some(Holder::Foreign(_)) | None => notes.forget(address),
     };

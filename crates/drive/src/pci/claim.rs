@@ -1,4 +1,4 @@
-//! Taking a drive from the kernel, and giving it back.
+//! Detaches a drive from the kernel and returns it.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,45 +15,45 @@ use crate::machine::Machine;
 use crate::open::device::open_node;
 use crate::usage;
 
-/// Time for the kernel to find the namespaces again. A drive may take seconds to become ready.
+/// Time for the kernel to find the namespaces again. A drive may need seconds to become ready.
 const RETURN: Duration = Duration::from_secs(30);
 const RETURN_STEP: Duration = Duration::from_millis(20);
 
-/// The right to drive a controller, for this process alone.
+/// This process's exclusive right to use a controller.
 #[derive(Debug)]
 pub struct Claim {
     function: Function,
     notes: Notes,
     note: Note,
     nsid: u32,
-    /// Taken for this run: it goes back with the claim.
+    /// Detached for this run: returned when the claim is dropped.
     taken: bool,
-    /// The guard of a drive without an IOMMU.
+    /// The guard of a drive used without an IOMMU.
     guard: Option<Guard>,
     /// The locked note.
     _lock: File,
 }
 
-/// How a driver here reaches a function, and the function memory.
+/// How a driver in this process accesses a function, and the function accesses memory.
 #[derive(Debug)]
 pub enum Reach<'a> {
-    /// Through VFIO, as a member of an IOMMU group.
+    /// Through VFIO, in an IOMMU group.
     Iommu {
         /// Number of the group.
         group: &'a str,
     },
-    /// Without an IOMMU: through sysfs, and by physical addresses.
+    /// Without an IOMMU: through sysfs and physical addresses.
     Physical {
         /// Directory of the function in sysfs.
         directory: &'a Path,
-        /// A file of huge pages of 2 MiB, empty at first. No other memory may be given to the
-        /// function: a guard process holds these pages until it reaches none any more.
+        /// An initially empty file of 2 MiB huge pages. The function must be given no other memory:
+        /// a guard process holds these pages until the function can no longer access memory.
         pages: &'a File,
     },
 }
 
 impl Claim {
-    /// Takes a controller from the kernel.
+    /// Detaches a controller from the kernel.
     pub(super) fn take(
         machine: &Machine,
         notes: Notes,
@@ -64,14 +64,14 @@ impl Claim {
         let lock = take(machine, &notes, &function, &note)?;
         let mut claim =
             Claim { function, notes, note, nsid, taken: true, guard: None, _lock: lock };
-        // From here on dropped, and with it given back.
+        // Dropping the claim now returns the controller.
         if claim.note.group.is_none() {
             claim.begin_without_iommu()?;
         }
         Ok(claim)
     }
 
-    /// Claims a controller that was bound to stay so.
+    /// Claims a controller bound with `prepare --bind`.
     pub(super) fn of_kept(
         notes: Notes,
         function: Function,
@@ -83,7 +83,7 @@ impl Claim {
     }
 
     fn begin_without_iommu(&mut self) -> Result<(), DriveError> {
-        let context = || format!("driving pci:{} without an IOMMU", self.note.address);
+        let context = || format!("using pci:{} without an IOMMU", self.note.address);
         let guard = Guard::start(self.function.address, &self._lock);
         self.guard = Some(guard.map_err(|e| DriveError::io(context(), e))?);
         self.function.set("enable", "1")
@@ -94,7 +94,7 @@ impl Claim {
         self.note.address.clone()
     }
 
-    /// How it is driven.
+    /// How the function is accessed.
     pub fn reach(&self) -> Reach<'_> {
         match &self.guard {
             Some(Guard { pages, .. }) => {
@@ -119,7 +119,7 @@ impl Claim {
         self.namespace().map_or(0, |namespace| namespace.bytes)
     }
 
-    /// The key by which the drive is recognised when the kernel has it again.
+    /// The key to recognise the drive when it has been returned to the kernel.
     pub fn key(&self) -> Option<DriveKey> {
         self.namespace().map(|namespace| namespace.key.clone())
     }
@@ -128,7 +128,7 @@ impl Claim {
         self.note.namespaces.iter().find(|namespace| namespace.nsid == self.nsid)
     }
 
-    /// Checks that nobody has taken it away meanwhile.
+    /// Checks that the drive is still bound as before and its guard process is alive.
     pub fn check(&self) -> Result<(), DriveError> {
         let changed =
             |what| DriveError::Changed { path: format!("pci:{}", self.note.address), what };
@@ -149,22 +149,22 @@ impl Drop for Claim {
         if !self.taken {
             return;
         }
-        // A drive that does not go back keeps its note, and `recover` says why.
+        // If the drive cannot be returned, it keeps its note, and `recover` reports the reason.
         if self.guard.as_mut().is_none_or(|guard| guard.end().is_ok()) {
             let _ = give_back(&self.notes, &self.function, Some(&self.note));
         }
     }
 }
 
-/// The error for a drive that another process has.
+/// The error for a drive that another process uses.
 pub(super) fn running(address: &str) -> DriveError {
     let text = format!("pci:{address} is used by another ssdyno");
     DriveError::Refused { text, hint: None }
 }
 
-/// Takes a controller from its driver, and binds it to `vfio-pci` if it has an IOMMU. Its
-/// namespaces are held exclusively until the kernel has let them go, so that none can be mounted in
-/// between. Returns the locked note.
+/// Detaches a controller from its driver, and binds it to `vfio-pci` if it has an IOMMU. Its
+/// namespaces are held exclusively until the kernel has released them, so that none can be mounted
+/// meanwhile. Returns the locked note.
 pub(super) fn take(
     machine: &Machine,
     notes: &Notes,
@@ -177,7 +177,7 @@ pub(super) fn take(
         load(function, VFIO);
         load(function, "vfio_iommu_type1");
         if !function.has_driver(VFIO) {
-            let text = format!("{name} cannot be taken: this kernel has no driver {VFIO}");
+            let text = format!("{name} cannot be taken: this kernel has no {VFIO} driver");
             return Err(DriveError::Refused { text, hint: Some(format!("modprobe {VFIO}")) });
         }
     }
@@ -200,14 +200,14 @@ pub(super) fn take(
         bound => {
             give_back(notes, function, Some(note))?;
             bound?;
-            let text = format!("{name}: {VFIO} does not take it");
+            let text = format!("{VFIO} did not bind {name}");
             Err(DriveError::Refused { text, hint: Some("dmesg, for the reason".into()) })
         }
     }
 }
 
-/// Gives a controller back to the kernel's driver, waits for the namespaces that it had, and removes
-/// its note. `note` is `None` for one that the kernel has by now.
+/// Returns a controller to the kernel's driver, waits for its namespaces, and removes its note.
+/// `note` is `None` if the kernel already has the controller.
 pub(super) fn give_back(
     notes: &Notes,
     function: &Function,
@@ -215,12 +215,12 @@ pub(super) fn give_back(
 ) -> Result<(), DriveError> {
     let driver = function.driver();
     if note.is_some_and(|note| note.group.is_none()) && driver.is_none() {
-        let context = || format!("keeping pci:{} from memory", function.address);
+        let context = || format!("disabling memory access of pci:{}", function.address);
         function.silence().map_err(|e| DriveError::io(context(), e))?;
-        // Fails if it was not enabled.
+        // Fails if the function was not enabled.
         let _ = function.set("enable", "0");
     }
-    // An empty line clears it.
+    // An empty line clears the override.
     function.set("driver_override", "\n")?;
     if driver.as_deref() == Some(VFIO) {
         function.announce(&format!("drivers/{VFIO}/unbind"))?;
@@ -233,8 +233,8 @@ pub(super) fn give_back(
     let namespaces = note.map_or(0, |note| note.namespaces.len());
     while function.namespaces().len() < namespaces {
         if begin.elapsed() > RETURN {
-            let context = format!("pci:{} went back to the kernel", function.address);
-            let what = std::io::Error::other("its namespaces do not appear: see dmesg");
+            let context = format!("pci:{} was returned to the kernel", function.address);
+            let what = std::io::Error::other("its namespaces did not appear: see dmesg");
             return Err(DriveError::io(context, what));
         }
         thread::sleep(RETURN_STEP);
@@ -242,7 +242,7 @@ pub(super) fn give_back(
     notes.forget(function.address)
 }
 
-/// Loads a module, if the system can. Whether it helped is seen later.
+/// Loads a module, if the system can. The caller checks the result.
 fn load(function: &Function, module: &str) {
     if !function.has_driver(module) {
         let mut modprobe = Command::new("modprobe");

@@ -1,4 +1,4 @@
-//! A PCI function in sysfs: its driver, its IOMMU group, the namespaces of an NVMe controller.
+//! A PCI function in sysfs: its driver, its IOMMU group, the namespaces of its NVMe controller.
 //!
 //! Source: the kernel's Documentation/ABI/testing/sysfs-bus-pci.
 
@@ -16,13 +16,13 @@ use crate::node::Node;
 const NVME_CLASS: u32 = 0x01_0802;
 const BRIDGE: u32 = 0x06;
 
-/// The kernel's driver of NVMe controllers, the one that leaves them to user space, and a name that no
-/// driver has, which keeps all of them away.
+/// The kernel's NVMe driver, the driver that leaves devices to user space, and a name that matches
+/// no driver, so none binds.
 pub(crate) const KERNEL: &str = "nvme";
 pub(crate) const VFIO: &str = "vfio-pci";
 pub(crate) const NOBODY: &str = "ssdyno";
 
-/// The command register of configuration space, and its bit that lets a function reach memory.
+/// The command register in configuration space, and the bit that enables access to memory.
 const COMMAND: u64 = 4;
 const MASTER: u16 = 0b100;
 
@@ -35,7 +35,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// The function of a target; it must be an NVMe controller.
+    /// Finds the function of a target, which must be an NVMe controller.
     pub fn find(machine: &Machine, spec: &str, parsed: Spec) -> Result<Function, DriveError> {
         let function = Function::at(machine, parsed.address).ok_or_else(|| {
             let what = "there is no such PCI function".into();
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// The function at an address, whatever it is.
+    /// The function at an address, of any kind.
     pub fn at(machine: &Machine, address: Address) -> Option<Function> {
         let dir = machine.path(format!("/sys/bus/pci/devices/{address}")).canonicalize().ok()?;
         Some(Function { machine: machine.clone(), address, dir })
@@ -69,12 +69,12 @@ impl Function {
         u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
     }
 
-    /// Name of its driver; `None` without one.
+    /// Name of the driver; `None` without one.
     pub fn driver(&self) -> Option<String> {
         self.link("driver")
     }
 
-    /// Number of its IOMMU group; `None` without an IOMMU.
+    /// Number of the IOMMU group; `None` without an IOMMU.
     pub fn group(&self) -> Option<String> {
         self.link("iommu_group")
     }
@@ -84,8 +84,8 @@ impl Function {
         Some(target.file_name()?.to_str()?.to_string())
     }
 
-    /// Other functions of its group that another driver has: all must be free before one may be
-    /// driven from user space, because the IOMMU cannot tell them apart. Bridges do not count.
+    /// Other functions of its group with another driver: all must be free before one may be driven
+    /// from user space, because the IOMMU cannot isolate them. Bridges do not count.
     pub fn group_peers(&self) -> Vec<String> {
         let members = machine::names(&self.dir.join("iommu_group/devices"));
         let held = |name: &String| {
@@ -97,8 +97,8 @@ impl Function {
         members.iter().filter_map(held).collect()
     }
 
-    /// Block devices of its namespaces with their numbers, ascending. With multipath, the node that
-    /// the user sees is elsewhere in sysfs than the hidden path of this controller.
+    /// Block devices of the controller's namespaces with their numbers, ascending. With multipath,
+    /// the visible node is elsewhere in sysfs than this controller's hidden path.
     pub fn namespaces(&self) -> Vec<(u32, Node)> {
         let controllers = machine::names(&self.dir.join("nvme"));
         let below = controllers.iter().flat_map(|controller| {
@@ -120,13 +120,13 @@ impl Function {
         write(&self.dir.join(file), word, &self.address.to_string())
     }
 
-    /// Writes its address to a file of the bus: `drivers/nvme/unbind`, `drivers_probe`.
+    /// Writes the function's address to a file of the bus: `drivers/nvme/unbind`, `drivers_probe`.
     pub fn announce(&self, file: &str) -> Result<(), DriveError> {
         let address = self.address.to_string();
         write(&self.machine.path(format!("/sys/bus/pci/{file}")), &address, &address)
     }
 
-    /// Its directory in sysfs.
+    /// Directory of the function in sysfs.
     pub fn directory(&self) -> &Path {
         &self.dir
     }
@@ -137,15 +137,15 @@ impl Function {
         OpenOptions::new().write(true).open(self.dir.join("reset")).map(drop)
     }
 
-    /// Keeps the function from memory and resets it: it has forgotten all addresses when this returns.
-    /// For a function without a driver only.
+    /// Disables the function's access to memory and resets it, so that it has lost all addresses.
+    /// Only for a function without a driver.
     pub fn silence(&self) -> io::Result<()> {
         let config = OpenOptions::new().read(true).write(true).open(self.dir.join("config"))?;
         let mut bits = [0; 2];
         config.read_exact_at(&mut bits, COMMAND)?;
         let bits = u16::from_le_bytes(bits) & !MASTER;
         config.write_all_at(&bits.to_le_bytes(), COMMAND)?;
-        // The answer to a read comes after everything that the function wrote before.
+        // The response to a read arrives after all earlier writes of the function.
         config.read_exact_at(&mut [0; 2], COMMAND)?;
         std::fs::write(self.dir.join("reset"), "1")
     }
@@ -167,7 +167,7 @@ fn write(path: &Path, word: &str, address: &str) -> Result<(), DriveError> {
     })
 }
 
-/// `nvme0n1` of the hidden path `nvme0c1n1`.
+/// The visible node of a hidden path: `nvme0n1` for `nvme0c1n1`.
 fn visible(name: &str) -> String {
     let hidden = name.strip_prefix("nvme").and_then(|rest| {
         let (subsystem, rest) = rest.split_once('c')?;

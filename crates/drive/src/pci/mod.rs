@@ -1,10 +1,10 @@
 //! NVMe drives driven from user space: target `pci:0000:00:05.0`.
 //!
-//! A drive is taken from the kernel's driver and bound to `vfio-pci`, for a run or to stay so. This
-//! module decides whether that may be done, does it, and gives the drive back; the engine drives it.
-//! Nothing is taken while the kernel uses any namespace of the controller, and nothing without its
-//! serial number. A note in the user's state directory, written before the kernel lets go, leads a
-//! drive back after a kill (`note.rs`).
+//! A drive is detached from the kernel's driver and bound to `vfio-pci`, for a run or permanently.
+//! This module decides whether that is allowed, does it, and returns the drive; the engine drives
+//! it. No drive is detached while the kernel uses any namespace of its controller, or without its
+//! serial number. A note, written before the kernel releases the drive, allows its return after a
+//! kill (`note.rs`).
 
 pub(crate) mod address;
 mod bound;
@@ -37,29 +37,29 @@ use bound::Holder;
 use function::Function;
 use note::{Namespace, Note};
 
-/// A drive that this process may drive.
+/// A drive that this process may use.
 #[derive(Debug)]
 pub struct PciOpened {
     /// Properties for methods and the record.
     pub info: TargetInfo,
-    /// The data about to be lost, in words, of a confirmed target.
+    /// The data that a run will overwrite, in words, for a confirmed target.
     pub destroys: Option<String>,
-    /// The right to it. Dropped last, it gives back a drive that was taken for this run.
+    /// The right to use the drive. Dropped last, it returns a drive detached for this run.
     pub claim: Claim,
 }
 
-/// A target that passed every check and was not touched.
+/// A target that passed every check and was not changed.
 struct Plan {
     info: TargetInfo,
     destroys: Option<String>,
     function: Function,
     note: Note,
     nsid: u32,
-    /// Whether it is to be taken from the kernel first.
+    /// Whether to detach it from the kernel first.
     take: bool,
 }
 
-/// Takes an NVMe drive from the kernel, or claims one that was bound before.
+/// Detaches an NVMe drive from the kernel, or claims one that was bound before.
 pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveError> {
     let (machine, notes, function) = here(spec)?;
     let Plan { info, destroys, function, note, nsid, take } =
@@ -71,15 +71,15 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
     Ok(PciOpened { info, destroys, claim })
 }
 
-/// The plan of a run, for those who only look.
+/// The plan of a run, for display only.
 pub(crate) fn plan_here(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
     let (machine, notes, function) = here(spec)?;
     let Plan { info, destroys, .. } = plan(&machine, &notes, spec, function, request)?;
     Ok(Planned { info, destroys, file: None })
 }
 
-/// This machine, the place of its notes, and the controller at an address. An address without an NVMe
-/// controller is refused before its note needs a place.
+/// This machine, its notes, and the controller at an address. An address without an NVMe controller
+/// is refused before its note is looked up.
 fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     let machine = Machine::here();
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
@@ -87,7 +87,7 @@ fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     Ok((machine, notes, function))
 }
 
-/// Makes every check of [`open_pci`]; changes nothing.
+/// Makes all checks of [`open_pci`]; changes nothing.
 fn plan(
     machine: &Machine,
     notes: &Notes,
@@ -108,12 +108,12 @@ fn plan(
         other => return Err(other.refusal(spec)),
     };
     let namespace = chosen(spec, &note, parsed.nsid)?;
-    let given_away = request.wants == Safety::Destroys && word.is_some();
-    let allowed = if given_away { Safety::Destroys } else { Safety::Reads };
+    let overwrites = request.wants == Safety::Destroys && word.is_some();
+    let allowed = if overwrites { Safety::Destroys } else { Safety::Reads };
     let bytes = first_bytes(spec, namespace.bytes, namespace.block_bytes, request.size)?;
     let lost = || format!("everything on {spec}: {}", namespace.contents);
     Ok(Plan {
-        destroys: given_away.then(lost),
+        destroys: overwrites.then(lost),
         info: info(machine, spec, namespace, bytes, allowed),
         nsid: namespace.nsid,
         function,
@@ -122,8 +122,8 @@ fn plan(
     })
 }
 
-/// The description of a drive that may be taken from the kernel. Every reason against that is an
-/// error; the missing or wrong serial number is the last one, so that it opens no other door.
+/// Describes a drive that may be detached from the kernel. Any obstacle is an error; a missing or
+/// wrong serial number is checked last, so that the right one bypasses no other check.
 fn takeable(
     machine: &Machine,
     spec: &str,
@@ -137,7 +137,7 @@ fn takeable(
         nodes.iter().flat_map(|(_, node)| usage::uses_of(machine, node)).collect();
     if let Some(first) = busy.first() {
         let text = format!("{spec} cannot be taken from the kernel: {first}");
-        return Err(refused(text, "the device node of a drive in use"));
+        return Err(refused(text, "its device node"));
     }
     let group = function.group();
     if group.is_none() {
@@ -145,7 +145,7 @@ fn takeable(
     }
     let peers = function.group_peers();
     if !peers.is_empty() {
-        let text = format!("the IOMMU cannot tell {spec} from {}", peers.join(", "));
+        let text = format!("the IOMMU cannot isolate {spec} from {}", peers.join(", "));
         return Err(refused(text, "another slot, or unbind those from their drivers"));
     }
     let found: Vec<Namespace> = nodes
@@ -167,19 +167,18 @@ fn takeable(
     };
     let note = confirmed(spec, note, word)?;
     if word.is_none() {
-        let text =
-            format!("{spec} is the kernel's, which gives it away for its serial number only");
+        let text = format!("{spec} belongs to the kernel: taking it requires its serial number");
         let hint = format!("ssdyno prepare {spec} --bind=SERIAL; or --destroy=SERIAL with this");
         return Err(refused(text, &hint));
     }
     Ok(note)
 }
 
-/// Whether a drive may be taken that has no IOMMU to keep it from foreign memory.
+/// Checks whether a drive without an IOMMU may be used.
 fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), DriveError> {
     let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     if !allowed {
-        let text = format!("{spec} has no IOMMU, which would keep it from foreign memory");
+        let text = format!("{spec} has no IOMMU to protect memory from it");
         let hint = "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or --no-iommu";
         return Err(refused(text, hint));
     }
@@ -195,7 +194,7 @@ fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), D
     })
 }
 
-/// The note, unless the word is not its serial number.
+/// The note, if the word matches its serial number or is absent.
 fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveError> {
     match word {
         Some(given) if given != note.serial => Err(DriveError::Unconfirmed {
@@ -211,7 +210,7 @@ fn confirmed(spec: &str, note: Note, word: Option<&str>) -> Result<Note, DriveEr
 fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, DriveError> {
     let missing = || DriveError::Gone { path: node.path() };
     let block_bytes = node.value("queue/logical_block_size").ok_or_else(missing)?;
-    // Exclusive: a holder that sysfs does not show, such as ZFS, is refused here.
+    // Exclusive, so that a holder not visible in sysfs, such as ZFS, causes a refusal.
     let contents = match machine.is_here() {
         true => {
             let file = open_node(std::path::Path::new(&node.path()), false, true)?;
@@ -229,7 +228,7 @@ fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, Dri
     })
 }
 
-/// The namespace that was named, or the only one.
+/// The requested namespace, or the only one.
 fn chosen<'a>(spec: &str, note: &'a Note, nsid: Option<u32>) -> Result<&'a Namespace, DriveError> {
     let bad = |text: String| {
         let first = note.namespaces.first().map_or(1, |namespace| namespace.nsid);
@@ -255,7 +254,7 @@ fn info(
 ) -> TargetInfo {
     let drive = DriveIdentity {
         path: Some(spec.to_string()),
-        // Those were the kernel's.
+        // These applied to the kernel's driver.
         scheduler: None,
         transfer_max_bytes: None,
         ..namespace.drive.clone()

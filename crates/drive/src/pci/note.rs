@@ -1,11 +1,11 @@
-//! Notes of drives taken from the kernel: a small file each, written before the driver lets go.
+//! Notes of drives detached from the kernel: one small file each, written before the unbinding.
 //!
-//! While a run has the drive it holds a lock on the note. A note without a lock is that of a drive
-//! bound on purpose (`prepare --bind`), or of a run that was killed: those go back by `recover`. A
-//! note of another boot is void, because the binding ended with it.
+//! A run that uses a drive holds a lock on its note. A note without a lock belongs to a drive bound
+//! with `prepare --bind`, or to a killed run, whose drive `recover` returns. A note from another
+//! boot is void, because the binding ended with that boot.
 //!
-//! Earlier versions kept the notes in the home directory of whoever ran them. Those are still found,
-//! under another HOME as well, and believed if only root or this user can have written them.
+//! Earlier versions kept the notes in the home directory of the user who ran them. Those are still
+//! found, under any HOME, and trusted if only root or this user can have written them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ use crate::machine::Machine;
 
 const EXTENSION: &str = "json";
 
-/// A namespace when its controller was taken.
+/// A namespace at the time its controller was detached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Namespace {
     pub nsid: u32,
@@ -31,11 +31,11 @@ pub(crate) struct Namespace {
     pub block_bytes: u32,
     pub drive: DriveIdentity,
     pub key: DriveKey,
-    /// Its contents, in words.
+    /// Contents of the namespace, in words.
     pub contents: String,
 }
 
-/// A drive taken from the kernel.
+/// A drive detached from the kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Note {
     /// `0000:00:05.0`.
@@ -43,7 +43,7 @@ pub(crate) struct Note {
     pub serial: String,
     /// IOMMU group; `None` for a drive without an IOMMU.
     pub group: Option<String>,
-    /// Bound by `prepare --bind`, to stay so.
+    /// Bound with `prepare --bind`, until unbound.
     pub kept: bool,
     pub boot: String,
     pub namespaces: Vec<Namespace>,
@@ -53,13 +53,13 @@ pub(crate) struct Note {
 #[derive(Clone, Debug)]
 pub(crate) struct Notes {
     dir: PathBuf,
-    /// Those of earlier versions.
+    /// The directories of earlier versions.
     earlier: Vec<PathBuf>,
     boot: String,
 }
 
 impl Notes {
-    /// Those of the machine, which only root changes drivers of. They end with its boot.
+    /// The machine's notes: only root can change its drivers. A reboot clears them.
     pub fn of(machine: &Machine) -> Notes {
         let dir = machine.path("/run/ssdyno/bound");
         Notes { dir, earlier: earlier(machine), boot: boot(machine) }
@@ -69,7 +69,7 @@ impl Notes {
         self.dir.join(name(address))
     }
 
-    /// The file of the note of a function.
+    /// The note file of a function.
     fn place(&self, address: Address) -> PathBuf {
         let path = self.path(address);
         let ours =
@@ -78,7 +78,7 @@ impl Notes {
         if path.exists() { path } else { earlier().unwrap_or(path) }
     }
 
-    /// The note of a function, if there is one that can be read.
+    /// The note of a function, if it exists and is readable.
     pub fn about(&self, address: Address) -> Option<Note> {
         read(&self.place(address)).ok()
     }
@@ -90,17 +90,17 @@ impl Notes {
         stems.filter_map(|stem| stem.parse().ok()).collect()
     }
 
-    /// Locks the note of a function; `None` if another process has it, or there is none.
+    /// Locks the note of a function; `None` if another process holds the lock or there is no note.
     pub fn lock(&self, address: Address) -> Option<File> {
         let path = self.place(address);
         let file = File::open(&path).ok()?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // It may have been removed, and written anew, between the two steps.
+        // The note may have been removed and rewritten between the two steps.
         let now = fs::metadata(&path).ok()?;
         (file.metadata().ok()?.ino() == now.ino()).then_some(file)
     }
 
-    /// Writes the note of a function and returns it locked. It is on the drive when this returns.
+    /// Writes the note of a function durably and returns it locked.
     pub fn keep(&self, address: Address, note: &Note) -> Result<File, DriveError> {
         let path = self.path(address);
         let failed = |e: io::Error| DriveError::io(format!("cannot write {}", path.display()), e);
@@ -120,7 +120,7 @@ impl Notes {
         Ok(file)
     }
 
-    /// Removes the note of a function that is with the kernel again.
+    /// Removes the note of a function that was returned to the kernel.
     pub fn forget(&self, address: Address) -> Result<(), DriveError> {
         let path = self.place(address);
         match fs::remove_file(&path) {
@@ -152,8 +152,8 @@ fn earlier(machine: &Machine) -> Vec<PathBuf> {
     dirs
 }
 
-/// Whether nobody but root and this user can have written a file: others must not make root give a
-/// drive back that somebody else is using.
+/// Whether only root and this user can have written a file: other users must not make root return a
+/// drive that is in use.
 fn is_trusted(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };
     let owners = [0, rustix::process::geteuid().as_raw()];
@@ -164,7 +164,7 @@ fn read(path: &Path) -> io::Result<Note> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
 }
 
-/// Distinguishes this start of the machine from others.
+/// Identifies the current boot of the machine.
 pub(crate) fn boot(machine: &Machine) -> String {
     machine.text("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Refusals on a simulated machine. Taking a drive and giving it back are tested in the guest.
+//! Refusals on a simulated machine. Detaching and returning a drive are tested in the guest.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -87,7 +87,7 @@ impl Bench {
         plan.map(|plan| plan.info.allowed).map_err(|error| error.to_string())
     }
 
-    /// Why it may not be overwritten, with its serial number given.
+    /// The reason for refusing to overwrite it despite a correct serial number.
     fn refusal(&self) -> String {
         self.plan(Safety::Destroys, Some(SERIAL)).expect_err("refused")
     }
@@ -105,11 +105,11 @@ impl Bench {
 }
 
 #[test]
-fn a_free_drive_goes_for_its_serial_number_only() {
+fn a_free_drive_is_detached_only_with_its_serial_number() {
     let bench = Bench::new();
     assert_eq!(bench.plan(Safety::Destroys, Some(SERIAL)), Ok(Safety::Destroys));
     let none = bench.plan(Safety::Scratch, None).expect_err("refused");
-    assert!(none.contains("for its serial number only"), "{none}");
+    assert!(none.contains("requires its serial number"), "{none}");
     let wrong = bench.plan(Safety::Destroys, Some("S2")).expect_err("refused");
     assert_eq!(wrong, "'S2' is not the serial number of pci:0000:00:05.0: nothing was touched");
     let borrowed = bench.plan(Safety::Borrows, None).expect_err("refused");
@@ -125,7 +125,7 @@ fn a_namespace_in_use_stays_with_the_kernel() {
 }
 
 #[test]
-fn a_drive_without_an_iommu_or_beside_another_stays_with_the_kernel() {
+fn a_drive_without_an_iommu_or_isolation_stays_with_the_kernel() {
     let bench = Bench::new();
     let peer = "sys/devices/pci0000:00/0000:00:05.1";
     bench.write(&format!("{peer}/class"), "0x010601");
@@ -135,7 +135,7 @@ fn a_drive_without_an_iommu_or_beside_another_stays_with_the_kernel() {
     fs::create_dir_all(bench.path("sys/bus/pci/drivers/ahci")).expect("made");
     bench.link(&format!("{peer}/driver"), "sys/bus/pci/drivers/ahci");
     let text = bench.refusal();
-    assert_eq!(text, "the IOMMU cannot tell pci:0000:00:05.0 from 0000:00:05.1 (ahci)");
+    assert_eq!(text, "the IOMMU cannot isolate pci:0000:00:05.0 from 0000:00:05.1 (ahci)");
     // Bridges do not count.
     bench.write(&format!("{peer}/class"), "0x060400");
     assert!(bench.plan(Safety::Destroys, Some(SERIAL)).is_ok());
@@ -145,7 +145,7 @@ fn a_drive_without_an_iommu_or_beside_another_stays_with_the_kernel() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn without_an_iommu_a_drive_is_taken_only_if_allowed_and_only_if_it_can_be_stopped() {
+fn a_drive_without_an_iommu_is_taken_only_if_allowed_and_resettable() {
     let bench = Bench::new();
     let function = "sys/devices/pci0000:00/0000:00:05.0";
     fs::remove_file(bench.path(&format!("{function}/iommu_group"))).expect("gone");
@@ -157,13 +157,13 @@ fn without_an_iommu_a_drive_is_taken_only_if_allowed_and_only_if_it_can_be_stopp
     bench.write(&format!("{function}/config"), "0123456789abcdef");
     bench.write(&format!("{function}/reset"), "");
     assert_eq!(bench.asked(&allowed), Ok(Safety::Destroys));
-    // The serial number confirms it here, too.
+    // The serial number must match even with `--no-iommu`.
     let wrong = OpenRequest { destroy: Some("S2".into()), ..allowed };
     assert!(bench.asked(&wrong).expect_err("refused").contains("is not the serial number"));
 }
 
 #[test]
-fn a_silenced_function_has_lost_its_right_to_memory_and_was_reset() {
+fn a_silenced_function_has_no_memory_access_and_was_reset() {
     let bench = Bench::new();
     let function = "sys/devices/pci0000:00/0000:00:05.0";
     assert!(bench.function().silence().is_err(), "without its files");
@@ -177,7 +177,7 @@ fn a_silenced_function_has_lost_its_right_to_memory_and_was_reset() {
 }
 
 #[test]
-fn a_drive_that_others_have_is_left_to_them() {
+fn a_drive_with_another_holder_is_refused() {
     let bench = Bench::new();
     let note = bench.note(false);
     bench.driver(Some("vfio-pci"));
@@ -191,7 +191,7 @@ fn a_drive_that_others_have_is_left_to_them() {
     let shown = &listed(&bench.machine, &bench.notes)[0];
     assert_eq!(shown.give_back.as_deref(), Some("ssdyno recover"));
     assert_eq!(shown.serial.as_deref(), Some(SERIAL));
-    // A note of an earlier boot means nothing.
+    // A note of an earlier boot is void.
     bench.write("proc/sys/kernel/random/boot_id", "boot-2");
     assert!(bench.refusal().contains("not by this user's ssdyno"));
     bench.driver(Some("other"));
@@ -200,9 +200,9 @@ fn a_drive_that_others_have_is_left_to_them() {
     assert!(bench.refusal().contains("has no driver"));
 }
 
-/// They lay in the home of whoever had run ssdyno.
+/// Earlier versions wrote notes to the home directory of the user who ran them.
 #[test]
-fn a_note_of_an_earlier_version_is_found_in_any_home_unless_others_can_have_written_it() {
+fn a_note_of_an_earlier_version_is_found_in_any_home_if_trusted() {
     let bench = Bench::new();
     let note = serde_json::to_string(&bench.note(false)).expect("plain data");
     bench.driver(Some("vfio-pci"));
@@ -214,13 +214,13 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_unless_others_can_have_writ
     bench.write(path, &note);
     assert_eq!(found(), 1);
     assert_eq!(listed(&bench.machine, &notes)[0].give_back.as_deref(), Some("ssdyno recover"));
-    // It is locked by a run of the earlier version.
+    // Locked by a run of the earlier version.
     let lock = notes.lock(bench.function().address).expect("free");
     assert_eq!(listed(&bench.machine, &notes)[0].holder, "used by a run of ssdyno");
     drop(lock);
     let file = bench.path(path);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("changed");
-    assert_eq!(found(), 0, "anybody can have written it");
+    assert_eq!(found(), 0, "any user can have written it");
     fs::remove_file(&file).expect("removed");
     bench.write("tmp/note", &note);
     symlink(bench.path("tmp/note"), &file).expect("linked");
@@ -234,7 +234,7 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_unless_others_can_have_writ
 }
 
 #[test]
-fn a_drive_bound_to_stay_so_is_read_without_its_serial_number() {
+fn a_drive_bound_by_prepare_is_read_without_its_serial_number() {
     let bench = Bench::new();
     let note = bench.note(true);
     bench.driver(Some("vfio-pci"));
@@ -249,7 +249,7 @@ fn a_drive_bound_to_stay_so_is_read_without_its_serial_number() {
 }
 
 #[test]
-fn a_namespace_is_named_where_there_are_several() {
+fn one_of_several_namespaces_must_be_named() {
     let bench = Bench::new();
     let mut note = bench.note(true);
     let second = super::note::Namespace { nsid: 2, ..note.namespaces[0].clone() };

@@ -1,4 +1,4 @@
-//! Queries a SATA drive: IDENTIFY if the kernel keeps no copy, SMART, device statistics.
+//! Queries a SATA drive: IDENTIFY if the kernel has no copy, SMART, device statistics.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ pub(super) fn run(query: &mut Query<'_>) {
     }
 }
 
-/// IDENTIFY from the drive itself.
+/// Requests IDENTIFY from the drive.
 pub(super) fn identify(file: &File) -> io::Result<Identify> {
     let data = page(file, &identify_command())?;
     Identify::parse_words(&data).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -47,7 +47,7 @@ pub(super) fn report(query: &mut Query<'_>, identify: &Identify) {
         (false, _) => "no".to_string(),
         (true, None) => identify.after_trim().words().to_string(),
         (true, Some(ranges)) => {
-            format!("{}, {ranges} ranges a command", identify.after_trim().words())
+            format!("{}, {ranges} ranges per command", identify.after_trim().words())
         }
     };
     query.detail("TRIM", trim);
@@ -64,7 +64,7 @@ pub(super) fn report(query: &mut Query<'_>, identify: &Identify) {
     }
 }
 
-/// SMART attributes, overridden by the device statistics of the standard.
+/// SMART attributes, with the standard's device statistics taking precedence.
 fn health(file: &File, identify: &Identify) -> io::Result<Health> {
     if !identify.smart() {
         return Err(io::Error::other("not supported or disabled"));

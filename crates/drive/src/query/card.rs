@@ -1,4 +1,4 @@
-//! Registers of SD cards and eMMC, which the kernel read when the card was inserted.
+//! Registers of SD cards and eMMC, which the kernel reads when the card is inserted.
 
 use record::{DriveIdentity, Health};
 use workload::units;
@@ -29,7 +29,7 @@ pub(super) fn run(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
     extended.iter().for_each(|extended| report_extended(id, extended));
 }
 
-/// In card collectors' terms: manufacturer, OEM, name, revision, date, serial number.
+/// In the terms of card collectors: manufacturer, OEM, name, revision, date, serial number.
 fn report_cid(id: &mut DriveIdentity, cid: Option<Cid>) {
     let Some(cid) = cid else { return };
     let maker = card_maker(u32::from(cid.maker)).map(|name| format!(" ({name})"));
@@ -71,7 +71,7 @@ fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
     detail(id, "discard", can);
 }
 
-/// The extended register of an eMMC, which debugfs shows to root only.
+/// The extended register of an eMMC, which debugfs shows only to root.
 fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<ExtCsd> {
     let device = disk.dir.join("device").canonicalize().ok()?;
     let card = device.file_name()?.to_str()?.to_string();
@@ -91,7 +91,7 @@ fn report_life(
     extended: Option<&ExtCsd>,
 ) {
     let code = |text: &str| u8::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
-    // sysfs: `0x01 0x02`.
+    // The sysfs form: `0x01 0x02`.
     let reported = life.and_then(|text| {
         let (a, b) = text.split_once(' ')?;
         Some([code(a)?, code(b)?])

@@ -1,8 +1,8 @@
-//! Queries a drive by commands, in addition to sysfs.
+//! Queries a drive with commands, in addition to sysfs.
 //!
-//! Each bus has its own file, which adds the drive's responses to the identity, and failed queries
-//! with their reason to `missing` (rule 9 of safety). Only commands that read are sent. A drive is
-//! queried when it is listed and when it is opened for a run, never during a measurement.
+//! Each bus has a file, which adds the drive's responses to the identity, and failed queries with
+//! their reasons to `missing` (rule 9 of safety). All commands are read-only. A drive is queried
+//! when it is listed and when it is opened for a run, never during a measurement.
 
 mod ata;
 mod card;
@@ -23,7 +23,7 @@ use crate::node::Node;
 /// A drive being queried.
 struct Query<'a> {
     disk: &'a Node,
-    /// Its node, if it could be opened; never that of a simulated machine.
+    /// Its node, if it could be opened; a simulated machine has none.
     file: io::Result<File>,
     id: &'a mut DriveIdentity,
 }
@@ -50,8 +50,7 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
     id
 }
 
-/// Current health of a previously identified drive; `None` if it has gone or been replaced by
-/// another one.
+/// Current health of a previously identified drive; `None` if it is gone or was replaced.
 pub fn health(drive: &DriveIdentity) -> Option<Health> {
     let machine = Machine::here();
     let node = Node::named(&machine, &drive.name)?;
@@ -68,7 +67,7 @@ impl Query<'_> {
         }
     }
 
-    /// The result, or a note of the reason for its absence.
+    /// The result, or a note of the reason why it is missing.
     fn or_missing<T>(&mut self, what: &str, result: io::Result<T>) -> Option<T> {
         result.map_err(|error| self.miss(what, &error)).ok()
     }

@@ -18,7 +18,7 @@ const GET_LOG: u8 = 0x02;
 const LOGS: u8 = 0x00;
 const FIRMWARE: u8 = 0x03;
 const OCP_HEALTH: u8 = 0xc0;
-/// All namespaces: the health log belongs to the controller.
+/// All namespaces, because the health log belongs to the controller.
 const ALL: u32 = u32::MAX;
 const TIMEOUT_MS: u32 = 5000;
 
@@ -58,7 +58,7 @@ fn identify(file: &File, nsid: u32, cns: u32, data: &mut [u8]) -> io::Result<()>
     admin(file, &command, data)
 }
 
-/// Reads a log page, whose length is encoded in dwords less one.
+/// Reads a log page. The command encodes its length in dwords minus one.
 pub(crate) fn log(file: &File, page: u8, bytes: usize) -> io::Result<Vec<u8>> {
     let mut data = vec![0; bytes];
     let dwords = (bytes / 4 - 1) as u32;
@@ -76,7 +76,7 @@ pub(crate) fn log(file: &File, page: u8, bytes: usize) -> io::Result<Vec<u8>> {
 fn report_controller(query: &mut Query<'_>, controller: &Info) {
     let version = version(controller).map(|v| format!("NVMe {v}"));
     version.into_iter().for_each(|version| query.detail("version", version));
-    // With multipath the names are elsewhere in sysfs.
+    // With multipath, the names are elsewhere in sysfs.
     let id = &mut *query.id;
     id.model = id.model.take().or_else(|| text(&controller.model));
     id.serial = id.serial.take().or_else(|| text(&controller.serial));
@@ -155,7 +155,7 @@ fn report_health(query: &mut Query<'_>, controller: &Info) {
     if let Ok(slots) = query.with(|file| log(file, FIRMWARE, Health::BYTES)) {
         firmware_slots(&slots).into_iter().for_each(|s| query.detail("firmware slots", s));
     }
-    // Reading an unsupported log would count as an error in the drive's error log.
+    // Reading an unsupported log would add an entry to the drive's error log.
     let list = || query.with(|file| log(file, LOGS, 1024)).ok();
     let list = controller.lists_logs.then(list).flatten();
     if list.is_some_and(|list| has_log(&list, OCP_HEALTH)) {

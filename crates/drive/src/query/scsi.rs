@@ -6,15 +6,15 @@ use super::Query;
 use crate::response::scsi::{self, Inquiry, inquiry};
 use crate::sys;
 
-/// Requested page length; the pages read here are shorter.
+/// Requested page length; the pages used are shorter.
 const PAGE_BYTES: u8 = 252;
 
 pub(super) fn run(query: &mut Query<'_>) {
     report(query, true);
 }
 
-/// Adds the content of the pages. With `commands`, pages without a copy in the kernel are requested
-/// from the device; some USB sticks hang when query for an unsupported page.
+/// Adds the content of the pages. With `commands`, pages that the kernel has not copied are
+/// requested from the device; some USB sticks hang if an unsupported page is requested.
 pub(super) fn report(query: &mut Query<'_>, commands: bool) {
     let kept = |page: &str| std::fs::read(query.disk.dir.join("device").join(page)).ok();
     let get = |name: &str, page: Option<u8>| {
@@ -55,8 +55,8 @@ pub(super) fn report(query: &mut Query<'_>, commands: bool) {
 }
 
 /// Names must not depend on privileges, because the serial number confirms the drive and finds it
-/// again later: only files readable by everyone count. Values obtained by command are listed beside
-/// them.
+/// later. Only files readable by every user count. Values obtained with commands are listed
+/// separately.
 fn report_names(query: &mut Query<'_>, serial: Option<String>, name: Option<String>) {
     let anyone = |page: &str| query.disk.dir.join("device").join(page).exists();
     if anyone("vpd_pg83") && query.id.hardware_id.is_none() {

@@ -1,4 +1,4 @@
-//! Queries a USB drive: the stick or enclosure itself, and a SATA drive in an enclosure that passes
+//! Queries a USB drive: the stick or enclosure, and a SATA drive inside an enclosure that passes
 //! commands through.
 
 use super::{Query, ata, scsi};
@@ -20,7 +20,7 @@ pub(super) fn run(query: &mut Query<'_>) {
     ask_inside(query);
 }
 
-/// Sticks and card readers call themselves removable and are not sent ATA commands; an enclosure
+/// Sticks and card readers report themselves as removable and get no ATA commands; an enclosure
 /// with a drive usually passes them through.
 fn ask_inside(query: &mut Query<'_>) {
     if query.disk.value::<u8>("removable") == Some(1) {

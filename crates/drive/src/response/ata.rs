@@ -1,9 +1,8 @@
-//! SATA drives: the words of IDENTIFY DEVICE, and the commands that read more.
+//! SATA drives: the words of IDENTIFY DEVICE, and commands that read further data.
 //!
 //! The kernel keeps the words in VPD page 0x89 (ATA Information, SAT-3 12.4.2), readable without
-//! privileges: 60 bytes of header, then the 512 bytes of the drive. Words are little-endian; text
-//! has its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA
-//! PASS-THROUGH).
+//! privileges: a header of 60 bytes, then the drive's 512 bytes. Words are little-endian; text has
+//! its bytes swapped. Sources: ACS-3, 7.12.7 (IDENTIFY DEVICE); SAT-3, 12.2.2 (ATA PASS-THROUGH).
 
 use super::bytes;
 use crate::node::Node;
@@ -18,17 +17,17 @@ pub(crate) const PAGE_BYTES: usize = 512;
 pub(crate) struct Identify([u16; WORDS]);
 
 impl Identify {
-    /// From the kernel's copy.
+    /// Reads the kernel's copy.
     pub fn of(disk: &Node) -> Option<Identify> {
         Identify::parse(&std::fs::read(disk.dir.join("device/vpd_pg89")).ok()?)
     }
 
-    /// From the VPD page.
+    /// Parses the VPD page.
     pub fn parse(page: &[u8]) -> Option<Identify> {
         Identify::parse_words(page.get(HEADER_BYTES..)?)
     }
 
-    /// From the words as the drive sends them. All zeroes is not a response.
+    /// Parses the words in the drive's byte order. All zeroes are not a response.
     pub fn parse_words(data: &[u8]) -> Option<Identify> {
         let data = data.get(..2 * WORDS)?;
         let mut words = [0; WORDS];
@@ -38,22 +37,22 @@ impl Identify {
         words.iter().any(|word| *word != 0).then_some(Identify(words))
     }
 
-    /// Words 10 to 19.
+    /// Serial number, words 10 to 19.
     pub fn serial(&self) -> Option<String> {
         self.text(10, 20)
     }
 
-    /// Words 23 to 26.
+    /// Firmware revision, words 23 to 26.
     pub fn firmware(&self) -> Option<String> {
         self.text(23, 27)
     }
 
-    /// Words 27 to 46.
+    /// Model, words 27 to 46.
     pub fn model(&self) -> Option<String> {
         self.text(27, 47)
     }
 
-    /// The fastest generation of SATA the drive supports (word 76, bits 1 to 3); 0 and FFFFh: not
+    /// The highest SATA generation supported by the drive (word 76, bits 1 to 3); 0 and FFFFh: not
     /// reported.
     pub fn generation_max(&self) -> Option<u32> {
         let word = self.reported(76)?;
@@ -89,7 +88,7 @@ impl Identify {
         self.reported(105).map(|blocks| 64 * u32::from(blocks))
     }
 
-    /// Logical and physical sector, bytes (words 106, 117, 118).
+    /// Logical and physical sector size, bytes (words 106, 117, 118).
     pub fn sectors(&self) -> (u32, u32) {
         let Some(word) = self.valid(106) else { return (512, 512) };
         let long = u32::from(self.0[117]) | u32::from(self.0[118]) << 16;
@@ -101,7 +100,7 @@ impl Identify {
         (logical, logical.saturating_mul(1 << power))
     }
 
-    /// Offset of logical sector 0 in its physical sector, bytes (word 209).
+    /// Offset of logical sector 0 within its physical sector, bytes (word 209).
     pub fn alignment_bytes(&self) -> u32 {
         let (logical, _) = self.sectors();
         let offset = self.valid(209).map_or(0, |word| u32::from(word & 0x3fff));
@@ -120,7 +119,7 @@ impl Identify {
         has(84) || has(87)
     }
 
-    /// Whether a password is set and locks the drive (word 128, bits 1 and 2).
+    /// Whether a password is set and the drive locked (word 128, bits 1 and 2).
     pub fn security(&self) -> Option<&'static str> {
         match self.reported(128)? & 6 {
             6 => Some("locked by a password"),
@@ -129,12 +128,12 @@ impl Identify {
         }
     }
 
-    /// A word that the drive fills in: neither all zeroes nor all ones.
+    /// A word that the drive reports: neither all zeroes nor all ones.
     fn reported(&self, n: usize) -> Option<u16> {
         Some(self.0[n]).filter(|word| *word != 0 && *word != u16::MAX)
     }
 
-    /// A word whose two highest bits mark it as valid.
+    /// A word marked as valid by its two highest bits.
     fn valid(&self, n: usize) -> Option<u16> {
         Some(self.0[n]).filter(|word| word & 0xc000 == 0x4000)
     }
@@ -145,7 +144,7 @@ impl Identify {
     }
 }
 
-/// Content of blocks after TRIM, as declared by the drive.
+/// Content of blocks after TRIM, as reported by the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterTrim {
     Zeroes,
@@ -169,7 +168,7 @@ pub(crate) fn pass_through(command: u8, feature: u8, address: [u8; 6]) -> [u8; 1
     const PIO_IN: u8 = 4 << 1;
     // From the device, in blocks, length in the count; no registers returned.
     const FLAGS: u8 = 0x0e;
-    // A 48-bit command has the upper halves beside the lower ones.
+    // A 48-bit command has the upper halves next to the lower ones.
     let long = command == READ_LOG_EXT;
     let [low, mid, high, low_2, mid_2, high_2] = address;
     let protocol = PIO_IN | u8::from(long);
@@ -186,27 +185,27 @@ const READ_LOG_EXT: u8 = 0x2f;
 /// The log of device statistics.
 const STATISTICS: u8 = 0x04;
 
-/// IDENTIFY DEVICE as a command.
+/// The IDENTIFY DEVICE command.
 pub(crate) fn identify_command() -> [u8; 16] {
     pass_through(IDENTIFY, 0, [0; 6])
 }
 
-/// SMART READ DATA as a command.
+/// The SMART READ DATA command.
 pub(crate) fn smart_command() -> [u8; 16] {
     pass_through(SMART, SMART_READ_DATA, [0, 0x4f, 0xc2, 0, 0, 0])
 }
 
-/// One page of the device statistics as a command.
+/// The command that reads one page of the device statistics.
 pub(crate) fn statistics_command(page: u8) -> [u8; 16] {
     pass_through(READ_LOG_EXT, 0, [STATISTICS, page, 0, 0, 0, 0])
 }
 
-/// A value of the device statistics (ACS-3, A.5): the two highest bits mean supported and valid;
-/// the value is in the lower 32 or 56 bits, by its kind.
+/// A value of the device statistics (ACS-3, A.5). The two highest bits mean supported and valid;
+/// the value is in the lower 32 or 56 bits, depending on its kind.
 pub(crate) fn statistic(page: &[u8], number: u8, at: usize, bits: u32) -> Option<u64> {
     let header = bytes(page, 0).map(u64::from_le_bytes)?;
     let value = bytes(page, at).map(u64::from_le_bytes)?;
-    // Byte 2 of the header names the page.
+    // Byte 2 of the header is the page number.
     let ours = header >> 16 & 0xff == u64::from(number);
     (ours && value >> 62 == 3).then_some(value & ((1 << bits) - 1))
 }
@@ -250,7 +249,7 @@ mod tests {
         let identify = Identify::parse(&page(&[], 0xffff)).expect("whole page");
         assert_eq!((identify.model(), identify.generation_max()), (None, None));
         assert!(Identify::parse(&[0; 100]).is_none());
-        assert!(Identify::parse_words(&[0; 512]).is_none(), "all zeroes is not a response");
+        assert!(Identify::parse_words(&[0; 512]).is_none(), "all zeroes are not a response");
         let nothing = words(&[]);
         assert_eq!(nothing.rotation(), None);
         assert_eq!((nothing.sectors(), nothing.alignment_bytes()), ((512, 512), 0));
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn trim_and_the_content_it_leaves() {
+    fn trim_and_the_content_after_it() {
         let of = |word_69| words(&[(169, 1), (69, word_69), (105, 8)]);
         assert!(of(0).trims());
         assert_eq!(of(0).after_trim(), AfterTrim::Anything);

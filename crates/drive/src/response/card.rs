@@ -1,6 +1,6 @@
 //! Registers of SD cards and eMMC: CID, CSD, SD status, EXT_CSD.
 //!
-//! Big-endian, as the kernel shows them in hexadecimal. Sources: SD Physical Layer Simplified
+//! Big-endian, in the hexadecimal form of the kernel. Sources: SD Physical Layer Simplified
 //! Specification 9.00, chapters 5.2 (CID), 5.3 (CSD) and 4.10.2 (SD status); JEDEC eMMC 5.1
 //! (JESD84-B51), 7.2 (CID) and 7.4 (EXT_CSD).
 
@@ -9,7 +9,7 @@ use super::{bytes, text};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Bytes of the hexadecimal text in sysfs and debugfs; `None` if malformed.
+/// Parses the hexadecimal text of sysfs and debugfs; `None` if malformed.
 pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim().as_bytes();
     let digit = |d: u8| char::from(d).to_digit(16).map(|d| d as u8);
@@ -21,7 +21,7 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cid {
     pub maker: u8,
-    /// Two characters that identify the vendor.
+    /// Two characters that identify the OEM.
     pub oem: Option<String>,
     pub name: Option<String>,
     /// `8.0`.
@@ -32,7 +32,7 @@ pub(crate) struct Cid {
 }
 
 impl Cid {
-    /// Of an SD card.
+    /// Parses the CID of an SD card.
     pub fn of_sd(cid: &[u8]) -> Option<Cid> {
         let date = u16::from_be_bytes(bytes(cid, 13)?);
         Some(Cid {
@@ -46,8 +46,8 @@ impl Cid {
         })
     }
 
-    /// Of an eMMC. The year counts from 1997. Since revision 5 of the EXT_CSD (2010), the codes of 1997
-    /// to 2009 mean 2013 to 2025.
+    /// Parses the CID of an eMMC. The year counts from 1997. Since revision 5 of the EXT_CSD
+    /// (2010), the codes of 1997 to 2009 mean 2013 to 2025.
     pub fn of_mmc(cid: &[u8], ext_csd_revision: Option<u8>) -> Option<Cid> {
         let date = *cid.get(14)?;
         let year = 1997 + u16::from(date & 15);
@@ -105,11 +105,11 @@ impl Csd {
 /// Performance class and features of an SD card, from its status register.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SdStatus {
-    /// `class 10`, `U3`, `V30`, `A2`: the classes it declares.
+    /// The declared classes: `class 10`, `U3`, `V30`, `A2`.
     pub classes: Vec<String>,
     /// Allocation unit, bytes.
     pub unit_bytes: Option<u64>,
-    /// Number of allocation units for an efficient erase, and its maximum time in seconds.
+    /// Number of allocation units for an efficient erase, and its maximum time, seconds.
     pub erase: Option<(u16, u8)>,
     /// Whether discard and full erase are supported.
     pub discard: bool,
@@ -129,7 +129,7 @@ impl SdStatus {
         classes.extend(numbered("U", byte(14)? >> 4));
         classes.extend(numbered("V", byte(15)?));
         classes.extend(numbered("A", byte(21)? & 15));
-        // Large units have a separate code where the video classes are.
+        // Large units have a separate code next to the video classes.
         let large = u16::from_be_bytes(bytes(ssr, 16)?) & 0x3ff;
         let unit = unit_bytes(byte(10)? >> 4);
         let size = u16::from_be_bytes(bytes(ssr, 11)?);
@@ -144,7 +144,7 @@ impl SdStatus {
     }
 }
 
-/// AU_SIZE: powers of two from 16 KiB to 8 MiB, then these.
+/// AU_SIZE: powers of two from 16 KiB to 8 MiB, then the larger sizes below.
 fn unit_bytes(code: u8) -> Option<u64> {
     Some(match code {
         1..=0xa => (16 * KIB) << (code - 1),
@@ -157,14 +157,14 @@ fn unit_bytes(code: u8) -> Option<u64> {
     })
 }
 
-/// Additional information of an eMMC, from its EXT_CSD.
+/// Further information about an eMMC, from its EXT_CSD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExtCsd {
     pub revision: u8,
     /// `5.1`.
     pub version: Option<&'static str>,
     pub cache_bytes: u64,
-    /// Life used of both kinds of flash, and of the spares; see [`life_used`] and [`spares`].
+    /// Life used of both kinds of flash, and of the spare blocks; see [`life_used`] and [`spares`].
     pub life: [u8; 2],
     pub end_of_life: u8,
     /// Optimal write and trim sizes, bytes.
@@ -190,7 +190,7 @@ impl ExtCsd {
             cache_bytes: u64::from(u32::from_le_bytes(bytes(data, 249)?)) * 128,
             life: bytes(data, 268)?,
             end_of_life: byte(267)?,
-            // OPTIMAL_WRITE_SIZE counts 4 KiB, OPTIMAL_TRIM_UNIT_SIZE is a power of two of them.
+            // OPTIMAL_WRITE_SIZE counts 4 KiB units, OPTIMAL_TRIM_UNIT_SIZE a power of two of them.
             write_bytes: u64::from(byte(265)?) * unit,
             trim_bytes: match byte(264)? {
                 power @ 1..=0x15 => unit << (power - 1),
@@ -201,14 +201,14 @@ impl ExtCsd {
     }
 }
 
-/// Upper bound of the life used, percent, by DEVICE_LIFE_TIME_EST: 1 is up to 10%, 11 is more than
-/// 100%.
+/// Upper bound of the life used, percent, from DEVICE_LIFE_TIME_EST: 1 is up to 10%, 11 is more
+/// than 100%.
 pub(crate) fn life_used(estimates: [u8; 2]) -> Option<f64> {
     let reported = estimates.into_iter().filter(|code| (1..=11).contains(code));
     reported.max().map(|code| 10.0 * f64::from(code))
 }
 
-/// Warning of PRE_EOL_INFO.
+/// Warning from PRE_EOL_INFO.
 pub(crate) fn spares(code: u8) -> Option<&'static str> {
     match code {
         2 => Some("80% of the spare blocks are used up"),
@@ -251,7 +251,7 @@ mod tests {
         let two = (1u128 << 126 | 121_999 << 48).to_be_bytes();
         let csd = Csd::of_sd(&two).expect("whole");
         assert_eq!((csd.class, csd.bytes), ("SDHC or SDXC", 122_000 * 512 * KIB));
-        // Version 1 of a card of 2 GB: blocks of 1024, C_SIZE 3751, C_SIZE_MULT 7.
+        // Version 1, a 2 GB card: blocks of 1024, C_SIZE 3751, C_SIZE_MULT 7.
         let one = (10u128 << 80 | 3751 << 62 | 7 << 47 | 1 << 12).to_be_bytes();
         let csd = Csd::of_sd(&one).expect("whole");
         assert_eq!((csd.class, csd.bytes), ("SDSC", 3752 * 512 * 1024));
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!((found.version, found.cache_bytes), (Some("5.1"), 512 * KIB));
     }
 
-    /// Register values published by owners of three eMMCs.
+    /// Register values of three eMMCs, published by their owners.
     #[test]
     fn registers_of_real_emmcs() {
         let parse = |values: &[(usize, u8)]| {
@@ -292,18 +292,18 @@ mod tests {
             values.iter().for_each(|(at, value)| data[*at] = *value);
             ExtCsd::parse(&data).expect("whole")
         };
-        // A Samsung chip of eMMC 4.41: no cache, no sizes, no life.
+        // A Samsung chip with eMMC 4.41: no cache, no sizes, no life.
         let old = parse(&[(185, 1), (192, 5), (194, 2), (196, 7)]);
         assert_eq!((old.version, old.cache_bytes, life_used(old.life)), (Some("4.41"), 0, None));
         assert_eq!((old.write_bytes, old.trim_bytes, spares(old.end_of_life)), (0, 0, None));
-        // One of eMMC 5.1 with a cache of 4096 Kibit.
+        // An eMMC 5.1 with a cache of 4096 Kibit.
         let newer =
             [(192, 8), (250, 0x10), (264, 8), (265, 8), (266, 8), (267, 1), (268, 1), (269, 1)];
         let newer = parse(&newer);
         assert_eq!((newer.version, newer.cache_bytes), (Some("5.1"), 512 * KIB));
         assert_eq!((newer.write_bytes, newer.trim_bytes), (32 * KIB, 512 * KIB));
         assert_eq!((life_used(newer.life), spares(newer.end_of_life)), (Some(10.0), None));
-        // One of eMMC 5.0 with a cache of 64 MiB.
+        // An eMMC 5.0 with a cache of 64 MiB.
         let large = [(192, 7), (251, 8), (264, 1), (265, 0x10), (267, 1), (268, 1), (269, 1)];
         let large = parse(&large);
         assert_eq!((large.cache_bytes, large.write_bytes), (64 * MIB, 64 * KIB));

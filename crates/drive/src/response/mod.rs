@@ -1,7 +1,7 @@
 //! Parsers of the bytes that drives return.
 //!
-//! They accept any bytes, however few, without panicking. Missing or invalid fields are `None`. The
-//! commands that fetch the bytes are in `query`.
+//! They accept input of any content and length without panicking. Missing or invalid fields are
+//! `None`. The commands that fetch the bytes are in `query`.
 
 pub(crate) mod ata;
 pub(crate) mod card;
@@ -9,7 +9,7 @@ pub(crate) mod nvme;
 pub(crate) mod scsi;
 pub(crate) mod smart;
 
-/// `N` bytes at an offset.
+/// The `N` bytes at an offset.
 pub(crate) fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
@@ -19,7 +19,7 @@ pub(crate) fn hex(data: &[u8]) -> String {
     data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Text as drives store it: padded with blanks or NULs, possibly not valid UTF-8.
+/// Text in a drive's format: padded with blanks or NULs, possibly not valid UTF-8.
 pub(crate) fn text(data: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(data);
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');

@@ -1,5 +1,5 @@
-//! NVMe structures in the form of the record. The parsers are in the crate of the driver, which
-//! reads the same structures without a kernel; here are texts and units.
+//! NVMe structures in the form of the record. The parsers are in the crate `nvme`, whose driver
+//! reads the same structures without the kernel; this module adds texts and units.
 
 use nvme::health;
 use nvme::identify::{Info, Namespace};
@@ -25,12 +25,12 @@ pub(crate) fn block_sizes(namespace: &Namespace) -> Vec<u32> {
     sizes
 }
 
-/// The health log in the form of the record.
+/// Parses the health log into the form of the record.
 pub(crate) fn health(log: &[u8]) -> Option<Health> {
     health::Health::parse(log).map(|log| reported(&log))
 }
 
-/// A parsed health log in the form of the record.
+/// Converts a parsed health log to the form of the record.
 pub fn reported(log: &health::Health) -> Health {
     Health {
         temperature_c: log.temperature_c.map(f64::from),
@@ -49,7 +49,7 @@ pub fn reported(log: &health::Health) -> Health {
     }
 }
 
-/// The occupied firmware slots, with the running one marked: `1: 4B2Q (runs), 2: 4B2P`.
+/// The occupied firmware slots, with the active one marked: `1: 4B2Q (runs), 2: 4B2P`.
 pub(crate) fn firmware_slots(log: &[u8]) -> Option<String> {
     let slots: Vec<String> = health::firmware_slots(log)
         .filter_map(|(slot, revision, runs)| {
@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn versions_have_a_third_number_only_if_it_is_not_zero() {
+    fn versions_omit_a_third_number_of_zero() {
         let of = |word: u32| {
             let mut data = [0; STRUCTURE_BYTES];
             data[80..84].copy_from_slice(&word.to_le_bytes());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn block_sizes_are_those_without_metadata() {
+    fn block_sizes_exclude_formats_with_metadata() {
         let mut data = [0; STRUCTURE_BYTES];
         data[25] = 3;
         let formats = [[0, 0, 12, 0], [8, 0, 9, 2], [0, 0, 9, 2], [64, 0, 12, 0]];

@@ -6,12 +6,12 @@ use std::fmt;
 
 use super::{bytes, hex, text};
 
-/// INQUIRY for the standard data, or for a page of vital product data.
+/// INQUIRY for the standard data or a page of vital product data.
 pub(crate) fn inquiry(page: Option<u8>, length: u8) -> [u8; 6] {
     [0x12, u8::from(page.is_some()), page.unwrap_or(0), 0, length, 0]
 }
 
-/// The standard data.
+/// The standard INQUIRY data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Inquiry {
     pub vendor: Option<String>,
@@ -40,7 +40,7 @@ impl Inquiry {
     }
 }
 
-/// Content of a page of vital product data; `None` if it is another page.
+/// Content of a page of vital product data; `None` if the page is another.
 fn content(page: &[u8], number: u8) -> Option<&[u8]> {
     let length = usize::from(u16::from_be_bytes(bytes(page, 2)?));
     let inside = page.get(4..)?;
@@ -98,7 +98,7 @@ pub(crate) fn rotation(page: &[u8]) -> Option<u16> {
     }
 }
 
-/// Means of discarding blocks, page B2h: `unmap, write same; thin; reads zeroes afterwards`.
+/// Discard methods, page B2h: `unmap, write same; thin; reads zeroes afterwards`.
 pub(crate) fn provisioning(page: &[u8]) -> Option<String> {
     let inside = content(page, 0xb2)?;
     let (flags, kind) = (*inside.get(1)?, *inside.get(2)? & 7);
@@ -119,7 +119,7 @@ pub(crate) fn provisioning(page: &[u8]) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// Reason for refusing a command.
+/// The reason for refusing a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sense {
     pub key: u8,

@@ -1,9 +1,9 @@
 //! SMART attributes of SATA drives: two bytes of revision, then 30 entries of 12 bytes.
 //!
-//! Numbers and units of attributes are the manufacturer's own. Used here are the attributes that
-//! nearly all drives share, and traffic and wear of manufacturers that publish their units; for
-//! other drives these stay unknown. If a drive has the device statistics of ACS-3, those take
-//! precedence. Sources: the manufacturers' attribute tables (Samsung, Micron, Intel, Kingston,
+//! Attribute numbers and units are specific to the manufacturer. This module uses the attributes
+//! shared by nearly all drives, and traffic and wear of manufacturers that publish their units; for
+//! other drives these values stay unknown. If a drive has the device statistics of ACS-3, those
+//! take precedence. Sources: the manufacturers' attribute tables (Samsung, Micron, Intel, Kingston,
 //! Western Digital).
 
 use record::Health;
@@ -17,7 +17,7 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
     pub id: u8,
-    /// Normalised value: about 100 when new, on the manufacturer's scale.
+    /// Normalised value: about 100 if new, on the manufacturer's scale.
     pub value: u8,
     /// Raw value, 48 bits.
     pub raw: u64,
@@ -42,7 +42,7 @@ struct Maker {
     written: Option<(u8, u64)>,
     /// Bytes written to flash.
     flash: Option<(u8, u64)>,
-    /// Attribute whose normalised value is the remaining life, percent.
+    /// Attribute with the remaining life as its normalised value, percent.
     life_left: Option<u8>,
 }
 
@@ -74,10 +74,10 @@ const MAKERS: [Maker; 5] = [
     },
 ];
 
-/// Health data in the attributes of a drive of that model.
+/// Health data from the attributes of a drive of this model.
 pub(crate) fn health(attributes: &[Attribute], model: &str) -> Health {
     let of = |id: u8| attributes.iter().find(|a| a.id == id);
-    // Some manufacturers keep minimum and maximum in the upper bytes.
+    // Some manufacturers store minimum and maximum in the upper bytes.
     let low = |id: u8, bits: u32| of(id).map(|a| a.raw & ((1 << bits) - 1));
     let maker = MAKERS.iter().find(|m| m.models.iter().any(|start| model.starts_with(start)));
     let traffic = |kept: Option<(u8, u64)>| {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_those_of_the_manufacturer() {
+    fn units_depend_on_the_manufacturer() {
         let reported =
             attributes(&page(&[(241, 99, 1000), (177, 98, 12), (233, 0, 1500), (231, 95, 0)]));
         let samsung = health(&reported, "Samsung SSD 870 EVO 1TB");

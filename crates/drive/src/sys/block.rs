@@ -1,4 +1,4 @@
-//! Erasing blocks other than by discard: secure discard, zeroes.
+//! Erases blocks without an ordinary discard: secure discard, zeroes.
 //!
 //! Sources: `include/uapi/linux/fs.h`, the kernel's `block/ioctl.c`.
 
@@ -9,14 +9,14 @@ use std::os::fd::AsRawFd;
 const BLKSECDISCARD: libc::c_ulong = 0x127d;
 const BLKZEROOUT: libc::c_ulong = 0x127f;
 
-/// Operation on a range of blocks.
+/// An operation on a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Range {
     SecureDiscard,
     Zero,
 }
 
-/// Applies it to `bytes` from `offset` of a block device opened for writing.
+/// Applies an operation to `bytes` bytes from `offset`. The block device must be open for writing.
 pub(crate) fn erase_range(file: &File, how: Range, offset: u64, bytes: u64) -> io::Result<()> {
     let request = match how {
         Range::SecureDiscard => BLKSECDISCARD,

@@ -1,6 +1,6 @@
-//! All unsafe code of this crate: the ioctls that query a drive, discard its blocks or make the
-//! kernel read its partitions again. Each module wraps one family behind a safe function; the
-//! returned bytes are parsed in `response`.
+//! All unsafe code of this crate: the ioctls that query a drive, erase its blocks or make the
+//! kernel reread its partitions. Each module wraps one family in a safe function; `response` parses
+//! the returned bytes.
 
 #![allow(unsafe_code)]
 

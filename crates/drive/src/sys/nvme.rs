@@ -1,8 +1,8 @@
 //! NVMe admin commands through the kernel's driver.
 //!
-//! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl returns a negative errno, 0, or the status
-//! from the drive. It needs CAP_SYS_ADMIN; since Linux 6.2 identify and most logs only need a
-//! readable node.
+//! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl returns a negative errno, 0, or the drive's
+//! status. It needs CAP_SYS_ADMIN; since Linux 6.2, identify and most logs need only a readable
+//! node.
 
 use std::fs::File;
 use std::io;
@@ -37,7 +37,7 @@ struct Passthru {
 
 const _: () = assert!(size_of::<Passthru>() == 72);
 
-/// An admin command that reads data or transfers none.
+/// An admin command that reads data or has no data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Admin {
     /// Opcode; its lowest two bits are the direction, which must not be host to controller.
@@ -55,7 +55,7 @@ pub(crate) struct Admin {
 /// Issues an admin command and stores the response in `data`.
 pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result<()> {
     if command.opcode & 3 == 1 {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command that sends data"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command sends data"));
     }
     let mut passthru = Passthru {
         opcode: command.opcode,
@@ -67,9 +67,9 @@ pub(crate) fn admin(file: &File, command: &Admin, data: &mut [u8]) -> io::Result
         timeout_ms: command.timeout_ms,
         ..Passthru::default()
     };
-    // SAFETY: the structure is the kernel's own, live and exclusive for the call. The kernel copies
-    // at most `data_len` bytes to `addr`, which is the exclusively borrowed `data`; the command has
-    // ended, or was aborted, when the call returns.
+    // SAFETY: the structure matches the kernel's; it is live and exclusive for the call. The kernel
+    // copies at most `data_len` bytes to `addr`, which is the exclusively borrowed `data`. The
+    // command has ended, or was aborted, when the call returns.
     let status = unsafe { libc::ioctl(file.as_raw_fd(), ADMIN_CMD as _, &raw mut passthru) };
     match status {
         0 => Ok(()),

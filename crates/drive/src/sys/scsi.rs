@@ -1,7 +1,7 @@
-//! SCSI commands that read, by SG_IO.
+//! SCSI commands that read, through SG_IO.
 //!
-//! Source: `include/scsi/sg.h`. Version 3 of the interface, which block devices also support. The
-//! kernel restricts users without CAP_SYS_RAWIO to a list: INQUIRY yes, ATA pass-through no.
+//! Source: `include/scsi/sg.h`, version 3 of the interface, which block devices also support. The
+//! kernel allows users without CAP_SYS_RAWIO only some commands: INQUIRY, not ATA pass-through.
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort, c_void};
 use std::fs::File;
@@ -74,9 +74,9 @@ pub(crate) fn read(file: &File, command: &[u8], data: &mut [u8]) -> io::Result<u
         duration: 0,
         info: 0,
     };
-    // SAFETY: the header is the kernel's structure. Command, data and sense are live for the call,
-    // the latter two exclusively, with the lengths stated. The command has ended when the call
-    // returns.
+    // SAFETY: the header matches the kernel's structure. Command, data and sense are live for the
+    // call, the latter two exclusively, with the stated lengths. The command has ended when the
+    // call returns.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), SG_IO as _, &raw mut header) };
     if result < 0 {
         return Err(io::Error::last_os_error());
@@ -87,7 +87,7 @@ pub(crate) fn read(file: &File, command: &[u8], data: &mut [u8]) -> io::Result<u
         return match Sense::parse(reported) {
             Some(sense) if sense.key <= 1 => Ok(received(&header, data.len())),
             Some(sense) => Err(io::Error::other(sense.to_string())),
-            None => Err(io::Error::other("the drive refuses without saying why")),
+            None => Err(io::Error::other("the drive refused the command without a reason")),
         };
     }
     if header.status != 0 || header.host_status != 0 {

@@ -1,4 +1,4 @@
-//! The kernel's own copy of a partition table.
+//! The kernel's copy of a partition table.
 
 use std::fs::File;
 use std::io;
@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 
 const BLKRRPART: u32 = 0x125F;
 
-/// Makes the kernel read the partition table of a whole drive again. Fails while a partition is in
-/// use, and on devices without partitions (loop devices created without them).
+/// Makes the kernel reread the partition table of a whole drive. Fails while a partition is in use,
+/// and on devices without partitions (loop devices created without them).
 pub(crate) fn reread_partitions(drive: &File) -> io::Result<()> {
     // SAFETY: the descriptor is open, and the request takes no argument.
     match unsafe { libc::ioctl(drive.as_raw_fd(), BLKRRPART as _, 0) } {

@@ -15,7 +15,7 @@ pub fn run(command: &str, arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// Unwraps, or ends the test with the reason for skipping.
+/// Unwraps a result, or ends the test with the reason for skipping it.
 #[macro_export]
 macro_rules! or_skip {
     ($attempt:expr) => {
@@ -41,7 +41,7 @@ impl Loop {
         Loop::over(bytes, |_| Ok(()))
     }
 
-    /// `prepare` writes the image before the device is created, so that partitions are found.
+    /// Creates a loop device. `prepare` writes the image first, so that its partitions are found.
     pub fn over(bytes: u64, prepare: impl Fn(&Path) -> Result<(), String>) -> Result<Loop, String> {
         let dir = TempDir::new().map_err(|e| e.to_string())?;
         let image = dir.path().join("image");
@@ -58,8 +58,8 @@ impl Loop {
         })
     }
 
-    /// Loop device over an image with the table and its partitions (first sector and sectors),
-    /// which are added one by one because the kernel may not support partition tables.
+    /// A loop device over an image with this table and its partitions (first sector and sectors),
+    /// which are added one by one because the kernel may lack support for partition tables.
     pub fn partitioned(bytes: u64, partitions: &[(u32, u32)]) -> Result<Loop, String> {
         let device = Loop::over(bytes, |image| write_mbr(image, partitions))?;
         for ((first, sectors), number) in partitions.iter().zip(1..) {
@@ -89,8 +89,8 @@ pub fn attach(file: &Path) -> Result<String, String> {
     run("losetup", &["-P", "-f", "--show", &file.display().to_string()])
 }
 
-/// Removes a loop device and returns when it is gone; a process that examines it keeps it open for
-/// a moment.
+/// Removes a loop device and waits until it is gone; a process that inspects it keeps it open
+/// briefly.
 pub fn detach(device: &str) {
     run("losetup", &["-d", device]).expect("detached");
     let attached = format!("/sys/block/{}/loop", device.trim_start_matches("/dev/"));
@@ -126,14 +126,14 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Another test may keep it busy for a moment; it is unmounted after that.
+        // Another test may keep it busy briefly; it is unmounted after that.
         if run("umount", &[self.text()]).is_err() {
             let _ = run("umount", &["-l", self.text()]);
         }
     }
 }
 
-/// Writes an MBR with partitions given by first sector and sectors.
+/// Writes an MBR with partitions given by first sector and number of sectors.
 fn write_mbr(image: &Path, partitions: &[(u32, u32)]) -> Result<(), String> {
     let mut sector = [0u8; 512];
     for (index, (first, sectors)) in partitions.iter().enumerate() {

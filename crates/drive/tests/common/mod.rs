@@ -1,4 +1,4 @@
-//! Kernel files of simulated machines, built in a temporary directory.
+//! Kernel files of simulated machines, in a temporary directory.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -43,7 +43,7 @@ impl Built {
         self
     }
 
-    /// Files of one directory: name and text.
+    /// Adds files to one directory: names and texts.
     pub fn files(&self, dir: &str, files: &[(&str, &str)]) -> &Built {
         for (name, text) in files {
             self.file(&format!("{dir}/{name}"), format!("{text}\n"));
@@ -51,7 +51,7 @@ impl Built {
         self
     }
 
-    /// A relative link, like all links in sysfs.
+    /// Adds a relative link, like all links in sysfs.
     pub fn link(&self, from: &str, to: &str) -> &Built {
         let from_path = self.path(from);
         fs::create_dir_all(from_path.parent().expect("absolute")).expect("directory");
@@ -60,7 +60,7 @@ impl Built {
         self
     }
 
-    /// A block device at a path below /sys/devices, with its links and usual files.
+    /// Adds a block device at a path below /sys/devices, with its links and usual files.
     pub fn disk(&self, dir: &str, number: &str, bytes: u64) -> &Built {
         let name = dir.rsplit('/').next().expect("name");
         self.link(&format!("/sys/block/{name}"), dir);

@@ -1,5 +1,5 @@
-//! Every parser with a few thousand inputs made from its examples, the same ones in every run.
-//! `cargo xtask fuzz NAME --time 10m` goes on from there.
+//! Tests every parser with a few thousand inputs made from its examples, the same ones in every
+//! run. `cargo xtask fuzz NAME --time 10m` continues from there.
 
 mod targets;
 

@@ -1,4 +1,4 @@
-//! The fuzz targets of this room: partition tables and contents of drives, and their answers.
+//! The fuzz targets of this room: partition tables and contents of drives, and their responses.
 
 use fuzz::{Target, bytes, outcome};
 
@@ -8,7 +8,7 @@ pub const TARGETS: &[Target] = &[CONTENTS, ANSWERS];
 /// First and last sectors of drives: tables, file systems, labels.
 const CONTENTS: Target = Target { name: "drive-contents", run: contents, corpus: IMAGES };
 
-/// Answers of drives to every command: identify pages, logs, registers of cards.
+/// Responses of drives to every command: identify pages, logs, card registers.
 const ANSWERS: Target = Target { name: "drive-answers", run: answers, corpus: PAGES };
 
 /// Size of an image, bytes.
