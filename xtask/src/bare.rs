@@ -1,9 +1,10 @@
 //! `cargo xtask bare`: the NVMe driver on bare metal, under QEMU, on x86-64 and on a Cortex-A53.
 //!
-//! Each image brings up QEMU's controller, writes and reads back, measures, and leaves a mark at the
-//! start of the drive, which is looked for in the drive's image here: a reader that shares no code with
-//! the driver. QEMU emulates the processor and counts a nanosecond for every instruction, so its figures
-//! are never a claim about speed; the cost of a command is the number of the driver's instructions.
+//! Each image starts QEMU's controller, writes and reads back, measures, and writes a mark at the
+//! start of the drive. The mark is then searched for in the drive's image by a reader that shares
+//! no code with the driver. QEMU emulates the processor and counts one nanosecond per instruction,
+//! so its figures say nothing about speed; the cost of a command is its number of driver
+//! instructions.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,19 +16,19 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::run::{cargo, find, output, program, root};
 
-/// Time limit of an image; each takes one to two seconds.
+/// Time limit per image; each takes one to two seconds.
 const LIMIT: Duration = Duration::from_secs(30);
 const DRIVE_BYTES: u64 = 64 << 20;
-/// The table's rows: throughput or rate, and mean latency, of nine workloads; the cost of a command of
-/// three sizes.
+/// The table's rows: throughput or rate, and mean latency, of nine workloads; the cost of a command
+/// for three sizes.
 const ROWS: usize = 21;
 
-/// The emulator's clock: a nanosecond for each instruction, whatever else this machine does.
+/// The emulator's clock: one nanosecond per instruction, independent of other load.
 const INSTRUCTIONS: [&str; 2] = ["-icount", "shift=0"];
-/// Maximum instructions of a command of any size; measured: 121 on x86-64, 109 on the Cortex-A53.
+/// Maximum instructions per command of any size; measured: 121 on x86-64, 109 on the Cortex-A53.
 const COMMAND_MOST: u64 = 130;
 
-/// A machine.
+/// An emulated machine.
 struct Board {
     name: &'static str,
     target: &'static str,
@@ -54,17 +55,17 @@ const BOARDS: [Board; 2] = [
 pub struct Verdict {
     /// The board's name.
     pub name: &'static str,
-    /// Why it was not run.
+    /// The reason for skipping it.
     pub skipped: Option<String>,
-    /// Why it failed.
+    /// The reason for its failure.
     pub failure: Option<String>,
-    /// The serial port.
+    /// The output of the serial port.
     pub said: String,
-    /// Time to run it, without the build.
+    /// Run time without the build.
     pub time: Duration,
 }
 
-/// `cargo xtask bare`: runs both and prints what they say.
+/// `cargo xtask bare`: runs both images and prints their output.
 pub fn run() -> Result<ExitCode> {
     let mut sound = true;
     for verdict in test() {
@@ -106,7 +107,7 @@ impl Board {
         verdict
     }
 
-    /// What this machine lacks; the target is installed if possible.
+    /// The missing requirement, if any; the target is installed if possible.
     fn missing(&self) -> Option<String> {
         if find(self.emulator).is_none() {
             return Some(format!("no {}", self.emulator));
@@ -125,7 +126,7 @@ impl Board {
         None
     }
 
-    /// The image, built for release.
+    /// Builds the image for release.
     fn build(&self) -> Result<PathBuf> {
         let (bare, target) = (root().join("bare"), root().join("target/bare"));
         let script = bare.join(format!("{}.ld", self.name));
@@ -151,7 +152,7 @@ impl Board {
         Ok(Path::new(&target).join(self.target).join("release/bare"))
     }
 
-    /// Boots the image with an empty drive; checks what it says and what it wrote.
+    /// Boots the image with an empty drive; checks its output and the drive.
     fn boot(&self, image: &Path, said: &mut String) -> Result<()> {
         let dir = root().join("target/bare");
         let file =
@@ -189,7 +190,7 @@ impl Board {
         }
         child.kill()?;
         child.wait()?;
-        bail!("it did not end within {} s", LIMIT.as_secs())
+        bail!("the image did not end within {} s", LIMIT.as_secs())
     }
 }
 
@@ -199,7 +200,7 @@ fn judge(said: &str) -> Result<()> {
         bail!("{why}");
     }
     ensure!(said.contains("\n# read back: right"), "nothing was read back");
-    ensure!(said.trim_end().ends_with("# done"), "it did not come to its end");
+    ensure!(said.trim_end().ends_with("# done"), "the output is incomplete");
     let rows = said.lines().filter(|line| line.starts_with("bare-")).count();
     ensure!(rows == ROWS, "{rows} rows of figures, not {ROWS}");
     for row in said.lines().filter(|line| line.contains(",command-")) {
@@ -210,8 +211,8 @@ fn judge(said: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the mark stands at the start of the drive: 16 pieces of 4 KiB, as `bare/src/check.rs`
-/// writes them in round 7.
+/// Whether the mark is at the start of the drive: 16 pieces of 4 KiB, as written by
+/// `bare/src/check.rs` in round 7.
 fn marked(drive: &Path) -> Result<()> {
     let bytes = fs::read(drive).with_context(|| drive.display().to_string())?;
     let word =
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_ends_early_is_no_success() {
+    fn an_incomplete_run_is_a_failure() {
         let rows: String =
             (0..ROWS).map(|i| format!("bare-x,io,nvme:S,command-{i},ns,130,,,1,130\n")).collect();
         let good = format!("# ssdyno bare x\n# read back: right\n{rows}# done\n");

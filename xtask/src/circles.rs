@@ -1,8 +1,9 @@
-//! Import cycles between the files of one crate: files that import each other, directly or
+//! Import cycles between the files of a crate: files that import each other, directly or
 //! indirectly. Such files can only be read together and are in effect one file.
 //!
-//! A parent and its child may know each other. An import counts for the file its path names; an
-//! item that a parent re-exports counts for the parent. Tests do not count: they may use anything.
+//! A parent and its child may import each other. An import counts for the file named by its path;
+//! an item that a parent re-exports counts for the parent. Tests do not count: they may import
+//! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,13 +31,13 @@ pub fn findings(src: &str, files: &[(PathBuf, String)]) -> Vec<String> {
         if circle.len() > 1 && seen.insert(circle.clone().into_iter().cloned().collect::<Vec<_>>())
         {
             let names: Vec<_> = circle.iter().map(|m| modules[**m].display().to_string()).collect();
-            findings.push(format!("{src}: a circle of imports: {}", names.join(", ")));
+            findings.push(format!("{src}: an import cycle: {}", names.join(", ")));
         }
     }
     findings
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are the module `a::b`.
+/// Converts a path: `a/b.rs` and `a/b/mod.rs` are the module `a::b`.
 fn module(path: &Path) -> Module {
     let mut names: Module =
         path.with_extension("").iter().map(|n| n.to_string_lossy().into_owned()).collect();
@@ -83,7 +84,7 @@ fn code(text: &str) -> String {
     text[..tests].lines().map(code_of).collect::<Vec<_>>().join("\n")
 }
 
-/// A path that begins with `crate`, `self` or `super`, from the root of the crate.
+/// Converts a path that begins with `crate`, `self` or `super` to one from the crate root.
 fn absolute(own: &Module, path: &[String]) -> Option<Module> {
     let mut full: Module = match path.first()?.as_str() {
         "crate" => Vec::new(),
@@ -99,7 +100,7 @@ fn absolute(own: &Module, path: &[String]) -> Option<Module> {
     Some(full)
 }
 
-/// All paths of a text that begin with `crate::`, `self::` or `super::`, braces written out.
+/// All paths in a text that begin with `crate::`, `self::` or `super::`, with braces expanded.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for start in ["crate::", "self::", "super::"] {
@@ -113,7 +114,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads one path, which may end in braces with several; adds each, with these names before it.
+/// Reads one path, which may end in braces with several; adds each, prefixed with the names so far.
 fn expand(
     text: &mut std::iter::Peekable<std::str::Chars<'_>>,
     before: &[String],
@@ -154,10 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn files_that_import_each_other_are_a_circle() {
+    fn files_that_import_each_other_are_a_cycle() {
         let two =
             [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "use super::a;")];
-        assert_eq!(circles(&two), ["crates/x/src: a circle of imports: a.rs, b.rs"]);
+        assert_eq!(circles(&two), ["crates/x/src: an import cycle: a.rs, b.rs"]);
         let three = [
             ("a.rs", "use crate::{\n    b::{B, C as D},\n    e,\n};"),
             ("b.rs", "fn f() { crate::c::g() }"),
@@ -165,14 +166,14 @@ mod tests {
             ("c/d.rs", "use super::super::a::A;"),
             ("e.rs", ""),
         ];
-        assert_eq!(circles(&three), Vec::<String>::new(), "c does not import a, its child does");
+        assert_eq!(circles(&three), Vec::<String>::new(), "not c but its child imports a");
         let around =
             [("a.rs", "use crate::b;"), ("b.rs", "use crate::c::d;"), ("c/d.rs", "use crate::a;")];
-        assert_eq!(circles(&around), ["crates/x/src: a circle of imports: a.rs, b.rs, c/d.rs"]);
+        assert_eq!(circles(&around), ["crates/x/src: an import cycle: a.rs, b.rs, c/d.rs"]);
     }
 
     #[test]
-    fn parents_children_tests_and_texts_are_none() {
+    fn parents_children_tests_and_texts_are_not_cycles() {
         for files in [
             [("a/mod.rs", "mod b; use b::B; use self::b::C;"), ("a/b.rs", "use super::A;")],
             [("lib.rs", "mod a; pub use a::A;"), ("a.rs", "use crate::B;")],

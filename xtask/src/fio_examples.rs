@@ -1,6 +1,5 @@
-//! fio's example job files, for the tests that run them: from Debian's package, unpacked below
-//! target/. Installing it is not enough, because small systems leave out the documentation of
-//! packages.
+//! fio's example job files, for the tests that run them: unpacked from Debian's package below
+//! target/. Installing the package is not enough, because small systems omit package documentation.
 
 use std::path::PathBuf;
 
@@ -9,20 +8,20 @@ use anyhow::{Result, ensure};
 use crate::packages;
 use crate::run::{find, output, program, root};
 
-/// The environment variable with their directory.
+/// The environment variable with the examples' directory.
 pub const VARIABLE: &str = "SSDYNO_FIO_EXAMPLES";
 
 const PACKAGE: &str = "fio-examples";
 const PLACE: &str = "usr/share/doc/fio/examples";
 
-/// Their directory; fetches them if necessary.
+/// The examples' directory; downloads them if necessary.
 pub fn place() -> Result<PathBuf> {
     let dir = root().join("target").join(PACKAGE);
     let place = dir.join(PLACE);
     if place.is_dir() {
         return Ok(place);
     }
-    ensure!(find("apt-get").is_some() && find("dpkg-deb").is_some(), "no apt-get here");
+    ensure!(find("apt-get").is_some() && find("dpkg-deb").is_some(), "no apt-get on this machine");
     std::fs::create_dir_all(&dir)?;
     let download = || {
         let mut command = program("apt-get", &["-qq", "download", PACKAGE]);

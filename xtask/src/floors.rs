@@ -1,7 +1,7 @@
 //! The import rule: a crate may import only crates on lower floors.
 //!
-//! ARCHITECTURE.md lists the rooms from the ground up. This check reads that list, so it is written
-//! only once. It also applies to tests.
+//! ARCHITECTURE.md lists the rooms from the ground up. This check reads that list, so that it
+//! exists only once. Tests must also follow the rule.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::run::{metadata, root};
 
-/// Rooms that lie below another one and must not be imported by it: methods, fio and compat know a
-/// drive only through the rig, and the command reaches everything that measures through `lab`.
+/// Lower rooms that a room must not import: methods, fio and compat access a drive only through the
+/// rig, and the command reaches everything that measures through `lab`.
 const HIDDEN: &[(&str, &[&str])] = &[
     ("methods", &["engine", "model", "drive"]),
     ("compat", &["engine", "model", "drive"]),
@@ -29,14 +29,14 @@ struct Import {
     for_tests: bool,
 }
 
-/// Every import of a higher or forbidden room.
+/// All imports of a higher or forbidden room.
 pub fn findings() -> Result<Vec<String>> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md"))
         .context("ARCHITECTURE.md, which lists the floors")?;
     let floors = floors(&text)?;
     let imports = imports()?;
     let mut findings: Vec<_> = imports.iter().filter_map(|i| judge(&floors, i)).collect();
-    // A room missing in the list is reported once per import.
+    // A room missing from the list is reported once per import.
     findings.dedup();
     Ok(findings)
 }
@@ -62,14 +62,14 @@ fn judge(floors: &[String], import: &Import) -> Option<String> {
         return Some(format!("crates/{from}: imports {to}, which is not below it"));
     }
     if FOR_TESTS.contains(&to) && !import.for_tests {
-        return Some(format!("crates/{from}: imports {to} outside of its tests"));
+        return Some(format!("crates/{from}: imports {to} outside its tests"));
     }
     let hidden = HIDDEN.iter().any(|(room, hidden)| *room == from && hidden.contains(&to));
     hidden.then(|| format!("crates/{from}: must not know {to}"))
 }
 
-/// Every import, from the manifests. Each room also has an empty import, so that a room without any
-/// is also looked up in the list.
+/// All imports, from the manifests. Each room also has an empty import, so that a room without
+/// imports is also looked up in the list.
 fn imports() -> Result<Vec<Import>> {
     let metadata = metadata()?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();
@@ -110,7 +110,7 @@ Rooms
 ";
 
     #[test]
-    fn the_list_is_read_up_to_its_end() {
+    fn the_whole_list_is_read() {
         assert_eq!(floors(TEXT).expect("a list"), ["fuzz", "record", "model", "engine", "methods"]);
         assert!(floors("nothing").is_err());
     }
@@ -126,7 +126,7 @@ Rooms
         assert_eq!(bad("engine", ""), None);
         assert!(bad("model", "engine").is_some_and(|text| text.contains("not below")));
         assert!(bad("methods", "engine").is_some_and(|text| text.contains("must not know")));
-        assert!(bad("record", "fuzz").is_some_and(|text| text.contains("outside of its tests")));
+        assert!(bad("record", "fuzz").is_some_and(|text| text.contains("outside its tests")));
         assert_eq!(judged("record", "fuzz", true), None);
         assert!(bad("attic", "").is_some_and(|text| text.contains("not in the list")));
     }

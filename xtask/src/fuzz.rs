@@ -1,9 +1,9 @@
-//! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time; `all` fuzzes every parser in
-//! turn, `--list` names them.
+//! `cargo xtask fuzz NAME`: fuzzes one parser of any room for a given time; `all` fuzzes all
+//! parsers in turn, `--list` lists them.
 //!
-//! A room with fuzz targets has an example `fuzz-ROOM`, which lists their names (`--names`) and runs
-//! one. Examples of one workspace share a directory, so each needs a name of its own.
-//! Built as for tests, not for release: an overflow is then a panic.
+//! A room with fuzz targets has an example `fuzz-ROOM`, which lists their names (`--names`) and
+//! runs one. All examples of a workspace share a directory, so each needs a unique name. They are
+//! built as for tests, not for release, so that an overflow is a panic.
 
 use std::process::ExitCode;
 
@@ -11,14 +11,14 @@ use anyhow::{Context, Result};
 
 use crate::run::{cargo, metadata, output};
 
-/// A fuzz target and the room that has it.
+/// A fuzz target and its room.
 struct Target {
     room: String,
     name: String,
 }
 
 impl Target {
-    /// Fuzzes it; `words` are options of the runner. Returns whether it survived.
+    /// Fuzzes the target with options for the runner; returns whether it survived.
     fn fuzz(&self, words: &[String]) -> Result<bool> {
         let status = cargo(&fuzzer(&self.room, &example(&self.room)))
             .arg(&self.name)
@@ -29,7 +29,7 @@ impl Target {
     }
 }
 
-/// Runs the fuzzer of the room that has the target; without a name, lists all targets.
+/// Runs the fuzzer of the target's room; without a name, lists all targets.
 pub fn run(words: &[String]) -> Result<ExitCode> {
     let all = targets()?;
     let (name, options) = words.split_first().map_or(("", words), |(n, rest)| (n.as_str(), rest));
@@ -76,7 +76,7 @@ fn fuzzer<'a>(room: &'a str, example: &'a str) -> [&'a str; 7] {
     ["run", "-q", "-p", room, "--example", example, "--"]
 }
 
-/// The packages with an example `fuzz-ROOM`, as cargo reads the manifests.
+/// The packages with an example `fuzz-ROOM`, as read from the manifests by cargo.
 fn rooms() -> Result<Vec<String>> {
     let metadata = metadata()?;
     let fuzzes = |package: &serde_json::Value| {

@@ -1,7 +1,7 @@
 //! The project's own commands, as `cargo xtask CHORE`.
 //!
-//! Rust rather than shell scripts, so that they run wherever the project does and are checked like
-//! it. One file per command; none needs anything installed by hand.
+//! Written in Rust rather than as shell scripts, so that they run wherever the project does and get
+//! the same checks. One file per command; none needs a manual installation.
 
 #![forbid(unsafe_code)]
 
@@ -25,14 +25,14 @@ mod tidy;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test     everything that must hold: format, lints, house rules, tests; what CI runs
-cargo xtask tidy     the house rules alone
+cargo xtask test     all checks: format, lints, house rules, tests; as in CI
+cargo xtask tidy     only the house rules
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bare     the NVMe driver on bare x86-64 and on a bare Cortex-A53, under QEMU
-cargo xtask bench    how good the instrument is, against fio; into benches/RESULTS.md
-cargo xtask fuzz     a parser of text that others wrote, for a given time: NAME [--time 10m] [--seed N]
-cargo xtask mutants  do the tests of a room notice changed code: ROOM [--sample N] [--seed S]
-cargo xtask readme   the answers in README's table of questions, recorded anew
+cargo xtask bench    the instrument's quality, compared with fio; results in benches/RESULTS.md
+cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 10m] [--seed N]
+cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
+cargo xtask readme   records the answers in README's table of questions again
 cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
 ";
 
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         _ => {
-            eprint!("xtask: no chore '{chore}'\n\n{HELP}");
+            eprint!("xtask: unknown chore '{chore}'\n\n{HELP}");
             return ExitCode::from(2);
         }
     };

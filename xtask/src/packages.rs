@@ -1,12 +1,12 @@
 //! The Debian packages used by tests, installed if missing.
 //!
-//! None is needed to build. If one cannot be installed, the tests that need it report that and
-//! count as skipped.
+//! No package is needed to build. If one cannot be installed, the tests that need it report that
+//! and count as skipped.
 
 use crate::guest;
 use crate::run::{find, output, program};
 
-/// Alternative programs, their package, and its use.
+/// Alternative programs, with their package and its use.
 const PACKAGES: &[(&[&str], &str)] = &[
     (&["mkfs.ext4"], "e2fsprogs"),   // file systems on loop devices
     (&["mkfs.vfat"], "dosfstools"),  // the same, as on SD cards
@@ -27,14 +27,14 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["chromium", "chromium-browser", "google-chrome"], "chromium"), // opens the HTML report
 ];
 
-/// Stands for a kernel with its modules, not a program.
+/// Represents a kernel with its modules, not a program.
 const KERNEL: &str = "vmlinuz";
 
-/// Installs missing packages; reports in one line those present and those unavailable.
+/// Installs missing packages; returns one line with those installed and those unavailable.
 pub fn install() -> String {
     let before = missing();
     if before.is_empty() {
-        return "all there".into();
+        return "all present".into();
     }
     let failure = apt(&before).err();
     let after = missing();
@@ -57,12 +57,12 @@ fn missing() -> Vec<&'static str> {
     PACKAGES.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
 }
 
-/// Fetches the lists of packages.
+/// Updates the package lists.
 pub fn update() -> anyhow::Result<()> {
     apt_get(&["update"]).map(drop)
 }
 
-/// As root, or by passwordless sudo.
+/// Runs apt-get as root or with passwordless sudo.
 fn apt_get(arguments: &[&str]) -> anyhow::Result<String> {
     let prefix: &[&str] = if is_root() { &[] } else { &["sudo", "-n"] };
     let environment = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
@@ -72,10 +72,10 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<String> {
 
 fn apt(packages: &[&str]) -> anyhow::Result<()> {
     if find("apt-get").is_none() {
-        anyhow::bail!("no apt-get here");
+        anyhow::bail!("no apt-get on this machine");
     }
     update()?;
-    // One by one, so that an unavailable package does not prevent the others.
+    // One by one, so that an unavailable package does not block the others.
     let install = |package: &&str| apt_get(&["install", "-y", "--no-install-recommends", *package]);
     let results: Vec<_> = packages.iter().map(install).collect();
     results.into_iter().collect::<anyhow::Result<Vec<_>>>().map(drop)

@@ -1,18 +1,18 @@
-//! The slowest parts of the suite, so that a test that costs minutes is seen on the day it comes.
+//! The slowest parts of the suite, so that a test that takes minutes is noticed on its first day.
 //!
-//! A part is a test binary, a case in the guest, or a step that has neither. cargo runs one test
-//! binary after the other, so the rest of that step's time is the build.
+//! A part is a test binary, a case in the guest, or a step without either. cargo runs test binaries
+//! one after the other, so the rest of that step's time is the build.
 
 /// A part of the suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// `drive tests/devices.rs`, for instance.
+    /// For example, `drive tests/devices.rs`.
     pub name: String,
     /// Wall-clock time.
     pub seconds: f64,
 }
 
-/// The test binaries of a `cargo test` output, in its order.
+/// The test binaries in a `cargo test` output, in order.
 pub fn of_cargo(output: &str) -> Vec<Part> {
     let (mut parts, mut room, mut binary) = (Vec::new(), "", String::new());
     for line in output.lines() {
@@ -33,7 +33,7 @@ pub fn of_cargo(output: &str) -> Vec<Part> {
     parts
 }
 
-/// `journal` of `target/debug/deps/journal-0123456789abcdef)`.
+/// The binary's name: `journal` for `target/debug/deps/journal-0123456789abcdef)`.
 fn named(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.rsplit_once('-').map_or(file, |(name, _)| name)
@@ -49,7 +49,7 @@ fn finished(line: &str) -> Option<f64> {
         .ok()
 }
 
-/// The ten slowest, slowest first, a line each.
+/// The ten slowest parts, slowest first, one per line.
 pub fn slowest(mut parts: Vec<Part>) -> String {
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let line = |part: &Part| format!("{:>9.1} s   {}\n", part.seconds, part.name);
@@ -85,7 +85,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn the_ten_slowest_come_slowest_first() {
+    fn the_ten_slowest_are_listed_slowest_first() {
         let parts = (0..12).map(|i| part(&format!("part {i}"), f64::from(i))).collect();
         let lines = slowest(parts);
         let lines: Vec<_> = lines.lines().collect();

@@ -1,8 +1,8 @@
-//! `cargo xtask readme`: records the answers of README's table of questions.
+//! `cargo xtask readme`: records the answers in README's table of questions.
 //!
-//! The table holds the commands; this runs each of them, in the session of seed 1, and writes the
-//! headline of its answer beside it. A test of the command holds the table to the same words, so that
-//! README cannot promise an answer that the program does not give.
+//! The table contains the commands. This chore runs each command in the session of seed 1 and
+//! writes its headline answer to the table. A test of the command checks the table for the same
+//! words, so that README cannot promise an answer that the program does not give.
 
 use std::fs;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::run::{cargo, output, program, root};
 
-/// Lines around the table.
+/// Markers around the table.
 const BEGIN: &str = "<!-- answers: cargo xtask readme -->";
 const END: &str = "<!-- /answers -->";
 
@@ -30,7 +30,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A row with the answer of its command; other lines as they are.
+/// The row with its command's answer; other lines unchanged.
 fn row(line: &str, store: &TempDir) -> Result<String> {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let [_, question, command, ..] = cells[..] else { return Ok(line.to_string()) };

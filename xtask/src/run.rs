@@ -1,4 +1,4 @@
-//! Starting other programs, in the root of the project.
+//! Runs other programs in the project root.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -26,14 +26,14 @@ pub fn cargo(arguments: &[&str]) -> Command {
     program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
-/// Runs it to its end; returns its success and all its output, both streams in order.
+/// Runs a command to its end; returns its success and all output, with both streams in order.
 pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     let cannot = || format!("cannot run {name}");
     let (mut reader, writer) = std::io::pipe().with_context(cannot)?;
     command.stdout(writer.try_clone().with_context(cannot)?).stderr(writer);
     let mut child = command.spawn().with_context(cannot)?;
-    // The command also holds the writing end; while it does, the reader would wait.
+    // The command also holds the writing end, for which the reader would wait.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut said = Vec::new();
     reader.read_to_end(&mut said).with_context(cannot)?;
@@ -41,7 +41,7 @@ pub fn capture(command: &mut Command) -> Result<(bool, String)> {
     Ok((success, String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// Runs it to its end, with its progress on stderr; returns its success and its output.
+/// Runs a command to its end with progress on stderr; returns its success and output.
 pub fn printed(command: &mut Command) -> Result<(bool, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
     let said = command.stderr(Stdio::inherit()).output();
@@ -49,7 +49,7 @@ pub fn printed(command: &mut Command) -> Result<(bool, String)> {
     Ok((said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned()))
 }
 
-/// Runs it to its end and returns its output; on failure an error with its last lines.
+/// Runs a command to its end and returns its output, or an error with its last lines.
 pub fn output(command: &mut Command) -> Result<String> {
     let (success, said) = capture(command)?;
     if !success {
@@ -58,14 +58,14 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(said)
 }
 
-/// The workspace according to cargo: the JSON of `cargo metadata`.
+/// The workspace as seen by cargo: the JSON of `cargo metadata`.
 pub fn metadata() -> Result<Value> {
     let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
     let json = text.lines().find(|line| line.starts_with('{')).context("cargo metadata")?;
     serde_json::from_str(json).context("cargo metadata")
 }
 
-/// The path of a program, in the search path or in Debian's directories for root.
+/// Path of a program, in the search path or in Debian's directories for root.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

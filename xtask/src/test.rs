@@ -1,9 +1,9 @@
-//! `cargo xtask test`: all checks, the same here and in CI.
+//! `cargo xtask test`: all checks, the same locally and in CI.
 //!
-//! One line per step, quick steps first; the first failure ends the run with its output. After the
-//! steps come the ten slowest parts and a last line with the test counts. A test that lacks
-//! something on this machine prints `skipped: why` and returns; it is counted and listed as
-//! skipped, because a silent one would look like a passed check.
+//! Prints one line per step, quick steps first; the first failure ends the run and prints its
+//! output. After the steps come the ten slowest parts and a last line with the test counts. A test
+//! with a missing requirement prints `skipped: why` and returns. It is counted and listed as
+//! skipped, because a silent skip would look like a passed check.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ struct Report {
     /// Output to print on failure.
     output: String,
     tests: Tally,
-    /// Its parts, if known.
+    /// The parts of the step, if known.
     parts: Vec<Part>,
 }
 
@@ -33,7 +33,7 @@ struct Report {
 struct Tally {
     passed: usize,
     failed: usize,
-    /// Each with its reason.
+    /// Skipped tests, each with its reason.
     skipped: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub fn run() -> Result<ExitCode> {
         all.add(report.tests);
         if !ok {
             println!("\n{}\n", report.output.trim_end());
-            // A step without tests counts as a failed one: the last line never reads as a success.
+            // A failed step counts even without tests: the last line never looks like a success.
             all.failed = all.failed.max(1);
             break;
         }
@@ -80,7 +80,7 @@ pub fn run() -> Result<ExitCode> {
 }
 
 impl Report {
-    /// The step could not be run.
+    /// A step that could not be run.
     fn broken(error: anyhow::Error) -> Report {
         Report { output: format!("{error:#}"), ..Report::default() }
     }
@@ -107,7 +107,7 @@ impl Tally {
                 test = name;
             } else if let Some(why) = line.strip_prefix("skipped: ").filter(|_| !test.is_empty()) {
                 tally.skipped.push(format!("{test}: {why}"));
-                // Counted once, whatever else it prints.
+                // Counted once, whatever else the test prints.
                 test = "";
             } else if let Some(counts) = line.strip_prefix("test result: ") {
                 tally.passed += count(counts, " passed");
@@ -116,7 +116,7 @@ impl Tally {
             }
         }
         tally.passed = tally.passed.saturating_sub(tally.skipped.len());
-        tally.skipped.extend((0..ignored).map(|_| "a test that is ignored".to_string()));
+        tally.skipped.extend((0..ignored).map(|_| "an ignored test".to_string()));
         tally
     }
 }
@@ -132,7 +132,7 @@ fn command(arguments: &[&str]) -> Result<Report> {
     Ok(Report { ok, output, ..Report::default() })
 }
 
-/// The packages installed now and those unavailable; tests that need one of these also report it.
+/// Installs packages and lists those unavailable; tests that need one of these also report it.
 fn packages() -> String {
     let installed = packages::install();
     match fio_examples::place() {
@@ -146,8 +146,8 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Rooms and command in one build, because cargo would build the dependencies of separate parts
-/// again with other features.
+/// Rooms and command in one build, because separate parts would need the dependencies to be rebuilt
+/// with other features.
 fn tests() -> Result<Report> {
     let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut command = cargo(&arguments);
@@ -218,8 +218,8 @@ fn in_guest() -> Result<Report> {
     Ok(Report { ok: tests.failed == 0, note, output, tests, parts })
 }
 
-/// The relevant part of a failed run's output: the compiler's messages and, for each binary, the
-/// failed tests.
+/// The relevant output of a failed run: the compiler's messages and, for each binary, the failed
+/// tests.
 fn failures(output: &str) -> String {
     let begins =
         |line: &str| line.trim_start().starts_with("Running ") || line.starts_with("   Doc-tests ");
@@ -287,7 +287,7 @@ test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
 ";
 
     #[test]
-    fn tests_are_counted_and_those_skipped_are_named() {
+    fn tests_are_counted_and_skipped_tests_are_named() {
         let tally = Tally::read(OUTPUT);
         assert_eq!((tally.passed, tally.failed), (11, 1));
         assert_eq!(tally.skipped[0], "a: no loop devices");
@@ -295,7 +295,7 @@ test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     }
 
     #[test]
-    fn of_a_failure_only_what_failed_is_shown() {
+    fn only_the_failed_parts_of_a_failure_are_shown() {
         let shown = failures(OUTPUT);
         assert!(shown.contains("---- c stdout ----") && shown.contains("1 failed"), "{shown}");
         assert!(shown.contains("from the compiler"), "{shown}");

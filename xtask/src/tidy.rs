@@ -1,11 +1,11 @@
 //! The project's own rules beyond the compiler's, checked on every source file.
 //!
-//! - A crate imports only crates below it (`floors.rs`), and no two files of a crate import each other,
-//!   except parent and child (`circles.rs`).
+//! - A crate imports only crates below it (`floors.rs`), and no two files of a crate import each
+//!   other, except parent and child (`circles.rs`).
 //! - A file opens with a `//!` header and has at most 600 lines.
-//! - `unsafe` stands only in files named `sys.rs` or below a directory `sys`.
-//! - Nothing is left half done: no `todo`, `dbg` and their like, no test that is ignored.
-//! - No text names the home directory of whoever wrote it.
+//! - `unsafe` occurs only in files named `sys.rs` or below a directory `sys`.
+//! - Nothing is unfinished: no `todo`, `dbg` or similar, no ignored tests.
+//! - No text contains the path of a home directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ pub fn findings() -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Every text of the project, sorted.
+/// All text files of the project, sorted.
 fn files() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     walk(&root(), &mut files)?;
@@ -57,7 +57,7 @@ fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Circles between the files of each crate.
+/// Import cycles between the files of each crate.
 fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
     let mut rooms: BTreeMap<PathBuf, Vec<(PathBuf, String)>> = BTreeMap::new();
     for file in files.iter().filter(|file| has_ending(file, "rs")) {
@@ -65,7 +65,7 @@ fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
         let Some(src) = name.ancestors().find(|dir| dir.ends_with("src")) else { continue };
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let below = name.strip_prefix(src).unwrap_or(name).to_path_buf();
-        // Programs beside a library are crates of their own.
+        // Programs next to a library are separate crates.
         if !below.starts_with("bin") {
             rooms.entry(src.to_path_buf()).or_default().push((below, text));
         }
@@ -75,7 +75,7 @@ fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
     Ok(found.collect())
 }
 
-/// Every text file of the project below the directory.
+/// Adds all text files of the project below the directory.
 fn walk(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
         let path = entry?.path();
@@ -117,7 +117,7 @@ fn judge(file: &Path, text: &str) -> Vec<String> {
     for (n, line) in numbered() {
         let code = code_of(line);
         if !sys && has_word(&code, "unsafe") {
-            findings.push(format!("{name}:{n}: unsafe outside of sys"));
+            findings.push(format!("{name}:{n}: unsafe outside sys"));
         }
         let ignored = code.contains("#[") && has_word(&code, "ignore");
         if ignored || UNFINISHED.iter().any(|name| code.contains(&format!("{name}!("))) {
@@ -127,7 +127,7 @@ fn judge(file: &Path, text: &str) -> Vec<String> {
     findings
 }
 
-/// A path below one of [`HOMES`]: not the directory alone, which every machine has.
+/// Whether a line names a path below one of [`HOMES`]: every machine has the directories alone.
 fn names_a_home(line: &str) -> bool {
     let inside = |rest: &str| {
         rest.strip_prefix('/').is_some_and(|name| name.starts_with(char::is_alphanumeric))
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_against_the_rules_is_found() {
+    fn violations_are_found() {
         for text in [
             "fn x() {}",
             "//! x\nunsafe { x() }",

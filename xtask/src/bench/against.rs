@@ -1,5 +1,5 @@
-//! `cargo xtask bench against REV`: compares this code with an earlier commit on the cases of the
-//! engine and of the model.
+//! `cargo xtask bench against REV`: compares this code with an earlier commit, using the cases of
+//! the engine and the model.
 //!
 //! Both commits are built for release and run alternately, ten pairs per case. Each pair gives a
 //! ratio, so a drifting machine slows both halves of a pair alike. The interval runs from the
@@ -23,7 +23,7 @@ use crate::run::{output, program, root};
 /// Pairs per case.
 const PAIRS: usize = 10;
 
-/// A case is slower if its ratio is certainly below this.
+/// A case is slower if its whole interval is below this ratio.
 const RATIO_MIN: f64 = 0.97;
 
 /// Sizes of the files and of the loop device, MiB.
@@ -37,8 +37,8 @@ struct Build {
     goals: PathBuf,
 }
 
-/// Builds both commits, runs the pairs, and writes the table to the screen and to RESULTS.md. Fails
-/// if a case is slower.
+/// Builds both commits, runs the pairs, and writes the table to the screen and RESULTS.md. Fails if
+/// a case is slower.
 pub fn run(revision: &str) -> Result<ExitCode> {
     let bench = Bench::new()?;
     let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
@@ -60,18 +60,18 @@ pub fn run(revision: &str) -> Result<ExitCode> {
     Ok(if slower { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The sources of a commit, unpacked.
+/// Unpacks the sources of a commit.
 fn earlier(bench: &Bench, commit: &str) -> Result<PathBuf> {
     let (place, archive) = (bench.path("source"), bench.path("source.tar"));
     fs::create_dir_all(&place)?;
     let archive = archive.display().to_string();
     output(&mut program("git", &["archive", "--output", &archive, commit]))?;
-    // Files get the time of now: those of a commit may be older than what cargo built last.
+    // Files get the present time: a commit's times may be older than cargo's last build.
     output(&mut program("tar", &["-xmf", &archive, "-C", &place.display().to_string()]))?;
     Ok(place)
 }
 
-/// Builds both programs of a source tree in the build directory they share, and keeps copies.
+/// Builds both programs of a source tree in a shared build directory, and keeps copies.
 fn build(source: &Path, keep: &Path) -> Result<Build> {
     fs::create_dir_all(keep)?;
     let target = root().join("target");
@@ -88,7 +88,7 @@ fn build(source: &Path, keep: &Path) -> Result<Build> {
     Ok(Build { command: copy("ssdyno", "ssdyno")?, goals: copy("examples/goals", "goals")? })
 }
 
-/// One case: the rates of both commits, a pair each.
+/// One case: the rates of both commits, by pair.
 struct Row {
     name: String,
     old: Vec<f64>,
@@ -100,7 +100,7 @@ impl Row {
         Row { name: name.to_string(), old: Vec::new(), new: Vec::new() }
     }
 
-    /// The ratios of the pairs, smallest first.
+    /// The ratios of the pairs, in ascending order.
     fn ratios(&self) -> Vec<f64> {
         let mut ratios: Vec<f64> = self.new.iter().zip(&self.old).map(|(n, o)| n / o).collect();
         ratios.sort_by(f64::total_cmp);
@@ -180,7 +180,7 @@ fn virtual_time(old: &Build, new: &Build) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Runs both halves of a pair, in alternating order.
+/// Runs both halves of a pair in alternating order.
 fn in_turn<T>(
     pair: usize,
     old: impl FnOnce() -> Result<T>,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_pair_makes_no_case_slower() {
+    fn one_bad_pair_does_not_make_a_case_slower() {
         let mut ratios = [1.0; PAIRS];
         ratios[3] = 0.2;
         assert!(!row(ratios).is_slower());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pairs_take_turns_at_going_first() {
+    fn the_order_of_the_pairs_alternates() {
         for pair in 0..2 {
             let order = std::cell::RefCell::new(Vec::new());
             let note = |name: &'static str| {

@@ -1,5 +1,5 @@
 //! `cargo xtask bench beside`: the findings of `geometry` and flashbench, and of `fake` and f3, on
-//! the same drives in the guest, with the reasons they differ.
+//! the same drives in the guest, with the reasons for differences.
 //!
 //! Source of the reasons: the tools' source code, read in 2026-11.
 
@@ -15,7 +15,7 @@ use crate::guest;
 const PAIRS: [(&str, &str); 3] =
     [("geometry", "flashbench"), ("fake", "f3probe"), ("fake", "f3read")];
 
-/// Devices of the guest's script, by their name there.
+/// Devices of the guest script, by name.
 const DEVICES: [(&str, &str); 6] = [
     ("sd", "SD card"),
     ("usb", "USB stick"),
@@ -25,10 +25,10 @@ const DEVICES: [(&str, &str); 6] = [
     ("hole-mounted", "the same, with exFAT, mounted"),
 ];
 
-/// Why the findings differ, and the limits of both.
+/// The reasons for differences, and the limits of both.
 const REASONS: &str = include_str!("beside.md");
 
-/// Runs the guest and puts the findings side by side.
+/// Runs the guest and prints the findings side by side.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     if let Some(why) = guest::missing() {
         println!("skipped: {why}");
@@ -43,7 +43,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A row for each pair that ran on a device.
+/// Formats a row for each pair that ran on a device.
 fn table(said: &str) -> String {
     let finding = |device: &str, tool: &str| {
         let begin = format!("finding {device} {tool} ");

@@ -12,7 +12,7 @@ use super::tools::{Sample, build, fio, fio_sample};
 use super::{Effort, results};
 use crate::run::{find, output, program};
 
-/// File sizes, MiB. The cached one is small, so that copying does not wait for memory.
+/// File sizes, MiB. The cached file is small, so that copying does not wait for memory.
 const DISK_MIB: u64 = 512;
 const CACHED_MIB: u64 = 16;
 
@@ -20,7 +20,7 @@ const CACHED_MIB: u64 = 16;
 struct Case {
     name: &'static str,
     words: &'static [&'static str],
-    /// The page cache holds the file.
+    /// Whether the file is in the page cache.
     cached: bool,
     /// Minimum rate relative to fio.
     rate: f64,
@@ -59,10 +59,10 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Runs every case, prints the results, and stores them.
+/// Runs all cases, prints the results, and stores them.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     if find("fio").is_none() {
-        println!("skipped: there is no fio on this machine to compare with");
+        println!("skipped: no fio on this machine");
         return Ok(ExitCode::SUCCESS);
     }
     let binary = build()?;
@@ -124,7 +124,7 @@ fn row(case: &Case, binary: &Path, file: &Path, bench: &Bench, effort: Effort) -
     ))
 }
 
-/// One run of ours in fio's words, as its JSON's only job.
+/// Runs ssdyno with fio's options once; returns the only job of its JSON.
 fn ours(binary: &Path, store: &str, words: &[&str]) -> Result<Value> {
     let store = format!("--store={store}");
     let fixed = ["fio", &store, "--name=bench", "--output-format=json", "--thread"];

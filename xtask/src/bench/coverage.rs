@@ -1,8 +1,9 @@
-//! `cargo xtask bench coverage [--real DIR|--rounds]`: how often the interval for the next run holds it, on
-//! virtual drives, or on the disk under a directory; whether values depend on the number of rounds.
+//! `cargo xtask bench coverage [--real DIR|--rounds]`: how often the interval for the next run
+//! contains that run's value, on virtual drives or on the disk under a directory; whether values
+//! depend on the number of rounds.
 //!
 //! The figures come from the example `coverage` of `lab`, built for release, which prints the table
-//! and fails below the goals.
+//! and fails if a goal is missed.
 
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use anyhow::Result;
 use super::{Effort, results};
 use crate::run::{cargo, printed};
 
-/// Specimens and presets: about 2,000 runs, and enough to test the benchmark itself.
+/// Specimens and presets: about 2,000 runs, or enough to test the benchmark itself.
 const WHOLE: [&str; 2] = ["33", "10"];
 const TINY: [&str; 2] = ["1", "1"];
 
@@ -22,16 +23,16 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     if whole {
         results::write("coverage", "cargo xtask bench coverage", &text)?;
     }
-    // One specimen tells nothing about coverage.
+    // One specimen says nothing about coverage.
     Ok(if met || !whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The same with runs on the real disk under a directory. Results name no path of this machine.
+/// Runs on the real disk under a directory. The results contain no path of this machine.
 pub fn real(directory: &str) -> Result<ExitCode> {
     part("coverage, real disk", "--real DIR", &["--real", directory])
 }
 
-/// Whether the values of cells depend on the number of rounds.
+/// Tests whether the values of cells depend on the number of rounds.
 pub fn rounds() -> Result<ExitCode> {
     part("coverage, rounds", "--rounds", &["--rounds"])
 }
@@ -42,7 +43,7 @@ fn part(name: &str, command: &str, arguments: &[&str]) -> Result<ExitCode> {
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether it met its goals, and its text.
+/// Runs the example; returns whether it met its goals, and its output.
 fn example(arguments: &[&str]) -> Result<(bool, String)> {
     let example = ["run", "--release", "-q", "-p", "lab", "--example", "coverage", "--"];
     let found = printed(&mut cargo(&[&example[..], arguments].concat()))?;

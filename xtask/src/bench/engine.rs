@@ -1,4 +1,4 @@
-//! `cargo xtask bench engine`: ssdyno against the fio of this machine, the pace of open loops, the
+//! `cargo xtask bench engine`: ssdyno compared with this machine's fio, the pace of open loops, the
 //! stall test, and the time to the first I/O.
 
 use std::fmt::Write as _;
@@ -16,13 +16,13 @@ use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
 use super::{Effort, results, stall};
 use crate::run::{find, output, program};
 
-/// Sizes of the files and of the loop device, MiB. The cached file is small, because copying out of
-/// a large one waits for memory, which costs every tool the same and hides what they cost themselves.
+/// Sizes of the files and of the loop device, MiB. The cached file is small: copying from a large
+/// file waits for memory, which costs every tool the same and hides the cost of the tools.
 const FILE_MIB: u64 = 1024;
 const CACHED_MIB: u64 = 16;
 const LOOP_MIB: u64 = 512;
 
-/// Rates of the null backend at which the pace is compared with the schedule, operations per
+/// Rates at which the pace of the null backend is compared with the schedule, operations per
 /// second.
 const RATES: [u32; 4] = [1_000, 100_000, 300_000, 500_000];
 
@@ -62,7 +62,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
 
 fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
     if find("fio").is_none() {
-        return Ok("skipped: there is no fio on this machine to compare with\n\n".into());
+        return Ok("skipped: no fio on this machine\n\n".into());
     }
     let version = output(&mut program("fio", &["--version"]))?;
     let mut text = format!(
@@ -155,8 +155,8 @@ fn pace(grounds: &Grounds, effort: Effort) -> Result<String> {
         for words in [&[][..], &["--poisson"]] {
             let got = paced(grounds, rate, words, effort)?;
             let off = got / f64::from(rate) - 1.0;
-            // The count of a Poisson process scatters by its square root: below a million it is
-            // inconclusive.
+            // The count of a Poisson process has a spread of its square root: below a million, it
+            // is inconclusive.
             let sure = words.is_empty() || rate * effort.seconds >= 200_000;
             let mark = if !sure || off.abs() <= RATE_OFF_MAX { "" } else { " MISSED" };
             write!(cells, " {got:.0} | {:+.3}%{mark} |", off * 100.0)?;
@@ -179,8 +179,8 @@ fn paced(grounds: &Grounds, rate: u32, words: &[&str], effort: Effort) -> Result
     Ok(sum / effort.repeats as f64)
 }
 
-/// From process start to the event that its workload begins. fio has no such event, so its whole
-/// process with one read is compared with ours.
+/// From process start to the event that the workload has started. fio has no such event, so its
+/// whole process with one read is compared with ours.
 fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
     let file = grounds.file.display().to_string();
     let (mut begun, mut mine, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
@@ -204,7 +204,7 @@ fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
     ))
 }
 
-/// Runs one read and returns the milliseconds from `start` to the event that its workload begins.
+/// Runs one read; returns the milliseconds from `start` to the event that its workload started.
 fn one_read(grounds: &Grounds, file: &str, start: Instant) -> Result<f64> {
     let store = grounds.bench.path("store.sqlite").display().to_string();
     let mut child = Command::new(&grounds.binary)

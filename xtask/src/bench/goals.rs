@@ -1,14 +1,14 @@
-//! The cases in which the engine is compared with fio, and their goals.
+//! The comparisons of the engine with fio, and their goals.
 
-/// A comparison: the same I/O in the options of both tools.
+/// A comparison: the same I/O, expressed as options of both tools.
 pub struct Case {
     /// Name in the table.
     pub name: &'static str,
     /// Target.
     pub place: Place,
-    /// Options of ssdyno, without target and time.
+    /// Options for ssdyno, without target and time.
     pub ours: &'static [&'static str],
-    /// Options of fio, without file name and time.
+    /// Options for fio, without file name and time.
     pub fio: &'static [&'static str],
     /// Minimum rate relative to fio.
     pub rate_min: f64,
@@ -19,7 +19,7 @@ pub struct Case {
 /// Target of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// None.
+    /// No target.
     Null,
     /// A file in the page cache.
     Cached,
@@ -39,7 +39,7 @@ const BATCH: [&str; 4] = [
     "--iodepth_batch_complete_max=16",
 ];
 
-/// Every case, with the goals of the design. fio gets `--norandommap`, which makes it faster.
+/// All cases, with the goals of the design. fio gets `--norandommap`, which makes it faster.
 pub const CASES: [Case; 9] = [
     Case {
         name: "null, depth 1",

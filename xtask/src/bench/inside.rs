@@ -1,7 +1,7 @@
-//! `cargo xtask bench inside`: how often the methods that look inside a drive say what is there, and how
-//! often something else.
+//! `cargo xtask bench inside`: how often the methods that look inside a drive report its true
+//! structure, and how often a wrong one.
 //!
-//! The figures come from the test `error_rates` of `lab`: virtual drives whose inside is known, 20
+//! The figures come from the test `error_rates` of `lab`: virtual drives with known internals, 20
 //! specimens and sessions of each. It fails above one false answer in 100.
 
 use std::process::ExitCode;
@@ -12,26 +12,25 @@ use super::{Effort, results};
 use crate::run::{capture, cargo};
 
 /// Notes below the table.
-const NOTES: &str = "Each run is another specimen in another session, with the variation of a virtual \
-    drive that a user names, and another seed of the method. A class of `sdclass` is right if the card 5% \
-    below its bound and the one 5% above it are both graded right; `wear` is right if exactly the blocks \
-    that were injected are found, under their name, and on a card that dies if that is seen and its \
-    static data are intact; `curve` if its knee is within 5% of the operations that the model completes \
-    with a full queue.\n\n\
-    `geometry` on the USB stick: crossing a page adds nothing at all to a read there, because the bridge \
-    begins its turn-around of 2.04 ms with the first page, and the second is sensed meanwhile. No page is \
-    right, any page false; erase block and open blocks must be found. Until 2026-11-22 this was the case \
-    \"4 MiB, 6 open\", undetermined in 20 of 20; that case is now a variation of `sd-class2`, as it was \
-    meant.\n\n\
-    `period and zone` is right if the period of slow writes is the erase block and the FAT zone has its size; where any \
-    order is good anywhere, a zone would be made up.\n\n\
-    Before 2026-11-23 the drives of this table did not vary. With variation `power` was undetermined in 11 \
-    of 60 at first: one delayed read among three. It repeats short rests that disagree now.\n";
+const NOTES: &str = "Each run uses another specimen in another session, with the variation of a virtual \
+    drive that a user names, and another seed of the method. A class of `sdclass` is right if the cards 5% \
+    below and 5% above its bound are both graded correctly; `wear` is right if exactly the injected blocks \
+    are found, under their names, and, on a card that dies, if that is detected and its static data are \
+    intact; `curve` is right if its knee is within 5% of the operations that the model completes with a \
+    full queue.\n\n\
+    `geometry` on the USB stick: crossing a page adds nothing to a read, because the bridge starts its \
+    turn-around of 2.04 ms with the first page, and the second is sensed meanwhile. No page is right, any \
+    page is false; erase block and open blocks must be found. Until 2026-11-22 this was the case \
+    \"4 MiB, 6 open\", undetermined in 20 of 20; that case is now a variation of `sd-class2`, as intended.\n\n\
+    `period and zone` is right if the period of slow writes is the erase block and the FAT zone has its size; if any \
+    order is good anywhere, any zone is false.\n\n\
+    Before 2026-11-23 the drives of this table did not vary. With variation, `power` was undetermined in 11 \
+    of 60 at first: one delayed read among three. It now repeats short rests that disagree.\n";
 
 /// Runs the test, prints its table, and stores it.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let whole = effort.repeats > 1;
-    // Of the whole workspace, as the suite has built it.
+    // The test of the whole workspace, as built by the suite.
     let test =
         ["test", "-q", "--workspace", "--test", "inside", "error_rates", "--", "--nocapture"];
     let mut command = cargo(&test);

@@ -1,9 +1,9 @@
 //! `cargo xtask bench`: measures the quality of the instrument.
 //!
-//! Benchmarks are never tests, because they depend on the machine. They print results beside the
+//! Benchmarks are never tests, because they depend on the machine. They print results with their
 //! goals and store them in `benches/RESULTS.md` with machine, date and command. Two tools run
-//! alternately (A B A B ...), because a machine's speed drifts; the medians are compared, and the
-//! minimum processor times, which other load can only increase.
+//! alternately (A B A B ...), because a machine's speed drifts. The medians are compared, and the
+//! minimum processor times, because other load can only increase them.
 
 mod against;
 mod beside;
@@ -53,7 +53,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
-        // So short that it only tests the benchmark itself; nothing is stored.
+        // Short enough only to test the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|recorder|amplification|endurance|\
@@ -75,7 +75,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "beside" => beside::run(effort),
         "amplification" | "endurance" => model::matrix(what, effort),
         _ => bail!(
-            "there is no benchmark '{what}'; there are: against REV, compat, coverage, engine, model, nvme, pci, plan, recorder, \
+            "no benchmark '{what}'; known: against REV, compat, coverage, engine, model, nvme, pci, plan, recorder, \
              amplification, endurance, store, verdicts, inside, beside, cuts, flips, kills"
         ),
     }

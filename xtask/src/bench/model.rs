@@ -1,8 +1,8 @@
 //! `cargo xtask bench model`: the speed of virtual time, and the memory of a virtual drive.
 //!
 //! The figures come from the model's example `goals`, built for release, which prints one line
-//! each; they are parsed here, compared with the goals and stored. The best of the runs counts,
-//! because other load can only make a computation slower.
+//! each. This module parses them, compares them with the goals and stores them. The best run
+//! counts, because other load can only slow down a computation.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -12,13 +12,13 @@ use anyhow::{Context, Result};
 use super::{Effort, results};
 use crate::run::{capture, cargo, output};
 
-/// A goal, and the example's line with its figure.
+/// A goal, and the example's line with the figure.
 pub struct Goal {
     /// Name in the table.
     pub name: &'static str,
-    /// Start of the line.
+    /// Start of the example's line.
     line: &'static str,
-    /// Text before the number in the rest of the line.
+    /// Text before the number in the rest of that line.
     before: &'static str,
     unit: &'static str,
     limit: Limit,
@@ -78,7 +78,7 @@ static GOALS: [Goal; 6] = [
     ),
 ];
 
-/// The goals that are speeds; the others measure memory, or take too little time to compare.
+/// The goals that are speeds; the others are memory, or too short to compare.
 pub fn speeds() -> impl Iterator<Item = &'static Goal> {
     GOALS.iter().filter(|goal| matches!(goal.unit, "M/s" | "s"))
 }
@@ -91,7 +91,7 @@ impl Goal {
     }
 }
 
-/// Runs the example, prints the figures beside the goals, and stores them.
+/// Runs the example, prints the figures with the goals, and stores them.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let example = ["run", "--release", "-q", "-p", "model", "--example", "goals"];
     let said = (0..effort.repeats.min(3)).map(|_| output(&mut cargo(&example)));
@@ -142,12 +142,12 @@ fn table(said: &[String]) -> Result<String> {
     Ok(text)
 }
 
-/// The figure of a goal in the example's output.
+/// Reads the figure of a goal from the example's output.
 fn read(said: &str, goal: &Goal) -> Result<f64> {
     let line = said.lines().find_map(|line| line.strip_prefix(goal.line));
     let rest = line.and_then(|line| line.split_once(goal.before)).map(|(_, rest)| rest.trim());
     let number = rest.and_then(|rest| rest.split(' ').next()?.parse().ok());
-    number.with_context(|| format!("the example goals did not say '{}':\n{said}", goal.line))
+    number.with_context(|| format!("the example goals did not print '{}':\n{said}", goal.line))
 }
 
 #[cfg(test)]
@@ -165,7 +165,7 @@ memory fragmented: 2.10 MiB per GiB
 ";
 
     #[test]
-    fn figures_are_read_and_held_against_their_goals() {
+    fn figures_are_read_and_compared_with_their_goals() {
         let text = table(&[SAID.to_string()]).expect("all lines are there");
         for row in [
             "28% over-provisioning | 7.9 M/s | >= 5 met |",

@@ -1,11 +1,10 @@
-//! `cargo xtask bench nvme`: the NVMe driver against the simulated controller.
+//! `cargo xtask bench nvme`: the NVMe driver with the simulated controller.
 //!
-//! A million commands with every fault, with doorbells and with a controller that dozes: none lost,
-//! none corrupt, none hung. Instructions of the
-//! driver for an operation at depth 16, counted by callgrind: what runs below the two functions of
-//! the example `instructions` that call the driver, less the controller's side of a doorbell.
-//! Doorbells for an operation in batches of 16. All are counts, so one run is enough and other load
-//! does not matter.
+//! Runs a million commands with every fault, with doorbells and with a controller that dozes: none
+//! lost, none corrupt, none hung. Callgrind counts the driver's instructions per operation at depth
+//! 16: everything below the two functions of the example `instructions` that call the driver, minus
+//! the controller's side of a doorbell. Doorbells are counted per operation in batches of 16. All
+//! figures are counts, so one run is enough and other load does not matter.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,13 +18,13 @@ use crate::run::{capture, cargo, find, output, program, root};
 
 const COMMANDS: &str = "1000000";
 const COMMANDS_TINY: &str = "5000";
-/// Operations and bytes of each.
+/// Operations, and bytes per operation.
 const COUNTED: [(&str, &str, &str); 3] =
     [("16000", "4096", "4 KiB"), ("4800", "65536", "64 KiB"), ("1600", "524288", "512 KiB")];
 const INSTRUCTIONS_MAX: f64 = 110.0;
 const DOORBELLS_MAX: f64 = 0.15;
 
-/// Runs all of it.
+/// Runs all parts.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let real = effort.repeats > 1;
     output(&mut cargo(&["build", "--release", "-q", "-p", "controller", "--examples"]))?;
@@ -57,7 +56,7 @@ fn word(met: bool) -> &'static str {
     if met { "met" } else { "MISSED" }
 }
 
-/// The faults.
+/// Runs commands with faults.
 fn torture(words: &[&str], what: &str, table: &mut String) -> Result<bool> {
     let (sound, said) = capture(&mut program(example("torture"), words))?;
     let line = said.lines().rfind(|line| line.starts_with('{')).unwrap_or_default();
@@ -75,7 +74,7 @@ fn torture(words: &[&str], what: &str, table: &mut String) -> Result<bool> {
     Ok(sound)
 }
 
-/// Instructions and doorbells of a block size.
+/// Counts instructions and doorbells for a block size.
 fn count(operations: &str, bytes: &str, name: &str, table: &mut String) -> Result<bool> {
     let file = root().join(format!("target/callgrind.{}", std::process::id()));
     let said = callgrind(&file, operations, bytes)?;
@@ -133,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_inclusive_count_of_a_function_is_its_largest() {
+    fn the_largest_inclusive_count_of_a_function_is_used() {
         let annotated = "\
 1,422,000 (65.36%)  examples/instructions.rs:instructions::driver_pushes [x]
   801,000 (36.81%)  queue.rs:instructions::driver_pushes

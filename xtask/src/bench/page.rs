@@ -1,9 +1,9 @@
-//! `cargo xtask bench page [--tiny]`: the page of a run with 100,000 points in headless Chromium, and
-//! the size of the page of a `sustain` over 2 TB.
+//! `cargo xtask bench page [--tiny]`: the page of a run with 100,000 points in headless Chromium,
+//! and the size of the page of a `sustain` over 2 TB.
 //!
-//! The points are three workloads of rows of 100 ms, imported like a record from elsewhere. The page is
-//! opened with a probe at its end that unfolds everything, lets the charts draw and writes the time since
-//! the navigation began into the document.
+//! The points are three workloads with 100 ms rows, imported like a foreign record. The page is
+//! opened with a probe at its end that unfolds everything, waits for the charts, and writes the
+//! time since the start of the navigation to the document.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,11 +21,11 @@ use crate::run::{output, program};
 const SECONDS_MAX: f64 = 1.0;
 const BYTES_MAX: f64 = 2e6;
 
-/// Rows of each of the three workloads: 100,000 points in all.
+/// Rows of each of the three workloads: 100,000 points in total.
 const ROWS: u64 = 33_334;
 
-/// The time until everything is unfolded, the charts have drawn (in a microtask) and their pixels can be
-/// read, which waits for the drawing.
+/// Measures the time until everything is unfolded and the charts are drawn (in a microtask).
+/// Reading their pixels waits for the drawing.
 const PROBE: &str = r#"<script>
 addEventListener("load", async () => {
   for (const part of document.querySelectorAll("details")) { part.open = true; part.dispatchEvent(new Event("toggle")); }
@@ -39,7 +39,7 @@ addEventListener("load", async () => {
 });
 </script></body>"#;
 
-/// Makes both pages and measures them.
+/// Creates and measures both pages.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     let binary = tools::build()?;
     let bench = Bench::new()?;
@@ -92,7 +92,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The record with three workloads of so many rows instead of its series.
+/// The record with its series replaced by three workloads of `rows` rows.
 fn with_points(exported: &str, rows: u64) -> Result<Value> {
     let mut record: Value = serde_json::from_str(exported).context("an export")?;
     let series = (0..3u64).map(|workload| {

@@ -1,10 +1,8 @@
-//! `cargo xtask bench pci`: an NVMe drive through the kernel and without it, alternately, in the
-//! guest.
+//! `cargo xtask bench pci`: an NVMe drive with and without the kernel, alternately, in the guest.
 //!
-//! QEMU emulates the processor and the drive there, so the ratio compares the work of both ways per
-//! operation, not the speed of a real drive. The kernel's way is the best of its backends.
-//! Processor and drive are emulated on a core each: on one core a polling driver would steal its
-//! own drive's time.
+//! QEMU emulates the processor and the drive, so the ratio compares the work per operation, not the
+//! speed of a real drive. The kernel's side uses its best backend. Processor and drive are emulated
+//! on one core each: on a shared core, a polling driver would take time from its own drive.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,11 +13,11 @@ use anyhow::{Context, Result, ensure};
 use super::{Effort, results, tools};
 use crate::guest;
 
-/// Cases, and the maximum time per operation through `pci:`, as a share of the kernel's.
+/// Cases, and the maximum time per operation through `pci:`, relative to the kernel's.
 const CASES: [(&str, &str, f64); 2] =
     [("4KiB-q1", "4 KiB, depth 1", 1.0 / 2.0), ("64KiB-q16", "64 KiB, depth 16", 1.0 / 3.0)];
 
-/// Runs the guest, and compares the medians of its rounds.
+/// Runs the guest and compares the medians of the rounds.
 pub fn run(effort: Effort) -> Result<ExitCode> {
     if let Some(why) = guest::missing() {
         println!("skipped: {why}");
@@ -28,7 +26,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     let said = guest::script("guest/benches/pci.sh", Some(&tools::build()?))?;
     let figures = figures(&said);
     let mut table = String::from(
-        "| random reads | kernel, IOPS | without it, IOPS | time of an operation | goal | |\n|---|---|---|---|---|---|\n",
+        "| random reads | kernel, IOPS | without it, IOPS | time per operation | goal | |\n|---|---|---|---|---|---|\n",
     );
     let mut met = true;
     for (case, name, goal) in CASES {
@@ -55,7 +53,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// IOPS of every run, by case and way.
+/// IOPS of all runs, by case and path.
 fn figures(said: &str) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
     let mut found: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for line in said.lines() {
@@ -74,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_among_other_lines() {
+    fn figures_are_found_between_other_lines() {
         let said = "ok       bind: exit 0\nfigure 4KiB-q1 pci 100.5\nfigure 4KiB-q1 pci 99.5\nfigure x y z\n";
         let found = figures(said);
         assert_eq!(found["4KiB-q1"]["pci"], [100.5, 99.5]);

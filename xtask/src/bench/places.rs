@@ -1,5 +1,5 @@
 //! Targets of the benchmarks: a file on the machine's disk, a loop device over memory, a small file
-//! system that can be frozen. Each is removed on drop.
+//! system that can be frozen. All are removed on drop.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 pub struct Bench(PathBuf);
 
 impl Bench {
-    /// Creates it empty.
+    /// Creates an empty directory.
     pub fn new() -> Result<Bench> {
         let path = root().join("target/bench");
         let _ = fs::remove_dir_all(&path);
@@ -23,12 +23,12 @@ impl Bench {
         Ok(Bench(path))
     }
 
-    /// The path of an entry in it.
+    /// The path of an entry in the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// A file of this many MiB of random content.
+    /// Creates a file of `mib` MiB with random content.
     pub fn file(&self, name: &str, mib: u64) -> Result<PathBuf> {
         let path = self.path(name);
         random_file(&path, mib)?;
@@ -50,7 +50,7 @@ pub fn warm(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A loop device over a file in memory; with a file system on it when mounted.
+/// A loop device over a file in memory, optionally mounted.
 pub struct Loop {
     /// The device node.
     pub device: String,
@@ -59,7 +59,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A loop device of this many MiB of random content. Needs root.
+    /// Creates a loop device of `mib` MiB with random content. Needs root.
     pub fn new(mib: u64) -> Result<Loop> {
         let image = PathBuf::from(format!("/dev/shm/ssdyno-bench-{}", std::process::id()));
         random_file(&image, mib)?;
@@ -74,7 +74,7 @@ impl Loop {
         }
     }
 
-    /// Formats it with ext4 and mounts it.
+    /// Formats the device with ext4 and mounts it.
     pub fn mounted(mut self, at: PathBuf) -> Result<(Loop, PathBuf)> {
         output(&mut program("mkfs.ext4", &["-q", "-F", &self.device]))?;
         fs::create_dir_all(&at)?;

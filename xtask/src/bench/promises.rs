@@ -1,6 +1,6 @@
 //! `cargo xtask bench cuts`, `flips` and `kills`: tests that the suite runs a few times, repeated
-//! as often as the promise in docs/safety.md says. The tests are in the crates that make the
-//! promises; only their numbers are here.
+//! as often as docs/safety.md promises. The tests are in the crates that make the promises; this
+//! module contains only their numbers.
 
 use std::process::ExitCode;
 
@@ -14,13 +14,13 @@ pub struct Promise {
     name: &'static str,
     /// The tests, as arguments of `cargo test`.
     tests: &'static [&'static [&'static str]],
-    /// The environment variable with the number of repetitions of each.
+    /// The environment variable with the number of repetitions.
     variable: &'static str,
     /// Repetitions.
     times: u32,
 }
 
-/// Power cuts of journals and of their recovery, and of the store.
+/// Power cuts of the journal and its recovery, and of the store.
 pub const CUTS: Promise = Promise {
     name: "cuts",
     tests: &[
@@ -31,7 +31,7 @@ pub const CUTS: Promise = Promise {
     times: 100_000,
 };
 
-/// Names that change while a file is opened for writing.
+/// File names that change while the file is opened for writing.
 pub const FLIPS: Promise = Promise {
     name: "flips",
     tests: &[&["--release", "-p", "drive", "--test", "flips"]],
@@ -47,7 +47,7 @@ pub const KILLS: Promise = Promise {
     times: 1000,
 };
 
-/// Runs the tests of a promise and stores the numbers they print.
+/// Runs the tests of a promise and stores the numbers that they print.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
     let Promise { name, tests, variable, times } = promise;
     let tiny = words == ["--tiny"];

@@ -1,7 +1,7 @@
-//! `cargo xtask bench recorder`: the metadata commands of a recording, beside those of FatFs.
+//! `cargo xtask bench recorder`: the metadata commands of a recording, compared with FatFs.
 //!
-//! The figures come from the example `recorder` of `lab`, built for release, which prints the table and
-//! fails if the recorder misses a goal. They are counts, so other load does not matter.
+//! The figures come from the example `recorder` of `lab`, built for release, which prints the table
+//! and fails if the recorder misses a goal. They are counts, so other load does not matter.
 
 use std::process::ExitCode;
 

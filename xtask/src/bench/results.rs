@@ -1,4 +1,4 @@
-//! Stores benchmark results in their section of `benches/RESULTS.md`.
+//! Stores benchmark results in their sections of `benches/RESULTS.md`.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ pub fn write(part: &str, command: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text with the section under `heading` replaced by `body`.
+/// Replaces the section under `heading` with `body`.
 fn replaced(old: &str, heading: &str, body: &str) -> String {
     let (before, rest) = match old.split_once(heading) {
         Some((before, rest)) => (before, rest.find("\n## ").map_or("", |at| &rest[at..])),
@@ -43,7 +43,7 @@ fn machine() -> Result<String> {
     Ok(format!("{model}, {cores} cores, Linux {}, {}", kernel.trim(), day.trim()))
 }
 
-/// The middle of the values.
+/// The median of the values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_replaced_and_its_neighbours_stay() {
+    fn a_section_is_replaced_and_its_neighbours_stay() {
         let old = "# T\n\n## a\n\nold a\n\n## b\n\nold b\n";
         let new = replaced(old, "\n## a\n", "\n## a\n\nnew a");
         assert_eq!(new, "# T\n\n## a\n\nnew a\n\n## b\n\nold b\n");

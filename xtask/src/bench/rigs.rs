@@ -1,11 +1,12 @@
-//! `cargo xtask bench rigs DIR`: the verdicts on real set-ups whose cause is known, as `bench verdicts`
-//! has them on virtual drives.
+//! `cargo xtask bench rigs DIR`: the verdicts for real set-ups with a known cause, like `bench
+//! verdicts` for virtual drives.
 //!
-//! Each rig is measured with its cause and without. A verdict that names a limit is right about the figures
-//! that rise by 10% without it. RAM says who answered, however fast: it is right about every figure with the
-//! memory in the path, and wrong about any without. The checks' own rates are not judged. Needs root.
-//! Everything is made below DIR, on loop devices and in control groups of its own, and taken down
-//! again; a rig that this machine cannot make is skipped with the reason.
+//! Each rig is measured with and without its cause. A verdict that names a limit is right for
+//! figures that rise by 10% without the limit. RAM names the source of the data, whatever the
+//! speed: it is right for every figure with memory in the path, and wrong for any figure without.
+//! The rates of the checks are not judged. Needs root. Everything is created below DIR, on separate
+//! loop devices and in separate control groups, and removed afterwards. A rig that is not possible
+//! on this machine is skipped with the reason.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,10 +21,10 @@ use serde_json::Value;
 use super::results;
 use crate::run::{cargo, find, output, program, root};
 
-/// A figure that rises by a smaller factor did not depend on the cause.
+/// A figure that rises by a smaller factor does not depend on the cause.
 const ROSE: f64 = 1.1;
 
-/// Limits that bind on any machine: bytes per second, and share of a processor.
+/// Limits that are effective on any machine: bytes per second, and share of a processor.
 const LIMIT_BYTES: u64 = 10_000_000;
 const QUOTA: [u64; 2] = [10_000, 100_000];
 
@@ -31,7 +32,7 @@ const QUOTA: [u64; 2] = [10_000, 100_000];
 struct Rig {
     name: &'static str,
     verdict: &'static str,
-    /// Memory answers, rather than a limit.
+    /// Whether the cause is memory, not a limit.
     memory: bool,
     measure: fn(&Ground) -> Result<[Seen; 2]>,
 }
@@ -89,7 +90,7 @@ const RIGS: [Rig; 7] = [
     },
 ];
 
-/// Measures all rigs below a directory; prints their table, and stores it.
+/// Measures all rigs below a directory, prints their table, and stores it.
 pub fn run(directory: &str) -> Result<ExitCode> {
     output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
     let place = Path::new(directory).canonicalize()?.join(format!("rigs-{}", std::process::id()));
@@ -109,8 +110,8 @@ pub fn run(directory: &str) -> Result<ExitCode> {
             Err(error) => skipped += &format!("- {}: skipped: {error:#}\n", rig.name),
         }
     }
-    text += "\nRight: a limit is named for a figure that rises by 10% without it, memory for a figure that it \
-             answered. Wrong: named without a rise, or without memory. Guest devices: skipped, `cargo xtask guest` has them.\n";
+    text += "\nRight: a limit is named for a figure that rises by 10% without it, or memory for a figure that it \
+             served. Wrong: named without a rise, or without memory. Guest devices: skipped; `cargo xtask guest` covers them.\n";
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text += &format!("Load at the end: {}.\n", load.split(' ').next().unwrap_or("unknown"));
     text += &skipped;
@@ -125,7 +126,7 @@ fn tool(name: &str) -> Result<PathBuf> {
     find(name).with_context(|| format!("{name} is missing"))
 }
 
-/// Figures about which the verdict is right, wrong, and silent.
+/// Numbers of figures for which the verdict is right, wrong, and silent.
 fn judge(rig: &Rig, [held, free]: &[Seen; 2]) -> [u32; 3] {
     let names: Vec<&str> = held.verdicts.iter().map(|(name, _)| name.as_str()).collect();
     eprintln!("{}: {}", rig.name, names.join(", "));
@@ -149,14 +150,14 @@ fn judge(rig: &Rig, [held, free]: &[Seen; 2]) -> [u32; 3] {
     counts
 }
 
-/// The verdicts of a run, each with the figures that it explains, and its main rates.
+/// The verdicts of a run, each with the figures it explains, and the run's main rates.
 struct Seen {
     verdicts: Vec<(String, Vec<String>)>,
     figures: BTreeMap<String, f64>,
 }
 
 impl Seen {
-    /// Whether the verdict names a figure. One that lists no figures names all of them.
+    /// Whether the verdict names a figure. A verdict without a list of figures names all of them.
     fn names(&self, verdict: &str, metric: &String) -> bool {
         let mut mine = self.verdicts.iter().filter(|(name, _)| name == verdict);
         mine.any(|(_, metrics)| metrics.is_empty() || metrics.contains(metric))
@@ -178,7 +179,7 @@ impl Seen {
     }
 }
 
-/// The place of all rigs, and the program that measures.
+/// The directory of all rigs, and the program that measures.
 struct Ground {
     place: PathBuf,
     ssdyno: PathBuf,
@@ -218,12 +219,12 @@ impl Ground {
         self.measure(&[&["io", &dir, "--size", "64MiB"], words].concat(), None)
     }
 
-    /// A file system on a loop device without the cause of any rig.
+    /// A file system on a loop device without any rig's cause.
     fn on_disk(&self) -> Result<Seen> {
         self.quick(&self.on_loop(false, true)?, None)
     }
 
-    /// ext4 on a loop device over a file, on tmpfs or on the disk, past the page cache or through it.
+    /// ext4 on a loop device over a file on tmpfs or on the disk, with or without the page cache.
     fn on_loop(&self, memory: bool, direct: bool) -> Result<Mount> {
         let under = memory.then(|| Mount::tmpfs(&self.place)).transpose()?;
         let file = under.as_ref().map_or(&self.place, |mount| &mount.dir).join("image");
@@ -231,7 +232,7 @@ impl Ground {
         image.set_len(256 << 20)?;
         let setup = ["-f", "--show"].map(String::from);
         let mut words = setup.to_vec();
-        // tmpfs knows no direct I/O.
+        // tmpfs does not support direct I/O.
         words.extend((direct && !memory).then(|| "--direct-io=on".to_string()));
         words.push(file.display().to_string());
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -272,7 +273,7 @@ impl Ground {
     }
 }
 
-/// The device under a mount, released after it.
+/// The device of a mount, released after the mount.
 enum Held {
     Tmpfs,
     Loop(String, Option<Box<Mount>>, PathBuf),
@@ -330,7 +331,7 @@ impl Drop for Mount {
     fn drop(&mut self) {
         let dir = self.dir.display().to_string();
         let umount = || tool("umount").and_then(|tool| output(&mut program(tool, &[&dir])));
-        // The kernel takes a ring apart after its process has ended; its files are busy until then.
+        // The kernel dismantles a ring after its process has ended; its files are busy until then.
         for _ in 0..UNMOUNTS {
             match umount() {
                 Ok(_) => return,
@@ -367,7 +368,7 @@ impl Group {
         Group::new("io", "blkio", &unified, &old)
     }
 
-    /// A group of the unified hierarchy where it has the controller, else of the older one.
+    /// A group in the unified hierarchy if it has the controller, otherwise in the legacy one.
     fn new(
         controller: &str,
         before: &str,

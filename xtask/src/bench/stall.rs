@@ -1,9 +1,9 @@
 //! The stall test: a file system is frozen for one second while 1,000 writes per second are due.
 //!
 //! The true response times follow from the schedule: a write due during the freeze completes at its
-//! end. Of `n` writes the slowest 1% are those due in the first part of the freeze, so the 99th
-//! percentile of the response is the length of the freeze less the time in which `n / 100` writes
-//! are due. A tool that starts its clock at the actual issue sees almost nothing of it.
+//! end. The slowest 1% of `n` writes are those due in the first part of the freeze, so the 99th
+//! percentile of the response is the length of the freeze minus the time in which `n / 100` writes
+//! are due. A tool that starts its clock at the actual issue sees almost nothing of the freeze.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::run::{output, program};
 const RATE: f64 = 1000.0;
 const SECONDS: f64 = 5.0;
 const FREEZE: Duration = Duration::from_secs(1);
-/// Maximum relative error of the response's 99th percentile.
+/// Maximum relative error of the response time's 99th percentile.
 const OFF_MAX: f64 = 0.02;
 
 struct Stall {
@@ -31,7 +31,7 @@ struct Stall {
     service_ms: f64,
 }
 
-/// Runs the test on every asynchronous backend and on the synchronous one.
+/// Runs the test on every asynchronous backend and the synchronous one.
 pub fn run(binary: &Path, bench: &Bench, effort: Effort) -> Result<String> {
     let mounted = Loop::new(256).and_then(|ring| ring.mounted(bench.path("mount")));
     let (_ring, mount) = match mounted {
@@ -108,7 +108,7 @@ fn wait_for_begin(lines: &mut impl BufRead) -> Result<()> {
     loop {
         line.clear();
         if lines.read_line(&mut line)? == 0 {
-            anyhow::bail!("ssdyno ended before its workload began");
+            anyhow::bail!("ssdyno ended before its workload started");
         }
         let event: Value = serde_json::from_str(&line)?;
         if event["event"] == "interval" && event["workload"] == "io" {
@@ -118,7 +118,7 @@ fn wait_for_begin(lines: &mut impl BufRead) -> Result<()> {
 }
 
 /// Freezes the file system for a second and returns the milliseconds for which it accepted no
-/// write: from the begin of the freezing call, which first stops writes and then waits for dirty
+/// write: from the start of the freezing call, which first stops writes and then waits for dirty
 /// data, to the end of the thawing call.
 fn freeze(mount: &Path) -> Result<f64> {
     let mount = mount.display().to_string();
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn begins_with_the_first_interval_of_the_workload_itself() {
+    fn the_wait_ends_with_the_first_interval_of_the_workload_itself() {
         let events = "{\"event\":\"step\",\"name\":\"io\"}\n\
                       {\"event\":\"interval\",\"workload\":\"fill\"}\n\
                       {\"event\":\"interval\",\"workload\":\"io\"}\nrest\n";

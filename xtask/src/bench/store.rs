@@ -1,8 +1,9 @@
-//! `cargo xtask bench store [--runs N | --tiny]`: a store of 100,000 runs, and the time of every
+//! `cargo xtask bench store [--runs N | --tiny]`: a store of 100,000 runs, and the time of each
 //! command that searches it.
 //!
-//! The runs are one `quick` record, measured here, with another id, start, drive, host and other
-//! values each. They go through a pipe into `ssdyno import`, like the records of a fleet.
+//! The runs are copies of one `quick` record, measured by this benchmark, each with another ID,
+//! start, drive, host and other values. They are piped into `ssdyno import`, like the records of a
+//! fleet.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,18 +18,18 @@ use super::results::{self, median};
 use super::tools;
 use crate::run::{output, program};
 
-/// Runs of the goals.
+/// Runs for the goals.
 const RUNS: u64 = 100_000;
-/// Runs when only the benchmark itself is tried.
+/// Runs for a test of the benchmark itself.
 const RUNS_TINY: u64 = 200;
-/// Drives the runs are spread over.
+/// Number of drives of the runs.
 const DRIVES: u64 = 250;
 const REPEATS: usize = 9;
 
 const MEMORY_MAX: f64 = 200.0;
 const BYTES_MAX: f64 = 40_000.0;
 
-/// A command with the most milliseconds it may take.
+/// A command, with its maximum time in milliseconds.
 const COMMANDS: [(&[&str], f64); 6] = [
     (&["runs"], 50.0),
     (&["runs", "--drive", "SER0007"], 50.0),
@@ -38,7 +39,7 @@ const COMMANDS: [(&[&str], f64); 6] = [
     (&["compare", "last", "1"], 100.0),
 ];
 
-/// Makes the store and measures.
+/// Creates the store and measures.
 pub fn run(words: &[&str]) -> Result<ExitCode> {
     let (runs, keep) = match words {
         [] => (RUNS, true),
@@ -54,7 +55,7 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     let bytes = std::fs::metadata(&store)?.len() as f64 / runs as f64;
     let mut text = format!(
         "{runs} runs, each a varied `quick` record of {} of JSON. Imported in {seconds:.0} s ({:.1} \
-         ms a run).\n\n| | measured | goal |\n|---|---|---|\n",
+         ms per run).\n\n| | measured | goal |\n|---|---|---|\n",
         kb(record.to_string().len() as f64),
         seconds * 1e3 / runs as f64
     );
@@ -80,7 +81,7 @@ fn kb(bytes: f64) -> String {
     format!("{:.0} kB", bytes / 1e3)
 }
 
-/// A record of `quick`: of the disk, or of a virtual drive where time matters.
+/// A record of `quick`: on the disk, or on a virtual drive if time matters.
 fn quick(binary: &Path, bench: &Bench, real: bool) -> Result<Value> {
     let store = bench.path("one.sqlite").display().to_string();
     let directory = bench.path("").display().to_string();
@@ -90,7 +91,7 @@ fn quick(binary: &Path, bench: &Bench, real: bool) -> Result<Value> {
     serde_json::from_str(&said).context("an export")
 }
 
-/// The record of run `i`.
+/// Changes the record to that of run `i`.
 fn varied(record: &mut Value, i: u64) {
     let factor = 1.0 + (i % 997) as f64 * 1e-4;
     let drive = i % DRIVES;
@@ -121,14 +122,14 @@ fn varied(record: &mut Value, i: u64) {
     }
 }
 
-/// Imports the runs; seconds, and the peak of the import's memory in MB.
+/// Imports the runs; returns the seconds, and the import's peak memory in MB.
 fn fill(binary: &Path, store: &Path, record: &Value, runs: u64) -> Result<(f64, f64)> {
     let arguments = ["import", "-", "--store", &store.display().to_string()];
     let mut command = program(binary, &arguments);
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
     let mut input = BufWriter::new(child.stdin.take().context("a pipe")?);
-    // The series and histograms stay as they are: only the rest is written anew.
+    // The series and histograms do not change: only the rest is serialised again.
     let mut head = record.clone();
     let mut long = String::new();
     for part in ["series", "latencies"] {
@@ -155,7 +156,7 @@ fn fill(binary: &Path, store: &Path, record: &Value, runs: u64) -> Result<(f64, 
     Ok((begun.elapsed().as_secs_f64(), peak_mb))
 }
 
-/// The most memory the process has held so far, MB; 0 where the system does not say.
+/// Peak memory of the process so far, MB; 0 if the system does not report it.
 fn peak(child: &Child) -> f64 {
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let text = std::fs::read_to_string(status).unwrap_or_default();
@@ -164,7 +165,7 @@ fn peak(child: &Child) -> f64 {
     kib.unwrap_or(0.0) * 1024.0 / 1e6
 }
 
-/// The median time of a command, from its start to its end.
+/// The median time of a command from start to end.
 fn milliseconds(binary: &Path, store: &Path, arguments: &[&str]) -> Result<f64> {
     let store = store.display().to_string();
     let arguments = [arguments, &["--store", &store]].concat();

@@ -1,4 +1,4 @@
-//! The two tools under comparison, each run once and read from its own JSON.
+//! The two compared tools: each runs once, and its JSON is parsed.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ pub struct Sample {
     pub cpu_ns: f64,
 }
 
-/// The release binary, built.
+/// Builds the release binary.
 pub fn build() -> Result<PathBuf> {
     output(&mut cargo(&["build", "--release", "-q", "-p", "ssdyno"]))?;
     Ok(root().join("target/release/ssdyno"))
 }
 
-/// One run of ssdyno, as the record's JSON. Its store is temporary.
+/// Runs ssdyno once with a temporary store; returns the JSON of its record.
 pub fn ours(binary: &Path, store: &Path, arguments: &[&str]) -> Result<Value> {
     let store = store.display().to_string();
     let tail = ["--json", "--quiet", "--store", &store];
@@ -40,12 +40,12 @@ pub fn metric(record: &Value, name: &str) -> Result<f64> {
     found.and_then(|m| m["value"].as_f64()).with_context(|| format!("the record has no {name}"))
 }
 
-/// Rate and processor time of a record.
+/// Rate and processor time from a record.
 pub fn sample(record: &Value) -> Result<Sample> {
     Ok(Sample { iops: metric(record, "iops")?, cpu_ns: metric(record, "cpu_ns_per_io")? })
 }
 
-/// One run of fio, as its JSON's only job.
+/// Runs fio once; returns the only job of its JSON.
 pub fn fio(arguments: &[&str]) -> Result<Value> {
     let common = ["--name=bench", "--output-format=json", "--thread", "--group_reporting"];
     let arguments: Vec<&str> = common.into_iter().chain(arguments.iter().copied()).collect();
@@ -59,7 +59,7 @@ pub fn fio(arguments: &[&str]) -> Result<Value> {
     }
 }
 
-/// Rate and processor time of a fio job.
+/// Rate and processor time from a fio job.
 pub fn fio_sample(job: &Value) -> Result<Sample> {
     let number = |value: &Value| value.as_f64().context("fio's JSON lacks a number");
     let (mut iops, mut ops) = (0.0, 0.0);

@@ -1,8 +1,8 @@
-//! `cargo xtask bench verdicts`: how often `quick` names the cause of a figure, and how often a wrong
-//! one.
+//! `cargo xtask bench verdicts`: how often `quick` names the right cause of a figure, and how often
+//! a wrong one.
 //!
 //! The figures come from the example `verdicts` of `lab`, built for release: virtual drives with a
-//! known cause, several specimens of each, judged by lifting the cause. It fails if a goal is missed.
+//! known cause, several specimens of each, judged by removing the cause. It fails below a goal.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::{Effort, results};
 use crate::run::{cargo, printed};
 
-/// Specimens and sessions nobody looked at while the rules were written.
+/// Specimens and sessions that were not inspected while the rules were written.
 const HELD_BACK: &str = "101-110";
 
 /// Runs the example, prints its table, and stores it.

@@ -1,8 +1,8 @@
 //! The Debian package: the installed tree, packed by `dpkg-deb`.
 //!
-//! `dpkg-deb` rather than debhelper, which needs a source package and some hundred megabytes of
-//! tools. The other requirements of the policy manual are met here: manual pages and the changelog
-//! compressed, a copyright file, plain permissions, everything owned by root.
+//! `dpkg-deb` instead of debhelper, which needs a source package and some hundred megabytes of
+//! tools. This module meets the other requirements of the policy manual: compressed manual pages
+//! and changelog, a copyright file, plain permissions, root as owner of everything.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn completions_place(shell: &str) -> &'static str {
     }
 }
 
-/// Creates the package, checks it, and returns its path.
+/// Creates and checks the package; returns its path.
 pub fn make(dist: &Dist) -> Result<PathBuf> {
     let tree = dist.dir.join("deb");
     if tree.exists() {
@@ -55,9 +55,9 @@ fn fill(dist: &Dist, tree: &Path) -> Result<()> {
     let doc = "usr/share/doc/ssdyno";
     put_compressed(tree, &format!("{doc}/changelog"), &fs::read(root().join("CHANGELOG.md"))?)?;
     put(tree, &format!("{doc}/copyright"), copyright()?, 0o644)?;
-    let told = "# On purpose: it is carried to machines where nothing is to be installed.\n\
+    let overrides = "# On purpose: it is carried to machines where nothing should be installed.\n\
                 ssdyno: statically-linked-binary\n";
-    put(tree, "usr/share/lintian/overrides/ssdyno", told, 0o644)
+    put(tree, "usr/share/lintian/overrides/ssdyno", overrides, 0o644)
 }
 
 fn control(version: &str, architecture: &str, kilobytes: u64) -> String {
@@ -79,7 +79,7 @@ Description: dynamometer for flash storage
     )
 }
 
-/// The licenses in the machine-readable form of Debian; both texts are in the source.
+/// The licenses in Debian's machine-readable format; both texts are in the source tree.
 fn copyright() -> Result<String> {
     let mit = fs::read_to_string(root().join("LICENSE-MIT")).context("LICENSE-MIT")?;
     let holder = mit.lines().find(|line| line.starts_with("Copyright"));
@@ -114,15 +114,15 @@ fn put(tree: &Path, place: &str, content: impl AsRef<[u8]>, mode: u32) -> Result
     Ok(())
 }
 
-/// As Debian requires: maximum compression and no timestamp, so that the same input gives the same
-/// package.
+/// Compresses as Debian requires: at the maximum level and without a timestamp, so that equal input
+/// gives an equal package.
 fn put_compressed(tree: &Path, place: &str, content: &[u8]) -> Result<()> {
     put(tree, place, content, 0o644)?;
     let file = tree.join(place);
     output(&mut program("gzip", &["-9nf", &file.to_string_lossy()])).map(drop)
 }
 
-/// Its size on a disk with 4 KiB blocks.
+/// The size of a directory on a disk with 4 KiB blocks.
 fn kilobytes(path: &Path) -> Result<u64> {
     if !path.is_dir() {
         return Ok(fs::metadata(path)?.len().div_ceil(4096) * 4);
@@ -131,7 +131,7 @@ fn kilobytes(path: &Path) -> Result<u64> {
     Ok(4 + inside.sum::<Result<u64>>()?)
 }
 
-/// Independent of the caller's umask.
+/// Sets directory permissions independent of the caller's umask.
 fn plain_directories(dir: &Path) -> Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755))?;
     for entry in fs::read_dir(dir)? {
@@ -143,7 +143,7 @@ fn plain_directories(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks it like an installation and starts the binary.
+/// Unpacks the package like an installation and starts the binary.
 fn check(dist: &Dist, deb: &Path) -> Result<()> {
     let path = deb.to_string_lossy();
     let contents = output(&mut program("dpkg-deb", &["--contents", &path]))?;
@@ -155,12 +155,12 @@ fn check(dist: &Dist, deb: &Path) -> Result<()> {
         ensure!(contents.contains(&format!("./{place}\n")), "{path} lacks {place}");
     }
     let stranger = contents.lines().find(|line| !line.contains(" root/root "));
-    ensure!(stranger.is_none(), "{path}: not root's: {stranger:?}");
+    ensure!(stranger.is_none(), "{path}: not owned by root: {stranger:?}");
     let unpacked = dist.dir.join("unpacked");
     output(&mut program("dpkg-deb", &["--extract", &path, &unpacked.to_string_lossy()]))?;
     let version = output(&mut program(unpacked.join("usr/bin/ssdyno"), &["--version"]));
     fs::remove_dir_all(&unpacked)?;
-    ensure!(version?.contains(&dist.version), "{path}: the binary in it is another version");
+    ensure!(version?.contains(&dist.version), "{path}: its binary is another version");
     Ok(())
 }
 
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_file_that_dpkg_takes() {
+    fn dpkg_accepts_the_control_file() {
         let dir = tempfile::tempdir().expect("a directory");
         put(dir.path(), "DEBIAN/control", control("1.2.3", "amd64", 42), 0o644).expect("written");
         put(dir.path(), "usr/bin/ssdyno", "#!/bin/sh\n", 0o755).expect("written");

@@ -1,8 +1,8 @@
 //! Writes an archive for the kernel to unpack at boot: cpio in its "new ASCII" format.
 //!
-//! A header of 8-digit hexadecimal fields, the name, the content, each padded to 4 bytes
-//! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux). Not compressed: the
-//! processor that would unpack it is an emulated one.
+//! A header with 8-digit hexadecimal fields, the name and the content, each padded to 4 bytes
+//! (Documentation/driver-api/early-userspace/buffer-format.rst of Linux). Not compressed, because
+//! an emulated processor would have to unpack it.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds a file under an absolute path with the directories it needs; the first of a name stays.
+    /// Adds a file at an absolute path, with its directories; the first file of a name is kept.
     pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) {
         let path = path.trim_start_matches('/');
         if self.has(path) {
@@ -29,7 +29,7 @@ impl Archive {
         self.entry(path, FILE | permissions, content);
     }
 
-    /// Adds a directory and those above it.
+    /// Adds a directory and its parents.
     pub fn directory(&mut self, path: &str) {
         let path = path.trim_start_matches('/');
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
@@ -45,7 +45,7 @@ impl Archive {
         self.known.contains(path.trim_start_matches('/'))
     }
 
-    /// The whole archive.
+    /// Completes the archive.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes

@@ -1,4 +1,4 @@
-//! The guest's boot image: an archive of busybox, `ssdyno`, other tools to compare with, modules,
+//! The guest's boot image: an archive of busybox, `ssdyno`, other tools for comparison, modules,
 //! and the scripts of `guest/`.
 
 use std::fs;
@@ -10,12 +10,12 @@ use super::cpio::Archive;
 use super::kernel::Kernel;
 use crate::run::{find, output, program, root};
 
-/// Programs copied from the machine with their libraries. A script names those it uses in its head
-/// (`needs`) and is skipped if one is missing.
+/// Programs copied from this machine with their libraries. A script lists the programs it uses in
+/// its head (`needs`) and is skipped if one is missing.
 const TOOLS: &[&str] = &[
     "nvme",
     "hdparm",
-    "jq", // another reader of a drive's identity
+    "jq", // another reader of drive identities
     "lsblk",
     "blkid",
     "sfdisk",
@@ -41,7 +41,7 @@ const TOOLS: &[&str] = &[
     "f3read",
 ];
 
-/// Writes the archive; `ssdyno` is the binary to put into it.
+/// Writes the archive; `ssdyno` is the binary to include.
 pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     let mut archive = Archive::default();
     for directory in ["dev", "proc", "sys", "tmp", "mnt", "root", "run", "etc", "busybox"] {
@@ -63,13 +63,13 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     for script in super::script::all()? {
         add(&mut archive, &format!("/tests/{}.sh", script.name), &script.path)?;
     }
-    // Another run may still be using the previous one.
+    // Another run may still be using the previous archive.
     let part = to.with_extension(std::process::id().to_string());
     fs::write(&part, archive.finish()).with_context(|| part.display().to_string())?;
     fs::rename(&part, to).with_context(|| to.display().to_string())
 }
 
-/// One more script, from outside `guest/tests`: an archive to append to the first.
+/// An archive with a script from outside `guest/tests`, to append to the first archive.
 pub fn extra(script: &Path) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     add(&mut archive, &format!("/tests/{}", name(script)), script)?;
@@ -82,7 +82,7 @@ fn add(archive: &mut Archive, place: &str, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The libraries and the loader that `ldd` names, each under its own path.
+/// Adds the libraries and the loader listed by `ldd`, each under its own path.
 fn libraries(archive: &mut Archive, binary: &Path) -> Result<()> {
     // `ldd` fails on a static binary, which needs no libraries.
     let said = output(&mut program("ldd", &[&binary.to_string_lossy()])).unwrap_or_default();

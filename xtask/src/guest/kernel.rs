@@ -1,5 +1,5 @@
-//! The kernel of the guest: the newest from the package `linux-image-amd64` in /boot, with the
-//! modules used by the tests.
+//! The guest's kernel: the newest from the package `linux-image-amd64` in /boot, with the modules
+//! used by the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -55,7 +55,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The newest complete and readable kernel; the error is the reason for its absence.
+    /// The newest complete and readable kernel; the error gives the reason if there is none.
     pub fn find() -> Result<Kernel> {
         let names = fs::read_dir("/boot")
             .context("/boot")?
@@ -70,7 +70,7 @@ impl Kernel {
                 return Ok(Kernel { image, version, modules });
             }
         }
-        bail!("no kernel in /boot that may be read and has its modules");
+        bail!("no readable kernel with modules in /boot");
     }
 
     /// The image to boot: unpacked into `dir` if possible, because the guest's processor would take
@@ -80,7 +80,7 @@ impl Kernel {
         if unpacked.exists() {
             return Ok(unpacked);
         }
-        // Otherwise QEMU can only start packed images.
+        // Otherwise, QEMU can only start packed images.
         let config = fs::read_to_string(format!("/boot/config-{}", self.version));
         if !config.unwrap_or_default().lines().any(|line| line == "CONFIG_PVH=y") {
             return Ok(self.image.clone());
@@ -146,14 +146,15 @@ fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
 }
 
-/// `kernel/fs/nls/nls_iso8859-1.ko` is the module `nls_iso8859_1`.
+/// Module name of a file: `nls_iso8859_1` for `kernel/fs/nls/nls_iso8859-1.ko`.
 fn name(file: &str) -> String {
     let file = file.rsplit('/').next().unwrap_or(file);
     file.split(".ko").next().unwrap_or(file).replace('-', "_")
 }
 
-/// Selects the requested modules and all their dependencies from the lines `file: needed files` of
-/// modules.dep. A missing module is built in or unknown, and loading it then fails.
+/// Selects the requested modules and all their dependencies from modules.dep, with lines of the
+/// form `file: needed files`. A missing module is built in or unknown; in the latter case loading
+/// it fails.
 fn closure<'a>(table: &'a str, wanted: &[&str]) -> (BTreeSet<&'a str>, String) {
     let lines: BTreeMap<&str, &str> =
         table.lines().filter_map(|line| line.split_once(':')).collect();
@@ -173,13 +174,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_kernel_is_the_last_by_number() {
+    fn the_newest_kernel_has_the_highest_number() {
         assert!(numbers("6.1.0-10-amd64") > numbers("6.1.0-9-amd64"));
         assert!(numbers("6.12.1-amd64") > numbers("6.1.0-9-amd64"));
     }
 
     #[test]
-    fn modules_come_with_what_they_need() {
+    fn modules_come_with_their_dependencies() {
         let table = "kernel/a-x.ko: kernel/b.ko kernel/c.ko\nkernel/b.ko: kernel/c.ko\n\
                      kernel/c.ko:\nkernel/d.ko: kernel/c.ko\n";
         let (kept, text) = closure(table, &["a_x"]);

@@ -1,4 +1,4 @@
-//! The QEMU machine: a q35 board, and a drive for every word of a script's `drives`.
+//! The QEMU machine: a q35 board, with a drive for every word in a script's `drives`.
 //!
 //! | word | device in the guest |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `scratch` | a virtio disk for data that a test keeps besides the drive |
 //!
 //! A number after the word adds another of the same kind (`usb2`); `:64M` sets a size other than
-//! 128 MiB. Devices are in QMP's JSON form, for the command line and for hot-plugging.
+//! 128 MiB. Devices are in QMP's JSON format, for the command line and for hot-plugging.
 
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,11 @@ const MIB: u64 = 1 << 20;
 /// A drive: its devices and their images.
 #[derive(Debug)]
 pub struct Drive {
-    /// Its word.
+    /// Its word in `drives`.
     pub name: String,
-    /// In order of creation; a test unplugs the first.
+    /// In order of creation; a test unplugs the first device.
     pub devices: Vec<Value>,
-    /// Its block devices in the guest.
+    /// Block devices of the drive in the guest.
     pub volumes: Vec<Volume>,
 }
 
@@ -41,7 +41,7 @@ pub struct Volume {
     pub glob: String,
     /// Argument of `--destroy`.
     pub serial: String,
-    /// A sparse file.
+    /// Path of the sparse image file.
     pub image: PathBuf,
     /// Size of the image.
     pub bytes: u64,
@@ -129,7 +129,7 @@ impl Builder {
         one(vec![disk], format!("*/ata{}/*", bus + 1))
     }
 
-    /// The next free slot of the board's root bus, as two hexadecimal digits.
+    /// The next free slot on the board's root bus, as two hexadecimal digits.
     fn next_slot(&mut self) -> String {
         self.slot += 1;
         format!("{:02x}", 0x10 + self.slot)
@@ -141,7 +141,7 @@ impl Builder {
     }
 }
 
-/// A port with a controller in it, with its only namespace or with none.
+/// A port with a controller, with its only namespace or with none.
 fn nvme(name: &str, slot: &str, alone: bool) -> Vec<Value> {
     let port = json!({"driver": "pcie-root-port", "id": format!("{name}.port"), "addr": slot,
         "chassis": u32::from_str_radix(slot, 16).unwrap_or(1), "x-speed": "16", "x-width": "4"});
@@ -167,7 +167,7 @@ fn serial(name: &str) -> String {
     format!("SSDYNO-{}", name.to_uppercase())
 }
 
-/// The size after the colon, in MiB; an SD card must be a power of two.
+/// The size after the colon, in MiB; an SD card's must be a power of two.
 fn size(word: &str) -> Result<u64> {
     let Some((_, size)) = word.split_once(':') else {
         return Ok(128 * MIB);
@@ -176,7 +176,7 @@ fn size(word: &str) -> Result<u64> {
     Ok(mib * MIB)
 }
 
-/// The QEMU options of an image: discards by the guest become holes.
+/// The QEMU options of an image: the guest's discards create holes.
 pub fn image(volume: &Volume) -> Value {
     json!({"driver": "raw", "node-name": volume.name, "discard": "unmap",
         "file": {"driver": "file", "filename": volume.image, "discard": "unmap"}})

@@ -1,7 +1,7 @@
-//! `cargo xtask guest`: a Linux guest with kernel devices of every kind, under QEMU.
+//! `cargo xtask guest`: a Linux guest with kernel devices of every kind, in QEMU.
 //!
-//! QEMU also emulates the processor, so the guest neither needs nor touches the host's devices, and
-//! everything is slow. The guest therefore tests correctness, never speed.
+//! QEMU also emulates the processor, so the guest neither needs nor accesses the host's devices,
+//! and everything is slow. The guest therefore only tests correctness, never speed.
 
 mod cpio;
 mod image;
@@ -28,7 +28,7 @@ cargo xtask guest run SCRIPT [DRIVE]      your own script, or one of guest/tests
 cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
 ";
 
-/// Boot files of the guests.
+/// Files to boot guests.
 pub struct Ready {
     kernel: PathBuf,
     initrd: PathBuf,
@@ -50,12 +50,12 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Whether there is a kernel to boot.
+/// Whether a kernel to boot exists.
 pub fn has_kernel() -> bool {
     Kernel::find().is_ok()
 }
 
-/// The reason this machine cannot run the guest, if any.
+/// The reason why this machine cannot run the guest, if any.
 pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
         return Some("the guest needs x86_64".into());
@@ -98,8 +98,8 @@ impl Ready {
 /// Environment variable with the path of a static binary to test, such as `target/dist/ssdyno`.
 const STATIC: &str = "SSDYNO_GUEST_STATIC";
 
-/// The test binary, dynamic unless a static one is given, which would take a second full build. Its
-/// libraries are copied like those of the tools.
+/// The test binary, or a given static one. It is dynamic because a static one would need a second
+/// full build. Its libraries are copied like those of the tools.
 fn tested(target: &Path) -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(STATIC) {
         return Ok(PathBuf::from(path));

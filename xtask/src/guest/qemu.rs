@@ -1,8 +1,8 @@
 //! A QEMU process and its connections.
 //!
-//! QMP uses one socket; a virtio port on another carries the guest's one-line requests and their
-//! answers; the script's output and the guest's console go to files. Each connection has a reader
-//! thread, and all input becomes events in one queue.
+//! QMP uses one socket. A virtio port on another carries the guest's one-line requests and the
+//! answers. The script's output and the guest's console are written to files. Each connection has a
+//! reader thread, and all input becomes events in one queue.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,30 +21,30 @@ use crate::run::{output, program};
 
 /// Events from QEMU.
 pub enum Event {
-    /// A line of the guest.
+    /// A line from the guest.
     Asked(String),
-    /// A line of QMP.
+    /// A line from QMP.
     Qmp(Value),
-    /// A connection is open: its name, and its writing end.
+    /// A connection was opened: its name and its writing end.
     Open(&'static str, UnixStream),
-    /// It has ended, with its stderr.
+    /// QEMU ended, with its stderr.
     Ended(String),
 }
 
 /// A running QEMU.
 pub struct Qemu {
     child: Child,
-    /// The guest's port, and QMP.
+    /// The connections to the guest's port and to QMP.
     port: Option<UnixStream>,
     commands: Option<UnixStream>,
     events: Receiver<Event>,
-    /// Events received while waiting for another one.
+    /// Events received while waiting for another.
     backlog: VecDeque<Event>,
     deadline: Instant,
 }
 
 impl Qemu {
-    /// Starts it and opens its connections; sockets and logs are in `dir`.
+    /// Starts QEMU and opens its connections; sockets and logs are in `dir`.
     pub fn start(mut command: Command, dir: &Path, limit: Duration) -> Result<Qemu> {
         let (sender, events) = channel();
         for (name, make) in [("host", asked as Maker), ("qmp", qmp as Maker)] {
@@ -76,7 +76,7 @@ impl Qemu {
         Ok(qemu)
     }
 
-    /// The next request of the guest.
+    /// The guest's next request.
     pub fn asked(&mut self) -> Result<String> {
         loop {
             let event = self.backlog.pop_front().map_or_else(|| self.receive(), Ok)?;
@@ -86,7 +86,7 @@ impl Qemu {
         }
     }
 
-    /// Answers it.
+    /// Answers the guest's request.
     pub fn answer(&mut self, line: &str) -> Result<()> {
         let port = self.port.as_mut().context("the guest's port is not open")?;
         writeln!(port, "{line}").context("the guest's port")
@@ -109,17 +109,17 @@ impl Qemu {
         }
     }
 
-    /// Moves its processor to a core; the other threads stay.
+    /// Moves the guest's processor to a core; the other threads stay.
     pub fn move_processor(&mut self, core: usize) -> Result<()> {
         let processors = self.qmp("query-cpus-fast", json!({}))?;
-        let thread = processors[0]["thread-id"].as_u64().context("the thread of its processor")?;
+        let thread = processors[0]["thread-id"].as_u64().context("the processor's thread")?;
         let words = ["-p", "-c", &core.to_string(), &thread.to_string()];
         output(&mut program("taskset", &words)).map(drop)
     }
 
-    /// Terminates it if it still runs.
+    /// Terminates QEMU if it is still running.
     pub fn end(mut self) -> Result<()> {
-        // Its images are in the cache of this machine: nothing is lost.
+        // The images are in this machine's page cache, so nothing is lost.
         let _ = self.child.kill();
         self.child.wait().context("QEMU").map(drop)
     }
@@ -129,7 +129,7 @@ impl Qemu {
         match self.events.recv_timeout(left) {
             Ok(Event::Ended(said)) => bail!("QEMU has ended: {}", said.trim_end()),
             Ok(event) => Ok(event),
-            Err(_) => bail!("it did not end within its time"),
+            Err(_) => bail!("the guest exceeded its time limit"),
         }
     }
 }
@@ -144,7 +144,7 @@ fn qmp(line: String) -> Event {
     Event::Qmp(serde_json::from_str(&line).unwrap_or_default())
 }
 
-/// Accepts the connection from QEMU and reads it.
+/// Accepts QEMU's connection and reads from it.
 fn listen(name: &'static str, listener: &UnixListener, make: Maker, to: &Sender<Event>) {
     let Ok((line, _)) = listener.accept() else { return };
     let Ok(back) = line.try_clone() else { return };
@@ -167,7 +167,7 @@ pub fn logs(command: &mut Command, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The console on this terminal, for a shell.
+/// Connects the console to this terminal, for a shell.
 pub fn terminal(command: &mut Command) {
     command.args(["-chardev", "null,id=out", "-serial", "mon:stdio"]);
     command.stdin(Stdio::inherit());

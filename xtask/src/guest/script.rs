@@ -19,42 +19,42 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::root;
 
-/// A script and the requirements in its head.
+/// A script with the requirements from its head.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// File name without its extension.
     pub name: String,
-    /// Path.
+    /// Path of the script.
     pub path: PathBuf,
-    /// Attached when the machine starts.
+    /// Drives attached when the machine starts.
     pub drives: Vec<String>,
-    /// Attached by the script.
+    /// Drives attached by the script.
     pub later: Vec<String>,
-    /// Runs once for each; empty: once.
+    /// Drives on each of which the script runs once; empty: it runs once.
     pub each: Vec<String>,
-    /// Modules to load.
+    /// Kernel modules to load.
     pub modules: Vec<String>,
     /// Required programs.
     pub needs: Vec<String>,
     /// Whether the machine has an IOMMU.
     pub iommu: bool,
-    /// Whether its processor has a core of its own.
+    /// Whether the guest's processor has a dedicated core.
     pub two_cores: bool,
     /// Time limit.
     pub limit: Duration,
 }
 
-/// A script on one drive of its `each`, or on none.
+/// A script with one drive of its `each`, or without one.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The script.
     pub script: Script,
-    /// The drive it is about.
+    /// The tested drive.
     pub drive: Option<String>,
 }
 
 impl Script {
-    /// Reads the head of a file.
+    /// Reads the script's head.
     pub fn read(path: &Path) -> Result<Script> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -88,7 +88,7 @@ impl Script {
         Ok(())
     }
 
-    /// The cases to run.
+    /// The cases of the script.
     pub fn cases(&self) -> Vec<Case> {
         let case = |drive| Case { script: self.clone(), drive };
         match self.each.as_slice() {
@@ -99,7 +99,7 @@ impl Script {
 }
 
 impl Case {
-    /// Its name for display.
+    /// The case's name for display.
     pub fn name(&self) -> String {
         let drive = self.drive.as_deref().map(bare);
         drive.map_or(self.script.name.clone(), |drive| format!("{}-{drive}", self.script.name))
@@ -111,12 +111,12 @@ impl Case {
     }
 }
 
-/// `usb` of `usb:64M`.
+/// The name without the size: `usb` for `usb:64M`.
 pub fn bare(drive: &str) -> &str {
     drive.split(':').next().unwrap_or(drive)
 }
 
-/// The scripts of `guest/tests`, by name.
+/// The scripts of `guest/tests`, sorted by name.
 pub fn all() -> Result<Vec<Script>> {
     let dir = root().join("guest/tests");
     let entries = fs::read_dir(&dir).with_context(|| dir.display().to_string())?;

@@ -1,7 +1,7 @@
-//! A guest from start to end, and the requests of its script to the host.
+//! A guest from start to end, and its script's requests to the host.
 //!
-//! Nothing here waits for a fixed time: events are answered as they arrive, and one limit ends a
-//! hanging guest.
+//! No wait has a fixed time: events are answered as they arrive, and one time limit ends a hanging
+//! guest.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -20,13 +20,13 @@ use crate::run::{output, program};
 
 /// Result of a script.
 pub struct Outcome {
-    /// Its exit status.
+    /// Exit status of the script.
     pub status: i32,
-    /// Its output.
+    /// Output of the script.
     pub said: String,
 }
 
-/// Runs a case; its images and logs stay in a directory with its name.
+/// Runs a case; its images and logs remain in a directory with its name.
 pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
     let dir = empty(&ready.dir.join(case.name()))?;
     let cores = cores_in_turn();
@@ -39,12 +39,12 @@ pub fn run(case: &Case, ready: &Ready) -> Result<Outcome> {
     };
     let said = read("out.log");
     let status = status.with_context(|| {
-        format!("{said}--- the end of its console ---\n{}\n---", tail(&read("console.log"), 30))
+        format!("{said}--- end of the console ---\n{}\n---", tail(&read("console.log"), 30))
     })?;
     Ok(Outcome { status, said })
 }
 
-/// A shell on this terminal, with these drives.
+/// Opens a shell with these drives on this terminal.
 pub fn shell(case: &Case, ready: &Ready) -> Result<()> {
     let dir = empty(&ready.dir.join(case.name()))?;
     let mut command = command(case, ready, cores_in_turn()[0]);
@@ -67,7 +67,7 @@ fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     let mut command = program("setpriv", &words);
     let mut kernel = String::from("console=ttyS0 quiet panic=-1 nokaslr no_timer_check");
     if case.script.iommu {
-        // Before the functions that it translates for. VFIO demands that it remaps interrupts, too.
+        // Before the functions for which it translates. VFIO also requires interrupt remapping.
         command.args(["-device", "intel-iommu,intremap=on,caching-mode=on"]);
         kernel += " intel_iommu=on";
     }
@@ -78,10 +78,10 @@ fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     command
 }
 
-/// The cores of this machine, first that of the next guest, in turns. All threads of a guest stay on one:
-/// with two, QEMU 7.2's NVMe stalled in most runs, as it would if a doorbell in shared memory were lost
-/// between processors (the guest then waits 30 s for each); bound to one, it did not. A benchmark may ask
-/// for two all the same (`cores`).
+/// The cores of this machine, starting with the core of the next guest, in turn. All threads of a
+/// guest stay on one core: with two, QEMU 7.2's NVMe stalled in most runs, as if a doorbell in
+/// shared memory were lost between processors (the guest then waits 30 s for each); on one core, it
+/// did not. A benchmark may nevertheless request two (`cores`).
 fn cores_in_turn() -> Vec<usize> {
     static STARTED: AtomicUsize = AtomicUsize::new(0);
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -95,7 +95,7 @@ fn cores_in_turn() -> Vec<usize> {
     cores
 }
 
-/// The numbers in a list such as `0-3,8`.
+/// Parses a list of numbers such as `0-3,8`.
 fn cores(list: &str) -> Vec<usize> {
     let span = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -104,7 +104,7 @@ fn cores(list: &str) -> Vec<usize> {
     list.split(',').filter_map(span).flatten().collect()
 }
 
-/// The drives of a case, and the number of times its guest has started.
+/// The drives of a case, and the number of its guest's starts.
 struct Guest {
     drives: Vec<Drive>,
     later: Vec<Drive>,
@@ -112,8 +112,8 @@ struct Guest {
     resets: u32,
 }
 
-/// Creates the images, starts the guest and answers its requests until its script has ended;
-/// returns the exit status. `second` is another core, for a script that needs two.
+/// Creates the images, starts the guest and answers its requests until its script has ended.
+/// Returns the exit status. `second` is another core, for a script that needs two.
 fn serve(
     case: &Case,
     dir: &Path,
@@ -137,16 +137,16 @@ fn serve(
     }
     let mut qemu = Qemu::start(command, dir, case.script.limit)?;
     if case.script.two_cores {
-        qemu.move_processor(second.context("the script needs two cores, this machine has one")?)?;
+        qemu.move_processor(second.context("the script needs two cores")?)?;
     }
-    let told = guest.parameters(case, script);
-    let status = guest.talk(&mut qemu, &told);
+    let parameters = guest.parameters(case, script);
+    let status = guest.talk(&mut qemu, &parameters);
     qemu.end()?;
     status
 }
 
 impl Guest {
-    fn talk(&mut self, qemu: &mut Qemu, told: &str) -> Result<i32> {
+    fn talk(&mut self, qemu: &mut Qemu, parameters: &str) -> Result<i32> {
         loop {
             let line = qemu.asked()?;
             if let Some(status) = line.strip_prefix("exit ") {
@@ -155,10 +155,10 @@ impl Guest {
             let answer = match line.as_str() {
                 "hello" => {
                     self.boots += 1;
-                    ensure!(self.boots == self.resets + 1, "the guest started again by itself");
-                    format!("boot={} {told}", self.boots)
+                    ensure!(self.boots == self.resets + 1, "the guest rebooted unexpectedly");
+                    format!("boot={} {parameters}", self.boots)
                 }
-                // Not answered: the next start would take the answer for its own.
+                // Not answered: the next start would mistake the answer for its own.
                 "reset" => {
                     self.resets += 1;
                     qemu.qmp("system_reset", json!({}))?;
@@ -184,7 +184,7 @@ impl Guest {
             }
             "blocks" => return Ok(fs::metadata(&self.volume(name)?.image)?.blocks().to_string()),
             "hash" => return hash(&self.volume(name)?.image),
-            _ => anyhow::bail!("the host knows no '{what}'"),
+            _ => anyhow::bail!("unknown request '{what}'"),
         }
         Ok("ok".into())
     }
@@ -197,7 +197,7 @@ impl Guest {
         self.volumes().find(|volume| volume.name == name).context("no such drive")
     }
 
-    /// Parameters of a start: assignments for its shell.
+    /// Parameters for a start: shell assignments.
     fn parameters(&self, case: &Case, script: bool) -> String {
         let volumes = self.volumes().map(|v| format!("{}|{}|{}", v.name, v.glob, v.serial));
         let names = |words: &[String]| words.iter().map(|w| bare(w)).collect::<Vec<_>>().join(" ");
@@ -214,7 +214,7 @@ impl Guest {
     }
 }
 
-/// A PCIe port remains when its device is unplugged.
+/// Whether a device can be unplugged; a PCIe port stays.
 fn is_hot(device: &Value) -> bool {
     device["driver"] != "pcie-root-port"
 }

@@ -1,4 +1,4 @@
-//! The tests in the guest: selection, running two at a time, results.
+//! The tests in the guest: selection, parallel runs, results.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -14,33 +14,33 @@ use super::script::{Case, Script, all};
 use super::session::{self, Outcome};
 use crate::run::{find, root};
 
-/// Guests at a time: each takes a processor.
+/// Number of parallel guests: each takes a processor.
 const TOGETHER: usize = 2;
 
 /// Result of a case.
 pub struct Verdict {
     /// Name of the case.
     pub name: String,
-    /// Whether all of its checks passed.
+    /// Whether all checks passed.
     pub ok: bool,
-    /// Why it was skipped, if so.
+    /// The reason for skipping it, if skipped.
     pub skipped: Option<String>,
-    /// Its output, or the reason for not running.
+    /// Its output, or the reason why it did not run.
     pub said: String,
-    /// Whether it failed once before.
+    /// Whether the first attempt failed.
     pub again: bool,
     /// Duration.
     pub time: Duration,
 }
 
-/// Runs the cases whose names begin with one of these, or all; reports each as it ends.
+/// Runs the cases whose names begin with one of these, or all, and reports each at its end.
 pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verdict>> {
     let wanted =
         |case: &Case| names.is_empty() || names.iter().any(|n| case.name().starts_with(n.as_str()));
     let mut cases: Vec<Case> = all()?.iter().flat_map(Script::cases).filter(wanted).collect();
-    ensure!(!cases.is_empty(), "no test in guest/tests is called {}", names.join(" or "));
+    ensure!(!cases.is_empty(), "no test in guest/tests starts with {}", names.join(" or "));
     let ready = Ready::make()?;
-    // Long cases first, so that none remains at the end.
+    // Long cases first, so that no long case runs alone at the end.
     cases.sort_by_key(|case| std::cmp::Reverse(case.script.limit));
     let (queue, done) = (Mutex::new(VecDeque::from(cases)), Mutex::new(Vec::new()));
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -55,15 +55,15 @@ pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verd
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A failing case is run once more, because unplugging sometimes ends QEMU itself. The output of
-/// the first attempt is kept and shown.
+/// Runs a failing case again, because unplugging sometimes ends QEMU itself. The output of the
+/// first attempt is kept and shown.
 fn twice(case: &Case, ready: &Ready) -> Verdict {
     let first = judge(case, ready);
     if first.ok {
         return first;
     }
     let second = judge(case, ready);
-    let said = format!("{}--- the first try ---\n{}", second.said, first.said);
+    let said = format!("{}--- first attempt ---\n{}", second.said, first.said);
     Verdict { said, again: true, time: first.time + second.time, ..second }
 }
 
@@ -103,7 +103,7 @@ pub fn run(names: &[String]) -> Result<ExitCode> {
     let verdicts = test(names, |verdict| {
         let word = match (&verdict.skipped, verdict.ok) {
             (Some(why), true) => format!("skipped: {why}"),
-            (_, true) if verdict.again => format!("ok, but not at first\n{}", verdict.said),
+            (_, true) if verdict.again => format!("ok, at the second attempt\n{}", verdict.said),
             (_, true) => "ok".into(),
             (_, false) => format!("FAILED\n{}", verdict.said),
         };
@@ -116,7 +116,7 @@ pub fn run(names: &[String]) -> Result<ExitCode> {
 
 /// `guest run SCRIPT [DRIVE]`
 pub fn one(arguments: &[String]) -> Result<ExitCode> {
-    let name = arguments.first().context("which script?")?;
+    let name = arguments.first().context("name a script")?;
     let path = Path::new(name);
     let path = if path.exists() {
         path.to_path_buf()
@@ -137,7 +137,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Boot files with a script that is none of the tests.
+/// Boot files with a script that is not one of the tests.
 fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
     let mut ready = Ready::with(binary)?;
     let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(path)?].concat();
@@ -146,7 +146,7 @@ fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
     Ok(ready)
 }
 
-/// Runs a script of the project with this binary of ssdyno, or that of the tests, and returns its output.
+/// Runs a script of the project with this ssdyno binary or the test binary; returns its output.
 pub fn script(path: &str, binary: Option<&Path>) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };

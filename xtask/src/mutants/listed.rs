@@ -1,8 +1,8 @@
 //! `xtask/survivors.toml`: mutants that no test catches, each with the reason why it does not
 //! matter.
 //!
-//! An entry names its mutant by file, change and source line, not by line number, so that it stays
-//! valid when code above it moves. An entry whose mutant no longer exists is reported as stale.
+//! An entry identifies its mutant by file, change and source line, not by line number, so that it
+//! stays valid if code above it moves. An entry without an existing mutant is reported as stale.
 
 use std::fs;
 
@@ -11,17 +11,17 @@ use serde::Deserialize;
 
 use crate::run::root;
 
-/// A mutant, wherever in its file it stands.
+/// A mutant, anywhere in its file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Survivor {
-    /// `FILE: CHANGE`, as cargo-mutants words it.
+    /// `FILE: CHANGE`, in the words of cargo-mutants.
     pub mutant: String,
-    /// The source line that is changed, trimmed.
+    /// The changed source line, trimmed.
     pub line: String,
 }
 
 impl Survivor {
-    /// The file that is changed, relative to the root of the project.
+    /// The changed file, relative to the project root.
     pub fn file(&self) -> &str {
         self.mutant.split_once(": ").map_or("", |(file, _)| file)
     }
@@ -49,12 +49,12 @@ impl Listed {
         toml::from_str(&text).with_context(|| path.display().to_string())
     }
 
-    /// The reason why a survivor does not matter; `None` where it is not listed.
+    /// The reason why a survivor does not matter; `None` if it is not listed.
     pub fn why(&self, survivor: &Survivor) -> Option<&str> {
         self.survivor.iter().find(|entry| entry.survivor == *survivor).map(|e| e.why.as_str())
     }
 
-    /// Entries of a room that are no mutant of its code any more.
+    /// Entries of a room whose mutants no longer exist.
     pub fn stale<'a>(
         &self,
         room: &str,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_read_and_every_entry_has_a_reason() {
+    fn every_entry_of_the_list_has_a_reason() {
         let listed = Listed::read().expect("the list");
         for entry in &listed.survivor {
             assert!(entry.why.len() > 20, "{}: {}", entry.survivor.mutant, entry.why);

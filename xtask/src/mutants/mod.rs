@@ -1,14 +1,14 @@
-//! `cargo xtask mutants ROOM [--sample N] [--seed S]`: do the tests of a room notice a change of
-//! its code?
+//! `cargo xtask mutants ROOM [--sample N] [--seed S]`: whether a room's tests detect changes to its
+//! code.
 //!
 //! cargo-mutants changes one expression at a time and runs the room's tests. A mutant that no test
-//! catches is a *survivor*. Each survivor is either caught by a new test or listed, with the reason
-//! why it does not matter, in `xtask/survivors.toml`. The command ends with exit code 1 when a
-//! survivor is not listed. It installs cargo-mutants when that is missing; `cargo xtask test` never
+//! catches is a *survivor*. Each survivor is either caught by a new test or listed in
+//! `xtask/survivors.toml` with the reason why it does not matter. The command ends with exit code 1
+//! if a survivor is not listed. It installs cargo-mutants if necessary; `cargo xtask test` never
 //! does.
 //!
-//! A sample is the same for the same code and seed: the list of mutants, shuffled by the seed, and
-//! of those the first N that build.
+//! The same code and seed give the same sample: the first N mutants that build, from a list
+//! shuffled with the seed.
 
 mod listed;
 mod tree;
@@ -24,7 +24,7 @@ use serde_json::Value;
 use crate::run::{cargo, output};
 use listed::{Listed, Survivor};
 
-/// The rooms and the files to mutate; none listed means all.
+/// The rooms and the files to mutate; no files means all.
 const ROOMS: [(&str, &[&str]); 4] = [
     ("analysis", &[]),
     ("journal", &[]),
@@ -35,10 +35,10 @@ const ROOMS: [(&str, &[&str]); 4] = [
 /// Seconds after which the tests of a mutant count as hanging.
 const TIMEOUT_S: &str = "600";
 
-/// A change of the code.
+/// A change to the code.
 #[derive(Clone, Debug)]
 struct Mutant {
-    /// As cargo-mutants lists it: file, line, column and change.
+    /// The name given by cargo-mutants: file, line, column and change.
     name: String,
     /// Number of the changed line, from 1.
     number: usize,
@@ -87,7 +87,7 @@ pub fn run(words: &[String]) -> Result<ExitCode> {
     }
     for survivor in &stale {
         bad = true;
-        println!("STALE     {}: listed, and no such mutant exists", survivor.mutant);
+        println!("STALE     {}: listed, but no such mutant exists", survivor.mutant);
     }
     Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -118,7 +118,7 @@ fn install() -> Result<()> {
     output(&mut cargo(&["install", "cargo-mutants", "--locked"])).map(drop)
 }
 
-/// cargo-mutants on the copy of the tree, for one room.
+/// cargo-mutants for one room, on the copy of the tree.
 fn cargo_mutants(tree: &Path, request: &Request, arguments: &[&str]) -> Command {
     let mut command = cargo(&["mutants", "--package", request.room, "--colors=never"]);
     for file in request.files {
@@ -129,7 +129,7 @@ fn cargo_mutants(tree: &Path, request: &Request, arguments: &[&str]) -> Command 
 }
 
 fn list(tree: &Path, request: &Request) -> Result<Vec<Mutant>> {
-    // Standard output alone: warnings go to stderr.
+    // Only standard output: warnings go to stderr.
     let said = cargo_mutants(tree, request, &["--list", "--json"]).output()?;
     let json: Value = serde_json::from_slice(&said.stdout).with_context(|| {
         format!("cargo mutants --list: {}", String::from_utf8_lossy(&said.stderr).trim_end())
@@ -149,7 +149,7 @@ fn read_mutant(tree: &Path, json: &Value) -> Option<Mutant> {
     Some(Mutant { name: name.to_string(), number, survivor })
 }
 
-/// Shuffles in an order that depends on the seed alone.
+/// Shuffles in an order that depends only on the seed.
 fn shuffled<T>(mut all: Vec<T>, seed: u64) -> Vec<T> {
     let mut random = fuzz::Random::new(seed);
     for end in (1..all.len()).rev() {
@@ -158,7 +158,7 @@ fn shuffled<T>(mut all: Vec<T>, seed: u64) -> Vec<T> {
     all
 }
 
-/// Runs mutants in this order until enough of them have built.
+/// Runs mutants in this order until enough have built.
 fn sample(tree: &Path, request: &Request, order: &[Mutant]) -> Result<Vec<(Mutant, Outcome)>> {
     let mut outcomes: Vec<(Mutant, Outcome)> = Vec::new();
     loop {
@@ -186,15 +186,15 @@ fn batch(
     let baseline = format!("--baseline={baseline}");
     let fixed = ["--in-place", "--timeout", TIMEOUT_S, &baseline];
     let mut command = cargo_mutants(tree, request, &fixed);
-    // `--re` of cargo-mutants 27.1 does not exclude mutants that delete a field of a struct; a diff
-    // that touches only the chosen lines does.
+    // `--re` in cargo-mutants 27.1 does not exclude mutants that delete a struct field. A diff that
+    // touches only the chosen lines does.
     let touched = tree.join("mutants.diff");
     fs::write(&touched, diff(tree, mutants)?)?;
     command.arg("--in-diff").arg(&touched);
     for mutant in mutants {
         command.args(["--re", &format!("^{}$", escaped(&mutant.name))]);
     }
-    // The exit code only says that some survived; the outcomes are in a file.
+    // The exit code only shows that some survived; the outcomes are in a file.
     let status = command.status().context("cargo mutants")?;
     let path = tree.join("mutants.out/outcomes.json");
     let text = fs::read_to_string(&path).with_context(|| format!("cargo mutants: {status}"))?;
@@ -243,7 +243,7 @@ fn escaped(text: &str) -> String {
     text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// One row in the form of benches/RESULTS.md.
+/// A row in the format of benches/RESULTS.md.
 fn table(request: &Request, all: &[Mutant], run: &[(Mutant, Outcome)], listed: &Listed) -> String {
     let count = |wanted| run.iter().filter(|(_, outcome)| *outcome == wanted).count();
     let survived = count(Outcome::Survived);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_one_order_of_all() {
+    fn a_seed_gives_a_fixed_order_of_all_mutants() {
         let order = |seed| shuffled((0..50).collect::<Vec<_>>(), seed);
         assert_eq!(order(1), order(1));
         assert_ne!(order(1), order(2));

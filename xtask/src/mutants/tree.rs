@@ -1,7 +1,7 @@
-//! The copy of the project in which a room's mutants are made: `target/mutants/ROOM`.
+//! The copy of the project for a room's mutants: `target/mutants/ROOM`.
 //!
-//! It keeps its own build, so that a second run starts warm, and an interrupted run leaves its
-//! mutant there and not in the project.
+//! It has a separate build, so that a second run starts warm, and an interrupted run leaves its
+//! mutant there, not in the project.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::run::{output, program, root};
 
-/// Updates the copy; unchanged files keep their times, so that cargo does not rebuild them.
+/// Updates the copy. Unchanged files keep their times, so that cargo does not rebuild them.
 pub fn copy(room: &str) -> Result<PathBuf> {
     let tree = root().join("target/mutants").join(room);
     let files = files()?;
@@ -22,7 +22,7 @@ pub fn copy(room: &str) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// Every file of the project that is not ignored, relative to its root.
+/// All files of the project that are not ignored, relative to its root.
 fn files() -> Result<BTreeSet<PathBuf>> {
     let arguments = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let said = output(&mut program("git", &arguments))?;
@@ -40,7 +40,7 @@ fn update(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes sources that the project no longer has, which cargo would build.
+/// Removes sources that no longer exist in the project, because cargo would build them.
 fn remove_others(dir: &Path, tree: &Path, files: &BTreeSet<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
         let path = entry?.path();
