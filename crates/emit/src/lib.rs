@@ -1,4 +1,4 @@
-//! Output: text for people, and files they requested.
+//! Output: text for users, and files they requested.
 //!
 //! Foreign text (from drives, file names, job files, records) passes [`plain`] before it reaches a
 //! terminal, a CSV file or a page, so that it cannot control how it is displayed. [`replace`]

@@ -218,7 +218,7 @@ impl Place {
         Ok(all.into_iter().find(|left| left.drive().is_some_and(|key| key.is(drive))))
     }
 
-    /// Journals that ended runs left here, sorted by name. In the default place, includes
+    /// Journals left in this place by ended runs, sorted by name. In the default place, includes
     /// registered journals elsewhere. Excludes journals held by a run in progress.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {

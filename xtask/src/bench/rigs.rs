@@ -1,5 +1,5 @@
-//! `cargo xtask bench rigs DIR`: the verdicts for real set-ups with a known cause, like `bench
-//! verdicts` for virtual drives.
+//! `cargo xtask bench rigs DIR`: the verdicts for real set-ups with a known cause, as with virtual
+//! drives in `bench verdicts`.
 //!
 //! Each rig is measured with and without its cause. A verdict that names a limit is right for
 //! figures that rise by 10% without the limit. RAM names the source of the data, whatever the
@@ -405,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_right_about_figures_that_rise_and_memory_about_those_it_answered() {
+    fn limits_are_judged_by_rises_and_memory_by_its_presence() {
         let rig = |memory| Rig { name: "", verdict: "RAM", memory, measure: Ground::frozen };
         let seen = |figures: [f64; 3], explains: &[&str]| {
             let names = ["a", "b", "c"].map(String::from);
