@@ -45,7 +45,7 @@ pub enum DriveError {
         /// The path that the user probably meant.
         hint: Option<String>,
     },
-    /// The path exists but is not a possible target.
+    /// The path exists but cannot be a target.
     #[error("{path} is {what}, which cannot be measured")]
     NotATarget {
         /// The path as the user typed it.

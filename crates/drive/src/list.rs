@@ -94,9 +94,9 @@ impl Machine {
 /// Whether a device has a size and is not a hidden path.
 pub(crate) fn is_shown(node: &Node) -> bool {
     let made_on_demand = ["loop", "zram", "ram", "nbd"];
-    let stands_for_nothing = node.bytes().unwrap_or(0) == 0
+    let is_unused = node.bytes().unwrap_or(0) == 0
         && made_on_demand.iter().any(|kind| numbered_as(&node.name, kind));
-    node.value::<u8>("hidden") != Some(1) && !stands_for_nothing
+    node.value::<u8>("hidden") != Some(1) && !is_unused
 }
 
 fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {

@@ -91,7 +91,7 @@ impl Borrowed {
         Ok(Borrowed { region, bytes, checksums })
     }
 
-    /// Creates it from kept bytes and their original checksums.
+    /// From kept bytes and their original checksums.
     pub(crate) fn of(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
         Borrowed { region, bytes, checksums }
     }

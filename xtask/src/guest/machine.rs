@@ -7,7 +7,7 @@
 //! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
 //! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
 //! | `sd` | an SD card in a controller on PCI; one per machine |
-//! | `scratch` | a virtio disk for data that a test keeps besides the drive |
+//! | `scratch` | a virtio disk for data of a test, separate from the drive |
 //!
 //! A number after the word adds another of the same kind (`usb2`); `:64M` sets a size other than
 //! 128 MiB. Devices are in QMP's JSON format, for the command line and for hot-plugging.

@@ -5,9 +5,9 @@
 //! # later: usb2                 drives that `host plug` attaches
 //! # each: nvme ssd sd           once for each of these, called $drive in it
 //! # modules: dm_mod             loaded before it starts
-//! # iommu: on                    the machine has one
-//! # cores: 2                     its processor has a core of its own, beside that of its drives
-//! # needs: dmsetup              programs of this machine; without them it is skipped
+//! # iommu: on                    the machine has an IOMMU
+//! # cores: 2                     separate cores for its processor and its drives
+//! # needs: dmsetup              programs of this machine; skipped without them
 //! # seconds: 60                 time limit
 //! ```
 
