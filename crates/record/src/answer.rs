@@ -1,56 +1,56 @@
-//! The answer of a run: the sentence, the tiles, the charts and the stamp that a person sees first.
+//! The answer of a run: the headline, tiles, charts and stamp that a user sees first.
 //!
-//! A method declares how its answer follows from its measurements; terminal, HTML, Markdown and the
-//! list of runs draw from this one type. Its charts are in `chart.rs`.
+//! Each method derives its answer from its measurements. Terminal, HTML, Markdown and the list of
+//! runs all render this type. Its charts are in `chart.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
 use crate::{Chart, Ending, Finding, FindingKind, Level, Metric, Run, Unit, Verdict, VerdictKind};
 
-/// Characters of a headline at most.
+/// Maximum length of a headline, in characters.
 pub const HEADLINE_MAX: usize = 90;
 
 /// The answer to a method's question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The question in a person's words: `How long does the speed last?`
+    /// The question in plain words: `How long does the speed last?`
     pub question: String,
-    /// The answer in one sentence of at most [`HEADLINE_MAX`] characters, numbers with units.
+    /// The answer in one sentence of at most [`HEADLINE_MAX`] characters, with units.
     pub headline: String,
-    /// How far the numbers can be believed.
+    /// How far the numbers can be trusted.
     pub stamp: Stamp,
-    /// The main numbers, six at most.
+    /// The main numbers, at most six.
     #[serde(default)]
     pub tiles: Vec<Tile>,
-    /// The charts that show it.
+    /// The charts.
     #[serde(default)]
     pub charts: Vec<Chart>,
-    /// What bounds the tiles.
+    /// The bottlenecks of the tiles' figures.
     #[serde(default)]
     pub limits: Vec<Limit>,
-    /// The same figures elsewhere.
+    /// The same figures from other sources.
     #[serde(default)]
     pub peers: Vec<Peer>,
 }
 
-/// How far the numbers of a run can be believed.
+/// How far a run's numbers can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stamp {
-    /// No check that ran found a reason for doubt.
+    /// None of the checks that ran found a reason for doubt.
     Believable,
     /// Usable, with these doubts.
     Reservations(Vec<FindingKind>),
     /// The numbers are not those of the drive.
     NotTheDrive(FindingKind),
-    /// A stamp that this version does not know, as a later version wrote it.
+    /// A stamp unknown to this version, as written by a later one.
     #[serde(untagged)]
     Other(serde_json::Value),
 }
 
 impl Stamp {
-    /// The stamp of a run: that of its findings and verdicts, and of how it ended.
+    /// The stamp of a run, from its findings, its verdicts and how it ended.
     pub fn of_run(run: &Run) -> Stamp {
         let early = match run.ending() {
             Ending::Whole => None,
@@ -67,8 +67,9 @@ impl Stamp {
         if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
     }
 
-    /// How bad it is: a note where nothing speaks against the numbers. An unknown stamp warns, as
-    /// it may be a doubt.
+    /// Severity: a note if nothing discredits the numbers. An unknown stamp is a warning, because
+    /// it
+    /// may be a doubt.
     pub fn level(&self) -> Level {
         match self {
             Stamp::Believable => Level::Note,
@@ -78,7 +79,7 @@ impl Stamp {
         }
     }
 
-    /// Its name in records; empty for a later one that has none.
+    /// Its name in records; empty for an unknown stamp without a name.
     pub fn name(&self) -> &str {
         match self {
             Stamp::Believable => "believable",
@@ -113,7 +114,7 @@ impl Stamp {
 }
 
 impl FindingKind {
-    /// Such numbers were measured somewhere else: in memory, or in blocks without content.
+    /// Whether the numbers describe something else: memory, or blocks without content.
     fn is_not_the_drive(&self) -> bool {
         let elsewhere = [
             FindingKind::ServedFromRam,
@@ -125,7 +126,7 @@ impl FindingKind {
 }
 
 kinds! {
-    /// Which direction of a figure is better.
+    /// Whether a larger or a smaller value is better.
     Better {
         /// Larger is better.
         Higher = "higher",
@@ -139,24 +140,24 @@ kinds! {
 /// One of the main numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
-    /// Its name as a person says it.
+    /// Display name.
     pub label: String,
     /// Key of the metric.
     pub metric: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// The value; `null` where it is unknown.
+    /// The value; `null` if unknown.
     pub value: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// Which direction is better.
+    /// Whether a larger or a smaller value is better.
     pub better: Better,
 }
 
 impl Tile {
-    /// The tile of a metric.
+    /// Creates the tile of a metric.
     pub fn of(label: impl Into<String>, metric: &Metric, better: Better) -> Tile {
         Tile {
             label: label.into(),
@@ -171,39 +172,39 @@ impl Tile {
 }
 
 kinds! {
-    /// How sure a limit is.
+    /// Confidence in a bottleneck.
     Confidence {
-        /// A rule concluded it from measurements of this run.
+        /// Concluded by a rule from measurements of this run.
         Measured = "measured",
-        /// It is the likely cause; others were not ruled out.
+        /// The likely cause; others were not ruled out.
         Likely = "likely",
     }
 }
 
-/// What bounds a figure.
+/// The bottleneck of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// Key of the metric.
     pub metric: String,
-    /// The conclusion that names the bound.
+    /// The conclusion that names the bottleneck.
     pub by: VerdictKind,
-    /// How sure it is.
+    /// Confidence in it.
     pub confidence: Confidence,
 }
 
-/// The same figure of somebody else.
+/// The same figure from another source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
     /// Key of the metric.
     pub metric: String,
-    /// Whose figure: an earlier run, the maker, a publication, a virtual drive.
+    /// Source of the figure: an earlier run, the manufacturer, a publication, a virtual drive.
     pub whose: String,
     /// Unit of the value.
     pub unit: Unit,
-    /// Its value; the lowest where it was printed as a range.
+    /// Its value; the lower end if it was published as a range.
     #[serde(deserialize_with = "crate::null::number")]
     pub value: f64,
-    /// The highest of a range.
+    /// Upper end of a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<f64>,
     /// Conditions that differ: `link: PCIe 3.0 x4 here, PCIe 4.0 x4 there`.
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_did_not_end_by_itself_is_not_just_believable() {
+    fn an_incomplete_run_is_not_simply_believable() {
         let target = Target {
             spec: String::new(),
             kind: TargetKind::Null,
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(stamp(&run, Some("I/O error: EIO")), both);
         run.warnings.push(found(FindingKind::ServedFromRam, Level::Bad));
         let memory = Stamp::NotTheDrive(FindingKind::ServedFromRam);
-        assert_eq!(stamp(&run, Some("I/O error: EIO")), memory, "that is worse");
+        assert_eq!(stamp(&run, Some("I/O error: EIO")), memory, "memory outweighs doubts");
         run.warnings.clear();
         run.complete = true;
         assert_eq!(stamp(&run, None), Stamp::Believable);
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn its_json_names_kinds_as_the_record_does() {
+    fn json_uses_the_records_names_of_kinds() {
         let stamp = Stamp::Reservations(vec![FindingKind::Governor]);
         let json = serde_json::to_value(&stamp).expect("plain data");
         assert_eq!(json, serde_json::json!({ "reservations": ["governor"] }));

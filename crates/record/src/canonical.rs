@@ -1,22 +1,22 @@
-//! The canonical form of JSON: one text for one content.
+//! Canonical JSON: equal content has equal text.
 //!
-//! In the manner of RFC 8785: members sorted by name (by code point), no white space, strings with
-//! the fewest escapes, doubles as JavaScript writes them (`1.0` is `1`). Two rules differ. Integers
-//! are written in full, because records hold 64-bit counters. A member that is `null`, `[]` or `{}`
-//! says nothing and is left out, so a field added by a later version does not change a record that
-//! lacks it.
+//! Follows RFC 8785: members sorted by name (by code point), no white space, strings with the
+//! fewest escapes, doubles as JavaScript writes them (`1.0` is `1`). Two rules differ. Integers
+//! are written in full, because records contain 64-bit counters. A member that is `null`, `[]` or
+//! `{}` carries no information and is omitted, so a field added by a later version does not change
+//! a record that lacks it.
 //!
-//! The text is rewritten as it is parsed, without a tree: memory is bounded by the text.
+//! The text is rewritten during parsing, without a tree, so memory is bounded by the text.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// From this power of ten on, and below a millionth, JavaScript writes an exponent.
+/// JavaScript writes an exponent from this power of ten on, and below a millionth.
 const PLAIN_MAX: i32 = 21;
 
-/// The canonical form of a JSON text.
+/// Returns the canonical form of a JSON text.
 pub(crate) fn canonical(json: &str) -> serde_json::Result<String> {
     let mut out = String::with_capacity(json.len());
     let mut parser = serde_json::Deserializer::from_str(json);
@@ -25,7 +25,7 @@ pub(crate) fn canonical(json: &str) -> serde_json::Result<String> {
     Ok(out)
 }
 
-/// Whether a canonical text says nothing.
+/// Whether a canonical text carries no information.
 pub(crate) fn says_nothing(canonical: &str) -> bool {
     matches!(canonical, "null" | "[]" | "{}")
 }
@@ -42,7 +42,7 @@ pub(crate) fn put_member(out: &mut String, name: &str, value: &str) -> serde_jso
 }
 
 /// A finite double in JavaScript's form (ECMA-262, Number::toString): the fewest digits that read
-/// back as the same value. Not serde_json's, which has changed between its releases.
+/// back as the same value. serde_json's form is not used, because it has changed between releases.
 fn double(value: f64) -> String {
     let scientific = format!("{:e}", value.abs());
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_for_one_content() {
+    fn equal_content_has_equal_text() {
         assert_eq!(
             of(r#" { "b" : 1.0, "a" : [ 1e2, -0.0, 0.5 ] } "#),
             r#"{"a":[100,0,0.5],"b":1}"#
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in ["", "{", "1 2", "[1,]", "{\"a\":1e999}", "nul"] {
             canonical(text).expect_err(text);
         }
@@ -227,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_form_is_final_and_white_space_does_not_matter(value in json()) {
+        fn canonicalising_is_idempotent_and_ignores_white_space(value in json()) {
             let once = of(&value.to_string());
             prop_assert_eq!(&of(&once), &once);
             prop_assert_eq!(of(&serde_json::to_string_pretty(&value).expect("plain")), once);

@@ -1,11 +1,11 @@
-//! The chart of an answer: the form in which it shows the metrics and series of a record.
+//! Charts of an answer: how the metrics and series of a record are shown.
 //!
-//! A chart names its sources and holds no measured data of its own, so that it always agrees with
-//! the record it stands in. It adds what a reader needs: labels, places on the axis, marks, bands
-//! and a fitted line. Methods build it with [`Chart::bars`] and its siblings; `report` draws it.
+//! A chart names its sources and contains no measured data, so it always agrees with its record.
+//! It adds labels, positions on the axis, marks, bands and a fitted line. Methods build it with
+//! [`Chart::bars`] and its siblings; `report` draws it.
 //!
-//! Fields that hold one value for each source (`labels`, `groups`, `places`) are empty where the
-//! chart does not need them.
+//! Fields with one value per source (`labels`, `groups`, `places`) are empty if the chart does not
+//! need them.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +15,20 @@ use crate::kind::kinds;
 kinds! {
     /// The form of a chart.
     ChartKind {
-        /// A bar with its interval for each source, which is a metric, in the order of the sources.
-        /// Sources with the same group stand together: reads beside writes, one format beside another.
+        /// One bar with its interval per source, in order. Each source is a metric. Sources of a
+        /// group
+        /// stand side by side, such as reads and writes, or two formats.
         Bars = "bars",
-        /// A line for each source, which is the name of a series, from its columns of the chart's unit.
+        /// One line per source. Each source names a series, of which the columns in the chart's
+        /// unit are
+        /// drawn.
         Lines = "lines",
-        /// A point with its interval for each source, which is a metric, at its place on the axis. The
-        /// points of a group are joined.
+        /// One point with its interval per source, at its position on the axis. Each source is a
+        /// metric.
+        /// The points of a group are joined.
         Points = "points",
-        /// A coloured cell for each source, which is a metric: its group is the row, its label the
+        /// One coloured cell per source. Each source is a metric; its group is the row, its label
+        /// the
         /// column.
         Heatmap = "heatmap",
     }
@@ -32,7 +37,7 @@ kinds! {
 kinds! {
     /// The horizontal axis of a chart.
     Axis {
-        /// One place for each source.
+        /// One position per source.
         Workload = "workload",
         /// Time since the beginning, seconds.
         Time = "time",
@@ -42,42 +47,42 @@ kinds! {
         Address = "address",
         /// Operations in flight.
         QueueDepth = "queue_depth",
-        /// Bytes of an operation.
+        /// Block size, bytes.
         BlockSize = "block_size",
-        /// Distance from the boundary of a block, bytes.
+        /// Offset from a block boundary, bytes.
         Offset = "offset",
         /// Share of reads, percent.
         ReadShare = "read_share",
         /// Share of the bytes of a workload, percent.
         ShareOfBytes = "share_of_bytes",
-        /// Round of a test, from 1.
+        /// Number of the round, from 1.
         Round = "round",
-        /// Rest before the work, seconds.
+        /// Idle time before the workload, seconds.
         Rest = "rest",
-        /// Operations per second that were asked for.
+        /// Requested operations per second.
         Demand = "demand",
-        /// Bytes that are used again and again.
+        /// Size of the working set, bytes.
         WorkingSet = "working_set",
     }
 }
 
-/// A place on the horizontal axis worth a label.
+/// A labelled position on the horizontal axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Its label.
     pub label: String,
-    /// Its place, in the unit of the axis (bytes, seconds).
+    /// Its position, in the unit of the axis (bytes, seconds).
     pub at: f64,
-    /// Lower end of the interval of that place.
+    /// Lower end of the position's interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the interval of that place.
+    /// Upper end of the position's interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// A part of the plane with a label: a level (both ends of `y` are equal), a window of rounds, a
-/// range that values should stay in. An end of `x` or `y` that is missing is the edge of the plot.
+/// A labelled area of the plot: a level (both ends of `y` are equal), a window of rounds, or a
+/// range in which values should stay. A missing `x` or `y` extends to the edges of the plot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Its label; may be empty.
@@ -90,21 +95,21 @@ pub struct Band {
     pub y: Option<[f64; 2]>,
 }
 
-/// A straight line through points: `at_zero + slope * x`.
+/// A straight line fitted to points: `at_zero + slope * x`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedLine {
     /// Its label.
     pub label: String,
     /// Value at the origin, in the chart's unit.
     pub at_zero: f64,
-    /// Change of the value for each unit of the axis.
+    /// Change of the value per unit of the axis.
     pub slope: f64,
 }
 
 /// A chart of metrics or series of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
-    /// Its title as a person says it.
+    /// Title.
     pub title: String,
     /// Its form.
     pub kind: ChartKind,
@@ -114,13 +119,13 @@ pub struct Chart {
     pub y: Unit,
     /// Keys of metrics, or names of series.
     pub sources: Vec<String>,
-    /// Name of each source as a person says it.
+    /// Display name of each source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// Group of each source: sources that are compared with each other.
+    /// Group of each source, for sources that are compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// Place of each source on the horizontal axis, in its unit.
+    /// Position of each source on the horizontal axis, in its unit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<f64>,
     /// Marks on the horizontal axis.
@@ -151,29 +156,30 @@ impl Chart {
         }
     }
 
-    /// Bars of metrics; add them with [`Chart::source`] or [`Chart::grouped`].
+    /// A bar chart of metrics; add them with [`Chart::source`] or [`Chart::grouped`].
     pub fn bars(title: impl Into<String>, y: Unit) -> Chart {
         Chart::new(title, ChartKind::Bars, Axis::Workload, y)
     }
 
-    /// Lines of series; add them with [`Chart::source`].
+    /// A line chart of series; add them with [`Chart::source`].
     pub fn lines(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
         Chart::new(title, ChartKind::Lines, x, y)
     }
 
-    /// Points of metrics; add them with [`Chart::point`].
+    /// A chart of points; add metrics with [`Chart::point`].
     pub fn points(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
         Chart::new(title, ChartKind::Points, x, y)
     }
 
-    /// A heat map of metrics; add them with [`Chart::grouped`]: the group is the row, the label the
+    /// A heat map of metrics. Add them with [`Chart::grouped`]: the group is the row, the label the
     /// column.
     pub fn heatmap(title: impl Into<String>, x: Axis, y: Unit) -> Chart {
         Chart::new(title, ChartKind::Heatmap, x, y)
     }
 
-    /// Adds a metric or a series by its key, with its name for a person. Not to be mixed with the
-    /// other ways of adding one.
+    /// Adds a metric or a series by its key, with its display name. Must not be mixed with the
+    /// other
+    /// methods that add one.
     #[must_use]
     pub fn source(mut self, key: impl Into<String>, label: impl Into<String>) -> Chart {
         self.sources.push(key.into());
@@ -193,7 +199,7 @@ impl Chart {
         self.source(key, label)
     }
 
-    /// Adds a metric at a place on the horizontal axis; the points of a group are joined.
+    /// Adds a metric at a position on the horizontal axis; the points of a group are joined.
     #[must_use]
     pub fn point(mut self, group: impl Into<String>, key: impl Into<String>, at: f64) -> Chart {
         self.groups.push(group.into());
@@ -202,21 +208,21 @@ impl Chart {
         self
     }
 
-    /// Marks a place on the horizontal axis, in its unit.
+    /// Marks a position on the horizontal axis, in its unit.
     #[must_use]
     pub fn mark(mut self, label: impl Into<String>, at: f64) -> Chart {
         self.marks.push(Mark { label: label.into(), at, low: None, high: None });
         self
     }
 
-    /// Adds a level between two places, or over the whole width.
+    /// Adds a level between two positions, or over the whole width.
     #[must_use]
     pub fn level(mut self, label: impl Into<String>, value: f64, x: Option<[f64; 2]>) -> Chart {
         self.bands.push(Band { label: label.into(), x, y: Some([value; 2]) });
         self
     }
 
-    /// Keeps the sources for which this holds.
+    /// Keeps the sources for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         let kept: Vec<bool> = self.sources.iter().map(|source| keep(source)).collect();
         fn filter<T>(values: &mut Vec<T>, kept: &[bool]) {
@@ -229,7 +235,7 @@ impl Chart {
         filter(&mut self.places, &kept);
     }
 
-    /// Whether it has anything to draw.
+    /// Whether it has nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
@@ -240,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chart_of_an_earlier_version_is_read_and_unused_fields_are_not_written() {
+    fn charts_of_earlier_versions_load_and_unused_fields_are_omitted() {
         let json = r#"{"title":"t","kind":"lines","x":"bytes_written","y":"B/s",
             "sources":["a"],"marks":[{"label":"end","at":3.0}]}"#;
         let chart: Chart = serde_json::from_str(json).expect("as written by 0.1");

@@ -1,10 +1,10 @@
-//! A record as its JSON text has it, with fields that this version does not know, and its hash.
+//! A record with its JSON text, which includes fields unknown to this version, and its hash.
 //!
-//! A [`Run`] holds the fields of this version. A record written by a later version has more, at any
-//! level, and must leave this machine as it came: a [`Document`] keeps the text of every member
-//! beside the `Run` read from it. A store splits it into a body of text and the long parts
-//! (metrics, series, histograms), which it packs; [`Document::body`] leaves a long part in the text
-//! if `Run` does not hold all of it, and [`Document::join`] puts both together again.
+//! A [`Run`] has the fields of this version. A record written by a later version has more, at any
+//! level, and must be passed on unchanged. A [`Document`] therefore keeps the text of every member
+//! next to the parsed `Run`. A store splits it into a body of text and the long parts (metrics,
+//! series, histograms), which it packs. [`Document::body`] keeps a long part as text if `Run` does
+//! not represent all of it, and [`Document::join`] reassembles the record.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 use crate::Run;
 use crate::canonical::{canonical, put_member, says_nothing};
 
-/// Members outside the hash: the number counts in one store, the origin describes how a result of
-/// another tool was read.
+/// Members excluded from the hash: the number is local to one store, and the origin describes how
+/// another tool's result was read.
 const OUTSIDE: [&str; 2] = ["number", "origin"];
 
 const EMPTY: &str = "[]";
@@ -52,13 +52,13 @@ impl Document {
         Ok(Document { run, members: serde_json::from_str(&compact(json))? })
     }
 
-    /// The document of a record of this version.
+    /// Creates the document of a record of this version.
     pub fn of(run: Run) -> serde_json::Result<Document> {
         let members = serde_json::from_str(&serde_json::to_string(&run)?)?;
         Ok(Document { run, members })
     }
 
-    /// The document of a body and the whole record, with the number and the end of the latter.
+    /// Joins a body and the whole record, taking number and ending from the latter.
     pub fn join(body: &str, run: Run) -> serde_json::Result<Document> {
         let mut members: Members = serde_json::from_str(body)?;
         for (name, json) in long_parts(&run)? {
@@ -76,17 +76,17 @@ impl Document {
         &self.run
     }
 
-    /// The fields of this version, without the text.
+    /// The fields of this version; drops the text.
     pub fn into_run(self) -> Run {
         self.run
     }
 
-    /// The text of a member; `None` if the record has none of that name.
+    /// The text of a member; `None` if the record does not have it.
     pub fn member(&self, name: &str) -> Option<&str> {
         self.members.get(name)
     }
 
-    /// The record as one line of JSON, with its members in their order.
+    /// The record as one line of JSON, with its members in their original order.
     pub fn text(&self) -> serde_json::Result<String> {
         self.members.text()
     }
@@ -98,8 +98,8 @@ impl Document {
         members.text()
     }
 
-    /// The text without number, metrics, series and histograms. Of these it keeps the ones in which
-    /// [`Document::run`] lacks something.
+    /// The text without the number. Metrics, series and histograms are included only if
+    /// [`Document::run`] does not represent all of them.
     pub fn body(&self) -> serde_json::Result<String> {
         let mut members = self.members.clone();
         for (name, json) in long_parts(&self.run)? {
@@ -191,7 +191,7 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// JSON without white space outside strings, so that it fits on one line.
+/// JSON on one line, without white space outside strings.
 fn compact(json: &str) -> String {
     let (mut inside, mut escaped) = (false, false);
     json.chars()
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_of_the_content_alone() {
+    fn the_hash_covers_only_the_content() {
         let run = sample();
         let own = hash(&document(&run));
         assert_eq!(own.len(), 64);
         let elsewhere = Run { number: Some(7), origin: None, ..run.clone() };
-        assert_eq!(hash(&document(&elsewhere)), own, "number and origin are outside");
+        assert_eq!(hash(&document(&elsewhere)), own, "number and origin are excluded");
         let pretty = serde_json::to_string_pretty(&run).expect("plain data");
-        assert_eq!(hash(&parsed(&pretty)), own, "white space says nothing");
+        assert_eq!(hash(&parsed(&pretty)), own, "white space is ignored");
         let mut forged = run.clone();
         forged.metrics[0].value = Some(1.5000000000000002);
         assert_ne!(hash(&document(&forged)), own);
@@ -270,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_known_record_stays() {
-        // Written once by hand: a change of this value makes every carried record a conflict.
+    fn the_hash_of_a_known_record_is_stable() {
+        // Written by hand. If this value changed, every carried record would become a conflict.
         let json = r#"{"schema":"ssdyno.run/1","id":"01A","started":"2026-11-21T14:30:00Z",
             "seconds":1.0,"method":"io","target":{"spec":".","kind":"null","path":null,"bytes":null,
             "drive":null,"filesystem":null,"direct":null},"environment":{"ssdyno":"0.1.0",
@@ -289,11 +289,11 @@ mod tests {
         let expected = RecordHash(Sha256::digest(canonical.as_bytes()).into());
         assert_eq!(parsed(json).hash().expect("JSON"), expected);
         let typed = document(parsed(json).run());
-        assert_eq!(typed.hash().expect("JSON"), expected, "fields added since say nothing");
+        assert_eq!(typed.hash().expect("JSON"), expected, "new empty fields do not count");
     }
 
     #[test]
-    fn fields_of_a_later_version_stay_at_every_level() {
+    fn fields_of_a_later_version_are_kept_at_every_level() {
         let mut value = serde_json::to_value(sample()).expect("plain data");
         value["later"] = serde_json::json!({ "b": [1, null], "a": 1e-7 });
         value["target"]["later"] = "x".into();
@@ -309,11 +309,15 @@ mod tests {
         let again: serde_json::Value =
             serde_json::from_str(&joined.text().expect("JSON")).expect("JSON");
         assert_eq!(again, value);
-        assert_ne!(hash(&document(carried.run())), hash(&carried), "the run alone lacks them");
+        assert_ne!(
+            hash(&document(carried.run())),
+            hash(&carried),
+            "the run alone lacks the fields"
+        );
     }
 
     #[test]
-    fn kinds_of_a_later_version_are_read_and_stay() {
+    fn kinds_of_a_later_version_are_read_and_kept() {
         let bars = Chart::bars("t", Unit::Iops).source("a", "a");
         let metric = Metric::single("a", Unit::Iops, 1.0);
         let limit =
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_of_a_later_version_are_read_and_stay() {
+    fn stamps_of_a_later_version_are_read_and_kept() {
         let answer = Answer {
             question: "Which?".into(),
             headline: "This".into(),
@@ -394,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_a_later_version_are_read_and_stay_in_every_place() {
+    fn names_of_a_later_version_are_read_and_kept_everywhere() {
         let mut run = sample();
         run.metrics[0].covers = Some(Covers::Mean);
         run.warnings = vec![Finding::new(FindingKind::Governor, Level::Warn, "slow")];
@@ -440,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn body_and_long_parts_are_the_record() {
+    fn body_and_long_parts_make_up_the_record() {
         let whole = document(&sample());
         let body = whole.body().expect("JSON");
         for part in ["metrics", "series", "latencies"] {
@@ -451,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_goes_outside_strings_only() {
+    fn white_space_is_removed_only_outside_strings() {
         assert_eq!(compact("{ \"a b\\\" c\" : [ 1 ,\n2 ] }"), "{\"a b\\\" c\":[1,2]}");
         assert_eq!(compact("\"\\\\\" \" \""), "\"\\\\\"\" \"");
     }

@@ -1,4 +1,4 @@
-//! The machine around the drive, as far as it can change a number.
+//! The machine around the drive, as far as it can affect a number.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub struct Environment {
     pub ssdyno: String,
     /// Name of the machine.
     pub host: Option<String>,
-    /// Random id of the machine, made once and kept beside its store.
+    /// Random id of the machine, generated once and stored next to its store.
     #[serde(default)]
     pub machine_id: Option<String>,
     /// Board or system model, if the firmware reports it (`Raspberry Pi 5 Model B`).
@@ -35,11 +35,11 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Hypervisor, if any.
     pub hypervisor: Option<String>,
-    /// Load average over a minute at the start.
+    /// One-minute load average at the start.
     pub load: Option<f64>,
     /// Backend that issued the I/O (`uring`, `aio`, `psync`, `null`, `sim`).
     pub backend: Option<String>,
-    /// Clock that timed it (`tsc`, `cntvct`, `monotonic`, `virtual`).
+    /// Clock used (`tsc`, `cntvct`, `monotonic`, `virtual`).
     pub clock: Option<String>,
     /// Cost of the instrument itself: nanoseconds per operation on the null backend.
     pub instrument_ns_per_io: Option<f64>,

@@ -1,11 +1,11 @@
-//! Conclusions and doubts: verdicts, findings that limit the trust in a number, I/O errors by kind.
+//! Verdicts, findings that limit the trust in a number, and I/O errors by kind.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
 use crate::{FindingKind, Unit, VerdictKind};
 
-/// One number a conclusion rests on.
+/// A number on which a conclusion is based.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The quantity, such as `device bytes / application bytes`.
@@ -18,7 +18,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// A piece of evidence.
+    /// Creates a piece of evidence.
     pub fn new(name: impl Into<String>, value: f64, unit: Unit) -> Evidence {
         Evidence { name: name.into(), value, unit }
     }
@@ -27,33 +27,33 @@ impl Evidence {
 /// A figure that a conclusion explains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
-    /// Key of the metric; the name of the workload where that has no metric of its own.
+    /// Key of the metric, or the name of a workload that has no metric.
     pub metric: String,
-    /// Share of the workload's time that the cause accounts for, 0 to 1; `null` where it is unknown.
+    /// Fraction of the workload's time that the cause accounts for, 0 to 1; `null` if unknown.
     #[serde(default)]
     pub share: Option<f64>,
 }
 
-/// A named conclusion with the numbers it rests on.
+/// A named conclusion and its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "VerdictForm")]
 pub struct Verdict {
-    /// The conclusion; in JSON its name: `RAM`, `FLUSH`, `COMPRESSIBLE`, `UNDETERMINED`.
+    /// The conclusion, in JSON its name: `RAM`, `FLUSH`, `COMPRESSIBLE`, `UNDETERMINED`.
     #[serde(rename = "name")]
     pub kind: VerdictKind,
-    /// One sentence for a person.
+    /// One sentence for the user.
     pub text: String,
-    /// The figures it explains; empty for a check, which explains none.
+    /// The figures it explains; empty for checks, which explain none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explains: Vec<Explained>,
-    /// The cheapest test that would confirm or refute it, if there is one.
+    /// The cheapest test that would confirm or refute it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_test: Option<String>,
-    /// The numbers behind it.
+    /// The numbers on which it is based.
     pub evidence: Vec<Evidence>,
 }
 
-/// A verdict in a record. Earlier versions named one workload instead of the figures explained.
+/// A verdict in a record. Earlier versions named one workload instead of the explained figures.
 #[derive(Deserialize)]
 struct VerdictForm {
     #[serde(rename = "name")]
@@ -79,7 +79,7 @@ impl From<VerdictForm> for Verdict {
 }
 
 impl Verdict {
-    /// A conclusion that explains no figure, without evidence.
+    /// Creates a conclusion that explains no figure and has no evidence.
     pub fn new(kind: VerdictKind, text: impl Into<String>) -> Verdict {
         Verdict {
             kind,
@@ -95,7 +95,7 @@ impl Verdict {
         self.explains.iter().any(|explained| explained.metric == metric)
     }
 
-    /// The same with this evidence.
+    /// Replaces the evidence.
     #[must_use]
     pub fn with_evidence(self, evidence: Vec<Evidence>) -> Verdict {
         Verdict { evidence, ..self }
@@ -103,7 +103,7 @@ impl Verdict {
 }
 
 kinds! { word
-    /// How far a finding discredits a number.
+    /// How much a finding discredits a number.
     Level {
         /// Worth knowing.
         Note = "note",
@@ -117,26 +117,26 @@ kinds! { word
 /// An observation about a measurement or a machine that limits the trust in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The kind of doubt; in JSON its name: `served-from-ram`, `generator-bound`.
+    /// The kind of finding, in JSON its name: `served-from-ram`, `generator-bound`.
     #[serde(rename = "name")]
     pub kind: FindingKind,
     /// Severity.
     pub level: Level,
-    /// One line for a person.
+    /// One line for the user.
     pub text: String,
     /// Advice, if there is a remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The workload it belongs to, if one.
+    /// The workload it concerns, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// The numbers behind it.
+    /// The numbers on which it is based.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
 }
 
 impl Finding {
-    /// A finding without advice or evidence.
+    /// Creates a finding without advice or evidence.
     pub fn new(kind: FindingKind, level: Level, text: impl Into<String>) -> Finding {
         Finding {
             kind,
@@ -155,7 +155,7 @@ impl Finding {
         self
     }
 
-    /// Adds a number that supports it.
+    /// Adds a piece of evidence.
     #[must_use]
     pub fn with(mut self, evidence: Evidence) -> Finding {
         self.evidence.push(evidence);
@@ -168,14 +168,15 @@ impl Finding {
 pub struct IoErrors {
     /// `read`, `write`, `flush` or `discard`; for a failed check `verify`.
     pub op: String,
-    /// `EIO`, `ENOSPC`, `short transfer`; for a failed check `stale`, `misplaced`, `torn`, `flipped`,
+    /// `EIO`, `ENOSPC`, `short transfer`; for a failed check `stale`, `misplaced`, `torn`,
+    /// `flipped`,
     /// `unwritten`.
     pub kind: String,
     /// The workload that failed.
     pub workload: String,
     /// Their number.
     pub count: u64,
-    /// The first 16 addresses at most, as byte offsets.
+    /// At most the first 16 addresses, as byte offsets.
     pub first_offsets: Vec<u64>,
 }
 

@@ -1,9 +1,9 @@
-//! Latency histogram: log-linear buckets, 64 to each power of two, over all of `u64`.
+//! Latency histogram: log-linear buckets, 64 per power of two, over the whole range of `u64`.
 //!
-//! A value below 64 has its own bucket; above, a bucket is at most 1/64 of its lower edge wide, so
-//! a percentile read from its middle is off by less than 1%. Minimum, maximum and sum are exact,
-//! and histograms of threads and intervals can be added. Recording is one shift, one add and one
-//! increment, without a configuration-dependent branch, because it is in the engine's hot loop.
+//! A value below 64 has its own bucket. Above, the width of a bucket is at most 1/64 of its lower
+//! edge, so a percentile read from its middle is off by less than 1%. Minimum, maximum and sum are
+//! exact, and histograms of threads and intervals can be added. Recording is one shift, one add and
+//! one increment, without a branch on the configuration, because it is in the engine's hot loop.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Histogram {
 
 impl Histogram {
     /// Counts one value.
-    // Inlined by force: in the engine's loop a call costs more than the count.
+    // Forced inline: in the engine's loop, a call would cost more than the count.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
         self.counts[bucket(value)] += 1;
@@ -52,7 +52,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts one value `times` times, as in a table. Counts stay below `u64::MAX`.
+    /// Counts a value `times` times, as from a table. Counts must stay below `u64::MAX`.
     pub fn record_many(&mut self, value: u64, times: u64) {
         let times = times.min(u64::MAX - self.count);
         if times > 0 {
@@ -64,7 +64,7 @@ impl Histogram {
         }
     }
 
-    /// Adds everything `other` counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.count == 0 {
             return;
@@ -86,8 +86,9 @@ impl Histogram {
         (self.count, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    /// Removes all values from `limit` on, in whole buckets, and returns their number. Afterwards the
-    /// maximum is the upper edge of its bucket, and the sum that of the buckets' middles.
+    /// Removes all values from `limit` on, in whole buckets, and returns their number. Afterwards
+    /// the
+    /// maximum is the upper edge of its bucket, and the sum is computed from the buckets' middles.
     pub fn remove_from(&mut self, limit: u64) -> u64 {
         let first = bucket(limit);
         let removed = self.counts[first..].iter().sum();
@@ -104,7 +105,7 @@ impl Histogram {
         removed
     }
 
-    /// Number of values counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -129,8 +130,9 @@ impl Histogram {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The value below which the share `q` (0 to 1) of the values lies, within 1%; `q` = 1 gives
-    /// the exact maximum. `None` if nothing was counted.
+    /// The value below which a fraction `q` (0 to 1) of the values lies, within 1%; `q` = 1 gives
+    /// the
+    /// exact maximum. `None` if the histogram is empty.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -147,15 +149,16 @@ impl Histogram {
         Some(middle(index).clamp(self.min, self.max))
     }
 
-    /// [`Histogram::quantile`], but only if at least ten samples are beyond it: a percentile from
-    /// fewer is not a measurement.
+    /// [`Histogram::quantile`] if at least ten samples lie beyond it, otherwise `None`: with fewer,
+    /// a
+    /// percentile is not a measurement.
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let beyond = (1.0 - q) * self.count as f64;
         // 0.1% of 10,000 is 9.999...96 in floating point; it counts as ten.
         (beyond + 1e-6 >= SAMPLES_BEYOND).then(|| self.quantile(q)).flatten()
     }
 
-    /// The percentiles of records with enough samples beyond them, and the maximum.
+    /// The standard percentiles that have enough samples beyond them, and the maximum.
     pub fn statistics(&self) -> impl Iterator<Item = (Statistic, u64)> + '_ {
         let percentiles = Statistic::PERCENTILES.into_iter();
         let known = percentiles.filter_map(|s| Some((s, self.percentile(s.quantile()?)?)));
@@ -171,7 +174,7 @@ impl Histogram {
 
 #[inline]
 fn bucket(value: u64) -> usize {
-    // Below 64 the value is its own bucket; `| SUB` makes the shift 0 there without a branch.
+    // Below 64 the value is the bucket's index; `| SUB` makes the shift 0 without a branch.
     let shift = 63 - SUB_BITS - (value | SUB).leading_zeros();
     (u64::from(shift) * SUB + (value >> shift)) as usize
 }
@@ -199,7 +202,7 @@ fn shift_and_sub(index: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// The index of the bucket of a value.
+    /// The index of a value's bucket.
     pub fn bucket_of(value: u64) -> usize {
         bucket(value)
     }
@@ -209,8 +212,9 @@ impl Histogram {
         (index < BUCKETS).then(|| lower(index))
     }
 
-    /// A histogram from its parts, as they were stored: buckets as lower edge and count, exact sum,
-    /// minimum and maximum. Fails with the contradiction if they cannot be of one histogram.
+    /// Rebuilds a histogram from its stored parts: buckets as lower edge and count, exact sum,
+    /// minimum
+    /// and maximum. Fails with the contradiction if they do not fit together.
     pub fn from_parts(
         buckets: impl IntoIterator<Item = (u64, u64)>,
         sum: u128,
@@ -219,7 +223,7 @@ impl Histogram {
     ) -> Result<Histogram, &'static str> {
         let mut out = Histogram::default();
         for (low, count) in buckets {
-            out.count = out.count.checked_add(count).ok_or("the counts are beyond 64 bits")?;
+            out.count = out.count.checked_add(count).ok_or("the counts exceed 64 bits")?;
             out.counts[bucket(low)] += count;
         }
         let mut full = out.buckets();
@@ -275,7 +279,7 @@ impl<'de> Deserialize<'de> for Histogram {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn many_at_once_are_the_same_as_one_by_one() {
+    fn record_many_equals_repeated_record() {
         let (mut one, mut many) = (super::Histogram::default(), super::Histogram::default());
         (0..5).for_each(|_| one.record(777));
         many.record_many(777, 5);
@@ -290,7 +294,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bucket_holds_its_values_within_one_percent(value: u64) {
+        fn a_bucket_represents_its_values_within_one_percent(value: u64) {
             let (low, width) = (lower(bucket(value)), width(bucket(value)));
             prop_assert!(low <= value && value - low < width);
             prop_assert!(middle(bucket(value)).abs_diff(value) as f64 <= value as f64 * 0.01);

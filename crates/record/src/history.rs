@@ -1,19 +1,19 @@
-//! The key under which the runs of one drive are found, on every machine.
+//! The key that identifies the runs of one drive on every machine.
 //!
-//! The best name wins: a world-wide name, EUI-64, NGUID or the CID of a card; then manufacturer,
-//! model, serial number and size together. Some serial numbers are worthless, because many drives
-//! share them: placeholders of USB bridges and of hypervisors. Such a drive is known by its machine
-//! and path alone, a weak key: another drive in the same slot has the same one. A virtual drive is its
-//! description, whatever name it was asked for by.
+//! The best identifier wins: a world-wide name, EUI-64, NGUID or the CID of a card; then
+//! manufacturer, model, serial number and size together. Some serial numbers are worthless because
+//! many drives share them: placeholders of USB bridges and hypervisors. Such a drive is known only
+//! by its machine and path. That key is weak, because another drive in the same slot has the same
+//! one. A virtual drive is identified by its description, whatever name was used to request it.
 
 use crate::{DriveIdentity, Target, TargetKind};
 
-/// Shortest serial number that is taken to be one.
+/// Minimum length of a usable serial number.
 const SERIAL_MIN: usize = 4;
 
-/// Beginnings of serial numbers that many devices share, where no rule below finds them: the
-/// default of SCSI target daemons, those of JMicron bridges and of Alcor and other card readers,
-/// and the names that management tools of QEMU give to the drives of every guest.
+/// Prefixes of serial numbers that many devices share and that no rule below matches: the default
+/// of SCSI target daemons, those of JMicron bridges and of Alcor and other card readers, and the
+/// names that QEMU management tools give to the drives of every guest.
 const SHARED: [&str; 14] = [
     "00000000",
     "BEAF1",
@@ -31,29 +31,29 @@ const SHARED: [&str; 14] = [
     "0XDEADBEEF",
 ];
 
-/// World-wide names that QEMU gives to every namespace: 52:54:00, zeros and its number.
+/// World-wide names that QEMU gives to every namespace: 52:54:00, zeros and the namespace number.
 const QEMU_EUI: &str = "eui.525400000000";
 
-/// The product name in the CID of every SD card of QEMU: "QEMU!". Its serial number is the same
-/// everywhere, too.
+/// The product name in the CID of every QEMU SD card: "QEMU!". Its serial number is also the same
+/// everywhere.
 const QEMU_CARD: &str = "51454d5521";
 
 /// The key of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HistoryKey {
-    /// The key. Equal keys are one drive, unless they are weak.
+    /// The key. Equal keys mean the same drive, unless they are weak.
     pub text: String,
-    /// It names a place rather than a drive.
+    /// Whether it names a slot rather than a drive.
     pub weak: bool,
 }
 
 impl HistoryKey {
-    /// The key of the drive behind a target; `None` if no drive is known. `machine` is the id of
-    /// the machine that measured it.
+    /// The key of a target's drive; `None` if no drive is known. `machine` is the id of the machine
+    /// that measured it.
     pub fn of(target: &Target, machine: Option<&str>) -> Option<HistoryKey> {
         let drive = target.drive.as_ref()?;
         if target.kind == TargetKind::Virtual {
-            // Records of earlier versions have no hash of its description.
+            // Records of earlier versions lack the hash of its description.
             let own = drive.hardware_id.as_ref().unwrap_or(&target.spec);
             return Some(HistoryKey { text: format!("virtual/{own}"), weak: false });
         }
@@ -65,7 +65,7 @@ impl HistoryKey {
     }
 }
 
-/// The name that this one device has in the world.
+/// The world-wide name of the device.
 fn world_wide(drive: &DriveIdentity) -> Option<String> {
     let id = drive.hardware_id.as_deref()?.trim().to_lowercase();
     if matches!(drive.bus.as_str(), "sd" | "mmc") {
@@ -77,13 +77,13 @@ fn world_wide(drive: &DriveIdentity) -> Option<String> {
     (named && !id.starts_with(QEMU_EUI)).then_some(id)
 }
 
-/// Whether an identifier in hexadecimal digits has more than zeros, and a digit or two.
+/// Whether a hexadecimal identifier has more than two digits other than zero.
 fn is_telling(hex: &str) -> bool {
     hex.chars().filter(|c| c.is_ascii_hexdigit() && *c != '0').count() > 2
 }
 
-/// Manufacturer, model, serial number and size; for NVMe also the namespace, which has the serial
-/// number of its drive.
+/// Manufacturer, model, serial number and size; for NVMe also the namespace, because namespaces
+/// share the serial number of their drive.
 fn serial(drive: &DriveIdentity) -> Option<String> {
     let word = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_string();
     let serial = word(&drive.serial);
@@ -97,7 +97,7 @@ fn serial(drive: &DriveIdentity) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Whether a serial number is one that many drives have.
+/// Whether many drives share a serial number.
 fn is_worthless(serial: &str) -> bool {
     let letters = serial.chars().filter(|c| c.is_ascii_alphanumeric());
     let text: String = letters.map(|c| c.to_ascii_uppercase()).collect();
@@ -112,12 +112,13 @@ fn is_worthless(serial: &str) -> bool {
         || SHARED.iter().any(|shared| text.starts_with(shared))
 }
 
-/// `00001`: QEMU numbers the drives of each machine.
+/// `00001`: QEMU numbers the drives of each guest.
 fn is_small_number(text: &str) -> bool {
     text.parse::<u32>().is_ok_and(|n| n < 1000)
 }
 
-/// `0123456789AB`, `ABCDEF0123456789`: each digit follows the one before, but for one step.
+/// `0123456789AB`, `ABCDEF0123456789`: each digit follows the one before, with at most one
+/// exception.
 fn is_counting(text: &str) -> bool {
     const ORDER: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let letters: Vec<char> = text.chars().collect();
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_name_wins() {
+    fn the_best_identifier_wins() {
         assert_eq!(key("nvme", "eui.0025385B71B0A1C2", "S1X9"), "eui.0025385b71b0a1c2");
         assert_eq!(key("sata", "naa.5002538e40a1b2c3", "S1X9"), "naa.5002538e40a1b2c3");
         assert_eq!(key("sd", "03534453433634478012345678014a00", "-").get(..8), Some("cid.0353"));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_everybodys_is_weak() {
+    fn a_shared_identifier_is_weak() {
         for id in ["-", "eui.0000000000000000", "naa.5000000000000000", "eui.5254000000000001"] {
             assert_eq!(key("nvme", id, "-"), "weak path/m1//dev/sda", "{id}");
         }

@@ -1,7 +1,7 @@
-//! A metric's key in words, for sentences, labels and tables: `random 4 KiB reads at depth 32, p99`.
+//! Metric keys in words, for sentences, labels and tables: `random 4 KiB reads at depth 32, p99`.
 //!
-//! The only place where a key becomes words. There is no way back: whoever looks a metric up uses
-//! the key.
+//! This is the only place where keys become words, and words are never parsed: look a metric up by
+//! its key.
 
 use workload::{OpKind, units};
 
@@ -9,17 +9,17 @@ use crate::key::{CellKey, Clock, MetricKey, Order, Subject};
 use crate::run::Run;
 use crate::statistic::Statistic;
 
-/// Who named the workloads of a record.
+/// Origin of a record's workload names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// ssdyno, by the rules of keys: a name can be said in words.
+    /// ssdyno, by the rules of keys: a name can be put into words.
     Ours,
-    /// The user, as with the jobs of fio: a name is kept as it was given.
+    /// The user, as for fio jobs: names are kept unchanged.
     Users,
 }
 
 impl Naming {
-    /// The naming in records of a method. An importer names workloads by the rules of keys.
+    /// The naming in records of a method. Importers name workloads by the rules of keys.
     pub fn of(method: &str, imported: bool) -> Naming {
         if method == "fio" && !imported { Naming::Users } else { Naming::Ours }
     }
@@ -32,13 +32,13 @@ impl Naming {
         }
     }
 
-    /// A metric, for the beginning of a sentence: a user's name has no other first letter there.
+    /// A metric, for the beginning of a sentence. A user's name is not capitalised.
     pub fn metric_first(self, key: &MetricKey) -> String {
         let words = self.metric(key);
         if self == Naming::Users && !key.owner().is_empty() { words } else { capitalised(&words) }
     }
 
-    /// A workload, or its part of one op.
+    /// A workload, or its operations of one kind.
     pub fn workload(self, name: &str, op: Option<OpKind>) -> String {
         let key = MetricKey::parse(name);
         match (self, op.filter(|op| key.direction() != Some(*op))) {
@@ -63,8 +63,8 @@ fn of_op(name: String, op: Option<OpKind>) -> String {
 }
 
 impl MetricKey {
-    /// The key in words: the subject, the op, then the statistic. It contains no comma unless it has
-    /// a statistic or a clock, so that the names of workloads can stand in a list.
+    /// The key in words: subject, op, then statistic. Contains a comma only before a statistic or a
+    /// clock, so that workload names can appear in a list.
     pub fn in_words(&self) -> String {
         self.figure(match &self.subject {
             Subject::Cell(cell) => cell_in_words(cell, self.direction()),
@@ -72,7 +72,7 @@ impl MetricKey {
         })
     }
 
-    /// `random 4 KiB reads, service time p99`: the figure after its subject in words.
+    /// Appends the figure to its subject: `random 4 KiB reads, service time p99`.
     fn figure(&self, subject: String) -> String {
         let clock = self.clock.map(|clock| match clock {
             Clock::Service => "service time",
@@ -86,13 +86,13 @@ impl MetricKey {
     }
 }
 
-/// The text with a capital first letter, for the beginning of a sentence.
+/// The text with its first letter capitalised, for the beginning of a sentence.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// `random 4 KiB reads at depth 32`; a mix by its shares: `mixed 70/30 4 KiB I/O at depth 32`.
+/// `random 4 KiB reads at depth 32`; a mix with its shares: `mixed 70/30 4 KiB I/O at depth 32`.
 fn cell_in_words(cell: &CellKey, op: Option<OpKind>) -> String {
     let order = match cell.order {
         Order::Sequential => "sequential",
@@ -116,11 +116,11 @@ fn cell_in_words(cell: &CellKey, op: Option<OpKind>) -> String {
     format!("{order}{shares} {size} {op}{state} at depth {}{threads}", cell.depth)
 }
 
-/// `writes (states used)` for `states-write-used`: a method's name, an op and more words.
+/// `writes (states used)` for `states-write-used`: a method's name, an op and further words.
 fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     let words: Vec<&str> =
         name.split(['-', '_', '.', ' ']).filter(|word| !word.is_empty()).collect();
-    // A single word is a name that somebody gave.
+    // A single word is a user's name.
     if let ([only], None) = (&words[..], op) {
         return only.to_string();
     }
@@ -140,7 +140,7 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// The part of a phrase that a word of a name is.
+/// The role of a name's word in a phrase.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Order,
@@ -161,7 +161,7 @@ impl Part {
     }
 }
 
-/// One word of a name.
+/// A word of a name, as it appears in a phrase.
 fn word(word: &str) -> String {
     match (word, Part::of(word)) {
         ("seq", _) => "sequential".into(),
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_said_in_words() {
+    fn keys_become_words() {
         let cases = [
             ("rand-read-4KiB-q32", "random 4 KiB reads at depth 32"),
             ("rand-read-4KiB-q32.p99", "random 4 KiB reads at depth 32, p99"),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_user_gave_is_kept() {
+    fn names_given_by_users_are_kept() {
         let cases = [
             ("my-read-job.read.service.p99", "my-read-job reads, service time p99"),
             ("rand-read-4k-q32.write.iops", "rand-read-4k-q32 writes, IOPS"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn no_statistic_keeps_a_separator_of_keys() {
+    fn no_statistic_keeps_the_separators_of_keys() {
         for statistic in Statistic::ALL {
             let words = MetricKey::of_run(*statistic).in_words();
             assert!(!words.is_empty() && !words.contains(['-', '_']), "{words}");

@@ -1,12 +1,12 @@
-//! Keys of metrics: the one place where the name of a metric is put together and taken apart.
+//! Metric keys: the only place where metric names are composed and parsed.
 //!
 //! A key is `subject[.op][.clock][.statistic]`: `rand-read-4KiB-q32.p99.9`, `sustain-fresh.cache`,
-//! `read.service.p99`, `throughput`. The subject is a cell of the grid, whose name says order, op,
-//! block size and depth, or any other name: that of a workload, of a step, of fio's job.
+//! `read.service.p99`, `throughput`. The subject is either a cell of the grid, whose name states
+//! order, op, block size and depth, or any other name, such as that of a workload, a step or a fio
+//! job.
 //!
-//! Every text is a key, and a key read from a text prints that text again, so that no record of
-//! another version is lost. A text that says the same in an unusual way (`seq-read-1024k-q1`) keeps
-//! its spelling.
+//! Every text is a key, and a parsed key prints its original text, so no record of another version
+//! is lost. Unusual spellings (`seq-read-1024k-q1`) are preserved.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -48,7 +48,7 @@ pub struct CellKey {
     pub order: Order,
     /// Reads or writes; `None`: both.
     pub op: Option<OpKind>,
-    /// Further words: `70` (percent of reads), `jobs4`.
+    /// Other words: `70` (percent of reads), `jobs4`.
     pub words: Vec<String>,
     /// Size of a transfer, bytes.
     pub block_bytes: u64,
@@ -90,12 +90,12 @@ impl fmt::Display for CellKey {
     }
 }
 
-/// Whose figure a metric is.
+/// The subject of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A cell of the grid.
     Cell(CellKey),
-    /// Anything else, by its name; empty for the only workload of a run.
+    /// Any other name; empty for the only workload of a run.
     Named(String),
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Which time of an operation was measured.
+/// Which latency of an operation was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Clock {
     /// Issue to completion.
@@ -133,20 +133,20 @@ impl Clock {
 /// The key of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MetricKey {
-    /// Whose figure it is.
+    /// The subject.
     pub subject: Subject,
-    /// The part of one op of a subject that has several.
+    /// The op, for one part of a subject with several ops.
     pub op: Option<OpKind>,
-    /// Service or response time, where both may be there.
+    /// Service or response time, where both are possible.
     pub clock: Option<Clock>,
     /// The figure; `None`: the main one, such as the rate of a workload.
     pub statistic: Option<Statistic>,
-    /// The text it was read from, where that is spelled in another way.
+    /// The original text, if spelled differently.
     spelling: Option<String>,
 }
 
 impl MetricKey {
-    /// The key that a text spells.
+    /// Parses a key; never fails.
     pub fn parse(text: &str) -> MetricKey {
         let (rest, statistic) = last_of(text, Statistic::ALL, |s| s.name());
         let (rest, clock) = last_of(rest, &Clock::ALL, |c| c.name());
@@ -160,7 +160,7 @@ impl MetricKey {
         key
     }
 
-    /// The main figure of a subject whose name is these words: `align-512`, `speed-read-4KiB`.
+    /// The main figure of a subject named by these words: `align-512`, `speed-read-4KiB`.
     pub fn of_words(words: &[&dyn fmt::Display]) -> MetricKey {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         MetricKey::parse(&words.join("-"))
@@ -171,7 +171,9 @@ impl MetricKey {
         MetricKey::parse(&workload.name)
     }
 
-    /// The figure of one direction of a workload: of a mixed cell, that cell's of reads or of writes.
+    /// The figure of one direction of a workload. For a mixed cell, that is the reads or writes of
+    /// the
+    /// cell.
     pub fn of_direction(workload: &Workload, kind: OpKind) -> MetricKey {
         let key = MetricKey::of(workload);
         match key.as_cell() {
@@ -196,13 +198,13 @@ impl MetricKey {
         MetricKey { statistic: Some(statistic), ..self.respelled() }
     }
 
-    /// The same key, times of one clock.
+    /// The same key with this clock.
     #[must_use]
     pub fn clocked(self, clock: Clock) -> MetricKey {
         MetricKey { clock: Some(clock), ..self.respelled() }
     }
 
-    /// The same key, the part of one op.
+    /// The same key with this op.
     #[must_use]
     pub fn of_op(self, op: OpKind) -> MetricKey {
         MetricKey { op: Some(op), ..self.respelled() }
@@ -216,7 +218,7 @@ impl MetricKey {
         MetricKey::parse(rest.map_or(text.as_str(), |rest| rest.strip_suffix('.').unwrap_or(rest)))
     }
 
-    /// The name of its subject, as it is spelled.
+    /// The name of its subject, as spelled.
     pub(crate) fn owner(&self) -> String {
         let text = self.to_string();
         let (rest, _) = last_of(&text, Statistic::ALL, |s| s.name());
@@ -224,13 +226,13 @@ impl MetricKey {
         last_of(rest, &OpKind::ALL, |k| k.name()).0.to_string()
     }
 
-    /// The same key as one part of an owner: `owner.key`.
+    /// The same key within an owner: `owner.key`.
     #[must_use]
     pub fn within(&self, owner: &str) -> MetricKey {
         MetricKey::parse(&dotted([owner, &self.to_string()]))
     }
 
-    /// The cell it is a figure of, where it is one of a cell.
+    /// Its cell, if its subject is one.
     pub fn as_cell(&self) -> Option<&CellKey> {
         match &self.subject {
             Subject::Cell(cell) => Some(cell),
@@ -238,8 +240,8 @@ impl MetricKey {
         }
     }
 
-    /// Whether it is the main figure of a subject or of a whole run: `rand-read-4KiB-q1` and
-    /// `throughput`, but neither `read.iops` nor `job.iops`.
+    /// Whether it is the main figure of a subject or a whole run, such as `rand-read-4KiB-q1` and
+    /// `throughput`, but not `read.iops` or `job.iops`.
     pub fn is_main(&self) -> bool {
         let further = [self.op.is_some(), self.clock.is_some(), self.statistic.is_some()];
         let further = further.into_iter().filter(|given| *given).count();
@@ -250,17 +252,17 @@ impl MetricKey {
         }
     }
 
-    /// Its first two words, the same for all blocks and depths: `seq-read` of `seq-read-1MiB-q8`.
+    /// Its first two words, without block size and depth: `seq-read` for `seq-read-1MiB-q8`.
     pub fn kind(&self) -> String {
         self.to_string().splitn(3, '-').take(2).collect::<Vec<_>>().join("-")
     }
 
-    /// Reads or writes, wherever the key says so.
+    /// Reads or writes, from any part of the key.
     pub fn direction(&self) -> Option<OpKind> {
         self.op.or(self.as_cell().and_then(|cell| cell.op))
     }
 
-    /// Whether it is a figure of this subject: the main one, or one of the others.
+    /// Whether it is a figure of this subject, main or not.
     pub fn belongs_to(&self, subject: &str) -> bool {
         let text = self.to_string();
         text.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -272,15 +274,15 @@ impl MetricKey {
         text.strip_suffix(key).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     }
 
-    /// The same key without the name of its subject, where it says which op it is of:
-    /// `read.iops` of `job.read.iops`.
+    /// The same key without the name of its subject, if it states its op: `read.iops` for
+    /// `job.read.iops`.
     pub fn without_owner(&self) -> Option<MetricKey> {
         let subject = Subject::Named(String::new());
         let owned = self.op.is_some() && self.subject != subject;
         owned.then(|| MetricKey { subject, spelling: None, ..self.clone() })
     }
 
-    /// Ready for a change: an unusual spelling becomes the name of a subject.
+    /// Prepares a change: an unusual spelling becomes the name of a subject.
     fn respelled(self) -> MetricKey {
         match self.spelling {
             None => self,
@@ -329,7 +331,7 @@ fn bare() -> MetricKey {
     MetricKey { subject, op: None, clock: None, statistic: None, spelling: None }
 }
 
-/// Splits off the last word where it is one of these.
+/// Splits off the last word if it is one of these.
 fn last_of<'t, T: Copy>(
     text: &'t str,
     all: &[T],
@@ -352,7 +354,7 @@ fn op_of(word: &str) -> Option<OpKind> {
     OpKind::ALL.into_iter().find(|op| op.name() == word)
 }
 
-/// An exact size as keys spell it: `4KiB`, `1MiB`, `1000B`.
+/// An exact size as spelled in keys: `4KiB`, `1MiB`, `1000B`.
 pub fn size_word(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_the_grid_come_apart() {
+    fn cells_of_the_grid_are_parsed() {
         let found = key("rand-write-4KiB-q32.p99.9");
         let cell = CellKey::new(Order::Random, Some(OpKind::Write), 4096, 32);
         assert_eq!(found, MetricKey::from(cell).with(Statistic::P999));
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unusual_spelling_is_kept_and_understood() {
+    fn unusual_spellings_are_kept_and_understood() {
         let found = key("seq-read-1024k-q1.p50");
         assert_eq!(found.as_cell().map(|cell| cell.block_bytes), Some(1 << 20));
         assert_eq!(found.to_string(), "seq-read-1024k-q1.p50");
@@ -440,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_added_at_their_place() {
+    fn parts_are_added_in_order() {
         let run = MetricKey::of_run(Statistic::Iops);
         assert_eq!(run.to_string(), "iops");
         assert_eq!(run.within("first").to_string(), "first.iops");
@@ -484,7 +486,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_comes_back_from_its_text(
+        fn keys_round_trip_through_text(
             subject in subject(),
             op in prop::option::of(prop::sample::select(OpKind::ALL.to_vec())),
             clock in prop::option::of(prop::sample::select(Clock::ALL.to_vec())),
@@ -495,7 +497,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_key_that_prints_it(
+        fn any_text_is_a_key_that_prints_it_unchanged(
             text in r"(seq|rand|mixed|a|\.|-|q)?[-.a-zA-Z0-9é]{0,12}(\.|-|p99|read|-4KiB-q1|max)?",
         ) {
             prop_assert_eq!(MetricKey::parse(&text).to_string(), text);

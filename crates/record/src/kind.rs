@@ -1,11 +1,11 @@
-//! Kinds of findings and verdicts. The enums are the only place where their names are spelled.
+//! Kinds of findings and verdicts. These enums are the only place where their names are spelled.
 //!
-//! A record holds the name; code decides by kind. Names are stable: one may be added, none is
-//! renamed or removed. A name that this version does not know, from a later version or another
-//! tool, becomes `Other` and is written back unchanged.
+//! A record contains the name; code decides by kind. Names are stable: they can be added, but never
+//! renamed or removed. A name unknown to this version, from a later version or another tool,
+//! becomes `Other` and is written back unchanged.
 
 /// Declares an enum of named kinds; with `word` it is `Copy` and ordered. The doc comment of a kind
-/// is also its meaning for readers.
+/// is also its user-visible meaning.
 macro_rules! kinds {
     (word $($rest:tt)+) => { $crate::kind::named! { [Copy, PartialOrd, Ord] $crate::Word; $($rest)+ } };
     ($($rest:tt)+) => { $crate::kind::named! { [] String; $($rest)+ } };
@@ -29,7 +29,7 @@ macro_rules! named {
         }
 
         impl $kind {
-            /// All kinds that have a name of their own.
+            /// All kinds except [`Self::Other`].
             pub const ALL: &'static [$kind] = &[$($kind::$variant),+];
 
             /// Its name in records.
@@ -40,13 +40,13 @@ macro_rules! named {
                 }
             }
 
-            /// The kind of that name; [`Self::Other`] for a name of a later version.
+            /// The kind of that name; [`Self::Other`] for unknown names.
             pub fn named(name: &str) -> $kind {
                 let known = $kind::ALL.iter().find(|kind| kind.name() == name);
                 known.cloned().unwrap_or_else(|| $kind::Other(name.into()))
             }
 
-            /// Its meaning, one sentence; empty for [`Self::Other`].
+            /// Its meaning in one sentence; empty for [`Self::Other`].
             pub fn meaning(&self) -> &'static str {
                 match self {
                     $($kind::$variant => concat!($($meaning),+).trim_ascii(),)+
@@ -89,32 +89,32 @@ pub(crate) use {kinds, named};
 kinds! {
     /// The kind of a finding. Names are kebab-case.
     FindingKind {
-        // Raised by the engine, about one measurement.
+        // Raised by the engine about one measurement.
         /// The bytes read came from memory.
         ServedFromRam = "served-from-ram",
-        /// Operations failed; the figures are those of the successful ones.
+        /// Operations failed; the figures cover only the successful ones.
         FailedOperations = "failed-operations",
-        /// The file system refuses O_DIRECT: the page cache was involved.
+        /// The file system does not support O_DIRECT, so the page cache was involved.
         NotDirect = "not-direct",
-        /// The kernel passed operations to its worker threads.
+        /// The kernel handed operations to its worker threads.
         Punted = "punted",
         /// The kernel's io_uring lacks features.
         UringLacks = "uring-lacks",
         /// The processor set the pace, not the drive.
         GeneratorBound = "generator-bound",
-        /// Blocks that were never written, or that hold zeros, were read.
+        /// Reads covered blocks that were never written or contain zeros.
         UnwrittenBlocksRead = "unwritten-blocks-read",
         /// The backend is synchronous: the requested depth was never reached.
         DepthIsAFiction = "depth-is-a-fiction",
-        /// The arrival rate was too high: operations were due and never issued.
+        /// The arrival rate was too high: some operations were never issued.
         Overloaded = "overloaded",
-        /// The workload was stopped near the drive's own warning temperature.
+        /// The workload was stopped near the drive's warning temperature.
         TemperatureLimit = "temperature-limit",
         /// The drive became slower above its warning temperature.
         Throttled = "throttled",
         /// The process was stopped, or the machine suspended, during a workload.
         StoodStill = "stood-still",
-        /// The drive completed nothing for a while, although operations were in flight.
+        /// The drive completed nothing for a while although operations were in flight.
         Stalled = "stalled",
         /// Something else used the drive during the measurement.
         SharedDrive = "shared-drive",
@@ -122,42 +122,42 @@ kinds! {
         BackendFallback = "backend-fallback",
         /// Scratch files of earlier runs were removed.
         OrphansRemoved = "orphans-removed",
-        /// A virtual drive has no host around it: settings for a host had no effect.
+        /// A virtual drive has no host, so host settings had no effect.
         NoHost = "no-host",
-        /// The drive did not answer.
+        /// The drive did not respond.
         NoAnswer = "no-answer",
-        /// The workload was long: rows of its series cover several intervals each.
+        /// The workload was long, so each row of its series covers several intervals.
         SeriesThinned = "series-thinned",
 
-        // Raised by `lab`, about a stored record.
+        // Raised by `lab` about a stored record.
         /// Measured by ssdyno on another machine, or read from an export.
         Carried = "carried",
-        /// Another record with the same id has another content: one of them was changed.
+        /// Another record with the same id has different content: one of them was changed.
         Conflict = "conflict",
-        /// The content differs from what was stored.
+        /// The content differs from the stored original.
         DamagedRecord = "damaged-record",
 
-        /// Main figures of a virtual drive rest on guessed parameters.
+        /// Main figures of a virtual drive depend on guessed parameters.
         GuessedDrive = "guessed-drive",
-        /// The run was ended early: its figures cover only a part.
+        /// The run ended early: its figures cover only part of it.
         CutShort = "cut-short",
         /// The run failed: its figures do not answer the question.
         RunFailed = "run-failed",
-        /// Another program measured these figures: no check of ssdyno ran beside them.
+        /// Another program measured these figures, without ssdyno's checks.
         NotChecked = "not-checked",
 
-        // Raised by `drive`, about the machine.
+        // Raised by `drive` about the machine.
         /// The frequency governor does not keep the processor at full speed.
         Governor = "governor",
         /// The machine is busy with other work.
         Load = "load",
-        /// This is a virtual machine: its host may cache and delay.
+        /// This is a virtual machine: its host may cache and delay I/O.
         VirtualMachine = "virtual-machine",
         /// The clock is coarse or slow to read.
         Clock = "clock",
-        /// The machine runs on battery.
+        /// The machine is running on battery.
         OnBattery = "on-battery",
-        /// The board is slowed down by heat or by its power supply.
+        /// The board is throttled by heat or by its power supply.
         BoardThrottled = "board-throttled",
         /// io_uring is disabled on this machine.
         NoIoUring = "no-io-uring",
@@ -165,7 +165,7 @@ kinds! {
         Memlock = "memlock",
         /// Some information needs root.
         NotRoot = "not-root",
-        /// Block devices cannot be opened by this user.
+        /// This user cannot open block devices.
         NoDeviceAccess = "no-device-access",
         /// A control group limits I/O.
         IoLimit = "io-limit",
@@ -179,7 +179,7 @@ kinds! {
         CpuStolen = "cpu-stolen",
         /// The machine is swapping.
         Swapping = "swapping",
-        /// The processor is slowed down by heat.
+        /// The processor is throttled by heat.
         CpuThrottled = "cpu-throttled",
         /// Another program used the drive.
         OtherIo = "other-io",
@@ -187,13 +187,13 @@ kinds! {
         // Raised by methods.
         /// A check was skipped.
         CheckLeftOut = "check-left-out",
-        /// The published reference was used instead of a measured one.
+        /// A published reference was used instead of a measured one.
         ReferencePublished = "reference-published",
         /// The command failed.
         CommandFailed = "command-failed",
-        /// The first run of a command had a cold cache, later runs a warm one.
+        /// The first run of a command had a cold cache; later runs had a warm one.
         FirstRunCold = "first-run-cold",
-        /// The target takes no discards.
+        /// The target does not support discards.
         NoDiscard = "no-discard",
         /// A discard had no visible effect.
         DiscardNotSeen = "discard-not-seen",
@@ -203,30 +203,30 @@ kinds! {
         NotSteady = "not-steady",
         /// The temperature was still rising at the end.
         NotSettled = "not-settled",
-        /// Fewer rounds fit into the time than requested.
+        /// The time limit allowed fewer rounds than requested.
         RoundsCut = "rounds-cut",
-        /// Nothing may be written here: only reads were measured.
+        /// Writes are not allowed on this target: only reads were measured.
         ReadsOnly = "reads-only",
         /// Restored content differs from the original.
         ContentChanged = "content-changed",
         /// The test region is smaller than requested.
         RegionCut = "region-cut",
-        /// The drive rested for less time than the test needs to tell rested data from fresh data.
+        /// The drive's rest was too short to tell rested data from fresh data.
         RestCut = "rest-cut",
         /// The writes fit the write cache of most drives: they do not show a lasting rate.
         InsideCache = "inside-cache",
-        /// Content that was written did not come back.
+        /// Written content was not read back.
         ContentLost = "content-lost",
         /// Some zones could not be read.
         ZonesUnread = "zones-unread",
-        /// A recording broke off: the text tells how much of it is kept.
+        /// A recording was cut off; the text says how much of it is kept.
         RecordingCut = "recording-cut",
-        /// A file system that was just recorded is inconsistent.
+        /// A file system is inconsistent after a recording.
         VolumeDamaged = "volume-damaged",
         /// The page cache could not be dropped.
         CacheNotDropped = "cache-not-dropped",
 
-        // Raised by fio's words and by imports of other tools' results.
+        // Raised by fio job files and by imports of other tools' results.
         /// A limit of the job file was exceeded.
         LimitPassed = "limit-passed",
         /// Latencies are fio's clat, from submission to completion.
@@ -237,9 +237,9 @@ kinds! {
         FioJobs = "jobs",
         /// Number of records that dd copied.
         DdRecords = "records",
-        /// One pass of dd, perhaps through memory.
+        /// One pass of dd, possibly through memory.
         DdPass = "dd",
-        /// Each value is the best of the passes, not their mean.
+        /// Each value is the best of several passes, not their mean.
         BestOf = "best-of",
         /// Buffered I/O: repeated reads may have come from memory.
         PageCache = "page-cache",
@@ -251,31 +251,31 @@ kinds! {
 kinds! {
     /// The kind of a verdict. Names are in capitals.
     VerdictKind {
-        /// No rule found the cause; the text lists the causes ruled out and those unknown.
+        /// No rule found the cause; the text lists the causes ruled out and those left open.
         Undetermined = "UNDETERMINED",
         /// Memory served reads.
         Ram = "RAM",
         /// Reads came from the drive, not from memory.
         Drive = "DRIVE",
-        /// Reads left this machine, a guest of a hypervisor; where they were served is unknown.
+        /// Reads left this virtual machine; which layer served them is unknown.
         Guest = "GUEST",
-        /// A flush is too fast to be one, or durable writes cost one flush each.
+        /// A flush is too fast to be real, or each durable write costs one flush.
         Flush = "FLUSH",
-        /// A flush takes long enough to be one.
+        /// A flush takes long enough to be real.
         FlushPlausible = "FLUSH PLAUSIBLE",
-        /// The order of durable writes matters: they cost more than their flush.
+        /// Durable writes cost more than their flush, so their order matters.
         NotFlush = "NOT FLUSH",
         /// The drive writes compressible data faster.
         Compressible = "COMPRESSIBLE",
-        /// Content does not change the speed.
+        /// Content does not affect the speed.
         Incompressible = "INCOMPRESSIBLE",
-        /// The drive answers small working sets from a cache.
+        /// The drive serves small working sets from a cache.
         DeviceCache = "DEVICE CACHE",
         /// No read cache is visible.
         NoDeviceCache = "NO DEVICE CACHE",
-        /// The drive holds a part of its map only, and random reads beyond it take longer.
+        /// The drive caches only part of its mapping table, and random reads beyond it take longer.
         MapCache = "MAP CACHE",
-        /// No read waits for a part of the map.
+        /// No reads wait for a part of the mapping table.
         NoMapCache = "NO MAP CACHE",
         /// The link is the limit.
         Link = "LINK",
@@ -299,31 +299,31 @@ kinds! {
         CpuQuota = "CPU QUOTA",
         /// A control group limits the I/O.
         IoLimit = "IO LIMIT",
-        /// The drive did nothing at all for part of the time.
+        /// The drive completed nothing at all for part of the time.
         Stall = "STALL",
         /// Other programs kept the drive busy.
         SaturatedByOthers = "SATURATED BY OTHERS",
         /// A small random write makes the drive rewrite a larger unit.
         MappingUnit = "MAPPING UNIT",
-        /// The drive takes a small number of commands at a time.
+        /// The drive executes only a few commands at a time.
         DeviceDepth = "DEVICE DEPTH",
-        /// The drive's flash (dies and channels) is the limit, not its link or its commands.
+        /// The drive's flash (dies and channels) is the limit, not its link or commands.
         FlashBound = "FLASH BOUND",
-        /// The controller accepts bytes at one rate, whatever their order and however empty its
+        /// The controller accepts bytes at one rate, regardless of their order and of the fill of
+        /// its
         /// buffer.
         Controller = "CONTROLLER",
-        /// A card or stick writes to few blocks at a time: writes spread over more of them cost
-        /// copies.
+        /// A card or stick can keep few blocks open; writes spread over more of them cost copies.
         OpenBlocks = "OPEN BLOCKS",
-        /// A USB bridge takes one command at a time.
+        /// A USB bridge accepts one command at a time.
         Usb = "USB",
         /// The first command after a rest wakes the drive.
         PowerState = "POWER STATE",
-        /// The drive is worn or reports errors, and repeats reads.
+        /// The drive is worn or reports errors, and retries reads.
         Wear = "WEAR",
-        /// The drive was idle for much of the time: the software above it takes longer.
+        /// The drive was idle much of the time: the software above it is the limit.
         FileSystem = "FILE SYSTEM",
-        /// The drive slowed down because it was hot, or came near its warning temperature.
+        /// The drive slowed down because of heat, or approached its warning temperature.
         Heat = "HEAT",
         /// Temperature did not slow the drive down.
         Cool = "COOL",
@@ -333,13 +333,13 @@ kinds! {
         Full = "FULL",
         /// The file system has free space.
         Room = "ROOM",
-        /// The write figure of a fixed mix follows from the read figure.
+        /// In a fixed mix, the write figure follows from the read figure.
         MixDetermined = "MIX-DETERMINED",
         /// No workload mixes reads and writes.
         NoMix = "NO MIX",
         /// Writes were fast until a cache was full.
         CacheEnd = "CACHE END",
-        /// The write speed did not fall.
+        /// The write speed did not drop.
         NoCacheEnd = "NO CACHE END",
         /// A full drive writes more slowly than a fresh one.
         Untrimmed = "UNTRIMMED",
@@ -367,27 +367,27 @@ kinds! {
         NotSteady = "NOT STEADY",
         /// The number that `.speed` would print.
         Speed = "SPEED",
-        /// The speed depends on the place on the drive.
+        /// The speed depends on the address.
         PlaceMatters = "PLACE MATTERS",
-        /// The speed is the same at the start, in the middle and at the end.
+        /// The speed is the same at the start, middle and end of the drive.
         SameEverywhere = "SAME EVERYWHERE",
-        /// Commands take most of the time, not their data.
+        /// Most of the time goes to commands, not to their data.
         PerCommand = "PER-COMMAND",
-        /// Data take most of the time, not the commands.
+        /// Most of the time goes to data, not to commands.
         DataBound = "DATA-BOUND",
-        /// As far as tested, all bytes that the drive announces exist.
+        /// As far as tested, the advertised capacity is real.
         CapacityReal = "CAPACITY REAL",
-        /// The drive announces more bytes than it has.
+        /// The drive advertises more bytes than it has.
         Aliasing = "ALIASING",
         /// The drive loses content at some addresses.
         ContentLost = "CONTENT LOST",
         /// The source of an image is slower than the processor and the drive.
         Source = "SOURCE",
-        /// The drive takes an image more slowly than its source and the processor supply it.
+        /// The drive writes an image more slowly than its source and the processor supply it.
         Writes = "WRITES",
-        /// All data written came back: the drive endured the amount.
+        /// All written data were read back: the drive endured the amount.
         Endured = "ENDURED",
-        /// The first access after a rest takes as long as any.
+        /// The first access after a rest takes as long as any other.
         NoPowerState = "NO POWER STATE",
         /// The size of pages and erase blocks, and the number of open ones.
         Geometry = "GEOMETRY",
@@ -407,7 +407,7 @@ kinds! {
         NotErased = "NOT ERASED",
         /// Free space was discarded.
         Trimmed = "TRIMMED",
-        /// The findings of f3 (an import): whether the capacity is real.
+        /// f3's finding (imported): whether the capacity is real.
         F3 = "F3",
     }
 }

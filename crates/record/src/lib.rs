@@ -1,8 +1,8 @@
-//! The record of a run: metrics, series, histograms, findings, verdicts, identity, provenance.
+//! The record of a run: metrics, series, histograms, findings, verdicts, identity and provenance.
 //!
 //! Pure data with a stable JSON form. The schema only grows: fields may be added, but none is
-//! renamed or changes meaning. An unknown value is `null`, never 0. `docs/record.schema.json` is
-//! the machine-readable schema.
+//! renamed or changes meaning. An unknown value is `null`, never 0. The machine-readable schema is
+//! `docs/record.schema.json`.
 
 #![forbid(unsafe_code)]
 

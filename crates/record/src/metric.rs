@@ -1,4 +1,4 @@
-//! A named value with its unit, its replicates, and an interval where there are enough replicates.
+//! A named value with its unit and replicates, and an interval if there are enough replicates.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::MetricKey;
 use crate::kind::kinds;
 
 kinds! { word
-    /// Units of metrics, written as users of storage tools write them.
+    /// Units of metrics, as written in storage tools.
     Unit {
         /// Bytes per second.
         BytesPerSecond = "B/s",
@@ -18,7 +18,7 @@ kinds! { word
         Bytes = "B",
         /// A pure number: a ratio, a depth, a count.
         Number = "1",
-        /// A share of a whole: 1 is all of it.
+        /// A fraction of a whole: 1 is all of it.
         Share = "share",
         /// Degrees Celsius.
         Celsius = "C",
@@ -26,17 +26,19 @@ kinds! { word
 }
 
 kinds! { word
-    /// The claim that `low` and `high` of a metric make.
+    /// The meaning of a metric's `low` and `high`.
     Covers {
         /// The range of the replicates within this run. It says nothing about another run.
         Rounds = "rounds",
         /// The value of the next run of the same test on the same drive, in 95 of 100 cases.
         NextRun = "next-run",
         /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or
-        /// a place in a series.
+        /// a
+        /// position in a series.
         Mean = "mean",
-        /// The value that was read from a coarse clock or counter, one unit more or less, or between
-        /// the last two steps of a search.
+        /// The resolution of the reading: one unit of a coarse clock or counter more or less, or
+        /// the last
+        /// two steps of a search.
         Resolution = "resolution",
     }
 }
@@ -50,26 +52,26 @@ pub struct Metric {
     pub unit: Unit,
     /// The estimate; `null` when it could not be measured.
     pub value: Option<f64>,
-    /// Lower end of the interval that `covers` names; `null` with fewer than two replicates.
+    /// Lower end of the interval described by `covers`; `null` with fewer than two replicates.
     pub low: Option<f64>,
     /// Upper end of that interval.
     pub high: Option<f64>,
     /// Number of replicates (runs of the workload), not of operations.
     pub n: u32,
-    /// The replicates, in the order they were run.
+    /// The replicates, in execution order.
     #[serde(default, deserialize_with = "crate::null::numbers")]
     pub samples: Vec<f64>,
-    /// What `low` and `high` cover; absent in records of earlier versions, where it is the mean.
+    /// Meaning of `low` and `high`; absent in records of earlier versions, where it is the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<Covers>,
-    /// Runs of this drive that an interval for the next run rests on, this one included. With 1, its
-    /// width is assumed from the class of the drive.
+    /// Number of runs of this drive, including this one, on which an interval for the next run is
+    /// based. With 1, its width is assumed from the class of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u32>,
 }
 
 impl Metric {
-    /// A value that was measured once: no interval.
+    /// A value measured once, without an interval.
     pub fn single(name: impl Into<String>, unit: Unit, value: f64) -> Metric {
         let samples = vec![value];
         let (value, name) = (Some(value), name.into());
@@ -77,7 +79,7 @@ impl Metric {
         Metric { name, unit, value, low, high, n: 1, samples, covers, runs }
     }
 
-    /// The least and the greatest replicate; `None` with fewer than two.
+    /// The smallest and the largest replicate; `None` with fewer than two.
     pub fn range(&self) -> Option<(f64, f64)> {
         let all = self.samples.iter().copied();
         let (least, most) = (all.clone().reduce(f64::min)?, all.reduce(f64::max)?);
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_claim_of_a_later_version_does_not_make_a_record_unreadable() {
+    fn an_interval_kind_of_a_later_version_is_readable() {
         let metric = Metric {
             covers: Some(Covers::NextRun),
             runs: Some(3),

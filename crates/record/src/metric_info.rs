@@ -1,9 +1,9 @@
-//! Declarations of metrics: the name, unit and meaning of every metric that a method or a command
+//! Declarations of metrics: name, unit and meaning of every metric that a method or command
 //! publishes.
 //!
-//! One declaration is one metric, or a family of metrics whose names differ in a few words. It does
-//! not build names ([`MetricKey`] does): tests prove that every published metric is declared
-//! with its unit. The tables of docs/methods.md and `ssdyno methods NAME` come from here.
+//! A declaration is one metric, or a family of metrics whose names differ in a few words. It does
+//! not build names ([`MetricKey`] does): tests prove that every published metric is declared with
+//! its unit. It is the source of the tables in docs/methods.md and of `ssdyno methods NAME`.
 
 use crate::key::MetricKey;
 use crate::metric::Unit;
@@ -11,18 +11,20 @@ use crate::metric::Unit;
 /// A metric, or a family of metrics, of a method or a command.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {
-    /// Its key. A part in braces differs within the family: one of the words in `{read,write}`, a
-    /// size in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, a whole number in
-    /// braces around any other word.
+    /// Its key. A part in braces varies within the family: one of the words in `{read,write}`, a
+    /// size
+    /// in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, and a whole number
+    /// for
+    /// any other word in braces.
     pub name: &'static str,
-    /// Unit of all of them.
+    /// Unit of all metrics of the family.
     pub unit: Unit,
     /// Its meaning, without a full stop.
     pub meaning: &'static str,
 }
 
 impl MetricInfo {
-    /// A declaration.
+    /// Creates a declaration.
     pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> MetricInfo {
         MetricInfo { name, unit, meaning }
     }
@@ -32,7 +34,7 @@ impl MetricInfo {
         MetricInfo::is_of(self.name, key)
     }
 
-    /// Whether a pattern, as in [`MetricInfo::name`], has this key.
+    /// Whether a key matches a pattern as in [`MetricInfo::name`].
     pub fn is_of(pattern: &str, key: &MetricKey) -> bool {
         covers(pattern, &key.to_string())
     }
@@ -48,7 +50,7 @@ fn covers(pattern: &str, name: &str) -> bool {
     ends.any(|end| fits(place, &name[..end]) && covers(after, &name[end..]))
 }
 
-/// Whether a word can stand at this place.
+/// Whether a word matches one place of a pattern.
 fn fits(place: &str, word: &str) -> bool {
     let number = |text: &str, extra: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || extra.contains(c))
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_has_the_names_of_its_pattern_and_no_others() {
+    fn a_family_covers_exactly_the_names_of_its_pattern() {
         assert!(is("heat-load.hot", "heat-load.hot") && !is("heat-load.hot", "heat-load.hottest"));
         assert!(is("align-{bytes}.ratio", "align-512.ratio"));
         for name in ["align-.ratio", "align-x.ratio", "align-512", "align-512.ratio.max"] {

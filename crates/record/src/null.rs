@@ -1,5 +1,5 @@
-//! A number that is not finite (0/0, 1/0) is `null` in JSON and read back as NaN: one bad quotient
-//! must not cost the whole record.
+//! Non-finite numbers (0/0, 1/0) are `null` in JSON and read back as NaN, so that one bad quotient
+//! does not make the whole record unreadable.
 
 use serde::{Deserialize, Deserializer};
 

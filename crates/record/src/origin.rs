@@ -1,7 +1,7 @@
-//! Source of a record not made by a run of ssdyno: another tool's output, or a publication.
+//! Source of a record that was not made by an ssdyno run: another tool's output, or a publication.
 //!
-//! Such a record contains only information from the source. It has no plan, and missing information
-//! is unknown.
+//! The record contains only information from the source. It has no plan, and missing information is
+//! unknown.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,14 +28,15 @@ pub struct Origin {
     pub version: Option<String>,
     /// The file that was read (`-`: standard input), or the publication.
     pub source: String,
-    /// Position in it: `line 12`, `page 4`.
+    /// Position in the source: `line 12`, `page 4`.
     pub place: Option<String>,
-    /// The name its user gave to it: the names of fio's jobs.
+    /// The user's name for it: the names of fio's jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The tool's command line or settings, if known.
     pub command: Option<String>,
-    /// Whether `started` of the record is the time of the measurement. If `false`, that is unknown,
+    /// Whether the record's `started` is the time of the measurement. If `false`, that time is
+    /// unknown,
     /// and `started` is the time of import or publication.
     pub start_known: bool,
 }

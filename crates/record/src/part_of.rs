@@ -1,5 +1,5 @@
-//! The protocol that a run is a step of. Written with the run, so that the rest of the protocol can be
-//! done on another machine from the record alone. Pure data.
+//! The protocol to which a run belongs. Written with the run, so that another machine can continue
+//! the protocol from the record alone. Pure data.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ pub struct PartOf {
     pub protocol: String,
     /// SHA-256 of its file, in 64 hexadecimal digits.
     pub hash: String,
-    /// When this execution of it began, RFC 3339.
+    /// Start of this execution of the protocol, RFC 3339.
     pub began: String,
     /// The step.
     pub step: String,
-    /// Which repetition of the step it is, from 1.
+    /// Number of the repetition of the step, from 1.
     pub repeat: u32,
     /// The side of the comparison it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

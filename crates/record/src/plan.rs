@@ -1,19 +1,19 @@
-//! The plan of a run, shown before the first byte.
+//! The plan of a run, shown before the first I/O.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
 
 kinds! { word
-    /// The worst that a method may do to the data on a drive. Each class includes those before it.
+    /// The worst effect of a method on the drive's data. Each class includes those before it.
     Safety {
         /// Changes nothing.
         Reads = "reads",
         /// Writes its own new file in a directory, and removes it.
         Scratch = "scratch",
-        /// Overwrites blocks that a journal holds, and puts their content back.
+        /// Overwrites blocks saved in a journal, and restores their content.
         Borrows = "borrows",
-        /// Part or all of the drive's content is lost.
+        /// Destroys part or all of the drive's content.
         Destroys = "destroys",
     }
 }
@@ -35,7 +35,7 @@ pub struct Step {
 /// The cost and the steps of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The worst that it may do to the data on the drive.
+    /// The worst effect on the drive's data.
     pub safety: Safety,
     /// Expected duration in seconds.
     #[serde(deserialize_with = "crate::null::number")]
@@ -44,7 +44,7 @@ pub struct Plan {
     pub write_bytes_max: u64,
     /// Size of the scratch file or region, in bytes.
     pub region_bytes: u64,
-    /// The data that would be lost, in words; `null` if none.
+    /// The data that would be lost, for display; `null` if none.
     pub destroys: Option<String>,
     /// The steps, in order.
     pub steps: Vec<Step>,

@@ -12,7 +12,7 @@ use crate::{
 pub const SCHEMA: &str = "ssdyno.run/1";
 
 kinds! { word
-    /// History of the drive's blocks, which decides its speed.
+    /// State of the drive's blocks, which determines its speed.
     State {
         /// All blocks discarded.
         Fresh = "fresh",
@@ -22,7 +22,7 @@ kinds! { word
         Used = "used",
         /// Used, then free space discarded.
         Trimmed = "trimmed",
-        /// Nobody knows.
+        /// Unknown.
         Unknown = "unknown",
     }
 }
@@ -58,44 +58,47 @@ pub struct Run {
     /// Number in the store it was recorded in; `null` elsewhere.
     #[serde(default)]
     pub number: Option<i64>,
-    /// RFC 3339, with the machine's offset. For a record from elsewhere see `origin.start_known`.
+    /// RFC 3339, with the machine's offset. For imported records see `origin.start_known`.
     pub started: String,
     /// Wall time in seconds; `null` while it runs.
     pub seconds: Option<f64>,
-    /// Virtual time in seconds, of a run on a virtual drive; absent elsewhere and while it runs.
+    /// Virtual time of a run on a virtual drive, seconds; absent for other drives and while it
+    /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_seconds: Option<f64>,
     /// Name of the method, or `io`.
     pub method: String,
-    /// Version of the method's protocol: phases, times and rules that give its values. Absent: 1.
-    /// Values of two versions are not the same quantity.
+    /// Version of the method's protocol: the phases, times and rules that produce its values.
+    /// Absent:
+    /// 1. Values of two versions are not the same quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
-    /// The protocol file that this run is a step of; absent for a run of its own.
+    /// The protocol file of which this run is a step; absent for a separate run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<PartOf>,
-    /// Seed of everything random in the run, given or drawn; absent where jobs have their own.
+    /// Seed of all random choices in the run, given or drawn; absent if each job has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The target.
     pub target: Target,
     /// The machine around the drive.
     pub environment: Environment,
-    /// The plan, announced before the first byte; `null` for a record from elsewhere.
+    /// The plan, announced before the first I/O; `null` for a record from elsewhere.
     pub plan: Option<Plan>,
-    /// State of the drive before.
+    /// State of the drive before the run.
     pub state_before: State,
-    /// State of the drive after.
+    /// State of the drive after the run.
     pub state_after: State,
-    /// Start of the run that left the drive in the state before, RFC 3339. Later writes by others
-    /// show only if the drive counts the bytes it is given to write.
+    /// Start of the run that left the drive in `state_before`, RFC 3339. Later writes by other
+    /// programs
+    /// are detected only if the drive counts host writes.
     #[serde(default)]
     pub state_as_of: Option<String>,
     /// Wear, errors and temperature after the run, as reported by the drive; those before are in
     /// `target.drive.health`.
     #[serde(default)]
     pub health_after: Option<Health>,
-    /// The answer to the method's question; absent where the method declares none.
+    /// The answer to the method's question; absent if the method declares none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
     /// Named values.
@@ -107,16 +110,16 @@ pub struct Run {
     pub latencies: Vec<LatencyProfile>,
     /// Conclusions.
     pub verdicts: Vec<Verdict>,
-    /// What to distrust.
+    /// Findings that limit the trust in the numbers.
     pub warnings: Vec<Finding>,
     /// I/O errors.
     pub errors: Vec<IoErrors>,
-    /// It ran to its end. `false` while it runs and when it was cut short.
+    /// Whether it ran to its end. `false` while it runs or if it was cut short.
     pub complete: bool,
     /// Why it ended early, if it did and the reason is known (`interrupted`, `I/O error: ...`).
     #[serde(default)]
     pub cut_short: Option<String>,
-    /// The source of a record that no run of ssdyno left.
+    /// The source of a record that was not made by an ssdyno run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -124,16 +127,16 @@ pub struct Run {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself, everything done.
+    /// Completely.
     Whole,
-    /// Before its time: by the user, by a kill. A run that still goes on reads like this too.
+    /// Early: stopped by the user or killed. A run still in progress has the same ending.
     CutShort,
-    /// By an error.
+    /// With an error.
     Failed,
 }
 
 impl Run {
-    /// How it ended. A record from elsewhere counts as whole: nothing else is known.
+    /// How it ended. A record from elsewhere counts as complete, because its ending is unknown.
     pub fn ending(&self) -> Ending {
         match &self.cut_short {
             _ if self.complete || self.origin.is_some() => Ending::Whole,
@@ -142,7 +145,7 @@ impl Run {
         }
     }
 
-    /// A run of that method that has not begun: nothing is measured, and it is not complete.
+    /// A run of a method that has not started: incomplete, without measurements.
     pub fn new(method: &str, target: Target) -> Run {
         Run {
             schema: SCHEMA.to_string(),
@@ -175,8 +178,9 @@ impl Run {
         }
     }
 
-    /// A record that no run of ssdyno left; only its source is known yet. `ssdyno` is the version
-    /// that reads it.
+    /// A record that was not made by an ssdyno run; so far only its source is known. `ssdyno` is
+    /// the
+    /// version that reads it.
     pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
         let target = Target {
             spec: String::new(),

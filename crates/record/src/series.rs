@@ -1,6 +1,6 @@
-//! Values over time, stored column by column: compact in JSON, and ready for charts.
+//! Values over time, stored by column: compact in JSON, and ready for charts.
 //!
-//! A series can be thinned to half its rows: rates become means over time, so their integral is
+//! A series can be thinned to half its rows. Rates become means over time, so their integral is
 //! still the bytes moved, and columns `.low` and `.high` keep the extremes.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::Unit;
 /// One quantity over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Such as `read`, `write`, `read.p99`, `device.read`, `temperature`.
+    /// Name, such as `read`, `write`, `read.p99`, `device.read`, `temperature`.
     pub name: String,
     /// Unit of the values.
     pub unit: Unit,
@@ -44,8 +44,9 @@ impl Series {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// Adds an interval that ended at `t_ns`. Columns not named get `null`, and new ones are filled
-    /// with `null` for the past, so that all columns stay as long as `t_ns`.
+    /// Adds an interval that ended at `t_ns`. Columns not named get `null`, and new columns are
+    /// filled
+    /// with `null` for the earlier intervals, so that all columns are as long as `t_ns`.
     pub fn push(&mut self, t_ns: u64, values: &[(&str, Unit, Option<f64>)]) {
         let past = self.t_ns.len();
         self.t_ns.push(t_ns);
@@ -63,11 +64,13 @@ impl Series {
         }
     }
 
-    /// Merges the rows in pairs; an odd last row stays as it is.
+    /// Merges the rows in pairs; an odd last row is kept.
     ///
     /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low`
-    /// and `NAME.high`, the extremes of the intervals merged so far. Latencies and temperatures
-    /// keep the greater value, so a percentile is an upper bound.
+    /// and
+    /// `NAME.high` with the extremes of the intervals merged so far. Latencies and temperatures
+    /// keep
+    /// the greater value, so a percentile becomes an upper bound.
     pub fn thin(&mut self) {
         self.add_extremes();
         let starts = std::iter::once(0).chain(self.t_ns.iter().copied());
@@ -88,7 +91,7 @@ impl Series {
             for end in [LOW, HIGH] {
                 let name = format!("{}{end}", rate.name);
                 match self.columns.iter_mut().find(|c| c.name == name) {
-                    // Rows older than the column hold a single interval.
+                    // Rows older than the column cover a single interval.
                     Some(known) => known.values.iter_mut().zip(&rate.values).for_each(|(k, r)| {
                         *k = k.or(*r);
                     }),
@@ -105,7 +108,7 @@ const LOW: &str = ".low";
 const HIGH: &str = ".high";
 
 impl Column {
-    /// Whether it holds the extremes of another column.
+    /// Whether it contains the extremes of another column.
     pub fn is_extreme(&self) -> bool {
         self.name.ends_with(LOW) || self.name.ends_with(HIGH)
     }
@@ -149,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_come_late_or_go_missing_stay_aligned() {
+    fn late_and_missing_columns_stay_aligned() {
         let mut series = Series::new("x", 0, 0);
         series.push(1, &[("read", Unit::BytesPerSecond, Some(1.0))]);
         series.push(2, &[("temperature", Unit::Celsius, Some(40.0))]);
@@ -192,6 +195,6 @@ mod tests {
             (vec![0.0, 7.0], vec![60.0, 7.0])
         );
         assert!((bytes(&series) - moved).abs() < 1e-9);
-        assert_eq!(series.columns.len(), 4, "extremes have no extremes of their own");
+        assert_eq!(series.columns.len(), 4, "extremes have no extremes");
     }
 }

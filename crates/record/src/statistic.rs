@@ -1,12 +1,12 @@
-//! The last word of a metric's key: the statistic it gives of its subject.
+//! The last word of a metric key: the statistic of its subject.
 //!
-//! All methods share these words. A word not listed here stays part of the subject's name, so any
-//! key can be read. A method that emits a new word adds it here.
+//! All methods share these words. An unlisted word stays part of the subject's name, so any key
+//! can be read. A method that emits a new word adds it here.
 
-/// Declares the enum and the words of its variants.
+/// Declares the enum and its variants' words.
 macro_rules! statistics {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// The statistic that a metric gives of its subject. A key without one is the main figure.
+        /// The statistic of a metric's subject. A key without one is the main figure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Statistic {
             $($(#[doc = $doc])+ $variant,)+
@@ -60,27 +60,27 @@ statistics! {
     // Comparisons and references.
     /// Ratio to the reference.
     Ratio = "ratio",
-    /// The figure as the old tool measures it.
+    /// The figure as measured by the old tool.
     Legacy = "legacy",
     /// The figure on the RAM disc.
     Ram = "ram",
     /// Bytes that stayed in the page cache.
     Cached = "cached",
 
-    // Long series of writes or reads.
-    /// Mean over everything.
+    // Long writes and reads.
+    /// Mean over the whole series.
     Average = "average",
     /// Mean of the slowest percent.
     WorstPercent = "worst-1%",
-    /// Slowest part.
+    /// Rate of the slowest part.
     Slowest = "slowest",
-    /// Size of a cache, or the part of it that a rest regained, bytes.
+    /// Size of a cache, or the part of it that a rest recovered, bytes.
     Cache = "cache",
-    /// Rate while the cache lasted.
+    /// Rate within the cache.
     Inside = "inside",
     /// Rate after the cache ended.
     After = "after",
-    /// Rate after the cache over the rate of overwriting.
+    /// Rate after the cache relative to the rate of overwriting.
     Undershoot = "undershoot",
     /// First third of the addresses.
     FirstThird = "first-third",
@@ -88,11 +88,11 @@ statistics! {
     Middle = "middle",
     /// Last tenth of the addresses.
     LastTenth = "last-tenth",
-    /// Zones that hold data.
+    /// Zones with data.
     Mapped = "mapped",
-    /// Zones that hold no data.
+    /// Zones without data.
     Unmapped = "unmapped",
-    /// Share of zones that hold no data.
+    /// Fraction of zones without data.
     UnmappedShare = "unmapped-share",
     /// Agreement of two orders.
     Agreement = "agreement",
@@ -102,9 +102,9 @@ statistics! {
     // Temperature.
     /// Highest temperature.
     Hottest = "hottest",
-    /// At the start of the work.
+    /// Temperature at the start of the workload.
     Start = "start",
-    /// At the end of the work.
+    /// Temperature at the end of the workload.
     End = "end",
     /// Rate while cold.
     Cold = "cold",
@@ -114,11 +114,11 @@ statistics! {
     TimeToThrottle = "time-to-throttle",
 
     // Rounds.
-    /// The best round, which other work disturbs least.
+    /// The best round, which was disturbed least.
     Undisturbed = "undisturbed",
     /// Value of the first round.
     FirstRound = "first-round",
-    /// Mean over the first window that is steady by the SNIA PTS rule.
+    /// Mean over the first window that meets the SNIA PTS rule.
     Pts = "pts",
     /// Mean over the plateau.
     Plateau = "plateau",
@@ -132,9 +132,9 @@ statistics! {
     CommandTime = "command-time",
     /// Rate of the data alone.
     TransferRate = "transfer-rate",
-    /// Share of blocks that read as zeros.
+    /// Fraction of blocks that read as zeros.
     Zeros = "zeros",
-    /// Share of blocks that kept their content.
+    /// Fraction of blocks that kept their content.
     Kept = "kept",
 
     // Programs.
@@ -144,17 +144,17 @@ statistics! {
     User = "user",
     /// Processor time in the kernel.
     System = "system",
-    /// Time of the sync that follows.
+    /// Time of the subsequent sync.
     Sync = "sync",
     /// Largest resident memory, bytes.
     Memory = "memory",
-    /// Bytes that the device read.
+    /// Bytes read by the device.
     DeviceRead = "device-read",
-    /// Bytes that the device wrote until the program ended.
+    /// Bytes written by the device until the program ended.
     DeviceWritten = "device-written",
-    /// Bytes that the device wrote, sync included.
+    /// Bytes written by the device, including the sync.
     DeviceWrittenSynced = "device-written-synced",
-    /// Bytes that were discarded.
+    /// Bytes discarded.
     DeviceDiscarded = "device-discarded",
     /// Mean queue depth of the device.
     DeviceDepth = "device-depth",
@@ -162,11 +162,11 @@ statistics! {
     Exit = "exit",
 
     // Recordings.
-    /// Longest time without a completed frame while one was due.
+    /// Longest time without a completed frame while a frame was due.
     LongestStall = "longest-stall",
     /// Buffer size needed at a rate, bytes.
     Buffer = "buffer",
-    /// Highest rate at which no frame is lost.
+    /// Highest rate without lost frames.
     LosslessRate = "lossless-rate",
     /// Frames lost.
     LostFrames = "lost-frames",
@@ -195,7 +195,7 @@ impl Statistic {
     pub const PERCENTILES: [Statistic; 4] =
         [Statistic::P50, Statistic::P90, Statistic::P99, Statistic::P999];
 
-    /// The share of values below a percentile, 0 to 1; `None` for other figures.
+    /// The fraction of values below a percentile, 0 to 1; `None` for other statistics.
     pub const fn quantile(self) -> Option<f64> {
         match self {
             Statistic::P50 => Some(0.5),

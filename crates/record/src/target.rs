@@ -22,20 +22,21 @@ kinds! { word
     }
 }
 
-/// The link of a drive: its present mode, and the best mode supported.
+/// The link of a drive: its current mode, and the best supported mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// `pcie`, `sata`, `usb`, `mmc`, `sd`, `virtio`, ...
     pub kind: String,
-    /// In the usual terms: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `USB 480 Mb/s`.
+    /// Current mode in the usual terms: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `USB 480 Mb/s`.
     pub now: Option<String>,
     /// The best mode the drive supports.
     pub best: Option<String>,
-    /// Payload ceiling of the link in its present mode, bytes per second.
+    /// Maximum payload rate of the link in its current mode, bytes per second.
     pub ceiling_bytes_per_s: Option<f64>,
     /// Whether it runs slower or narrower than the drive supports.
     pub downgraded: Option<bool>,
-    /// The port of this machine: a PCI address, `ata3`, `1-2` of USB, `mmc0`; of a virtual drive its host.
+    /// The machine's port: a PCI address, `ata3`, `1-2` for USB, `mmc0`; for a virtual drive its
+    /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
 }
@@ -58,7 +59,7 @@ pub struct Health {
     /// Bytes read by hosts over the drive's life.
     #[serde(default)]
     pub read_bytes: Option<u64>,
-    /// Bytes written to flash over the drive's life, including its own housekeeping.
+    /// Bytes written to flash over the drive's life, including its internal writes.
     #[serde(default)]
     pub flash_written_bytes: Option<u64>,
     /// Spare blocks left, percent.
@@ -67,33 +68,34 @@ pub struct Health {
     /// Sectors or blocks replaced by spares.
     #[serde(default)]
     pub reallocated: Option<u64>,
-    /// Damaged transfers (CRC errors of the link).
+    /// Corrupted transfers (CRC errors on the link).
     #[serde(default)]
     pub link_errors: Option<u64>,
     /// Errors in the drive's log.
     #[serde(default)]
     pub logged_errors: Option<u64>,
-    /// Hours under power.
+    /// Power-on hours.
     #[serde(default)]
     pub power_on_hours: Option<u64>,
     /// Number of power cycles.
     #[serde(default)]
     pub power_cycles: Option<u64>,
-    /// Number of unannounced power losses.
+    /// Number of unsafe shutdowns.
     #[serde(default)]
     pub unsafe_shutdowns: Option<u64>,
-    /// Further temperature sensors, degrees Celsius, in the drive's order.
+    /// Additional temperature sensors, degrees Celsius, in the drive's order.
     #[serde(default)]
     pub sensors_c: Vec<f64>,
-    /// Warnings from the drive itself: `spare below threshold`, `read-only`.
+    /// Warnings from the drive: `spare below threshold`, `read-only`.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
 
 impl Health {
-    /// The share of the drive's life that writing this many bytes takes, at most; 0 to 1 and more.
-    /// It assumes the same wear per byte as so far. Drives report whole percents, so one more
-    /// percent may be used; nothing can be said about a drive that reports none.
+    /// Upper bound of the fraction of the drive's life used by writing this many bytes; may exceed
+    /// 1.
+    /// Assumes the same wear per byte as so far. Drives report whole percents, so up to one more
+    /// percent may be used. `None` if the drive reports no wear.
     pub fn life_share(&self, bytes: u64) -> Option<f64> {
         if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
             return Some(bytes as f64 / rated as f64);
@@ -103,7 +105,7 @@ impl Health {
         Some((used + 1.0) / 100.0 * bytes as f64 / written as f64)
     }
 
-    /// These values, completed from `other`.
+    /// Fills in missing values from `other`.
     #[must_use]
     pub fn or(self, other: Health) -> Health {
         let longer = |a: Vec<_>, b: Vec<_>| if a.is_empty() { b } else { a };
@@ -129,23 +131,24 @@ impl Health {
     }
 }
 
-/// A property reported by a drive that has no field of its own.
+/// A property reported by a drive, for which there is no field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Name: `TRIM`, `allocation unit`.
     pub name: String,
-    /// Value, for display.
+    /// Display value.
     pub value: String,
 }
 
-/// Sizes of its inside that a drive declares, bytes; absent where it declares nothing.
+/// Internal sizes declared by a drive, bytes; absent if not declared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeclaredSizes {
-    /// Allocation unit of an SD card (AU_SIZE of its status).
+    /// Allocation unit of an SD card (AU_SIZE in its status).
     pub allocation_unit: Option<u64>,
-    /// `preferred_erase_size` of a card in Linux: its allocation unit if it states one, otherwise a
-    /// multiple of its erase group that the kernel picks by capacity.
+    /// Linux's `preferred_erase_size` of a card: its allocation unit if declared, otherwise a
+    /// multiple
+    /// of its erase group that the kernel chooses by capacity.
     pub preferred_erase: Option<u64>,
     /// Preferred write granularity of an NVMe namespace (NPWG).
     pub write_granularity: Option<u64>,
@@ -153,7 +156,7 @@ pub struct DeclaredSizes {
     pub optimal_write: Option<u64>,
     /// Discard granularity.
     pub discard_granularity: Option<u64>,
-    /// Distance from the drive's start to the first unit of a discard.
+    /// Offset of the first discard unit from the start of the drive.
     pub discard_alignment: Option<u64>,
 }
 
@@ -169,7 +172,7 @@ impl DeclaredSizes {
 pub struct DriveIdentity {
     /// Kernel name (`nvme0n1`), or the preset's name.
     pub name: String,
-    /// Device node, `/dev/nvme0n1`.
+    /// Device node, such as `/dev/nvme0n1`.
     pub path: Option<String>,
     /// `nvme`, `sata`, `usb`, `mmc`, `sd`, `virtio`, `loop`, `zram`, `virtual`, ...
     pub bus: String,
@@ -185,17 +188,17 @@ pub struct DriveIdentity {
     pub bytes: Option<u64>,
     /// Smallest addressable unit, bytes.
     pub logical_block_bytes: Option<u32>,
-    /// Smallest unit written without read-modify-write, as declared, bytes.
+    /// Declared smallest unit that is written without read-modify-write, bytes.
     pub physical_block_bytes: Option<u32>,
-    /// Spinning disk.
+    /// Whether it is a spinning disk.
     pub rotational: Option<bool>,
-    /// Read-only.
+    /// Whether it is read-only.
     pub read_only: Option<bool>,
-    /// Has a volatile write cache, as declared.
+    /// Whether it declares a volatile write cache.
     pub write_cache: Option<bool>,
-    /// Maximum discard in bytes; 0: none.
+    /// Maximum discard in bytes; 0: not supported.
     pub discard_max_bytes: Option<u64>,
-    /// Maximum transfer in one command, as configured in the kernel, bytes.
+    /// Maximum transfer per command, as configured in the kernel, bytes.
     #[serde(default)]
     pub transfer_max_bytes: Option<u64>,
     /// I/O scheduler.
@@ -206,20 +209,21 @@ pub struct DriveIdentity {
     pub link: Option<Link>,
     /// Wear and temperature.
     pub health: Health,
-    /// Identifier of the kind of hardware or of this particular device: VID:PID of USB, the CID of
-    /// a card, otherwise the world-wide name.
+    /// Identifier of the hardware type or of this particular device: the VID:PID of USB, the CID of
+    /// a
+    /// card, otherwise the world-wide name.
     #[serde(default)]
     pub hardware_id: Option<String>,
-    /// Logical block sizes it can be formatted to, bytes, without metadata.
+    /// Logical block sizes without metadata to which it can be formatted, bytes.
     #[serde(default)]
     pub formats: Vec<u32>,
-    /// Sizes of its inside, as declared; records of earlier versions have none.
+    /// Declared internal sizes; absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "DeclaredSizes::is_empty")]
     pub declared: DeclaredSizes,
-    /// Further properties reported by the drive.
+    /// Other properties reported by the drive.
     #[serde(default)]
     pub details: Vec<Detail>,
-    /// Information that could not be queried, with the requirement: `health log: root`.
+    /// Information that could not be queried, with what it requires: `health log: root`.
     #[serde(default)]
     pub missing: Vec<String>,
 }
@@ -231,26 +235,26 @@ pub struct FileSystem {
     pub kind: String,
     /// Mount point.
     pub mount: String,
-    /// Mounted device, `/dev/sda1`.
+    /// Mounted device, such as `/dev/sda1`.
     pub source: Option<String>,
     /// Mount options.
     pub options: Option<String>,
     /// Size in bytes.
     pub bytes: Option<u64>,
-    /// Free for this user, bytes.
+    /// Bytes available to this user.
     pub free_bytes: Option<u64>,
 }
 
 /// The target of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// As the user typed it.
+    /// As typed by the user.
     pub spec: String,
     /// Kind.
     pub kind: TargetKind,
     /// The absolute path, if any.
     pub path: Option<String>,
-    /// Bytes that the methods may use; `null` if unknown.
+    /// Bytes available to the methods; `null` if unknown.
     pub bytes: Option<u64>,
     /// The underlying drive, if it could be determined.
     pub drive: Option<DriveIdentity>,
@@ -259,7 +263,7 @@ pub struct Target {
     pub layers: Vec<String>,
     /// The file system, for directories and files.
     pub filesystem: Option<FileSystem>,
-    /// Whether I/O bypasses the page cache; `null` before it was tried.
+    /// Whether I/O bypasses the page cache; `null` if not yet tried.
     pub direct: Option<bool>,
 }
 
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_share_of_life_is_an_upper_bound_or_unknown() {
+    fn the_fraction_of_life_is_an_upper_bound_or_unknown() {
         let told = |wear_percent, written_bytes, rated_bytes| {
             Health { wear_percent, written_bytes, rated_bytes, ..Health::default() }
                 .life_share(1000)

@@ -1,12 +1,12 @@
-//! A short text that is `Copy`: the name of a kind that a later version added.
+//! A short text that is `Copy`, for names of kinds added by later versions.
 //!
-//! Kinds such as [`crate::Unit`] are copied everywhere, so their unknown names are held in place. A
-//! longer name than fits is cut; the record's text keeps it whole ([`crate::Document`]).
+//! Kinds such as [`crate::Unit`] are copied everywhere, so their unknown names are stored inline.
+//! Longer names are truncated; the record's text keeps them whole ([`crate::Document`]).
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Bytes of a name that are kept.
+/// Maximum length of a name, in bytes.
 const BYTES: usize = 31;
 
 /// A text of at most 31 bytes.
@@ -35,7 +35,7 @@ impl Deref for Word {
     type Target = str;
 
     fn deref(&self) -> &str {
-        // Cut at the boundary of a character, it is always a text.
+        // Truncated at a character boundary, so it is always valid UTF-8.
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
     }
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_its_text_up_to_its_room() {
+    fn a_word_is_its_text_up_to_its_capacity() {
         for text in ["", "W", "l\u{e4}nge", "exactly-one-and-thirty-bytes-xx"] {
             assert_eq!(&*Word::from(text), text);
         }

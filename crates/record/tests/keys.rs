@@ -1,9 +1,9 @@
-//! Keys that earlier versions stored stay readable: each is parsed, prints the same text, and is
-//! understood as far as the grid and the tables of times need it.
+//! Keys stored by earlier versions stay readable: each is parsed, prints the same text, and is
+//! understood as far as the grid and the latency tables need it.
 
 use record::{MetricKey, Subject};
 
-/// Method and key of every metric that records of earlier versions hold.
+/// Method and key of every metric in records of earlier versions.
 fn stored() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!("keys.txt").lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(' '))
@@ -18,12 +18,12 @@ fn every_stored_key_prints_as_it_was_written() {
 }
 
 #[test]
-fn no_stored_key_of_a_method_has_a_word_that_is_not_understood() {
+fn every_word_of_a_stored_method_key_is_understood() {
     let own = stored().filter(|(method, _)| !["fio", "iozone", "published"].contains(method));
     for (method, text) in own {
         let key = MetricKey::parse(text);
         if let Subject::Named(name) = key.subject {
-            assert!(!name.contains('.'), "{method}: {text} has a statistic of no name");
+            assert!(!name.contains('.'), "{method}: {text} has an unknown statistic");
         }
     }
 }
