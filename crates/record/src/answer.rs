@@ -68,8 +68,7 @@ impl Stamp {
     }
 
     /// Severity: a note if nothing discredits the numbers. An unknown stamp is a warning, because
-    /// it
-    /// may be a doubt.
+    /// it may be a doubt.
     pub fn level(&self) -> Level {
         match self {
             Stamp::Believable => Level::Note,

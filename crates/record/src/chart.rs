@@ -16,20 +16,16 @@ kinds! {
     /// The form of a chart.
     ChartKind {
         /// One bar with its interval per source, in order. Each source is a metric. Sources of a
-        /// group
-        /// stand side by side, such as reads and writes, or two formats.
+        /// group stand side by side, such as reads and writes, or two formats.
         Bars = "bars",
         /// One line per source. Each source names a series, of which the columns in the chart's
-        /// unit are
-        /// drawn.
+        /// unit are drawn.
         Lines = "lines",
         /// One point with its interval per source, at its position on the axis. Each source is a
-        /// metric.
-        /// The points of a group are joined.
+        /// metric. The points of a group are joined.
         Points = "points",
         /// One coloured cell per source. Each source is a metric; its group is the row, its label
-        /// the
-        /// column.
+        /// the column.
         Heatmap = "heatmap",
     }
 }
@@ -178,8 +174,7 @@ impl Chart {
     }
 
     /// Adds a metric or a series by its key, with its display name. Must not be mixed with the
-    /// other
-    /// methods that add one.
+    /// other methods that add one.
     #[must_use]
     pub fn source(mut self, key: impl Into<String>, label: impl Into<String>) -> Chart {
         self.sources.push(key.into());

@@ -169,8 +169,7 @@ pub struct IoErrors {
     /// `read`, `write`, `flush` or `discard`; for a failed check `verify`.
     pub op: String,
     /// `EIO`, `ENOSPC`, `short transfer`; for a failed check `stale`, `misplaced`, `torn`,
-    /// `flipped`,
-    /// `unwritten`.
+    /// `flipped`, `unwritten`.
     pub kind: String,
     /// The workload that failed.
     pub workload: String,

@@ -87,8 +87,8 @@ impl Histogram {
     }
 
     /// Removes all values from `limit` on, in whole buckets, and returns their number. Afterwards
-    /// the
-    /// maximum is the upper edge of its bucket, and the sum is computed from the buckets' middles.
+    /// the maximum is the upper edge of its bucket, and the sum is computed from the buckets'
+    /// middles.
     pub fn remove_from(&mut self, limit: u64) -> u64 {
         let first = bucket(limit);
         let removed = self.counts[first..].iter().sum();
@@ -131,8 +131,7 @@ impl Histogram {
     }
 
     /// The value below which a fraction `q` (0 to 1) of the values lies, within 1%; `q` = 1 gives
-    /// the
-    /// exact maximum. `None` if the histogram is empty.
+    /// the exact maximum. `None` if the histogram is empty.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -150,8 +149,7 @@ impl Histogram {
     }
 
     /// [`Histogram::quantile`] if at least ten samples lie beyond it, otherwise `None`: with fewer,
-    /// a
-    /// percentile is not a measurement.
+    /// a percentile is not a measurement.
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let beyond = (1.0 - q) * self.count as f64;
         // 0.1% of 10,000 is 9.999...96 in floating point; it counts as ten.
@@ -213,8 +211,7 @@ impl Histogram {
     }
 
     /// Rebuilds a histogram from its stored parts: buckets as lower edge and count, exact sum,
-    /// minimum
-    /// and maximum. Fails with the contradiction if they do not fit together.
+    /// minimum and maximum. Fails with the contradiction if they do not fit together.
     pub fn from_parts(
         buckets: impl IntoIterator<Item = (u64, u64)>,
         sum: u128,

@@ -172,8 +172,7 @@ impl MetricKey {
     }
 
     /// The figure of one direction of a workload. For a mixed cell, that is the reads or writes of
-    /// the
-    /// cell.
+    /// the cell.
     pub fn of_direction(workload: &Workload, kind: OpKind) -> MetricKey {
         let key = MetricKey::of(workload);
         match key.as_cell() {

@@ -310,8 +310,7 @@ kinds! {
         /// The drive's flash (dies and channels) is the limit, not its link or commands.
         FlashBound = "FLASH BOUND",
         /// The controller accepts bytes at one rate, regardless of their order and of the fill of
-        /// its
-        /// buffer.
+        /// its buffer.
         Controller = "CONTROLLER",
         /// A card or stick can keep few blocks open; writes spread over more of them cost copies.
         OpenBlocks = "OPEN BLOCKS",

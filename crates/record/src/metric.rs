@@ -33,12 +33,10 @@ kinds! { word
         /// The value of the next run of the same test on the same drive, in 95 of 100 cases.
         NextRun = "next-run",
         /// The quantity itself in 95 of 100 cases: the mean that more replicates would approach, or
-        /// a
-        /// position in a series.
+        /// a position in a series.
         Mean = "mean",
         /// The resolution of the reading: one unit of a coarse clock or counter more or less, or
-        /// the last
-        /// two steps of a search.
+        /// the last two steps of a search.
         Resolution = "resolution",
     }
 }

@@ -12,10 +12,8 @@ use crate::metric::Unit;
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {
     /// Its key. A part in braces varies within the family: one of the words in `{read,write}`, a
-    /// size
-    /// in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, and a whole number
-    /// for
-    /// any other word in braces.
+    /// size in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, and a whole
+    /// number for any other word in braces.
     pub name: &'static str,
     /// Unit of all metrics of the family.
     pub unit: Unit,

@@ -36,8 +36,7 @@ pub struct Origin {
     /// The tool's command line or settings, if known.
     pub command: Option<String>,
     /// Whether the record's `started` is the time of the measurement. If `false`, that time is
-    /// unknown,
-    /// and `started` is the time of import or publication.
+    /// unknown, and `started` is the time of import or publication.
     pub start_known: bool,
 }
 

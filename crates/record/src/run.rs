@@ -90,8 +90,7 @@ pub struct Run {
     /// State of the drive after the run.
     pub state_after: State,
     /// Start of the run that left the drive in `state_before`, RFC 3339. Later writes by other
-    /// programs
-    /// are detected only if the drive counts host writes.
+    /// programs are detected only if the drive counts host writes.
     #[serde(default)]
     pub state_as_of: Option<String>,
     /// Wear, errors and temperature after the run, as reported by the drive; those before are in
@@ -179,8 +178,7 @@ impl Run {
     }
 
     /// A record that was not made by an ssdyno run; so far only its source is known. `ssdyno` is
-    /// the
-    /// version that reads it.
+    /// the version that reads it.
     pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
         let target = Target {
             spec: String::new(),

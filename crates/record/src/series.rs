@@ -45,8 +45,7 @@ impl Series {
     }
 
     /// Adds an interval that ended at `t_ns`. Columns not named get `null`, and new columns are
-    /// filled
-    /// with `null` for the earlier intervals, so that all columns are as long as `t_ns`.
+    /// filled with `null` for the earlier intervals, so that all columns are as long as `t_ns`.
     pub fn push(&mut self, t_ns: u64, values: &[(&str, Unit, Option<f64>)]) {
         let past = self.t_ns.len();
         self.t_ns.push(t_ns);
@@ -67,10 +66,8 @@ impl Series {
     /// Merges the rows in pairs; an odd last row is kept.
     ///
     /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low`
-    /// and
-    /// `NAME.high` with the extremes of the intervals merged so far. Latencies and temperatures
-    /// keep
-    /// the greater value, so a percentile becomes an upper bound.
+    /// and `NAME.high` with the extremes of the intervals merged so far. Latencies and temperatures
+    /// keep the greater value, so a percentile becomes an upper bound.
     pub fn thin(&mut self) {
         self.add_extremes();
         let starts = std::iter::once(0).chain(self.t_ns.iter().copied());

@@ -93,8 +93,7 @@ pub struct Health {
 
 impl Health {
     /// Upper bound of the fraction of the drive's life used by writing this many bytes; may exceed
-    /// 1.
-    /// Assumes the same wear per byte as so far. Drives report whole percents, so up to one more
+    /// 1. Assumes the same wear per byte as so far. Drives report whole percents, so up to one more
     /// percent may be used. `None` if the drive reports no wear.
     pub fn life_share(&self, bytes: u64) -> Option<f64> {
         if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
@@ -147,8 +146,7 @@ pub struct DeclaredSizes {
     /// Allocation unit of an SD card (AU_SIZE in its status).
     pub allocation_unit: Option<u64>,
     /// Linux's `preferred_erase_size` of a card: its allocation unit if declared, otherwise a
-    /// multiple
-    /// of its erase group that the kernel chooses by capacity.
+    /// multiple of its erase group that the kernel chooses by capacity.
     pub preferred_erase: Option<u64>,
     /// Preferred write granularity of an NVMe namespace (NPWG).
     pub write_granularity: Option<u64>,
@@ -210,8 +208,7 @@ pub struct DriveIdentity {
     /// Wear and temperature.
     pub health: Health,
     /// Identifier of the hardware type or of this particular device: the VID:PID of USB, the CID of
-    /// a
-    /// card, otherwise the world-wide name.
+    /// a card, otherwise the world-wide name.
     #[serde(default)]
     pub hardware_id: Option<String>,
     /// Logical block sizes without metadata to which it can be formatted, bytes.

@@ -1,4 +1,4 @@
-//! Dates for finding runs, as users type them.
+//! Dates for finding runs, as typed by users.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::StoreError;
 
-/// The time span of a date: `2026-11-21` is that day in the local time zone; with a time,
+/// The time span of a date. `2026-11-21` is that day in the local time zone. With a time, such as
 /// `2026-11-21T14:30` in local time or with an offset, it is that moment (start and end are equal).
 pub fn day(text: &str) -> Result<Range<Timestamp>, StoreError> {
     day_in(text, TimeZone::system())
@@ -26,7 +26,7 @@ fn day_in(text: &str, zone: TimeZone) -> Result<Range<Timestamp>, StoreError> {
     Ok(here(start).map_err(bad)?..here(end).map_err(bad)?)
 }
 
-/// Milliseconds since 1970 of the `started` of a record.
+/// A record's `started`, in milliseconds since 1970.
 pub(crate) fn milliseconds(started: &str) -> Result<i64, StoreError> {
     let moment: Result<Timestamp, _> = started.parse();
     let unfit = |e| StoreError::Unfit(format!("its start '{started}' is not a time: {e}"));
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_a_day_and_a_moment_a_moment() {
+    fn dates_are_days_and_times_are_moments() {
         let hours = |text: &str| {
             let range = day_in(text, TimeZone::fixed(jiff::tz::offset(1))).expect("a date");
             (range.start.to_string(), (range.end - range.start).get_seconds() / 3600)
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_named() {
+    fn invalid_dates_are_quoted() {
         for text in ["", "yesterday", "2026-13-01", "21.11.2026", "2026-11-21T25:30"] {
             let error = day_in(text, TimeZone::UTC).map(|_| ()).expect_err(text);
             assert!(error.to_string().contains(&format!("'{text}'")), "{error}");

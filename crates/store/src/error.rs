@@ -1,4 +1,4 @@
-//! Errors of the store, each one line that names the file.
+//! Errors of the store. Each is one line that names the file.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -12,39 +12,39 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::RECORD_BYTES_MAX;
 
-/// How long a process waits for another writer. A write takes milliseconds; a process that holds
+/// How long a process waits for another writer. A write takes milliseconds, so a process that holds
 /// the store longer is stopped or on a dead network.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a request to the store failed.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No path was given and the environment names none.
-    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set")]
+    /// No path was given and the environment does not define one.
+    #[error("no location for the store: neither XDG_DATA_HOME nor HOME is set")]
     NoHome,
     /// There is no file at the path.
     #[error("{}: there is no store here", .path.display())]
     Missing {
-        /// Path where it was expected.
+        /// The expected path.
         path: PathBuf,
     },
-    /// The file is something else. It was not changed.
-    #[error("{}: this file is not a store of ssdyno; it was left as it is", .path.display())]
+    /// The file is not a store. It was not changed.
+    #[error("{}: not an ssdyno store; the file was not changed", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// The path names no regular file. Nothing was opened.
-    #[error("{}: {what}, and a store is a regular file", .path.display())]
+    /// The path is not a regular file. Nothing was opened.
+    #[error("{}: {what}; a store must be a regular file", .path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Type of the file.
         what: &'static str,
     },
     /// A newer ssdyno wrote the file. It was not changed.
     #[error(
-        "{}: written by a newer ssdyno (store version {found}, this one knows up to {known})",
+        "{}: written by a newer ssdyno (store version {found}; this version supports up to {known})",
         .path.display()
     )]
     Newer {
@@ -52,11 +52,11 @@ pub enum StoreError {
         path: PathBuf,
         /// Version of the file.
         found: u32,
-        /// Latest version supported here.
+        /// Latest supported version.
         known: u32,
     },
-    /// The file is a store, but its content is unreadable. SQLite reports a read that failed once (`EIO`)
-    /// as malformed content.
+    /// The file is a store, but its content is unreadable. SQLite also reports a failed read
+    /// (`EIO`) as malformed content.
     #[error("{}: the store is damaged or a read of it failed: {detail}", .path.display())]
     Damaged {
         /// The file.
@@ -72,15 +72,15 @@ pub enum StoreError {
         /// Reason.
         why: String,
     },
-    /// The file system is full. Earlier runs stay readable.
+    /// The file system is full. Earlier runs remain readable.
     #[error("{}: no space left for the store", .path.display())]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// The limit on the size of files keeps the store from growing. Earlier runs stay readable.
+    /// The file size limit keeps the store from growing. Earlier runs remain readable.
     #[error(
-        "{}: the store cannot grow: this process may write files of {limit_bytes} bytes at most",
+        "{}: the store cannot grow: the file size limit is {limit_bytes} bytes",
         .path.display()
     )]
     Limited {
@@ -99,7 +99,7 @@ pub enum StoreError {
     },
     /// Another process held the lock for the whole timeout.
     #[error(
-        "{}: another process keeps the store locked for {} s",
+        "{}: another process has kept the store locked for {} s",
         .path.display(), BUSY_TIMEOUT.as_secs()
     )]
     Busy {
@@ -125,11 +125,11 @@ pub enum StoreError {
     /// No run has that number or id.
     #[error("no run '{0}' in the store")]
     NoSuchRun(String),
-    /// The store holds no run yet.
+    /// The store contains no runs yet.
     #[error("no runs in the store yet")]
     NoRuns,
-    /// Several ids begin with this prefix.
-    #[error("'{prefix}' may be any of {}", .ids.join(", "))]
+    /// Several ids start with this prefix.
+    #[error("'{prefix}' is ambiguous: {}", .ids.join(", "))]
     Ambiguous {
         /// The prefix.
         prefix: String,
@@ -139,13 +139,12 @@ pub enum StoreError {
     /// A run in progress cannot be removed.
     #[error("run {0} is still running")]
     Running(i64),
-    /// A record beyond the limit.
-    #[error("cannot keep this record: more than {} MiB", RECORD_BYTES_MAX >> 20)]
+    /// A record exceeds the size limit.
+    #[error("cannot store this record: more than {} MiB", RECORD_BYTES_MAX >> 20)]
     TooLarge,
-    /// A store of an earlier version that cannot be brought up to date. It was not changed.
+    /// A store of an earlier version cannot be migrated. It was not changed.
     #[error(
-        "{}: a store of version {found}, which this ssdyno has to convert first, and cannot: {why}; \
-         it is unchanged",
+        "{}: this store of version {found} must be migrated first, which failed: {why}; it is unchanged",
         .path.display()
     )]
     NotMigrated {
@@ -157,7 +156,7 @@ pub enum StoreError {
         why: String,
     },
     /// A record that cannot be stored, such as one without a date.
-    #[error("cannot keep this record: {0}")]
+    #[error("cannot store this record: {0}")]
     Unfit(String),
     /// An unreadable date.
     #[error("'{0}' is not a date: write 2026-11-21 or 2026-11-21T14:30")]
@@ -168,7 +167,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Classifies a SQLite error about the file at `path` by its remedy.
+    /// Classifies a SQLite error on the file at `path` by its remedy.
     pub(crate) fn sql(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_path_buf();
         use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange};
@@ -196,18 +195,18 @@ impl StoreError {
             }),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             Some(ErrorCode::ReadOnly) => {
-                StoreError::ReadOnly { path, why: "it may not be written".into() }
+                StoreError::ReadOnly { path, why: "it is not writable".into() }
             }
             _ => StoreError::Sql { path, source },
         }
     }
 }
 
-/// A file this close to a limit, or a file system with less left, has no room for the next page.
+/// A file this close to its limit, or a file system with less space, has no room for another page.
 pub(crate) const ROOM_BYTES: u64 = 128 << 10;
 
-/// SQLite reports a write beyond the limit of file sizes, and some on a full file system, as an I/O
-/// error. The reason is in their sizes.
+/// Checks for lack of space: SQLite reports writes beyond the file size limit, and some writes to a
+/// full file system, as I/O errors.
 fn cannot_grow(path: &Path) -> Option<StoreError> {
     let path = path.to_path_buf();
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
@@ -225,7 +224,7 @@ fn cannot_grow(path: &Path) -> Option<StoreError> {
     full.then_some(StoreError::Full { path })
 }
 
-/// Reads the file once. SQLite reports `EIO` during a statement as a malformed file.
+/// Whether the whole file can be read. SQLite reports `EIO` during a statement as a malformed file.
 fn can_be_read(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut piece = vec![0; 1 << 20];
@@ -248,7 +247,7 @@ fn operation(source: &rusqlite::Error) -> &'static str {
         3 => "write",
         4 | 5 => "sync",
         6 => "shorten",
-        10 | 17 => "remove a file beside",
+        10 | 17 => "remove a file next to",
         _ => "use",
     }
 }
@@ -258,9 +257,9 @@ mod tests {
     use super::*;
     use crate::mount::Mount;
 
-    /// SQLite reports a log's index that cannot grow as an I/O error, on a full file system too.
+    /// SQLite reports an I/O error if a log's index cannot grow, even on a full file system.
     #[test]
-    fn an_io_error_on_a_full_file_system_is_a_lack_of_space() {
+    fn an_io_error_on_a_full_file_system_means_lack_of_space() {
         let failed = |path: &Path| {
             let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_WRITE);
             StoreError::sql(path, rusqlite::Error::SqliteFailure(code, None))

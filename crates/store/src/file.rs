@@ -1,15 +1,16 @@
 //! Opening the file: ownership, journal mode, and read-only fallback.
 //!
 //! The normal mode is the write-ahead log (WAL): readers and a writer do not block each other, and
-//! a commit needs no fsync. It needs memory shared by all processes, which network file systems
-//! lack; there the rollback journal is used, which is slower and equally safe. So it is where blocks
-//! are smaller than a page of that memory: SQLite reserves space for it by a byte a page, and
-//! touching a page of which a block is missing on a full file system kills the process (SIGBUS).
+//! a commit needs no fsync. It requires memory shared by all processes, which network file systems
+//! lack; on those, the rollback journal is used, which is slower but equally safe. The same applies
+//! to file systems with blocks smaller than a page of that memory: SQLite reserves space by one
+//! byte per page, and touching a page with a missing block on a full file system kills the process
+//! (SIGBUS).
 //!
 //! A power cut leaves a readable store. The log has a checksum per frame and is read up to the
 //! first incomplete one, and it is fsynced before its content moves to the main file. With
-//! `synchronous=NORMAL` the last transactions before the cut may be lost, with `EXTRA` none: see
-//! [`Fsync`].
+//! `synchronous=NORMAL`, the last transactions before the cut may be lost; with `EXTRA`, none are:
+//! see [`Fsync`].
 //!
 //! The header is checked before SQLite opens the file, because opening a foreign file, or one of a
 //! newer ssdyno, must not change a byte of it.
@@ -28,15 +29,15 @@ use crate::error::{BUSY_TIMEOUT, ROOM_BYTES};
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
-/// fsyncs. A second of a measurement adds three pages, so this happens every twenty minutes;
-/// SQLite's default of 1,000 would mean five. The log is emptied when the last process closes the
-/// store.
+/// fsyncs. A second of measurement adds three pages, so this happens every twenty minutes; with
+/// SQLite's default of 1,000 it would be every five. The log is emptied when the last process
+/// closes the store.
 const LOG_PAGES: u32 = 4096;
 
-/// The unit in which SQLite reserves the memory of a log.
+/// The unit in which SQLite reserves a log's shared memory.
 const PAGE_BYTES: u64 = 4096;
 
-/// Prepared statements kept: all that reading and writing a run take.
+/// Number of cached statements: enough for reading and writing a run.
 const STATEMENTS: usize = 32;
 
 /// When a transaction must be durable.
@@ -44,7 +45,7 @@ const STATEMENTS: usize = 32;
 pub(crate) enum Fsync {
     /// Before the call returns.
     Now,
-    /// Later: no fsync in the middle of a measurement.
+    /// Later, to avoid an fsync in the middle of a measurement.
     Later,
 }
 
@@ -61,7 +62,7 @@ pub(crate) enum Journal {
 pub(crate) struct Opened {
     pub conn: Connection,
     pub journal: Journal,
-    /// Reason why it can only be read.
+    /// Reason for read-only access.
     pub read_only: Option<String>,
 }
 
@@ -86,22 +87,22 @@ pub(crate) fn journal_for(path: &Path) -> Journal {
     if shared || small { Journal::Rollback } else { Journal::Log }
 }
 
-/// Whether reading a store that has a log would map memory for which there may be no space.
+/// Whether reading a store with a log would map memory for which space may be missing.
 fn cannot_map(path: &Path) -> bool {
     let Some(Ok(space)) = path.parent().map(statvfs) else { return false };
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     space.f_frsize < PAGE_BYTES && free_bytes < ROOM_BYTES && has_log(path)
 }
 
-/// Whether a store is in the mode of the log, by the version in its header.
+/// Whether a store uses the log, according to the version in its header.
 fn has_log(path: &Path) -> bool {
     let mut header = [0; 20];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header[19] == 2
 }
 
-/// File systems that other machines may write to, by the magic numbers of statfs(2): NFS, the SMB
-/// family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
+/// Whether other machines can write to the file system, by its magic number from statfs(2): NFS,
+/// the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
 fn is_shared(magic: u32) -> bool {
     const SHARED: [u32; 12] = [
         0x6969,
@@ -131,7 +132,7 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     };
     let what = match () {
         () if kind.is_file() => None,
-        // SQLite would create a store wherever it leads.
+        // SQLite would create a store at its target.
         () if kind.is_symlink() => Some("a symbolic link"),
         () if kind.is_dir() => Some("a directory"),
         // Opening it would wait for its other end.
@@ -147,7 +148,7 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     if header.is_empty() {
         return Ok(false);
     }
-    // The power was cut while the first transaction was written: SQLite takes it back.
+    // The power was cut while the first transaction was written; SQLite rolls it back.
     if header.iter().all(|&byte| byte == 0) && has_rollback_journal(path) {
         return Ok(false);
     }
@@ -169,7 +170,7 @@ fn open_to_write(path: &Path, journal: Journal) -> rusqlite::Result<Opened> {
     set_up(Connection::open(path)?, journal)
 }
 
-/// Prepares a connection for writing: busy timeout, schema, journal.
+/// Prepares a connection for writing: busy timeout, schema and journal.
 pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result<Opened> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     if conn.is_readonly(rusqlite::MAIN_DB)? {
@@ -178,7 +179,7 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     }
     let alone = journal == Journal::Rollback && conn.path().is_some_and(|p| has_log(Path::new(p)));
     if alone {
-        // Used alone until it has no log, so no memory is shared.
+        // Exclusive until it no longer has a log, so that no memory is shared.
         conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     }
     // The schema comes first, under the rollback journal of a new file, so the file is always
@@ -187,14 +188,14 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     let journal = set_journal(&conn, journal)?;
     if alone {
         conn.pragma_update(None, "locking_mode", "NORMAL")?;
-        // The lock is given up by the next statement that reads.
+        // The next statement that reads releases the lock.
         schema::version(&conn)?;
     }
     conn.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     conn.pragma_update(None, "foreign_keys", true)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     if migrated {
-        // The store is good without it: the space is used again later.
+        // Optional: otherwise the space is reused later.
         let _ = give_back(&conn);
     }
     Ok(Opened { conn, journal, read_only: None })
@@ -208,9 +209,9 @@ pub(crate) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Sets the journal mode. If the log is refused, or another process is just switching to it, the
-/// rollback journal is also acceptable. Getting the log where only the rollback journal is safe,
-/// because another process has the store open with it, is an error.
+/// Sets the journal mode. If the log is refused, or another process is switching to it, the
+/// rollback journal is also acceptable. It is an error to get the log where only the rollback
+/// journal is safe, because another process has opened the store with it.
 fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> {
     let word = if wanted == Journal::Log { "WAL" } else { "DELETE" };
     let now = conn.pragma_update_and_check(None, "journal_mode", word, |r| r.get::<_, String>(0));
@@ -228,8 +229,8 @@ fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> 
     }
 }
 
-/// Whether the error means that the place cannot be written, not that the file is bad. The log
-/// needs a file beside the store even for reading, so a full disk counts.
+/// Whether the error means that the location is not writable, rather than that the file is bad.
+/// The log needs a file next to the store even for reading, so a full disk counts.
 fn cannot_write(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
     matches!(
@@ -243,8 +244,8 @@ fn open_to_read(path: &Path, why: rusqlite::Error) -> Result<Opened, StoreError>
     let conn = read_connection(path).map_err(sql)?;
     let found = schema::version(&conn).map_err(sql)?;
     let why = match why.sqlite_error_code() {
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left beside it",
-        _ => "this user may not write it or its directory",
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left next to it",
+        _ => "no write permission for it or its directory",
     };
     if found < VERSION {
         let path = path.to_path_buf();
@@ -263,7 +264,7 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
     };
     let full = || error_of(ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL);
     match if cannot_map(path) { Err(full()) } else { beside_it() } {
-        // Without a log, the main file is complete and needs no lock beside it.
+        // Without a log, the main file is complete and needs no lock file.
         Err(_) if log_is_empty(path) => {
             Connection::open_with_flags(uri(path, "?immutable=1"), flags)
         }
@@ -275,7 +276,7 @@ fn log_is_empty(path: &Path) -> bool {
     fs::metadata(beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
 }
 
-/// Whether an unfinished transaction lies beside the file (sqlite.org/fileformat.html, section 3).
+/// Whether the file has an unfinished transaction (sqlite.org/fileformat.html, section 3).
 fn has_rollback_journal(path: &Path) -> bool {
     let mut magic = [0; 8];
     let read = fs::File::open(beside(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
@@ -288,7 +289,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// The path in SQLite's form for a path with options.
+/// The path as an SQLite URI with an option.
 fn uri(path: &Path, option: &str) -> PathBuf {
     let mut uri = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {

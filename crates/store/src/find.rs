@@ -1,4 +1,4 @@
-//! Finding runs: by number, by prefix of an id, as `last`, or by their target.
+//! Finding runs by number, id prefix, `last`, or target.
 
 use jiff::Timestamp;
 use record::{Metric, RecordHash};
@@ -20,7 +20,7 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Started before this time.
     pub until: Option<Timestamp>,
-    /// At most this many, the latest.
+    /// Maximum number of runs, latest first.
     pub limit: Option<u32>,
 }
 
@@ -31,13 +31,13 @@ pub struct RunSummary {
     pub number: i64,
     /// Unique over all machines.
     pub id: String,
-    /// Hash of its content; `None` while it is written, and if it was killed then.
+    /// Hash of its content; `None` while it is written, or if its writer was killed.
     pub hash: Option<RecordHash>,
     /// How it came into the store.
     pub kind: Kind,
     /// Id of the machine that measured it.
     pub machine: Option<String>,
-    /// Another record of the store has the same id and another content.
+    /// Whether another record in the store has the same id but different content.
     pub conflict: bool,
     /// RFC 3339.
     pub started: String,
@@ -46,7 +46,7 @@ pub struct RunSummary {
     pub start_known: bool,
     /// Name of the method.
     pub method: String,
-    /// The target as the user typed it.
+    /// The target, as typed by the user.
     pub target: String,
     /// Model of the drive, or its name if the model is unknown.
     pub drive: Option<String>,
@@ -56,18 +56,18 @@ pub struct RunSummary {
     pub complete: bool,
     /// Whether it is still being written.
     pub running: bool,
-    /// Reason for ending early, if it did, as in the record returned by [`crate::Store::load`].
+    /// Reason for an early end, if any, as in the record returned by [`crate::Store::load`].
     pub cut_short: Option<String>,
-    /// The first metrics of different kinds, at most four, without their replicates.
+    /// The first metric of each kind, at most four, without replicates.
     pub headline: Vec<Metric>,
-    /// The headline of its answer, where it has one.
+    /// The headline of its answer, if any.
     pub answer: Option<String>,
 }
 
-/// `cut_short` of a run whose writer disappeared.
+/// `cut_short` of a run whose writer died.
 const KILLED: &str = "killed";
 
-/// Whether an unfinished run is still being written, and otherwise the reason for its end.
+/// Whether an unfinished run is still being written, or else the reason for its end.
 pub(crate) fn standing(
     complete: bool,
     cut_short: Option<String>,
@@ -78,7 +78,7 @@ pub(crate) fn standing(
     (running, cut_short.or_else(killed))
 }
 
-/// The conditions of a filter, with their values.
+/// A filter's conditions and their values.
 fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     let ms = |time: Timestamp| Value::from(time.as_millisecond());
     let drive = filter.drive.as_ref().map(|text| Value::from(text.to_lowercase()));
@@ -99,7 +99,7 @@ fn conditions(filter: &Filter) -> (String, Vec<Value>) {
     (words.join(" AND "), values)
 }
 
-/// The number of runs that match, whatever the limit.
+/// The number of matching runs, regardless of the limit.
 pub(crate) fn count(conn: &Connection, filter: &Filter) -> rusqlite::Result<u64> {
     let (conditions, values) = conditions(filter);
     let sql = format!("SELECT count(*) FROM run WHERE {conditions}");
@@ -107,8 +107,8 @@ pub(crate) fn count(conn: &Connection, filter: &Filter) -> rusqlite::Result<u64>
     Ok(count.unsigned_abs())
 }
 
-/// Newest first, by number, because a machine without a battery-backed clock may have any time. The
-/// numbers are found first: an index alone knows them, and only the rows of a list are read.
+/// Newest first, by number, because a machine without a battery-backed clock may have any time.
+/// Numbers are found first, from an index alone, so that only the rows of the list are read.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> rusqlite::Result<Vec<RunSummary>> {
     let (conditions, mut values) = conditions(filter);
     let sql = format!(
@@ -152,8 +152,8 @@ fn summary(conn: &Connection, row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     })
 }
 
-/// The number of the selected run: `last`, a number, or the prefix of an id. A number never begins
-/// with 0, whereas an id does for some thousand years to come.
+/// The number of the selected run: `last`, a number, or the prefix of an id. Numbers never start
+/// with 0; ids do for several thousand years to come.
 pub(crate) fn find(conn: &Connection, selector: &str) -> rusqlite::Result<Result<i64, StoreError>> {
     let missing = || StoreError::NoSuchRun(selector.to_string());
     if selector == "last" {
@@ -194,7 +194,7 @@ fn by_id(conn: &Connection, prefix: &str) -> rusqlite::Result<Vec<(i64, String)>
     rows.collect()
 }
 
-/// The numbers of the runs with an id.
+/// The numbers of the runs with this id.
 pub(crate) fn with_id(conn: &Connection, id: &str) -> rusqlite::Result<Vec<i64>> {
     let sql = "SELECT number FROM run WHERE id = ?1 COLLATE NOCASE AND id = ?1 ORDER BY number";
     let mut statement = conn.prepare_cached(sql)?;

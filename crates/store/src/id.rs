@@ -1,7 +1,7 @@
-//! Ids of runs: globally unique, sorted by time, short enough to read aloud.
+//! Run ids: globally unique, sorted by time, short enough to read aloud.
 //!
-//! A ULID: 48 bits of milliseconds since 1970 and 80 random bits, as 26 digits of Crockford's base
-//! 32. A UUID (version 7) needs 36 characters for the same.
+//! An id is a ULID: 48 bits of milliseconds since 1970 and 80 random bits, as 26 digits of
+//! Crockford's base 32. A UUID (version 7) would need 36 characters.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::StoreError;
 
-/// Crockford's digits: without I, L, O and U, which are easily misread.
+/// Crockford's digits, without I, L, O and U, which are easily misread.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// A new id for a run that begins now.
+/// A new id for a run that starts now.
 pub fn new_id() -> Result<String, StoreError> {
     // A clock before 1970 is not an error: the random bits keep the id unique.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -30,8 +30,8 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     Ok(random)
 }
 
-/// The id of a record read from `content` that began at `ms` milliseconds since 1970 (0: unknown):
-/// equal for equal content. 80 bits of a hash replace the random ones.
+/// The id of an imported record that began at `ms` milliseconds since 1970 (0: unknown). Equal
+/// `content` gives equal ids: 80 bits of a hash replace the random ones.
 pub fn id_of(ms: i64, content: &[u8]) -> String {
     let hash = xxhash_rust::xxh3::xxh3_128(content).to_be_bytes();
     let mut bits = [0; 10];

@@ -5,10 +5,10 @@
 //! histogram:  number of buckets, sum, minimum, maximum, then for each bucket: step, count
 //! ```
 //!
-//! A step is the number of buckets from the last one: 1 in a dense stretch. With its count that is
-//! two bytes a bucket, before deflate; as JSON it is fourteen. HdrHistogram's format would not do: its
-//! buckets differ, so edges, minimum, maximum and sum would change, and with them the hash of the
-//! record.
+//! A step is the distance from the previous bucket: 1 in a dense stretch. With its count, that is
+//! two bytes per bucket before deflate; as JSON it would be fourteen. HdrHistogram's format is not
+//! usable: its buckets differ, so edges, minimum, maximum and sum would change, and with them the
+//! record's hash.
 
 use record::{Histogram, LatencyProfile};
 
@@ -28,7 +28,7 @@ pub(crate) fn pack(latencies: &[LatencyProfile]) -> Vec<u8> {
     out
 }
 
-/// The profiles; an error names the one it is in.
+/// Unpacks the profiles; an error names the affected profile.
 pub(crate) fn unpack(data: &[u8]) -> Result<Vec<LatencyProfile>, Torn> {
     let mut packed = Packed(data);
     let mut all = Vec::new();
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn histograms_come_back_exactly(values: Vec<u64>, close in prop::collection::vec(0u64..5000, 0..50)) {
+        fn histograms_round_trip_exactly(values: Vec<u64>, close in prop::collection::vec(0u64..5000, 0..50)) {
             let all = [profile(&values), profile(&close), profile(&[])];
             prop_assert_eq!(unpack(&pack(&all)), Ok(all.to_vec()));
         }

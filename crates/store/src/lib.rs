@@ -1,13 +1,13 @@
-//! Keep and find records: one SQLite file for all runs of a user.
+//! Stores and finds records: one SQLite file for all runs of a user.
 //!
-//! A record is written before it is shown. [`Store::begin`] enters a run as incomplete,
-//! [`Store::append`] stores its interval series as they arrive, [`Store::update`] the results so
-//! far, and [`Store::finish`] the complete record. A kill at any moment leaves a readable store and
-//! a run marked as cut short. Several processes may write at once.
+//! A record is written before it is shown. [`Store::begin`] adds a run as incomplete,
+//! [`Store::append`] stores its interval series as they arrive, [`Store::update`] its current
+//! results, and [`Store::finish`] the complete record. A kill at any moment leaves a readable store
+//! and a run marked as cut short. Several processes may write at once.
 //!
-//! SQLite rather than a file per run, because runs are searched and compared by drive and metric,
-//! and because SQLite keeps its guarantees through kills and power cuts. Opening is in `file.rs`,
-//! the schema in `schema_2.sql`, the migration of earlier stores in `migrate.rs`.
+//! SQLite was chosen over a file per run because runs are searched and compared by drive and
+//! metric, and because its guarantees survive kills and power cuts. Opening is in `file.rs`, the
+//! schema in `schema_2.sql`, and the migration of earlier stores in `migrate.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -53,6 +53,6 @@ pub use state::LastState;
 pub use store::{Entered, Kept, News, Store};
 pub use summary::Kind;
 
-/// Largest record, bytes of JSON without metrics, series and histograms; the same limit holds for
-/// each of the packed parts, and for the text of a record that is imported.
+/// Maximum size of a record: bytes of JSON without metrics, series and histograms. The same limit
+/// applies to each of the packed parts and to the text of an imported record.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;

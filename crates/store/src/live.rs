@@ -1,7 +1,7 @@
-//! Series of a run in progress: points are collected for a second and then written as one piece.
+//! Series of a run in progress: points are collected for a second, then written as one piece.
 //!
 //! Written individually, 1,000 points per second would be 1,000 transactions in the middle of a
-//! measurement, possibly on the drive under test. A kill costs at most that second.
+//! measurement, possibly on the drive under test. A kill loses at most that second.
 
 use std::time::{Duration, Instant};
 
@@ -15,30 +15,30 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Point<'a> {
     /// The workload.
     pub workload: &'a str,
-    /// Repeat of the workload within the run, from 0.
+    /// Number of the repetition within the run, from 0.
     pub replicate: u32,
     /// Start of the workload, in nanoseconds since the run began.
     pub start_ns: u64,
     /// End of the interval, in nanoseconds since the workload began.
     pub t_ns: u64,
-    /// Observed values: name of the column, unit, value.
+    /// Observed values: column name, unit, value.
     pub values: &'a [(&'a str, Unit, Option<f64>)],
 }
 
 /// The unwritten part of a run's series.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
-    /// One entry per series of the run so far, in order of their start; without points, nothing is
-    /// waiting.
+    /// One entry per series of the run so far, in order of their start. Entries without points have
+    /// nothing to write.
     waiting: Vec<Series>,
     since: Option<Instant>,
 }
 
 impl Live {
-    /// Adds a point; returns whether it is time to write.
+    /// Adds a point; returns whether a write is due.
     pub fn push(&mut self, point: &Point<'_>) -> bool {
         let same = |s: &Series| s.name == point.workload && s.replicate == point.replicate;
-        // Almost always the latest series.
+        // Usually the latest series.
         let index = self.waiting.iter().rposition(same).unwrap_or_else(|| {
             self.waiting.push(Series::new(point.workload, point.replicate, point.start_ns));
             self.waiting.len() - 1
@@ -52,7 +52,7 @@ impl Live {
         self.waiting.iter().enumerate().filter(|(_, series)| !series.t_ns.is_empty())
     }
 
-    /// Everything waiting was written.
+    /// Clears the pieces after they were written.
     pub fn written(&mut self) {
         for series in &mut self.waiting {
             series.t_ns.clear();
@@ -61,7 +61,7 @@ impl Live {
         self.since = None;
     }
 
-    /// Writing failed: keeps the points and waits before the next attempt.
+    /// Keeps the points after a failed write and delays the next attempt.
     pub fn postponed(&mut self) {
         self.since = Some(Instant::now());
     }

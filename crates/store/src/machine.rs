@@ -1,8 +1,8 @@
-//! The id of this machine: random, made once, kept in a file beside the store.
+//! The id of this machine: random, generated once, stored in a file next to the store.
 //!
-//! Neither the host name nor the board's serial number will do: clones of a virtual machine have
-//! the same ones, and a board's needs root. The file is beside the store and not inside, so that a
-//! copy of the store elsewhere is not taken for this machine.
+//! Neither the host name nor the board's serial number is suitable: clones of a virtual machine
+//! share them, and reading a board's requires root. The file is next to the store rather than in
+//! it, so that a copy of the store on another machine is not mistaken for this machine's.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::StoreError;
 use crate::id::random;
 
-/// Name of the file.
+/// File name.
 const FILE: &str = "machine-id";
 
 /// The id, 32 hexadecimal digits; `None` if there is none and none can be written.
@@ -26,7 +26,7 @@ fn read(file: &Path) -> Option<String> {
     (id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit())).then(|| id.to_string())
 }
 
-/// Writes a new id, unless another process was faster: the file appears whole or not at all.
+/// Writes a new id atomically, unless another process was faster.
 fn make(file: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::Io { path: file.to_path_buf(), source };
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -37,13 +37,13 @@ fn make(file: &Path) -> Result<(), StoreError> {
         out.sync_all()?;
         match fs::hard_link(&draft, file) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // A file system without hard links: the last of two processes wins.
+            // Without hard links in the file system, the last of two processes wins.
             Err(_) => fs::copy(&draft, file).map(drop),
             Ok(()) => Ok(()),
         }
     };
     let done = write().map_err(failed);
-    // Without it nothing was written.
+    // Missing if nothing was written.
     let _ = fs::remove_file(&draft);
     done
 }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_made_once_and_another_elsewhere() {
+    fn an_id_is_generated_once_per_directory() {
         let dir = tempfile::tempdir().expect("a directory");
         let store = dir.path().join("runs.sqlite");
         let ids: Vec<_> = std::thread::scope(|scope| {

@@ -1,10 +1,9 @@
-//! From version 1 of the schema to version 2: each run is read in the old form and written in the new
-//! one, in the transaction of the step. A kill, a full disk or a damaged page leaves version 1 as
-//! it was.
+//! Migration from version 1 of the schema to version 2. Each run is read in the old form and
+//! written in the new one, in the transaction of the step. A kill, a full disk or a damaged page
+//! leaves version 1 unchanged.
 //!
-//! Version 1 had everything of a record except metrics and series as JSON in `run.body`. A record
-//! that cannot be read any more is moved as it is: it is listed, and an error when it is loaded, as
-//! before.
+//! Version 1 stored a record, except metrics and series, as JSON in `run.body`. An unreadable
+//! record is moved as is: as before, it is listed but cannot be loaded.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -18,10 +17,11 @@ use crate::series::unpack_values;
 use crate::summary::{Kind, Place, Summary};
 use crate::writer::Writer;
 
-/// A migration that takes longer reports its progress.
+/// Progress is reported if a migration takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Makes room for the new tables beside the old ones. The indexes go first: their names are taken.
+/// Renames the old tables to make room for the new ones. Drops the old indexes first, because the
+/// new ones use their names.
 pub(crate) const TO_2: &str = concat!(
     "DROP INDEX run_by_start; DROP INDEX run_by_serial;
      DROP INDEX metric_by_name; DROP INDEX piece_by_run;
@@ -31,21 +31,21 @@ pub(crate) const TO_2: &str = concat!(
     include_str!("schema_2.sql")
 );
 
-/// Told how many of how many runs are done.
+/// Progress callback: number of migrated runs and of all runs.
 pub type Progress = fn(done: u64, of: u64);
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// Sets the listener for a migration that takes more than 2 s. It belongs to the process, because a
-/// store is opened in many places and migrated once in its life. The first call counts.
+/// Sets the callback for a migration that takes more than 2 s. It is global, because a store is
+/// opened in many places but migrated only once. Only the first call has an effect.
 pub fn on_migration(progress: Progress) {
-    // A second listener is not needed.
+    // Later calls have no effect.
     let _ = PROGRESS.set(progress);
 }
 
 /// Moves the runs.
 pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
-    // Rows are written in the newest form.
+    // Rows are written in the latest form.
     columns_of_3(conn)?;
     let sql = "SELECT number FROM run_1 ORDER BY number";
     let numbers: Vec<i64> =
@@ -58,7 +58,7 @@ pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
             PROGRESS.get().iter().for_each(|tell| tell(done as u64 + 1, numbers.len() as u64));
         }
     }
-    // The numbers of removed runs stay unused.
+    // Numbers of removed runs are not reused.
     conn.execute_batch(
         "DELETE FROM sqlite_sequence WHERE name = 'run';
          UPDATE sqlite_sequence SET name = 'run' WHERE name = 'run_1';
@@ -66,8 +66,8 @@ pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Adds the columns of version 3, unless the step before it needed them: the claim that a metric's
-/// interval makes.
+/// Adds the columns of version 3, which describe a metric's interval, unless the previous step has
+/// already added them.
 pub(crate) fn columns_of_3(conn: &Connection) -> rusqlite::Result<()> {
     if conn.prepare("SELECT covers FROM metric").is_ok() {
         return Ok(());
@@ -81,7 +81,7 @@ pub(crate) fn columns_of_3(conn: &Connection) -> rusqlite::Result<()> {
 struct Old {
     body: String,
     writer: Option<Writer>,
-    /// For a record that cannot be read any more.
+    /// For an unreadable record.
     summary: Summary,
 }
 
@@ -126,7 +126,7 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     match run {
         Ok(Some((run, kind))) => put(conn, number, kind, &run)?,
         Ok(None) => put_torn(conn, number, summary, &body)?,
-        // A value that cannot be read; the rest of the error is the file's.
+        // An unreadable value; other errors concern the whole file.
         Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
             put_torn(conn, number, summary, "")?;
         }
@@ -141,11 +141,11 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     }
 }
 
-/// The run with its metrics and series, and how it came into the store.
+/// The run with its metrics and series, and how it entered the store.
 fn whole(conn: &Connection, number: i64, run: Run) -> rusqlite::Result<(Run, Kind)> {
     let metrics = metrics(conn, number)?;
     let series = series(conn, number)?;
-    // Version 1 marked records of other ssdynos as another tool's.
+    // Version 1 marked records from other ssdyno installations as another tool's.
     let carried = |origin: &Origin| {
         let own = origin.tool.as_deref() == Some("ssdyno");
         origin.kind == OriginKind::Imported && own && origin.command.is_none()
@@ -165,7 +165,7 @@ fn put(conn: &Connection, number: i64, kind: Kind, run: &Run) -> rusqlite::Resul
     rows::put_series(conn, number, &run.series)
 }
 
-/// Moves a record that cannot be read.
+/// Moves an unreadable record.
 fn put_torn(conn: &Connection, number: i64, summary: Summary, body: &str) -> rusqlite::Result<()> {
     let entry = Entry::torn(summary, squeeze(body.as_bytes()));
     rows::insert(conn, Some(number), Kind::Measured, &entry).map(drop)

@@ -1,6 +1,6 @@
 //! Packed values: varints and texts, compressed with deflate.
 //!
-//! `miniz_oxide` is pure Rust and limits the unpacked size. lz4 packs JSON less tightly, and zstd
+//! `miniz_oxide` is pure Rust and limits the unpacked size. lz4 compresses JSON less, and zstd
 //! needs a C build. All input is checked, because a store may be damaged.
 
 use std::fmt;
@@ -8,13 +8,13 @@ use std::fmt;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-/// Largest unpacked value, bytes: a whole record.
+/// Maximum size of an unpacked value, bytes: a whole record.
 const BYTES_MAX: usize = crate::RECORD_BYTES_MAX;
 
-/// Deflate level. Level 9 makes a record only 1% smaller.
+/// Deflate level. Level 9 would make a record only 1% smaller.
 const LEVEL: u8 = 6;
 
-/// A value damaged in the store.
+/// A damaged value in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Torn(pub String);
 
@@ -51,7 +51,7 @@ pub(crate) fn expand(bytes: &[u8]) -> Result<Vec<u8>, Torn> {
     decompress_to_vec_with_limit(bytes, BYTES_MAX).map_err(Torn::new)
 }
 
-/// Appends seven bits per byte, the lowest first (LEB128).
+/// Appends a number with seven bits per byte, lowest first (LEB128).
 pub(crate) fn put_varint(out: &mut Vec<u8>, value: u128) {
     let mut rest = value;
     while rest >= 0x80 {
@@ -89,11 +89,11 @@ impl<'a> Packed<'a> {
                 return Ok(value);
             }
         }
-        Err(Torn::new("a number beyond 128 bits"))
+        Err(Torn::new("a number exceeds 128 bits"))
     }
 
     pub fn number(&mut self) -> Result<u64, Torn> {
-        u64::try_from(self.varint()?).map_err(|_| Torn::new("a number beyond 64 bits"))
+        u64::try_from(self.varint()?).map_err(|_| Torn::new("a number exceeds 64 bits"))
     }
 
     pub fn text(&mut self) -> Result<&'a str, Torn> {
@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packed_values_come_back(values: Vec<u128>, text in "\\PC{0,8}", bytes: Vec<u8>) {
+        fn packed_values_round_trip(values: Vec<u128>, text in "\\PC{0,8}", bytes: Vec<u8>) {
             let mut out = Vec::new();
             values.iter().for_each(|value| put_varint(&mut out, *value));
             put_text(&mut out, &text);
@@ -123,7 +123,7 @@ mod tests {
         }
 
         #[test]
-        fn foreign_bytes_are_refused_without_harm(bytes: Vec<u8>) {
+        fn foreign_bytes_are_rejected_safely(bytes: Vec<u8>) {
             let _ = expand(&bytes);
             let mut packed = Packed(&bytes);
             while packed.varint().is_ok() && packed.text().is_ok() {}
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_not_unpacked() {
+    fn a_decompression_bomb_is_rejected() {
         let bomb = squeeze(&vec![0; BYTES_MAX + 1]);
         assert!(bomb.len() < 1 << 20);
         expand(&bomb).expect_err("too large");

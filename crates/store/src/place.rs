@@ -21,9 +21,9 @@ fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, 
     Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
-/// Creates the directory of the file, accessible to this user only, as the XDG specification
-/// requires. Each new directory is durable in its parent before the store promises anything: SQLite
-/// syncs only the directory that the store lies in.
+/// Creates the file's directory, accessible only to this user, as the XDG specification requires.
+/// Each new directory is made durable in its parent first, because SQLite syncs only the directory
+/// of the store itself.
 pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
     let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
         return Ok(());
@@ -37,7 +37,7 @@ pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
     for level in missing.into_iter().rev().filter(|level| !level.as_os_str().is_empty()) {
         make(level).map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })?;
         let parent = level.parent().filter(|dir| !dir.as_os_str().is_empty());
-        // Not every file system can sync a directory; there nothing better can be done.
+        // Not every file system can sync a directory; on those, nothing more can be done.
         let _ = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
     }
     Ok(())
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn xdg_first_then_home_and_nothing_relative() {
+    fn xdg_comes_first_then_home_and_relative_paths_are_ignored() {
         assert_eq!(path("/d", "/h").as_deref(), Some("/d/ssdyno/runs.sqlite"));
         for unset in ["-", "", "relative"] {
             let expected = "/h/.local/share/ssdyno/runs.sqlite";

@@ -1,8 +1,8 @@
 //! The store with real processes: killed at any moment, and several writing at once.
 //!
-//! A child is this test binary again, with its task in the environment. It runs [`script`]
-//! and reports each finished step. After it is killed, the store must hold exactly the state after
-//! the last reported step or after the next, and nothing in between.
+//! A child is this test binary, with its task in the environment. It runs [`script`] and reports
+//! each finished step. After it is killed, the store must contain exactly the state after the last
+//! reported step or the one after it, and nothing in between.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,18 +21,18 @@ const ORDER: &str = "SSDYNO_STORE_TEST_CHILD";
 /// The fate of a child.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// It lives to the end and reports the number of SQLite steps.
+    /// It runs to the end and reports the number of SQLite steps.
     Live,
-    /// It is killed at this step of SQLite.
+    /// It is killed at this SQLite step.
     Step(u64),
-    /// It waits after this many finished steps of the script.
+    /// It waits after this many steps of the script.
     Wait(u64),
-    /// The kernel kills it at the first write beyond this file size: in the middle of a
-    /// commit, with half a page written.
+    /// The kernel kills it at the first write beyond this file size, in the middle of a commit,
+    /// with half a page written.
     Size(u64),
 }
 
-/// All operations on a store, one transaction after another; `done` is called after each.
+/// All operations on a store, one transaction at a time; `done` is called after each.
 fn script(store: &mut Store, who: &str, mut done: impl FnMut(&Store)) {
     for i in 0..2 {
         let mut it = Run { id: format!("{who}{i}"), ..run("quick", "X1", "S1") };
@@ -80,7 +80,7 @@ fn states(journal: Journal) -> Vec<Vec<Run>> {
     states
 }
 
-/// Not a test by itself: the program of a child.
+/// Not a test: the program of a child.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -116,7 +116,7 @@ fn child() {
         done += 1;
         println!("\ndone {done}");
         if fate == "wait" && done == amount {
-            std::io::stdin().read_line(&mut String::new()).expect("told to go on");
+            std::io::stdin().read_line(&mut String::new()).expect("a line to continue");
         }
     });
 }
@@ -146,8 +146,8 @@ fn said(child: &mut Child, word: &'static str) -> impl Iterator<Item = usize> + 
     lines.filter_map(move |line| line.strip_prefix(word)?.trim().parse().ok())
 }
 
-/// Checks the store after a child died with `done` steps finished; `None` if it had not opened the
-/// store.
+/// Checks the store after a child died having finished `done` steps; `None` if it had not opened
+/// the store.
 fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>], fate: &str) {
     let store = Store::open_with(path.to_path_buf(), journal).expect("it opens");
     let verdict: String =
@@ -158,7 +158,7 @@ fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>]
     let found = state(&store);
     assert!(
         found == states[done] || found == states[next],
-        "{fate}: after step {done} the store holds {found:#?}"
+        "{fate}: after step {done} the store contains {found:#?}"
     );
     for run in store.runs(&Filter::default()).expect("a list") {
         assert!(!run.running, "{fate}");
@@ -166,7 +166,7 @@ fn check(path: &Path, journal: Journal, done: Option<usize>, states: &[Vec<Run>]
     }
 }
 
-/// Lets a child meet its fate and checks the store. Returns false if it survived.
+/// Runs a child to its fate and checks the store. Returns false if it survived.
 fn die(journal: Journal, fate: Fate, states: &[Vec<Run>]) -> bool {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("s");
@@ -178,7 +178,7 @@ fn die(journal: Journal, fate: Fate, states: &[Vec<Run>]) -> bool {
 }
 
 #[test]
-fn killed_between_any_two_steps_of_sqlite() {
+fn killed_between_any_two_sqlite_steps() {
     for (journal, points) in [(Journal::Log, 50), (Journal::Rollback, 20)] {
         let dir = tempfile::tempdir().expect("a directory");
         let mut child = spawn(&dir.path().join("s"), journal, "a", Fate::Live);
@@ -188,7 +188,7 @@ fn killed_between_any_two_steps_of_sqlite() {
         let states = states(journal);
         for point in 0..points {
             let step = 1 + point * all / points;
-            assert!(die(journal, Fate::Step(step), &states), "{journal:?} lived past {step}");
+            assert!(die(journal, Fate::Step(step), &states), "{journal:?} survived step {step}");
         }
     }
 }
@@ -251,7 +251,7 @@ fn killed_in_the_middle_of_a_migration() {
         let path = place(&format!("killed-{point}"));
         let step = 1 + point * steps / points;
         let mut child = spawn(&path, Journal::Log, "a", Fate::Step(step));
-        assert!(!child.wait().expect("ended").success(), "it lived past {step} of {steps}");
+        assert!(!child.wait().expect("ended").success(), "it survived step {step} of {steps}");
         assert_eq!(migrated(&path), expected, "killed at step {step} of {steps}");
     }
 }

@@ -1,8 +1,8 @@
 //! Conversion between a run and its rows.
 //!
-//! The record is a body of JSON text, read and written whole, with the long parts packed beside it:
+//! A record is a body of JSON text, read and written whole, with the long parts packed separately:
 //! metrics in rows, because they are searched and compared over many runs, histograms in one blob,
-//! series in pieces (`series.rs`). A part with fields that [`Run`] lacks, because a later version
+//! series in pieces (`series.rs`). A part with fields unknown to [`Run`], because a later version
 //! wrote it, is also in the body and is read from there.
 
 use std::fmt::Display;
@@ -17,7 +17,7 @@ use crate::summary::{Kind, Summary};
 use crate::writer::Writer;
 use crate::{RECORD_BYTES_MAX, StoreError, latencies, words};
 
-/// Maximum points of a series in one piece, which keeps it far below the limit of `expand`.
+/// Maximum number of points in a piece, which keeps it far below the limit of `expand`.
 const PIECE_POINTS: usize = 1 << 16;
 
 /// A run ready to be written, except its metrics and series.
@@ -28,7 +28,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry of a run made here; fails if it could not be found or read again.
+    /// The entry of a local run; fails if it could not be found or read again.
     pub fn of(run: &Run) -> Result<Entry, StoreError> {
         let json = serde_json::to_string(&without_bulk(run));
         Entry::with_body(run, &json.map_err(|e| StoreError::Unfit(e.to_string()))?)
@@ -40,7 +40,7 @@ impl Entry {
         Entry::with_body(document.run(), &json)
     }
 
-    /// The entry of a record that cannot be read, its body already compressed.
+    /// The entry of an unreadable record; its body is already compressed.
     pub fn torn(summary: Summary, body: Vec<u8>) -> Entry {
         Entry { summary, body, latencies: squeeze(&[]) }
     }
@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// The run without the parts that are packed. Field by field, so that the compiler asks about each
+/// The run without the packed parts. Written field by field, so that the compiler asks about each
 /// new field and long series are not copied.
 fn without_bulk(run: &Run) -> Run {
     Run {
@@ -89,7 +89,7 @@ fn without_bulk(run: &Run) -> Run {
     }
 }
 
-/// Inserts a run and returns its number: the given one, or the next.
+/// Inserts a run and returns its number: the given or the next number.
 pub(crate) fn insert(
     conn: &Connection,
     number: Option<i64>,
@@ -136,7 +136,7 @@ pub(crate) fn update(conn: &Connection, number: i64, entry: &Entry) -> rusqlite:
     put_record(conn, number, &entry.body, &entry.latencies)
 }
 
-/// Replaces the record of a run, both parts compressed.
+/// Replaces the record of a run; both parts are compressed.
 pub(crate) fn put_record(
     conn: &Connection,
     number: i64,
@@ -160,7 +160,7 @@ pub(crate) fn release(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     conn.execute(sql, [number]).map(drop)
 }
 
-/// Stores the hash of a finished run, taken of the record as it will be read.
+/// Stores the hash of a finished run, computed from the record as it will be read.
 pub(crate) fn seal(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     let Some(stored) = read(conn, number)? else { return Ok(()) };
     let hash = stored.document().and_then(|document| document.hash());
@@ -222,8 +222,8 @@ pub(crate) fn put_piece(
     Ok(())
 }
 
-/// Replaces the pieces written during the run by the series of the finished record. Series that
-/// exist only as pieces stay, after the others.
+/// Replaces the pieces written during the run with the series of the finished record. Series that
+/// exist only as pieces are kept, after the others.
 pub(crate) fn put_series(conn: &Connection, number: i64, all: &[Series]) -> rusqlite::Result<()> {
     for series in all {
         let sql = "DELETE FROM piece WHERE run = ? AND replicate = ?
@@ -236,7 +236,7 @@ pub(crate) fn put_series(conn: &Connection, number: i64, all: &[Series]) -> rusq
     pieces.try_for_each(|(position, series)| put_piece(conn, number, position, series))
 }
 
-/// A run as it is stored.
+/// A run as stored.
 pub(crate) struct Stored {
     /// The whole record.
     pub run: Run,
@@ -248,13 +248,13 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The record with fields that this version does not know.
+    /// The record with fields unknown to this version.
     pub fn document(self) -> serde_json::Result<Document> {
         Document::join(&self.body, self.run)
     }
 }
 
-/// The whole record and its writer. A damaged one is an error that names the run and the part.
+/// The whole record. If it is damaged, the error names the run and the part.
 pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<Stored>> {
     let part = |name: &'static str| move |e| named(number, name, e);
     let sql = "SELECT writer_pid, writer_start, writer_boot, kind, hash, body, latencies
@@ -273,8 +273,8 @@ pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<St
     Ok(Some(stored))
 }
 
-/// Finished runs of a drive by a method before run `number`, latest first: metrics, but neither
-/// series nor histograms. One that cannot be read is left out.
+/// Finished runs of a drive with a method before run `number`, latest first: with metrics, but
+/// without series and histograms. Unreadable runs are omitted.
 pub(crate) fn earlier(
     conn: &Connection,
     drive_key: &str,
@@ -306,7 +306,7 @@ pub(crate) fn of_machine(
     bare(conn, sql, params![machine, method, number, most])
 }
 
-/// The runs found by a query for numbers and bodies, with metrics but neither series nor
+/// The runs found by a query for numbers and bodies, with metrics but without series and
 /// histograms.
 fn bare(conn: &Connection, sql: &str, given: &[&dyn ToSql]) -> rusqlite::Result<Vec<Run>> {
     let mut statement = conn.prepare_cached(sql)?;
@@ -336,7 +336,7 @@ fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
     Ok(Stored { run, body, writer: writer(row, 0)?, kind, hash })
 }
 
-/// The writer of a run, if it has one; the outer `None` if there is no such run.
+/// The writer of a run, if any; the outer `None` means that there is no such run.
 pub(crate) fn writer_of(
     conn: &Connection,
     number: i64,
@@ -345,7 +345,7 @@ pub(crate) fn writer_of(
     conn.query_row(sql, [number], |row| writer(row, 0)).optional()
 }
 
-/// The writer in three columns of a row, the first at `at`.
+/// The writer, from three columns of a row starting at `at`.
 pub(crate) fn writer(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Writer>> {
     let Some(pid) = row.get(at)? else { return Ok(None) };
     Ok(Some(Writer { pid, start: row.get(at + 1)?, boot: row.get(at + 2)? }))
@@ -390,7 +390,7 @@ fn metric(row: &Row<'_>) -> rusqlite::Result<Metric> {
     let value = |column| -> rusqlite::Result<Option<f64>> {
         let value: Option<f64> = row.get(column)?;
         let finite = value.is_none_or(f64::is_finite);
-        if finite { Ok(value) } else { Err(wrong("a value that is not finite".into())) }
+        if finite { Ok(value) } else { Err(wrong("a non-finite value".into())) }
     };
     let (own, low, high) = (value(2)?, value(3)?, value(4)?);
     let samples = match row.get_ref(6)?.as_blob_or_null()? {
@@ -414,8 +414,8 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
     })
 }
 
-/// Series from their pieces, in rows of position, name, replicate, start, number of points and
-/// data, ordered by position; `append` adds the data of a piece to its series.
+/// Assembles series from their pieces: rows of position, name, replicate, start, number of points
+/// and data, ordered by position. `append` adds a piece's data to its series.
 pub(crate) fn assembled(
     rows: &mut Rows<'_>,
     append: impl Fn(&mut Series, usize, &[u8]) -> rusqlite::Result<()>,
@@ -435,12 +435,12 @@ pub(crate) fn assembled(
     Ok(all)
 }
 
-/// The error of a value that cannot be read.
+/// The error for an unreadable value.
 pub(crate) fn torn(why: impl Display) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, Box::new(Torn::new(why)))
 }
 
-/// Prefixes an error of reading a value with the run and the part.
+/// Prefixes a read error with the run and the part.
 fn named(number: i64, part: &str, error: rusqlite::Error) -> rusqlite::Error {
     use rusqlite::Error::*;
     let why = match error {

@@ -1,8 +1,8 @@
 //! The schema and its migrations.
 //!
 //! `PRAGMA user_version` counts the migration steps of a store. Each step is a file that never
-//! changes after its release, and perhaps a function that moves the rows. A few lines of own code:
-//! the available crates keep their own tables or need a build step.
+//! changes after its release, and optionally a function that moves the rows. A few lines suffice:
+//! the available crates need their own tables or a build step.
 
 use rusqlite::Connection;
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
@@ -15,7 +15,7 @@ pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
 /// One step of the schema.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// Runs before the rows are moved.
+    /// Executed before the rows are moved.
     pub sql: &'static str,
     /// Moves the rows and drops the old tables.
     pub rows: fn(&Connection) -> rusqlite::Result<()>,
@@ -53,9 +53,9 @@ pub(crate) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result
     let new = before == 0;
     let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
     if new {
-        // Lets `remove` return space. It must come before the first page of the file, so this takes
-        // the lock, and in the same transaction, or a kill could leave a file that is not marked as
-        // ours.
+        // Lets `remove` free space. It must precede the first page of the file, so it takes the
+        // lock, and must be in the same transaction: otherwise a kill could leave a file not marked
+        // as ours.
         tx.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     // Another process may have migrated while this one waited for the lock.
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_taken_once_and_in_order() {
+    fn steps_run_once_and_in_order() {
         let mut conn = Connection::open_in_memory().expect("memory");
         migrate(&mut conn, &STEPS[..1]).expect("version 1");
         let body = r#"{"id": "x"}"#;
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_store_as_it_was() {
+    fn a_failing_step_leaves_the_store_unchanged() {
         let mut conn = Connection::open_in_memory().expect("memory");
         migrate(&mut conn, &STEPS[..1]).expect("version 1");
         let broken = [STEPS[0], Step::sql("CREATE TABLE extra (a)"), Step::sql("nonsense")];
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn without_space_the_store_stays_as_it_was() {
+    fn without_space_the_store_stays_unchanged() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("s");
         let before = include_bytes!("../tests/stores/version-1.sqlite");

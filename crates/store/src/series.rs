@@ -1,4 +1,4 @@
-//! Packing of series: one blob per piece, numbers in the order that deflate packs best.
+//! Packing of series: one blob per piece, with numbers in the order that deflate compresses best.
 //!
 //! A piece contains its points, then its columns one after another:
 //!
@@ -6,10 +6,10 @@
 //! step of t_ns x points (varints)     then for each column: name, unit (texts)   f64 x points
 //! ```
 //!
-//! The doubles of a column are stored byte by byte: first the lowest byte of each, ..., last the
-//! highest. The last digits of rates are random, but signs and exponents are alike, and side by side
-//! they vanish: of the series of a `quick` run on a disk deflate leaves 38%, without this order 50%.
-//! `null` is a NaN, which is never a measured value.
+//! The doubles of a column are stored by byte position: the lowest byte of each, ..., then the
+//! highest. The last digits of rates are random, but signs and exponents are alike and compress
+//! well when adjacent: for the series of a `quick` run on a disk, deflate leaves 38%, compared with
+//! 50% in the usual order. `null` is a NaN, which is never a measured value.
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ use record::{Column, Series, Unit};
 
 use crate::pack::{Packed, Torn, put_text, put_varint};
 
-/// Packs times and columns of some points of a series; name, replicate and start have their own
-/// columns.
+/// Packs the times and columns of some points of a series. Name, replicate and start have their own
+/// database columns.
 pub(crate) fn pack(series: &Series, points: Range<usize>) -> Vec<u8> {
     let mut out = Vec::with_capacity((1 + series.columns.len()) * (points.len() * 8 + 32));
     let mut last = 0u64;
     for t in &series.t_ns[points.clone()] {
-        // Times ascend; should they not, the step wraps around and back.
+        // Times ascend; otherwise the step wraps around and back.
         put_varint(&mut out, t.wrapping_sub(last).into());
         last = *t;
     }
@@ -56,7 +56,7 @@ pub(crate) fn unpack_onto(series: &mut Series, points: usize, data: &[u8]) -> Re
         let byte = |i: usize, plane: usize| planes[plane * points + i];
         let value = |i| f64::from_le_bytes(std::array::from_fn(|plane| byte(i, plane)));
         if (0..points).any(|i| value(i).is_infinite()) {
-            return Err(Torn::new(format_args!("{name}: a value that is not finite")));
+            return Err(Torn::new(format_args!("{name}: a non-finite value")));
         }
         let column = column_of(series, name, unit);
         column.values.resize(past, None);
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn joined_pieces_are_the_series_that_was_pushed(
+        fn joined_pieces_equal_the_pushed_series(
             points in vec(btree_map("[a-c]", any::<Option<f64>>(), 0..3), 0..40),
             cut in 0usize..40,
         ) {
@@ -121,7 +121,7 @@ mod tests {
         }
 
         #[test]
-        fn foreign_bytes_are_refused_without_harm(data: Vec<u8>, points in 0usize..20) {
+        fn foreign_bytes_are_rejected_safely(data: Vec<u8>, points in 0usize..20) {
             let _ = unpack_onto(&mut Series::default(), points, &data);
             let _ = unpack_values(&data);
         }

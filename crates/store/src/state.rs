@@ -1,16 +1,15 @@
 //! The state of a drive according to its stored runs.
 //!
-//! The latest run that could have changed the state decides. Runs that only read are skipped. There
-//! is no state if that run wrote without leaving a known state, was cut short, or used only part of
-//! the drive (a partition, a file system on it). Changes by other programs since then are unknown,
-//! but the drive's own counter of bytes written may reveal them (see
-//! [`LastState::was_written_since`]).
+//! The latest run that could have changed the state decides; read-only runs are skipped. There is
+//! no state if that run wrote without leaving a known state, was cut short, or used only part of
+//! the drive (a partition, a file system on it). Later changes by other programs are unknown, but
+//! the drive's counter of bytes written may reveal them (see [`LastState::was_written_since`]).
 
 use record::{DriveIdentity, HistoryKey, State};
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Tolerated writes since then, as a share of the drive: access times of a mount, and coarse
-/// counter units. One thousandth is arbitrary.
+/// Tolerated writes since then, as a fraction of the drive: a mount updates access times, and
+/// counters have coarse units. One thousandth is arbitrary.
 const SHARE: f64 = 0.001;
 
 /// The last known state of a drive.
@@ -34,8 +33,8 @@ impl LastState {
     }
 }
 
-/// The state of the drive with this key before run `number`. A weak key has no history: it may be
-/// another drive by now.
+/// The state of the drive with this key before run `number`. A weak key has no history, because it
+/// may now be another drive.
 pub(crate) fn last(
     conn: &Connection,
     key: &HistoryKey,
@@ -62,7 +61,7 @@ pub(crate) fn last(
 
 fn state(word: &str) -> State {
     match State::named(word) {
-        // A state of a later version tells this one nothing.
+        // This version does not understand states of later ones.
         State::Other(_) => State::Unknown,
         state => state,
     }

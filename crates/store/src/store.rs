@@ -1,4 +1,4 @@
-//! The store: entering, updating and finding runs.
+//! The store: adding, updating and finding runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::summary::Kind;
 use crate::writer::Writer;
 use crate::{StoreError, find, machine, place};
 
-/// What became of a record that was imported.
+/// The result of importing a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entered {
     /// Its number in this store.
@@ -28,27 +28,27 @@ pub struct Entered {
 /// Whether an imported record was new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// It is in the store now.
+    /// It was added.
     New,
-    /// The same content was in the store already.
+    /// The same content was already in the store.
     Known,
-    /// It takes the place of a copy made while the run was in progress.
+    /// It replaced a copy made while the run was in progress.
     Completed,
-    /// It is in the store now, beside another content under the same id.
+    /// It was added next to different content with the same id.
     Conflict,
 }
 
-/// A record and how it came to be in this store.
+/// A record and how it entered this store.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// The record, as [`Store::load`] returns it, with the fields that this version does not know.
+    /// The record, as returned by [`Store::load`], with fields unknown to this version.
     pub document: Document,
-    /// How it came into the store.
+    /// How it entered the store.
     pub kind: Kind,
-    /// Other runs of the store with the same id and another content.
+    /// Other runs in the store with the same id but different content.
     pub conflicts: Vec<i64>,
-    /// Whether the content is the one that was stored; `false` for a damaged record that can still
-    /// be read.
+    /// Whether the content matches the stored hash; `false` for a damaged record that can still be
+    /// read.
     pub intact: bool,
 }
 
@@ -93,19 +93,19 @@ impl Store {
         &self.path
     }
 
-    /// Reason why the store can only be read; `None` if it can be written.
+    /// Reason why the store is read-only; `None` if it is writable.
     pub fn read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
     }
 
-    /// The random id of this machine, 32 hexadecimal digits in a file beside the store, made at
-    /// the first call; `None` if none can be written there.
+    /// The random id of this machine, 32 hexadecimal digits in a file next to the store, generated
+    /// on the first call; `None` if it cannot be written.
     pub fn machine_id(&self) -> Option<String> {
         machine::id_beside(&self.path)
     }
 
-    /// Enters a run that begins now and returns its number. Until [`Store::finish`] it reads as
-    /// running while this process lives, and as cut short after that.
+    /// Adds a run that starts now and returns its number. Until [`Store::finish`], it reads as
+    /// running while this process lives, and as cut short afterwards.
     pub fn begin(&mut self, run: &Run) -> Result<i64, StoreError> {
         let entry = Entry::of(run)?;
         let writer = Writer::this_process();
@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// Stores one interval of a run begun by this process. Points are written about once a second;
-    /// if that fails they are kept and written a second later.
+    /// if that fails, they are kept and written a second later.
     pub fn append(&mut self, number: i64, point: &Point<'_>) -> Result<(), StoreError> {
         let missing = || StoreError::NoSuchRun(number.to_string());
         if self.begun.get_mut(&number).ok_or_else(missing)?.push(point) {
@@ -132,7 +132,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the points of [`Store::append`] that are still waiting.
+    /// Writes the points still waiting after [`Store::append`].
     pub fn flush(&mut self, number: i64) -> Result<(), StoreError> {
         let Some(mut live) = self.begun.remove(&number) else { return Ok(()) };
         let waits = live.pieces().next().is_some();
@@ -147,7 +147,7 @@ impl Store {
         done
     }
 
-    /// Stores the present results of a run: everything except its series, which are appended.
+    /// Stores the current results of a run, except its series, which are appended.
     pub fn update(&mut self, run: &Run) -> Result<(), StoreError> {
         let entry = Entry::of(run)?;
         let number = self.own(&run.id)?;
@@ -158,8 +158,8 @@ impl Store {
         })
     }
 
-    /// Stores the complete run, durably. Series in the record replace those appended under the same
-    /// names; other appended series stay.
+    /// Stores the complete run durably. Series in the record replace those appended under the same
+    /// names; other appended series are kept.
     pub fn finish(&mut self, run: &Run) -> Result<(), StoreError> {
         let entry = Entry::of(run)?;
         let number = self.own(&run.id)?;
@@ -174,12 +174,12 @@ impl Store {
         done
     }
 
-    /// Imports records in one transaction, which is durable after the next run is begun or
-    /// finished, or after [`Store::sync`].
+    /// Imports records in one transaction, which becomes durable when the next run is begun or
+    /// finished, or with [`Store::sync`].
     ///
-    /// A record whose content is in the store is entered once. Another content under a known id is
-    /// entered beside it, unless one of them is a copy made while the run was in progress: then the
-    /// finished one stays.
+    /// A record whose content is already in the store is not added again. Different content under a
+    /// known id is added next to it, unless one of them is a copy made while the run was in
+    /// progress: then the finished one is kept.
     pub fn import<'a>(
         &mut self,
         documents: impl IntoIterator<Item = &'a Document>,
@@ -200,18 +200,18 @@ impl Store {
     }
 
     /// The whole record. A run that was cut short has `complete` false and the reason in
-    /// `cut_short` (`killed` if its process did not live to give one); a running one has `complete`
-    /// false and no `cut_short`.
+    /// `cut_short` (`killed` if its process could not give one); a running one has `complete` false
+    /// and no `cut_short`.
     pub fn load(&self, number: i64) -> Result<Run, StoreError> {
         Ok(self.stored(number)?.0.run)
     }
 
-    /// The whole record with fields that this version does not know, as it is exported.
+    /// The whole record as exported, with fields unknown to this version.
     pub fn document(&self, number: i64) -> Result<Document, StoreError> {
         self.stored(number)?.0.document().map_err(|e| self.damaged(number, e))
     }
 
-    /// The whole record, how it came here, and whether it can be trusted to be the one that came.
+    /// The whole record, how it entered the store, and whether it is intact.
     pub fn kept(&self, number: i64) -> Result<Kept, StoreError> {
         let stored = self.stored(number)?.0;
         let (kind, hash) = (stored.kind, stored.hash);
@@ -234,9 +234,9 @@ impl Store {
         self.read(|conn| state::last(conn, drive, number))
     }
 
-    /// Finished runs of a drive by a method before run `number`, latest first, `most` at most. They
-    /// have their metrics, but neither series nor histograms. A weak key has no history: it may be
-    /// another drive by now.
+    /// At most `most` finished runs of a drive with a method before run `number`, latest first.
+    /// They have their metrics, but no series or histograms. A weak key has no history, because it
+    /// may now be another drive.
     pub fn earlier(
         &self,
         drive: &HistoryKey,
@@ -250,8 +250,8 @@ impl Store {
         self.read(|conn| rows::earlier(conn, &drive.text, method, number, most))
     }
 
-    /// The latest finished run by a method of each drive on a machine before run `number`, latest
-    /// first, `most` at most; with metrics, without series and histograms.
+    /// The latest finished run with a method of each drive on a machine before run `number`: at
+    /// most `most`, latest first, with metrics but without series and histograms.
     pub fn of_machine(
         &self,
         machine: &str,
@@ -267,7 +267,7 @@ impl Store {
         self.read(|conn| find::list(conn, filter))
     }
 
-    /// The number of runs that match the filter, whatever its limit.
+    /// The number of runs that match the filter, regardless of its limit.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         self.read(|conn| find::count(conn, filter))
     }
@@ -278,7 +278,7 @@ impl Store {
         self.read(|conn| conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect())
     }
 
-    /// Removes runs: all of them, or none if one is missing or still running. A damaged one can be
+    /// Removes all given runs, or none if one is missing or still running. Damaged runs can be
     /// removed.
     pub fn remove(&mut self, numbers: &[i64]) -> Result<(), StoreError> {
         for &number in numbers {
@@ -291,7 +291,7 @@ impl Store {
         self.write(Fsync::Now, |tx| {
             let mut statement = tx.prepare("DELETE FROM run WHERE number = ?")?;
             numbers.iter().try_for_each(|number| statement.execute([number]).map(drop))?;
-            // Serial numbers of a drive go with its last run.
+            // A drive's serial numbers are removed with its last run.
             tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
         file::give_back(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
@@ -345,11 +345,11 @@ impl Store {
         // A rollback journal that is not fsynced does not survive a power cut.
         let later = sync == Fsync::Later && self.journal == Journal::Log;
         let attempt = || {
-            // EXTRA is FULL for the log; with a rollback journal a transaction lasts only when the
-            // removal of that journal does.
+            // For the log, EXTRA equals FULL; with a rollback journal, a transaction is durable
+            // only once the removal of that journal is.
             self.conn.pragma_update(None, "synchronous", if later { "NORMAL" } else { "EXTRA" })?;
-            // Takes the lock at once: a transaction that starts by reading may have to restart at
-            // its first write.
+            // Takes the lock immediately: a transaction that starts by reading may have to restart
+            // at its first write.
             let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let done = work(&tx)?;
             tx.commit()?;
@@ -360,8 +360,8 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Writes the waiting points and releases unfinished runs, which count as cut short from now on
-    /// even if this process lives on. Errors cannot be reported here.
+    /// Writes the waiting points and releases unfinished runs, which now count as cut short even if
+    /// this process lives on. Errors cannot be reported here.
     fn drop(&mut self) {
         for number in self.begun.keys().copied().collect::<Vec<_>>() {
             let _ = self.flush(number);
@@ -383,14 +383,14 @@ fn put_all(tx: &Transaction<'_>, number: i64, entry: &Entry, run: &Run) -> rusql
     rows::seal(tx, number)
 }
 
-/// Enters a record from elsewhere.
+/// Adds a record from elsewhere.
 fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::Result<Entered> {
     let run = document.run();
     let hash = document.hash().map_err(rows::torn)?;
     let in_progress = |run: &Run| !run.complete && run.cut_short.is_none();
     let mut conflict = false;
     for number in find::with_id(tx, &run.id)? {
-        // A copy that cannot be read is another content.
+        // An unreadable copy counts as different content.
         let Some(mine) = rows::read(tx, number).ok().flatten() else {
             conflict = true;
             continue;

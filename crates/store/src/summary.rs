@@ -1,5 +1,5 @@
-//! The columns of a run: everything a list shows or filters, drawn from the record when it is
-//! written, so that listing parses no record.
+//! The columns of a run: everything that a list shows or filters, taken from the record on writing,
+//! so that listing parses no records.
 
 use record::{HistoryKey, Metric, Run, TargetKind};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -7,15 +7,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::StoreError;
 use crate::dates::milliseconds;
 
-/// Maximum metrics that stand for a run.
+/// Maximum number of metrics that represent a run.
 const HEADLINE: usize = 4;
 
-/// How a record came into this store.
+/// How a record entered this store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Measured here: by a run that this store saw from its start.
+    /// Measured locally: by a run recorded in this store from its start.
     Measured,
-    /// Measured by ssdyno and carried here from another store, usually of another machine.
+    /// Measured by ssdyno and imported from another store, usually of another machine.
     Carried,
     /// The results of another tool, or a publication.
     Imported,
@@ -31,13 +31,13 @@ impl Kind {
         }
     }
 
-    /// The kind with that name. An unknown one comes from elsewhere, whatever it is.
+    /// The kind with that name. An unknown name counts as imported.
     pub(crate) fn named(name: &str) -> Kind {
         let all = [Kind::Measured, Kind::Carried];
         all.into_iter().find(|kind| kind.name() == name).unwrap_or(Kind::Imported)
     }
 
-    /// The kind of a record that is imported.
+    /// The kind of an imported record.
     pub(crate) fn of_import(run: &Run) -> Kind {
         if run.origin.is_some() { Kind::Imported } else { Kind::Carried }
     }
@@ -64,7 +64,7 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Fails if the record could not be found again.
+    /// Summarises a run; fails if its record could not be found again.
     pub fn of(run: &Run) -> Result<Summary, StoreError> {
         if run.id.is_empty() {
             return Err(StoreError::Unfit("it has no id".into()));
@@ -92,7 +92,7 @@ impl Summary {
     }
 }
 
-/// Positions of the first metric of each kind, two bytes each: `seq-read-1MiB-q8` stands for all
+/// Positions of the first metric of each kind, two bytes each: `seq-read-1MiB-q8` represents all
 /// `seq-read`. Latencies (`rand-read-4KiB-q1.p99`) belong to a metric and do not count.
 fn headline(metrics: &[Metric]) -> Vec<u8> {
     let mut kinds = Vec::new();
@@ -135,13 +135,13 @@ impl Place {
         }
     }
 
-    /// The id of its row, which is made if it is new.
+    /// The id of its row, which is inserted if new.
     pub fn put(&self, conn: &Connection) -> rusqlite::Result<i64> {
         let Place { target, path, drive, vendor, model, serial, key } = self;
         let (key, weak) = (key.as_ref().map(|k| &k.text), key.as_ref().is_some_and(|k| k.weak));
         let columns = [Some(target), path.as_ref(), drive.as_ref(), vendor.as_ref()];
         let columns = columns.into_iter().chain([model.as_ref(), serial.as_ref(), key]);
-        // NULL differs from an empty text, and no text holds the separator unescaped.
+        // NULL differs from an empty text, and no text contains the separator unescaped.
         let words: Vec<String> = columns.map(|text| format!("{text:?}")).collect();
         let whole = words.join(",");
         let sql = "SELECT id FROM place WHERE whole = ?";
@@ -159,7 +159,7 @@ impl Place {
         Ok(conn.last_insert_rowid())
     }
 
-    /// Everything a drive is looked for by, in lower case.
+    /// The searchable text of a drive, in lower case.
     fn search(&self) -> String {
         let maker: Vec<&str> =
             [&self.vendor, &self.model].into_iter().filter_map(|text| text.as_deref()).collect();

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-/// The id of a word, which is entered if it is new.
+/// The id of a word, which is inserted if new.
 pub(crate) fn put(conn: &Connection, text: &str) -> rusqlite::Result<i64> {
     let sql = "SELECT id FROM word WHERE text = ?";
     let known = conn.prepare_cached(sql)?.query_row([text], |row| row.get(0)).optional()?;

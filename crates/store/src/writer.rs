@@ -1,9 +1,9 @@
 //! The process that writes a run, to distinguish "still running" from "cut short".
 //!
-//! Process ids are reused; with the boot and the start time in clock ticks they are unique. A
-//! writer not visible from here (another machine on a shared file system, another container) counts
-//! as gone. That judgement is not stored but repeated at every reading; if such a run does finish,
-//! it reads as complete.
+//! Process ids are reused, but together with the boot and the start time in clock ticks they are
+//! unique. A writer not visible from this process (another machine on a shared file system, another
+//! container) counts as gone. This judgement is not stored but made on every read; if such a run
+//! does finish, it reads as complete.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn start_of(pid: i64) -> Option<i64> {
     start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Field 22 of proc_pid_stat(5); `None` for a zombie. The second field, the name, may contain
+/// Field 22 of proc_pid_stat(5); `None` for a zombie. The second field, the name, can contain
 /// blanks and parentheses, so fields are counted from the last parenthesis.
 fn start_in(stat: &str) -> Option<i64> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
@@ -56,8 +56,11 @@ mod tests {
     fn only_the_same_process_is_alive() {
         let me = Writer::this_process().expect("/proc is mounted");
         assert!(me.is_alive());
-        assert!(!Writer { start: me.start + 1, ..me.clone() }.is_alive(), "pid was reused");
-        assert!(!Writer { boot: "another".into(), ..me.clone() }.is_alive(), "was rebooted");
+        assert!(!Writer { start: me.start + 1, ..me.clone() }.is_alive(), "the pid was reused");
+        assert!(
+            !Writer { boot: "another".into(), ..me.clone() }.is_alive(),
+            "the machine was rebooted"
+        );
         assert!(!Writer { pid: i64::from(u32::MAX), ..me }.is_alive());
     }
 

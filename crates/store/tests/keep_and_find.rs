@@ -1,4 +1,4 @@
-//! Stored records come back unchanged and are found by various properties.
+//! Stored records are read back unchanged and can be found by various properties.
 
 mod samples;
 
@@ -9,7 +9,7 @@ use record::{Evidence, Metric, Run, Series, Unit, Verdict, VerdictKind};
 use samples::{any_run, document, run, series, values};
 use store::{Filter, Point, Store, StoreError};
 
-/// Imports one record; its number.
+/// Imports one record and returns its number.
 fn import(store: &mut Store, run: &Run) -> Result<i64, StoreError> {
     Ok(store.import(&[document(run)])?[0].number)
 }
@@ -33,10 +33,10 @@ fn append(store: &mut Store, number: i64, series: &Series) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_record_comes_back_as_it_was(first in any_run(), second in any_run()) {
+    fn every_record_is_read_back_unchanged(first in any_run(), second in any_run()) {
         let (_dir, mut store) = new_store();
         let number = store.begin(&first).expect("begun");
-        // The same run, with everything in it changed.
+        // The same run, with everything changed.
         let last = Run { id: first.id.clone(), number: Some(number), ..second };
         store.update(&last).expect("kept");
         store.finish(&last).expect("kept");
@@ -46,7 +46,7 @@ proptest! {
         prop_assert_eq!(&read, &expected);
 
         let (_dir, mut elsewhere) = new_store();
-        prop_assert_eq!(import(&mut elsewhere, &read).expect("taken in"), 1);
+        prop_assert_eq!(import(&mut elsewhere, &read).expect("imported"), 1);
         prop_assert_eq!(elsewhere.load(1).expect("readable"), Run { number: Some(1), ..expected });
     }
 }
@@ -66,7 +66,7 @@ fn a_run_is_stored_from_its_start() {
     store.update(&it).expect("kept");
     let seen = other.load(number).expect("readable");
     assert_eq!(seen.metrics, it.metrics);
-    assert_eq!(seen.series, [series("seq-read", 0, 25)], "an update writes what waits");
+    assert_eq!(seen.series, [series("seq-read", 0, 25)], "an update writes waiting points");
 
     // Dropping the store without finishing leaves the run cut short, with the results so far.
     append(&mut store, number, &series("seq-read", 1, 3));
@@ -77,7 +77,7 @@ fn a_run_is_stored_from_its_start() {
 }
 
 #[test]
-fn the_finished_record_replaces_what_was_appended_under_the_same_name() {
+fn the_finished_record_replaces_series_appended_under_the_same_name() {
     let (_dir, mut store) = new_store();
     let mut it = run("quick", "X1", "S1");
     let number = store.begin(&it).expect("begun");
@@ -92,7 +92,10 @@ fn the_finished_record_replaces_what_was_appended_under_the_same_name() {
     let [b, a] = [it.series[0].clone(), it.series[1].clone()];
     assert_eq!(names, [b, a, series("a", 0, 10), series("a", 2, 30)]);
     let point = Point { workload: "a", replicate: 0, start_ns: 0, t_ns: 0, values: &[] };
-    assert!(matches!(store.append(number, &point), Err(StoreError::NoSuchRun(_))), "it is over");
+    assert!(
+        matches!(store.append(number, &point), Err(StoreError::NoSuchRun(_))),
+        "the run has finished"
+    );
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn numbers_ids_and_last_find_a_run() {
     for what in ["5", "-1", "", "0", "x", "01%", "last ", "99999999999999999999"] {
         assert!(find(what).is_err(), "{what}");
     }
-    assert_eq!(find("01A"), Err("'01A' may be any of 01AAAA, 01AAAB, 01AAABZ".into()));
+    assert_eq!(find("01A"), Err("'01A' is ambiguous: 01AAAA, 01AAAB, 01AAABZ".into()));
     assert_eq!(find("77"), Err("no run '77' in the store".into()));
 }
 
@@ -133,7 +136,7 @@ fn a_list_is_filtered_by_drive_method_and_date() {
     assert_eq!(numbers(Filter::default()), [3, 2, 1], "the latest first");
     assert_eq!(drive("y2"), [3, 2]);
     assert_eq!(drive("s100"), [1]);
-    assert_eq!(drive("acme x1"), [1], "maker and model as one");
+    assert_eq!(drive("acme x1"), [1], "manufacturer and model together");
     assert_eq!(drive("/mnt/scratch"), [3, 2, 1]);
     assert_eq!(drive("nvme7n1"), [3, 2, 1]);
     assert_eq!(drive("%"), [0i64; 0], "no wildcards");
@@ -159,7 +162,7 @@ fn a_summary_shows_one_metric_of_each_kind() {
     ];
     let metrics = names.map(|name| Metric::single(name, Unit::Iops, 1.0)).to_vec();
     let it = Run { metrics, complete: true, ..run("quick", "X1", "S1") };
-    import(&mut store, &it).expect("taken in");
+    import(&mut store, &it).expect("imported");
     let summary = store.runs(&Filter::default()).expect("a list").remove(0);
     let shown: Vec<_> = summary.headline.iter().map(|m| m.name.as_str()).collect();
     assert_eq!(shown, [names[0], names[3], names[4], names[5]]);
@@ -173,7 +176,7 @@ fn the_same_id_is_the_same_run() {
     let (_dir, mut store) = new_store();
     let part = run("quick", "X1", "S1");
     let whole = Run { complete: true, seconds: Some(60.0), ..part.clone() };
-    assert_eq!(import(&mut store, &part).expect("taken in"), 1);
+    assert_eq!(import(&mut store, &part).expect("imported"), 1);
     assert_eq!(import(&mut store, &whole).expect("the whole of it"), 1);
     assert_eq!(import(&mut store, &part).expect("known"), 1);
     assert_eq!(store.load(1).expect("readable"), Run { number: Some(1), ..whole.clone() });
@@ -185,7 +188,7 @@ fn the_same_id_is_the_same_run() {
 }
 
 #[test]
-fn removing_is_all_or_nothing_and_gives_the_space_back() {
+fn removing_is_all_or_nothing_and_frees_the_space() {
     let (dir, mut store) = new_store();
     let size = || std::fs::metadata(dir.path().join("runs.sqlite")).expect("the file").len();
     let whole = |points| Run {
@@ -193,21 +196,21 @@ fn removing_is_all_or_nothing_and_gives_the_space_back() {
         complete: true,
         ..run("quick", "X1", "S1")
     };
-    import(&mut store, &whole(100_000)).expect("taken in");
-    import(&mut store, &whole(1)).expect("taken in");
+    import(&mut store, &whole(100_000)).expect("imported");
+    import(&mut store, &whole(1)).expect("imported");
     store.begin(&run("quick", "X1", "S1")).expect("begun");
     assert!(matches!(store.remove(&[1, 7]), Err(StoreError::NoSuchRun(_))));
     assert!(matches!(store.remove(&[1, 3]), Err(StoreError::Running(3))));
     assert_eq!(store.runs(&Filter::default()).expect("a list").len(), 3);
     store.remove(&[1]).expect("removed");
     assert!(store.load(1).is_err());
-    assert_eq!(import(&mut store, &whole(1)).expect("taken in"), 4, "numbers are not used again");
+    assert_eq!(import(&mut store, &whole(1)).expect("imported"), 4, "numbers are not reused");
     drop(store);
     assert!(size() < 200_000, "{} bytes are left", size());
 }
 
 #[test]
-fn a_nan_does_not_cost_the_record() {
+fn a_nan_does_not_make_a_record_unreadable() {
     let (_dir, mut store) = new_store();
     let evidence = vec![Evidence::new("0 / 0", f64::NAN, Unit::Number)];
     let verdict =
@@ -221,11 +224,11 @@ fn a_nan_does_not_cost_the_record() {
 }
 
 #[test]
-fn looking_for_a_missing_store_creates_none() {
+fn opening_a_missing_store_for_reading_creates_none() {
     let dir = tempfile::tempdir().expect("a directory");
     let path: PathBuf = dir.path().join("a/b/runs.sqlite");
     assert!(matches!(Store::open_existing(Some(&path)), Err(StoreError::Missing { .. })));
     assert!(!dir.path().join("a").exists());
-    Store::open(Some(&path)).expect("made with its directories");
+    Store::open(Some(&path)).expect("created with its directories");
     Store::open_existing(Some(&path)).expect("there now");
 }

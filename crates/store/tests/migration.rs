@@ -1,6 +1,6 @@
-//! A store written by version 1 of the schema, with `ssdyno io` on the null target (run 1) and a
-//! virtual drive (2), an export of another store (3) and results of dd (4 to 8) imported, a run
-//! removed (9) and one killed (10). `version-1.jsonl` is what that ssdyno exported from it.
+//! A store written by version 1 of the schema: `ssdyno io` on the null target (run 1) and a virtual
+//! drive (2), imports of another store's export (3) and of dd's results (4 to 8), a removed run (9)
+//! and a killed one (10). `version-1.jsonl` is the export made by that version of ssdyno.
 
 mod mount;
 
@@ -19,7 +19,7 @@ fn migrated() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn every_record_is_what_it_was() {
+fn every_record_is_unchanged() {
     let (_dir, path) = migrated();
     let store = Store::open(Some(&path)).expect("it opens");
     let exported = include_str!("stores/version-1.jsonl").lines();
@@ -34,7 +34,7 @@ fn every_record_is_what_it_was() {
             assert_eq!(before["origin"]["tool"], "ssdyno");
             before.as_object_mut().expect("a record").remove("origin");
         }
-        // The field was added since; the records do not have it.
+        // The field was added later; the records do not have it.
         assert_eq!(after["environment"].get("machine_id"), Some(&Value::Null));
         before["environment"]["machine_id"] = Value::Null;
         assert_eq!(after, before, "run {number}");
@@ -42,7 +42,7 @@ fn every_record_is_what_it_was() {
 }
 
 #[test]
-fn the_list_knows_where_a_record_is_from() {
+fn the_list_shows_the_origin_of_records() {
     let (_dir, path) = migrated();
     let mut store = Store::open(Some(&path)).expect("it opens");
     let runs = store.runs(&Filter::default()).expect("a list");
@@ -62,32 +62,32 @@ fn the_list_knows_where_a_record_is_from() {
     };
     assert_eq!(of("bx500"), [2]);
 
-    // The number of the removed run and those after it stay unused.
+    // The numbers of the removed run and of those after it are not reused.
     let old = include_str!("stores/version-1.jsonl").lines().next().expect("a record");
     let again = record::Document::parse(&old.replace("\"io\"", "\"oi\"")).expect("a record");
-    let entered = store.import(&[again]).expect("taken in");
+    let entered = store.import(&[again]).expect("imported");
     assert_eq!(entered[0].number, 11);
 }
 
 #[test]
-fn an_export_of_the_older_version_is_known_here() {
+fn an_export_of_the_older_version_is_recognised() {
     let (_dir, path) = migrated();
     let mut store = Store::open(Some(&path)).expect("it opens");
     for (line, number) in include_str!("stores/version-1.jsonl").lines().zip([1, 2, 3, 4, 5, 6]) {
         let document = record::Document::parse(line).expect("a record");
-        let entered = store.import(&[document]).expect("taken in")[0];
+        let entered = store.import(&[document]).expect("imported")[0];
         assert_eq!((entered.number, entered.news), (number, store::News::Known));
     }
 }
 
 #[test]
-fn a_place_that_cannot_be_written_leaves_an_older_store_alone() {
+fn an_unwritable_directory_leaves_an_older_store_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (dir, path) = migrated();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).expect("changed");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).expect("changed");
     if fs::OpenOptions::new().write(true).open(&path).is_ok() {
-        println!("skipped: permissions do not bind this user");
+        println!("skipped: permissions do not apply to this user");
         return;
     }
     let error = Store::open(Some(&path)).map(drop).expect_err("refused").to_string();
@@ -95,9 +95,9 @@ fn a_place_that_cannot_be_written_leaves_an_older_store_alone() {
     assert!(error.contains("version 1") && error.contains("unchanged"), "{error}");
 }
 
-/// With every amount of free space up to the one that suffices, block by block.
+/// Tries every amount of free space up to a sufficient one, block by block.
 #[test]
-fn an_older_store_on_a_full_file_system_stays_as_it_is_until_there_is_space() {
+fn an_older_store_on_a_full_file_system_is_unchanged_until_there_is_space() {
     let before: &[u8] = include_bytes!("stores/version-1.sqlite");
     for mount in Mount::all() {
         let path = mount.path().join("runs.sqlite");
@@ -113,7 +113,7 @@ fn an_older_store_on_a_full_file_system_stays_as_it_is_until_there_is_space() {
                         StoreError::NotMigrated { .. } => {
                             text.contains("unchanged") && fs::read(&path).expect("read") == before
                         }
-                        // The attempt left a log that can be neither emptied nor removed.
+                        // The attempt left a log that cannot be emptied or removed.
                         StoreError::Full { .. } => mount.kind == "ext4",
                         _ => false,
                     };

@@ -6,14 +6,14 @@ use record::{DriveIdentity, Health, HistoryKey, Run, State, TargetKind};
 use samples::{document, run};
 use store::{Store, StoreError};
 
-/// Imports one record; its number.
+/// Imports one record and returns its number.
 fn import(store: &mut Store, run: &Run) -> Result<i64, StoreError> {
     Ok(store.import(&[document(run)])?[0].number)
 }
 
 const BYTES: u64 = 1 << 40;
 
-/// A run on a whole drive that leaves it in that state.
+/// A run on a whole drive that leaves it in the given state.
 fn left(state: State) -> Run {
     let mut it = run("prepare", "X1", "S6Z1NJ0W");
     it.target.kind = TargetKind::Device;
@@ -32,12 +32,12 @@ fn drive(run: &Run) -> DriveIdentity {
     run.target.drive.clone().expect("has one")
 }
 
-/// The state after these runs, in this order.
+/// The state after these runs, in order.
 fn state(runs: &[Run]) -> Option<State> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
     for run in runs {
-        import(&mut store, run).expect("taken in");
+        import(&mut store, run).expect("imported");
     }
     store.state_before(&key(), i64::MAX).expect("readable").map(|last| last.state)
 }
@@ -63,7 +63,7 @@ fn the_latest_run_that_could_change_it_decides() {
 }
 
 #[test]
-fn other_drives_and_parts_of_this_one_say_nothing() {
+fn other_drives_and_parts_of_this_one_do_not_count() {
     let mut partition = left(State::Fresh);
     partition.target.bytes = Some(BYTES / 2);
     assert_eq!(state(&[partition]), None);
@@ -79,7 +79,7 @@ fn other_drives_and_parts_of_this_one_say_nothing() {
 fn later_writes_are_detected_by_the_drives_counter() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
-    import(&mut store, &left(State::Fresh)).expect("taken in");
+    import(&mut store, &left(State::Fresh)).expect("imported");
     let mut now = drive(&left(State::Unknown));
     let last = store.state_before(&key(), i64::MAX).expect("readable").expect("known");
     assert_eq!(last.as_of, "2026-11-21T14:30:00+01:00");
@@ -88,5 +88,5 @@ fn later_writes_are_detected_by_the_drives_counter() {
         assert_eq!(last.was_written_since(&now), seen, "{more}");
     }
     now.health.written_bytes = None;
-    assert!(!last.was_written_since(&now), "a drive that does not tell");
+    assert!(!last.was_written_since(&now), "a drive without the counter");
 }

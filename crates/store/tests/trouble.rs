@@ -1,4 +1,4 @@
-//! Bad files and bad places: one clear line, with nothing changed or lost.
+//! Bad files and locations: one clear error line, and nothing is changed or lost.
 
 mod mount;
 mod samples;
@@ -30,7 +30,7 @@ fn small_store() -> (TempDir, PathBuf) {
 fn fill(path: &Path) {
     let mut store = Store::open(Some(path)).expect("a new store");
     for _ in 0..2 {
-        import(&mut store, &whole(500)).expect("taken in");
+        import(&mut store, &whole(500)).expect("imported");
     }
 }
 
@@ -59,7 +59,7 @@ fn refused(path: &Path) -> StoreError {
 }
 
 #[test]
-fn files_that_are_not_ours_are_refused() {
+fn foreign_files_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("runs.sqlite");
     for content in [&b"a note"[..], &[0; 5000], b"SQLite format 3\0"] {
@@ -82,7 +82,7 @@ fn a_newer_store_is_refused() {
     let error = refused(&path);
     assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
 
-    // The same while another process has it open, with the new version only in the log.
+    // The same while another process has it open and the new version is only in the log.
     let (_dir, path) = small_store();
     let conn = Connection::open(&path).expect("open");
     conn.pragma_update(None, "user_version", 99).expect("changed");
@@ -91,10 +91,10 @@ fn a_newer_store_is_refused() {
 }
 
 #[test]
-fn a_damaged_store_is_named_and_left() {
+fn a_damaged_store_is_reported_and_left_unchanged() {
     let (_dir, path) = small_store();
     let good = fs::read(&path).expect("read");
-    // Truncated, and the page of the schema overwritten.
+    // Truncated, or with an overwritten schema page.
     let mut scratched = good.clone();
     scratched[100..4096].fill(0x5A);
     for bad in [&good[..good.len() / 2], &scratched] {
@@ -102,11 +102,11 @@ fn a_damaged_store_is_named_and_left() {
         let error = refused(&path);
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     }
-    // Deeper damage shows on opening or reading; undamaged parts stay readable.
+    // Deeper damage shows on opening or reading; undamaged parts remain readable.
     fs::remove_file(&path).expect("removed");
     let mut store = Store::open(Some(&path)).expect("a new store");
     for _ in 0..2 {
-        import(&mut store, &whole(20_000)).expect("taken in");
+        import(&mut store, &whole(20_000)).expect("imported");
     }
     drop(store);
     let good = fs::read(&path).expect("read");
@@ -133,7 +133,7 @@ fn a_damaged_store_is_named_and_left() {
 }
 
 #[test]
-fn places_that_cannot_hold_a_store() {
+fn locations_that_cannot_contain_a_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("written");
@@ -154,7 +154,7 @@ fn an_empty_file_becomes_a_store() {
 }
 
 #[test]
-fn a_full_file_system_costs_no_earlier_run() {
+fn a_full_file_system_loses_no_earlier_run() {
     for mount in Mount::all() {
         let path = mount.path().join("runs.sqlite");
         fill(&path);
@@ -177,15 +177,15 @@ fn a_full_file_system_costs_no_earlier_run() {
 }
 
 #[test]
-fn without_space_beside_it_a_store_can_be_read() {
+fn without_space_next_to_it_a_store_can_be_read() {
     for mount in Mount::all() {
         let path = mount.path().join("runs.sqlite");
         fill(&path);
         let filler = mount.fill();
         assert_eq!(count(&path), 2);
         let mut store = Store::open(Some(&path)).expect("it opens");
-        // A log needs space for reading too, a rollback journal does not.
-        let why = (mount.kind == "tmpfs").then_some("no space left beside it");
+        // Unlike a rollback journal, a log needs space for reading, too.
+        let why = (mount.kind == "tmpfs").then_some("no space left next to it");
         assert_eq!(store.read_only(), why, "{}", mount.kind);
         let error = import(&mut store, &whole(50_000)).expect_err("no space");
         let named = matches!(error, StoreError::Full { .. } | StoreError::ReadOnly { .. });
@@ -215,7 +215,7 @@ fn a_read_only_file_system_can_be_read() {
 }
 
 #[test]
-fn a_file_without_permission_can_be_read_or_is_named() {
+fn a_file_without_permission_is_read_or_named() {
     use std::os::unix::fs::PermissionsExt;
     let (dir, path) = small_store();
     let permit = |path: &Path, mode| {
@@ -224,7 +224,7 @@ fn a_file_without_permission_can_be_read_or_is_named() {
     permit(&path, 0o400);
     permit(dir.path(), 0o500);
     if fs::OpenOptions::new().write(true).open(&path).is_ok() {
-        println!("skipped: permissions do not bind this user");
+        println!("skipped: permissions do not apply to this user");
         return;
     }
     assert_eq!(count(&path), 2);

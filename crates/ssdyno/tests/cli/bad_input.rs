@@ -96,7 +96,7 @@ fn an_unusable_store_is_reported_before_anything_is_measured() {
     run(Path::new("/proc/nobody/store")).refuses(4, "cannot open the store");
     let foreign = place.path("foreign");
     fs::write(&foreign, "a letter to a friend").expect("a file");
-    run(&foreign).refuses(2, "not a store");
+    run(&foreign).refuses(2, "not an ssdyno store");
     assert_eq!(fs::read_to_string(&foreign).expect("a file"), "a letter to a friend");
     let store = place.path("newer");
     run(&store).good();

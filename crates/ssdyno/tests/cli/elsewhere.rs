@@ -137,7 +137,7 @@ fn two_contents_under_one_id_are_both_kept_and_shown() {
     });
     assert!(values[0] != values[1] && values[1] == Some(1e9), "{values:?}");
     let id = place.runs()[0]["id"].as_str().expect("an id").to_string();
-    place.ssdyno(&["show", &id]).refuses(2, "may be any of run 1, run 2");
+    place.ssdyno(&["show", &id]).refuses(2, "is ambiguous: run 1, run 2");
     place.ssdyno(&["rm", "2"]).good();
     assert!(!place.ssdyno(&["runs"]).good().out.contains("CONFLICT"));
 }

@@ -1,9 +1,8 @@
-//! Files as a power cut leaves them: durable content and names, and the changes that no sync has made
-//! durable.
+//! Simulated files after a power cut: durable content and names, and changes not yet synced.
 //!
-//! The rules are those of the journal's simulator (`crates/journal/tests/cuts.rs`): a change that was
-//! not synced is kept, dropped, torn at 512 bytes or reordered with others, as the dice fall. A sync
-//! of a file covers its content, never its name; names become durable with their directory.
+//! The rules are those of the journal's simulator (`crates/journal/tests/cuts.rs`): a change that
+//! was not synced is randomly kept, dropped, torn at 512 bytes or reordered with others. Syncing a
+//! file covers its content, never its name; names become durable when their directory is synced.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +49,7 @@ pub(super) struct Image {
     names: BTreeMap<PathBuf, usize>,
     contents: Vec<Content>,
     waiting: Vec<Naming>,
-    /// Contents by name, as a process sees them.
+    /// Contents by name, as seen by a process.
     now: BTreeMap<PathBuf, usize>,
 }
 
@@ -67,7 +66,7 @@ impl Image {
         }
     }
 
-    /// Adds a durable file, and its directories.
+    /// Adds a durable file and its directories.
     pub(super) fn with(mut self, path: &Path, durable: &[u8]) -> Image {
         let parents = path.ancestors().skip(1).take_while(|dir| *dir != self.root);
         self.directories = parents.map(Path::to_path_buf).collect();
@@ -118,7 +117,7 @@ impl Image {
     /// Cuts the power.
     pub(super) fn cut(&mut self, dice: &mut Random) {
         let namings = std::mem::take(&mut self.waiting);
-        // A journaling file system keeps a prefix, others anything.
+        // A journaling file system keeps a prefix, others any subset.
         let prefix = dice.below(2) == 0;
         let until = dice.below(namings.len() + 1);
         for (number, naming) in namings.into_iter().enumerate() {
@@ -137,7 +136,7 @@ impl Image {
         self.now = self.names.clone();
     }
 
-    /// Puts the files as they are after a cut into the real directory.
+    /// Writes the files as they are after a cut to the real directory.
     pub(super) fn restore(&self) {
         for entry in fs::read_dir(&self.root).expect("a directory").flatten() {
             fs::remove_dir_all(entry.path()).expect("removed");
@@ -152,7 +151,7 @@ impl Image {
         &mut self.contents[self.now[path]]
     }
 
-    /// Makes a change of names durable.
+    /// Makes a naming change durable.
     fn name(&mut self, naming: Naming) {
         match naming {
             Naming::Directory(path) => self.directories.push(path),
@@ -188,17 +187,17 @@ impl Content {
         }
     }
 
-    /// Writes some sectors, or all or none of them.
+    /// Writes some, all or none of the sectors.
     fn put_in_part(&mut self, at: usize, bytes: &[u8], dice: &mut Random) {
         let luck = dice.below(4);
         let mut done = 0;
         while done < bytes.len() {
-            // Up to the next boundary of a sector.
+            // Up to the next sector boundary.
             let length = (SECTOR - (at + done) % SECTOR).min(bytes.len() - done);
             if luck == 0 || luck == 1 && dice.below(2) == 0 {
                 self.put(at + done, &bytes[done..done + length]);
             } else if luck == 2 && self.durable.len() < at + bytes.len() {
-                // The length is kept and the data are not.
+                // The length survives, the data do not.
                 self.durable.resize(at + bytes.len(), 0);
             }
             done += length;

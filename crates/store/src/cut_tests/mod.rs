@@ -1,10 +1,11 @@
 //! Power cuts of the store: SQLite's real files, cut at every system call that changes them.
 //!
-//! A child, this test binary under `strace`, goes through [`script`] and leaves a mark after each step
-//! that must last. The trace is played back into an image of durable and volatile content; the power
-//! is cut after each call, and the store must open, be sound, and hold every run that was reported as
-//! saved. The next child goes on from such a cut, so recoveries are cut as well. `SSDYNO_CUTS` sets
-//! the number of cuts (`cargo xtask bench cuts` makes 100,000); a failure names its place.
+//! A child, this test binary under `strace`, runs [`script`] and leaves a mark after each step that
+//! must survive. The trace is replayed into an image of durable and volatile content. The power is
+//! cut after each call; the store must then open, be sound, and contain every run reported as
+//! saved. The next child continues from one of these cuts, so recoveries are cut as well.
+//! `SSDYNO_CUTS` sets the number of cuts (`cargo xtask bench cuts` makes 100,000). A failure
+//! reports its position.
 
 mod image;
 mod trace;
@@ -23,19 +24,19 @@ use image::Image;
 use trace::{MARK, Op};
 
 const ORDER: &str = "SSDYNO_STORE_CUTS_CHILD";
-/// Cuts in the suite.
+/// Number of cuts in the test suite.
 const CUTS: usize = 360;
-/// Cuts of one trace in a long run.
+/// Number of cuts per trace in a long run.
 const CUTS_OF_TRACE: usize = 1000;
 
-/// A store that goes on from cut to cut.
+/// A store that continues from cut to cut.
 #[derive(Clone, Copy, Debug)]
 enum Line {
     /// A new store with a write-ahead log.
     Log,
     /// A new store with a rollback journal, as on a network file system.
     Rollback,
-    /// A store of an earlier version, which is converted.
+    /// A store of an earlier version, which is migrated.
     Earlier,
 }
 
@@ -47,7 +48,7 @@ impl Line {
     }
 }
 
-/// The last report about a run.
+/// The last reported state of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fact {
     Begun,
@@ -74,7 +75,7 @@ fn learn(facts: &mut Facts, op: &Op) {
     facts.insert(id.into(), fact.expect("a fact"));
 }
 
-/// Run `n` of a generation, complete.
+/// The complete run `n` of a generation.
 fn whole(generation: usize, n: usize) -> Run {
     let id = format!("CUT{generation:04}{n}");
     let metrics = (0..20).map(|m| Metric::single(format!("m{m}"), Unit::Iops, n as f64));
@@ -86,7 +87,7 @@ fn generation_of(id: &str) -> Option<usize> {
     id.strip_prefix("CUT")?.get(..4)?.parse().ok()
 }
 
-/// Everything that writes to a store, with a mark after each promise.
+/// All operations that write to a store, with a mark after each durable step.
 fn script(path: &Path, journal: Journal, generation: usize) {
     let open = || Store::open_with(path.to_path_buf(), journal).expect("opened");
     place::make_directory(path).expect("a directory");
@@ -109,14 +110,14 @@ fn script(path: &Path, journal: Journal, generation: usize) {
     store.import(&documents).expect("imported");
     store.sync().expect("synced");
     carried.iter().for_each(|run| mark(Fact::Saved, &run.id));
-    // The runs of the generation before the last one.
+    // The runs of all generations before the last one.
     let old = |id: &str| generation_of(id).is_some_and(|of| of + 1 < generation);
     let list = store.runs(&Filter::default()).expect("a list");
     let old: Vec<_> = list.iter().filter(|run| old(&run.id)).collect();
     old.iter().for_each(|run| mark(Fact::Removing, &run.id));
     store.remove(&old.iter().map(|run| run.number).collect::<Vec<_>>()).expect("removed");
     old.iter().for_each(|run| mark(Fact::Removed, &run.id));
-    // Closing empties the log into the store.
+    // Closing checkpoints the log into the store.
     drop(store);
     let mut store = open();
     measure(&mut store, 4);
@@ -124,7 +125,7 @@ fn script(path: &Path, journal: Journal, generation: usize) {
     std::mem::forget(store);
 }
 
-/// Not a test in itself: the program of a child.
+/// Not a test: the program of a child.
 #[test]
 fn child() {
     let Ok(order) = std::env::var(ORDER) else { return };
@@ -135,9 +136,9 @@ fn child() {
     script(Path::new(path), line.journal(), generation.parse().expect("a number"));
 }
 
-/// Lets a child work on the files under `root`; `None` without a tracer.
+/// Runs a child on the files under `root`; `None` without `strace`.
 fn traced(root: &Path, path: &Path, line: Line, generation: usize) -> Option<String> {
-    // Beside the root: it is no part of the images.
+    // Next to the root, because it is not part of the images.
     let trace = root.with_extension("trace");
     let output = Command::new("strace")
         .args(["-f", "-qq", "-xx", "-s", "16777216", "-e", trace::CALLS, "-o"])
@@ -156,7 +157,7 @@ fn traced(root: &Path, path: &Path, line: Line, generation: usize) -> Option<Str
     Some(std::fs::read_to_string(&trace).expect("a trace"))
 }
 
-/// Opens the store after a cut and holds it against the facts.
+/// Opens the store after a cut and checks it against the facts.
 fn check(path: &Path, line: Line, facts: &Facts) -> Result<(), String> {
     if !path.exists() && !facts.values().any(|fact| *fact != Fact::Removed) {
         return Ok(());
@@ -203,11 +204,11 @@ fn check(path: &Path, line: Line, facts: &Facts) -> Result<(), String> {
 }
 
 #[test]
-fn no_cut_of_the_power_costs_a_saved_record() {
+fn no_power_cut_loses_a_saved_record() {
     let asked = std::env::var("SSDYNO_CUTS").ok().and_then(|n| n.parse::<usize>().ok());
     let of_line = asked.unwrap_or(CUTS) / Line::ALL.len();
     let generations = (of_line / CUTS_OF_TRACE).max(2);
-    // Memory is where images are made fastest.
+    // Images are created fastest in memory.
     let shm = Path::new("/dev/shm");
     let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
     let dir = dir.expect("a directory");
@@ -225,7 +226,7 @@ fn no_cut_of_the_power_costs_a_saved_record() {
             start.restore();
             let Some(trace) = traced(&root, &path, line, generation) else {
                 assert!(asked.is_none(), "the cuts need strace");
-                return eprintln!("skipped: no strace here");
+                return eprintln!("skipped: strace is missing");
             };
             let ops = trace::read(&trace, &root, &start.files());
             calls += ops.len();

@@ -1,22 +1,22 @@
-//! The system calls that change files, as `strace` recorded them of a process.
+//! The file-changing system calls of a process, as recorded by `strace`.
 //!
-//! Descriptors are resolved to the files they were opened on; calls on files outside the directory
-//! under test are ignored, and so is shared memory (`-shm`), which does not outlive the machine. A
-//! call that this reader does not know is an error: it would be a change missing from the images.
+//! Descriptors are resolved to the files on which they were opened. Calls on files outside the
+//! directory under test are ignored, as is shared memory (`-shm`), which does not survive a power
+//! cut. An unknown call is an error, because the images would lack its change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Calls recorded. Whatever else could change a file is recorded only to be refused.
+/// Recorded calls. Calls not simulated are recorded only to be rejected.
 pub(super) const CALLS: &str = "trace=openat,open,creat,close,dup,dup2,dup3,write,writev,pwrite64,\
     pwritev,pwritev2,ftruncate,truncate,fallocate,fsync,fdatasync,sync_file_range,unlink,unlinkat,\
     rename,renameat,renameat2,link,linkat,symlink,symlinkat,mkdir,mkdirat,rmdir,sendfile,\
     copy_file_range";
 
-/// A path that is opened, in vain, to leave a word in the trace.
+/// A nonexistent path, opened to leave a word in the trace.
 pub(super) const MARK: &str = "/ssdyno-mark/";
 
-/// A change, or a moment, of the traced process. Files are numbered in the order of their creation.
+/// A change or a mark of the traced process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Op {
     MakeDirectory(PathBuf),
@@ -29,7 +29,7 @@ pub(super) enum Op {
     Mark(String),
 }
 
-/// Reads the trace of a process that worked below `root`, where `known` files existed before.
+/// Reads the trace of a process that worked below `root`, where the `known` files already existed.
 pub(super) fn read(text: &str, root: &Path, known: &[PathBuf]) -> Vec<Op> {
     let mut reader = Reader { root, open: BTreeMap::new(), there: known.to_vec() };
     let lines = text.lines().filter_map(|line| line.split_once(' '));
@@ -48,8 +48,9 @@ impl Reader<'_> {
         if line.starts_with("+++") || line.starts_with("---") {
             return None;
         }
-        let (name, rest) = line.split_once('(').unwrap_or_else(|| panic!("no call: {line}"));
-        // Another thread cannot interrupt a call on a file: one thread of the child uses files.
+        let (name, rest) = line.split_once('(').unwrap_or_else(|| panic!("not a call: {line}"));
+        // Calls on files cannot be interrupted by another thread: only one thread of the child uses
+        // files.
         let (arguments, result) = match rest.rsplit_once(" = ") {
             Some((arguments, result)) => (arguments.trim_end().trim_end_matches(')'), result),
             None => return self.unfinished(line),
@@ -99,14 +100,14 @@ impl Reader<'_> {
             _ => {
                 let here = |word: &&str| self.below(&text(word)).is_some();
                 let file = numbered(0).is_some_and(|fd| self.open.contains_key(&fd));
-                assert!(!file && !words.iter().any(here), "an unknown change: {line}");
+                assert!(!file && !words.iter().any(here), "unknown change: {line}");
             }
         }
         None
     }
 
     fn unfinished(&self, line: &str) -> Option<Op> {
-        assert!(!line.contains("pwrite64"), "a call of two threads at once: {line}");
+        assert!(!line.contains("pwrite64"), "simultaneous calls of two threads: {line}");
         None
     }
 
@@ -124,7 +125,7 @@ impl Reader<'_> {
         Some(Op::Create(path))
     }
 
-    /// The path, if it is one of the directory under test and outlives the machine.
+    /// The path, if it is in the directory under test and survives a power cut.
     fn below(&self, path: &str) -> Option<PathBuf> {
         let path = PathBuf::from(path);
         (path.starts_with(self.root) && !path.to_string_lossy().ends_with("-shm")).then_some(path)
@@ -135,15 +136,15 @@ fn text(word: &str) -> String {
     String::from_utf8_lossy(&decoded(word)).into_owned()
 }
 
-/// The bytes of a string as `strace -xx` writes it: `"\x41\x42"`.
+/// Decodes a string printed by `strace -xx`: `"\x41\x42"`.
 fn decoded(word: &str) -> Vec<u8> {
-    assert!(!word.ends_with("..."), "the trace is cut: {}", &word[..word.len().min(60)]);
+    assert!(!word.ends_with("..."), "the trace is truncated: {}", &word[..word.len().min(60)]);
     let digits = word.trim_matches('"').split("\\x").skip(1);
     digits.map(|hex| u8::from_str_radix(hex, 16).expect("two digits")).collect()
 }
 
 #[test]
-fn calls_are_read_and_unknown_changes_refused() {
+fn calls_are_read_and_unknown_changes_rejected() {
     let hex = |text: &str| {
         let digits: String = text.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
         format!("\"{digits}\"")

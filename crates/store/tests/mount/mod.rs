@@ -1,4 +1,4 @@
-//! Small file systems of their own, for tests of full ones.
+//! Small mounted file systems, for tests of full ones.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,18 +15,18 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// A tmpfs of 1 MiB and an ext4 of 2 MiB in a file; without those that cannot be mounted here.
+    /// A tmpfs of 1 MiB and an ext4 of 2 MiB in a file, except those that cannot be mounted.
     pub fn all() -> Vec<Mount> {
         [Mount::tmpfs(), Mount::ext4()].into_iter().flatten().collect()
     }
 
-    /// In memory, 1 MiB.
+    /// A tmpfs of 1 MiB.
     pub fn tmpfs() -> Option<Mount> {
         let dir = tempfile::tempdir().expect("a directory");
         mount("tmpfs", &["-t", "tmpfs", "-o", "size=1m", "tmpfs"], dir, None)
     }
 
-    /// In a file, 2 MiB: its blocks have 1 KiB, less than a page of memory.
+    /// An ext4 of 2 MiB in a file. Its blocks of 1 KiB are smaller than a page of memory.
     fn ext4() -> Option<Mount> {
         let beside = tempfile::tempdir().expect("a directory");
         let image = beside.path().join("image");
@@ -45,12 +45,12 @@ impl Mount {
         self.dir.path()
     }
 
-    /// Takes all the space that is left, with a file that it returns.
+    /// Fills the remaining space with a file, and returns its path.
     pub fn fill(&self) -> PathBuf {
         let path = self.path().join("filler");
         let mut file = File::options().create(true).append(true).open(&path).expect("opened");
         while file.write_all(&[0; 4096]).is_ok() {}
-        // ext4 finds out about its last blocks when they are allocated.
+        // ext4 notices that it is full only when it allocates the last blocks.
         let _ = file.sync_all();
         while file.write_all(&[0]).is_ok() {}
         path
@@ -70,10 +70,10 @@ fn mount(
     image: Option<TempDir>,
 ) -> Option<Mount> {
     if !succeeds(Command::new("mount").args(arguments).arg(dir.path())) {
-        println!("skipped: cannot mount {kind} here");
+        println!("skipped: cannot mount {kind}");
         return None;
     }
-    // Its own directory counts as a file here.
+    // The tests would count this directory as a file.
     let _ = fs::remove_dir(dir.path().join("lost+found"));
     Some(Mount { kind, dir, _image: image })
 }

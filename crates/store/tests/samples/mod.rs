@@ -1,6 +1,6 @@
 //! Sample records: a plain one, and arbitrary ones.
 
-#![allow(dead_code)] // Each test uses its part.
+#![allow(dead_code)] // Each test uses a part of it.
 
 use proptest::collection::vec;
 use proptest::option::of;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// A record as it is imported.
+/// A record as imported.
 pub fn document(run: &Run) -> Document {
     Document::of(run.clone()).expect("plain data")
 }
 
-/// A run that has just begun, with a new id.
+/// A run that has just started, with a new id.
 pub fn run(method: &str, model: &str, serial: &str) -> Run {
     let drive = DriveIdentity {
         name: "nvme7n1".into(),
@@ -161,7 +161,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn number() -> impl Strategy<Value = f64> {
-    any::<f64>().prop_filter("JSON has no others", |n| n.is_finite())
+    any::<f64>().prop_filter("JSON has only finite numbers", |n| n.is_finite())
 }
 
 fn unit() -> impl Strategy<Value = Unit> {
