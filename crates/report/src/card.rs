@@ -1,8 +1,8 @@
 //! The record as a card of 1200 x 630 for a forum or a review: drive, answer, six tiles, stamp.
 //!
-//! An SVG that stands alone: no script, no picture, no address. A card is public, so it has no
-//! serial number, host name or path. Text is placed by counting characters, with the widest letters
-//! of a common sans-serif face in mind.
+//! A self-contained SVG: no script, no picture, no link. A card is public, so it contains no serial
+//! number, host name or path. Text is placed by counting characters, assuming the widest letters of
+//! a common sans-serif font.
 
 use maud::{Markup, html as markup};
 use record::{Level, Run, TargetKind, Tile, Unit};
@@ -14,14 +14,14 @@ use crate::style::wrap;
 const WIDTH: usize = 1200;
 const HEIGHT: usize = 630;
 const MARGIN: usize = 60;
-/// Tiles shown at most: two rows of three.
+/// Maximum number of tiles: two rows of three.
 const TILES: usize = 6;
 const TILE_HEIGHT: usize = 132;
 const GAP: usize = 21;
 /// Top of the tiles.
 const TILES_TOP: usize = 246;
 
-/// Width of a letter over the size of the face, at most on average.
+/// Upper bound of the average width of a letter, relative to the font size.
 const LETTER: f64 = 0.6;
 
 const INK: &str = "#171b20";
@@ -29,7 +29,7 @@ const DIM: &str = "#57606b";
 const LINE: &str = "#cdd3da";
 const BLUE: &str = "#1f62c4";
 
-/// The card as SVG; the faces are named, not embedded.
+/// The card as SVG; fonts are named, not embedded.
 pub fn card(run: &Run) -> String {
     let answer = run.answer.as_ref();
     let headline = answer.map_or_else(|| facts::ending(run), |answer| answer.headline.clone());
@@ -58,7 +58,7 @@ pub fn card(run: &Run) -> String {
     card.into_string()
 }
 
-/// The drive and its details, or the target's kind where no drive is known.
+/// The drive and its details, or the target's kind if no drive is known.
 fn subject(run: &Run) -> (String, String) {
     let model = run.target.drive.as_ref().and_then(facts::model);
     let simulated = run.target.kind == TargetKind::Virtual;
@@ -101,7 +101,7 @@ fn stamp(run: &Run) -> (&'static str, String) {
     (tone, facts::stamp(stamp))
 }
 
-/// Tiles in a row: no row is left with one.
+/// Number of tiles per row, chosen so that no row has a single tile.
 fn columns(tiles: usize) -> usize {
     if tiles <= 2 || tiles == 4 { 2 } else { 3 }
 }
@@ -124,7 +124,7 @@ fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Markup {
     }
 }
 
-/// Tiles of one unit have one axis, so that their marks compare.
+/// The end of the axis shared by tiles of one unit, which makes their marks comparable.
 fn axis_end(tiles: &[Tile], unit: Unit) -> f64 {
     let of_unit = tiles.iter().filter(|tile| tile.unit == unit);
     of_unit.flat_map(|tile| [tile.value, tile.high]).flatten().fold(0.0, f64::max) * 1.05
@@ -146,7 +146,7 @@ fn whisker(tile: &Tile, most: f64, x: usize, y: usize, width: usize) -> Markup {
     }
 }
 
-/// The size at which text fits, no larger than `most`.
+/// The largest size up to `most` at which the text fits.
 fn size_for(text: &str, width: usize, most: usize) -> usize {
     let letters = text.chars().count().max(1);
     let fits = (width as f64 / (letters as f64 * LETTER)) as usize;
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_made_small_enough_for_its_place() {
+    fn text_is_shrunk_to_fit() {
         assert_eq!(size_for("980 PRO", 1080, 40), 40);
         let long = "x".repeat(90);
         assert_eq!(size_for(&long, 1080, 40), 20);

@@ -1,11 +1,11 @@
-//! Tables for spreadsheets and data frames, as RFC 4180 has them (with line feeds alone).
+//! Tables for spreadsheets and data frames, following RFC 4180 (with line feeds only).
 //!
-//! Every row names its run, so that tables of several runs can be put one under the other. Numbers
-//! are as exact as in the record; an unknown value is an empty field.
+//! Every row names its run, so that tables of several runs can be concatenated. Numbers are as
+//! exact as in the record; an unknown value is an empty field.
 
 use record::{Covers, Metric, Run, Series};
 
-/// The metrics, a row each; `samples` holds the replicates, blanks between.
+/// The metrics, one per row; `samples` contains the replicates, separated by blanks.
 pub fn csv(run: &Run) -> String {
     let mut text = "run,method,target,metric,unit,value,low,high,n,samples,covers\n".to_string();
     for metric in &run.metrics {
@@ -23,7 +23,7 @@ fn numbers(metric: &Metric) -> String {
     format!(",{},{n},{},{covers}\n", row(&fields), samples.join(" "))
 }
 
-/// The series, a row for each value that is known: time and value of one quantity of one workload.
+/// The series, with one row per known value: time and value of one quantity of one workload.
 /// `start_ns` counts from the start of the run, `t_ns` (the end of the interval) from the start of
 /// the workload.
 pub fn csv_series(run: &Run) -> String {
@@ -53,8 +53,8 @@ fn row(fields: &[&str]) -> String {
     fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
 }
 
-/// A field in quotes where it needs them, on one line and without control characters. A field that
-/// a spreadsheet would run as a formula gets an apostrophe in front: names of drives and files are
+/// A field on one line without control characters, quoted if necessary. A field that a spreadsheet
+/// would evaluate as a formula gets an apostrophe in front, because names of drives and files are
 /// foreign text.
 fn quoted(field: &str) -> String {
     let field = emit::plain(field);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_where_necessary() {
         assert_eq!(
             row(&["a", "b,c", "say \"x\"", "-1.5", ""]),
             "a,\"b,c\",\"say \"\"x\"\"\",-1.5,"

@@ -1,9 +1,9 @@
-//! A workload in the words storage people know.
+//! A workload described in the usual terms.
 
 use workload::units::{amount, binary, latency, span};
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Workload};
 
-/// The pieces of a description: order and kind, sizes, depth, pacing, region, content, seed.
+/// The parts of a description: order and kind, sizes, depth, pacing, region, content, seed.
 pub(crate) fn workload(w: &Workload) -> Vec<String> {
     let mut items = vec![format!("{} {}", pattern(&w.pattern), mix(&w.mix)), blocks(&w.blocks)];
     items.push(format!("depth {}", w.depth));

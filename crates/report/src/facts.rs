@@ -1,7 +1,7 @@
-//! Facts that every form of a report gives in the same words: title, drive, target, host, doubts.
+//! Facts that every form of a report states identically: title, drive, target, host, doubts.
 //!
-//! Each fact is a short piece of plain text; the forms decide how to lay the pieces out. Unknown
-//! facts are named, not left out.
+//! Each fact is a short piece of plain text; the forms lay the pieces out. Unknown facts are named,
+//! not omitted.
 
 use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey, Naming,
@@ -11,7 +11,7 @@ use workload::units::{binary, decimal, duration, latency, span};
 
 use crate::quantity::{self, UNKNOWN};
 
-/// `run 192`, or the id of a run that is in no store.
+/// `run 192`, or the id of a run outside a store.
 pub(crate) fn run_name(run: &Run) -> String {
     match run.number {
         Some(number) => format!("run {number}"),
@@ -20,14 +20,14 @@ pub(crate) fn run_name(run: &Run) -> String {
     }
 }
 
-/// The verdict behind a bound: the one that explains the figure, or else one of its kind.
+/// The verdict for a bottleneck: the one that explains the figure, or else one of its kind.
 pub(crate) fn limiting<'r>(run: &'r Run, limit: &Limit) -> Option<&'r Verdict> {
     let of_kind = || run.verdicts.iter().filter(|v| v.kind == limit.by);
     of_kind().find(|v| v.explains(&limit.metric)).or_else(|| of_kind().next())
 }
 
-/// `complete in 58 s`, `62 min simulated in 3.9 s`, or how it was cut short; of a record from elsewhere,
-/// that it is one.
+/// `complete in 58 s`, `62 min simulated in 3.9 s`, or how the run was cut short; for a record from
+/// elsewhere, its origin.
 pub(crate) fn ending(run: &Run) -> String {
     if let Some(origin) = &run.origin {
         return match origin.kind {
@@ -56,7 +56,7 @@ pub(crate) fn ending(run: &Run) -> String {
     }
 }
 
-/// Where a record from elsewhere came from; nothing for a run of ssdyno.
+/// The origin of a record from elsewhere; empty for an ssdyno run.
 pub(crate) fn origin(run: &Run) -> Vec<String> {
     let Some(origin) = &run.origin else { return Vec::new() };
     let tool = origin.tool_name().unwrap_or_else(|| format!("tool {UNKNOWN}"));
@@ -67,7 +67,7 @@ pub(crate) fn origin(run: &Run) -> Vec<String> {
     items
 }
 
-/// When it started, to the minute: `2026-11-21 20:50`.
+/// Start, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
     if run.origin.as_ref().is_some_and(|origin| !origin.start_known) {
         return format!("start {UNKNOWN}");
@@ -75,7 +75,7 @@ pub(crate) fn when(run: &Run) -> String {
     to_the_minute(&run.started)
 }
 
-/// Since when nothing is known of the drive but its state before.
+/// The time as of which the drive's state before the run is known.
 pub(crate) fn as_of(run: &Run) -> Option<String> {
     run.state_as_of.as_deref().map(to_the_minute)
 }
@@ -87,7 +87,7 @@ fn to_the_minute(time: &str) -> String {
     }
 }
 
-/// Maker and model, the maker not said twice.
+/// Manufacturer and model, without repeating the manufacturer.
 pub(crate) fn model(drive: &DriveIdentity) -> Option<String> {
     let model = drive.model.as_deref()?.trim();
     match drive.vendor.as_deref().map(str::trim).filter(|v| !v.is_empty()) {
@@ -98,7 +98,7 @@ pub(crate) fn model(drive: &DriveIdentity) -> Option<String> {
     }
 }
 
-/// Who the drive is. With `private`, its serial number too.
+/// The identity of the drive; with `private`, including its serial number.
 pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     let Some(drive) = &run.target.drive else {
         return vec![match run.origin {
@@ -158,12 +158,12 @@ fn missing(state: State, drive: &DriveIdentity, private: bool) -> Vec<&'static s
     facts.into_iter().filter(|fact| fact.1).map(|fact| fact.0).collect()
 }
 
-/// Where the I/O went. With `private`, the path too.
+/// The target of the I/O; with `private`, including its path.
 pub(crate) fn target(run: &Run, private: bool) -> Vec<String> {
     let target = &run.target;
     let place = target.path.as_ref().unwrap_or(&target.spec);
     let what = match target.kind {
-        // Where it is 0, programs of the user's ran there.
+        // 0 means that the user's programs ran there.
         TargetKind::Directory => match run.plan.as_ref().map(|plan| plan.region_bytes) {
             Some(bytes) if bytes > 0 => format!("scratch file of {}", binary(bytes)),
             _ => "directory".to_string(),
@@ -194,7 +194,7 @@ fn filesystem(target: &Target) -> Option<String> {
     Some(format!("{}{source}", filesystem.kind))
 }
 
-/// The machine, as far as it bears on the numbers.
+/// The machine, as far as it affects the numbers.
 pub(crate) fn host(run: &Run) -> Vec<String> {
     let machine = &run.environment;
     if run.origin.is_some() && *machine == nothing_known(&machine.ssdyno) {
@@ -220,13 +220,13 @@ fn nothing_known(ssdyno: &str) -> Environment {
     Environment { ssdyno: ssdyno.to_string(), ..Environment::default() }
 }
 
-/// The grounds of the intervals for the next run: `next time (from 4 runs)`.
+/// The basis of the intervals for the next run: `next time (from 4 runs)`.
 pub(crate) fn next_time(run: &Run) -> Option<String> {
     let grounds = run.metrics.iter().rev().find_map(|metric| quantity::grounds(metric, run));
     grounds.map(|grounds| format!("next time ({grounds})"))
 }
 
-/// How far the numbers can be believed, in words.
+/// How far the numbers can be trusted, in words.
 pub(crate) fn stamp(stamp: &Stamp) -> String {
     match stamp {
         Stamp::Believable => "believable".into(),
@@ -253,7 +253,7 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
     }
 }
 
-/// Whether I/O went past the page cache.
+/// Whether I/O bypassed the page cache.
 pub(crate) fn caching(direct: Option<bool>) -> &'static str {
     match direct {
         Some(true) => "O_DIRECT",
@@ -262,8 +262,8 @@ pub(crate) fn caching(direct: Option<bool>) -> &'static str {
     }
 }
 
-/// Warnings, worst first; a finding of several workloads is listed once, and stalls not beside the
-/// verdict that says the same.
+/// Warnings, worst first. A finding for several workloads is listed once, and stalls are omitted if
+/// a verdict reports them.
 pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     let mut doubts: Vec<Doubt<'_>> = Vec::new();
     let stall = run.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Stall);
@@ -293,14 +293,14 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
     doubts
 }
 
-/// One thing to distrust, and the workloads it was found in, in words.
+/// One finding, and the workloads that it concerns, in words.
 pub(crate) struct Doubt<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) workloads: Vec<String>,
 }
 
 impl Doubt<'_> {
-    /// The word for how bad it is.
+    /// Its severity, for display.
     pub(crate) fn level(&self) -> &str {
         match &self.finding.level {
             Level::Warn => "warning",
@@ -308,7 +308,7 @@ impl Doubt<'_> {
         }
     }
 
-    /// The finding's text and where it was found.
+    /// The finding's text and its workloads.
     pub(crate) fn text(&self) -> String {
         let text = &self.finding.text;
         match self.workloads.as_slice() {
@@ -325,14 +325,14 @@ impl Doubt<'_> {
     }
 }
 
-/// The command line as it could be typed again; `None` where it is not known.
+/// The command line in a form that can be typed again; `None` if unknown.
 pub(crate) fn command(run: &Run) -> Option<String> {
     let words = run.plan.iter().flat_map(|plan| &plan.command);
     let words: Vec<String> = words.map(|word| shell_word(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// A word in quotes where a shell would take it apart.
+/// A word, quoted if a shell would split it.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_can_be_typed_again() {
+    fn a_command_line_can_be_typed_again() {
         assert_eq!(shell_word("--size=1GiB"), "--size=1GiB");
         assert_eq!(shell_word("my drive's"), r"'my drive'\''s'");
         assert_eq!(shell_word(""), "''");

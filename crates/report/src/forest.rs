@@ -1,18 +1,18 @@
-//! A forest plot in text: the interval of each ratio on one logarithmic axis, with 1 in its middle.
+//! A forest plot as text: the interval of each ratio on one logarithmic axis, with 1 in the middle.
 
 use crate::style::Style;
 
-/// Columns of a bar; odd, so that 1 has a column of its own.
+/// Columns of a bar; odd, so that 1 is at the centre of a column.
 pub const COLUMNS: usize = 21;
 
-/// The factors at the ends of an axis that shows all of these, at least 1.1 and at most 10.
+/// The factor at the ends of an axis that covers all of these, at least 1.1 and at most 10.
 pub fn reach(ends: impl IntoIterator<Item = f64>) -> f64 {
     let far = ends.into_iter().filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(1.0 / v));
     far.fold(1.1, f64::max).min(10.0)
 }
 
-/// A ratio with its interval on the axis from `1 / reach` to `reach`; beyond it the line ends in an
-/// arrow.
+/// A ratio with its interval on an axis from `1 / reach` to `reach`. A line that extends beyond the
+/// axis ends in an arrow.
 pub fn bar(ratio: f64, interval: Option<[f64; 2]>, reach: f64, style: &Style) -> String {
     let half = (COLUMNS / 2) as f64;
     let place = |value: f64| value.max(f64::MIN_POSITIVE).ln() / reach.ln() * half + half;

@@ -1,6 +1,6 @@
-//! The grid that a CrystalDiskMark user reads at a glance: workloads down, reads and writes across.
+//! The grid familiar from CrystalDiskMark: workloads down, reads and writes across.
 //!
-//! Built from the keys of the metrics alone: any method whose metrics are cells gets the grid, and
+//! Built from the keys of the metrics alone: any method whose metrics are cells gets the grid;
 //! metrics with other keys are left for a plain table.
 
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Run, Unit};
@@ -11,7 +11,7 @@ use crate::names::{self, STATISTICS};
 /// Latencies in nanoseconds, in the order of [`STATISTICS`].
 pub(crate) type Latency = [Option<f64>; 4];
 
-/// Reads or writes of one row.
+/// The reads or the writes of one row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side<'a> {
     pub(crate) rate: Option<&'a Metric>,
@@ -28,11 +28,11 @@ impl Side<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct Row<'a> {
     pub(crate) key: CellKey,
-    /// Both directions together, where they were measured together.
+    /// Both directions together, if they were measured together.
     pub(crate) both: Option<&'a Metric>,
     /// Reads, then writes.
     pub(crate) sides: [Side<'a>; 2],
-    /// Share of reads, percent, where the row is a mix.
+    /// Share of reads, percent, if the row is a mix.
     pub(crate) read_percent: Option<f64>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Grid<'a> {
         self.rows.iter().any(|row| row.side(direction).has_latency())
     }
 
-    /// Whether the metric has its place in the grid.
+    /// Adds a metric; returns whether it belongs to the grid.
     fn add(&mut self, metric: &'a Metric) -> bool {
         let key = metric.key();
         let Some(cell) = key.as_cell().filter(|_| key.clock.is_none()) else { return false };
@@ -124,7 +124,7 @@ impl<'a> Grid<'a> {
         true
     }
 
-    /// Takes percentiles that no metric gave from the histogram they would come from.
+    /// Fills in percentiles without a metric from the histogram.
     fn fill_latency(&mut self, profile: &LatencyProfile) {
         let key = MetricKey::parse(&profile.name);
         let Some(cell) = key.as_cell().filter(|_| key.statistic.is_none()) else { return };
@@ -154,7 +154,7 @@ pub(crate) fn rates_of<'a>(
     rows.flat_map(|row| row.sides.iter().map(|side| side.rate).chain([row.both])).flatten()
 }
 
-/// The statistics of a histogram; a percentile without ten samples beyond it is left out.
+/// The statistics of a histogram; a percentile without ten samples beyond it is omitted.
 fn latencies(profile: &LatencyProfile) -> Latency {
     let histogram = &profile.service;
     STATISTICS.map(|statistic| {
@@ -166,7 +166,7 @@ fn latencies(profile: &LatencyProfile) -> Latency {
     })
 }
 
-/// The share of reads of a mix: from the workload as it was issued, else from its name.
+/// The share of reads in a mix: from the issued workload, otherwise from its name.
 fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
     let is_row = |cell: &CellKey| names::row_of(cell) == row.key;
     let issued = workloads(run).find(|w| MetricKey::parse(&w.name).as_cell().is_some_and(is_row));

@@ -1,6 +1,6 @@
-//! Everything known of a drive, line by line: a label and some pieces of text, for a list of drives.
+//! All known properties of a drive, line by line: a label and pieces of text, for a list of drives.
 //!
-//! Unknown properties are named where every drive has them, and left out elsewhere.
+//! Unknown properties are named if every drive has them, and omitted otherwise.
 
 use record::DriveIdentity;
 use workload::units;
@@ -8,11 +8,10 @@ use workload::units;
 use crate::quantity::UNKNOWN;
 use crate::style::{Style, wrap};
 
-/// Columns that labels take; the text beside them is wrapped.
+/// Width of labels; the text next to them is wrapped.
 const LABELS: usize = 24;
 
-/// Labels and words of a drive. A line without words is left out; one that continues the line above
-/// has no label.
+/// Labels and words of a drive. A line without words is omitted; a continuation line has no label.
 pub fn identity<'d>(id: &'d DriveIdentity, style: &Style) -> Vec<(&'d str, Vec<String>)> {
     let mut lines = vec![
         ("identity", names(id)),
@@ -37,7 +36,7 @@ fn names(id: &DriveIdentity) -> Vec<String> {
         format!("{label} {}", value.as_deref().unwrap_or(UNKNOWN))
     };
     let mut words = vec![id.bus.clone()];
-    // The names of other buses are long, and are shown with the drive's details.
+    // The identifiers of other buses are long, and are shown with the drive's details.
     words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
     words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
     words
@@ -82,14 +81,14 @@ fn state(id: &DriveIdentity) -> Vec<String> {
         }
     };
     flag(Some(id.ram), "in memory");
-    flag(id.rotational, "rotational, by its own report");
+    flag(id.rotational, "rotational, as declared");
     flag(id.read_only, "read-only");
     flag(id.write_cache, "volatile write cache");
     words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
     words
 }
 
-/// Wear and errors, by the drive's own counters.
+/// Wear and errors, from the drive's counters.
 fn life(id: &DriveIdentity) -> Vec<String> {
     let health = &id.health;
     let mut words = Vec::new();
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_of_which_little_is_known_says_so_and_long_details_are_wrapped() {
+    fn unknown_properties_are_named_and_long_details_wrapped() {
         let mut id = DriveIdentity { name: "sda".into(), bus: "sata".into(), ..Default::default() };
         id.details = vec![Detail { name: "note".into(), value: "one two three four five".into() }];
         id.missing = vec!["SMART: needs root".into()];

@@ -1,7 +1,7 @@
 //! The record as Markdown, for a forum or an issue.
 //!
-//! The serial number, the host's name and the path of a scratch file are left out, because a pasted
-//! text is public. All foreign text is escaped.
+//! Pasted text is public, so the serial number, the host name and the path of a scratch file are
+//! omitted. All foreign text is escaped.
 
 use record::{Metric, Run};
 use workload::units::{amount, latency};
@@ -15,7 +15,7 @@ use crate::style::Style;
 
 const STYLE: Style = Style { colour: false, width: 100, unicode: true };
 
-/// The run as Markdown with tables, as GitHub and most forums draw it.
+/// The run as Markdown with tables, in the dialect of GitHub and most forums.
 pub fn markdown(run: &Run) -> String {
     let name = facts::run_name(run);
     let title = format!("### ssdyno {}: {name}, {}\n\n", escape(&run.method), facts::when(run));
@@ -134,7 +134,7 @@ fn conclusions(text: &mut String, run: &Run) {
     );
 }
 
-/// The head of a table: the first column is words, the others are numbers.
+/// The head of a table: the first column contains words, the others numbers.
 fn head(text: &mut String, titles: &[&str]) {
     text.push('\n');
     line(text, titles.iter().map(|t| t.to_string()));
@@ -161,7 +161,7 @@ pub(crate) fn escape(text: &str) -> String {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
-            // Within a word it means nothing, and O_DIRECT is easier to read without.
+            // Inside a word, it has no meaning, and O_DIRECT is more readable unescaped.
             '_' if in_word && before_word => out.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
             _ => out.push(c),
@@ -174,7 +174,7 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn foreign_text_has_no_meaning() {
+    fn foreign_text_has_no_markdown_meaning() {
         let text = "<b>|`*[x](y)_\n\x1b O_DIRECT";
         assert_eq!(super::escape(text), "&lt;b>\\|\\`\\*\\[x\\](y)\\_ ? O_DIRECT");
     }

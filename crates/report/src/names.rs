@@ -1,4 +1,4 @@
-//! The grid's words: labels, order and statistics of its cells. The keys themselves are `record`'s.
+//! Labels, order and statistics of the grid's cells. The keys themselves belong to `record`.
 
 use record::{CellKey, Order, Statistic};
 use workload::{OpKind, units};
@@ -6,7 +6,7 @@ use workload::{OpKind, units};
 /// The columns of rates: reads, then writes.
 pub(crate) const DIRECTIONS: [OpKind; 2] = [OpKind::Read, OpKind::Write];
 
-/// Latency statistics that every screen has, in the order of their columns.
+/// The latency statistics of every screen, in column order.
 pub(crate) const STATISTICS: [Statistic; 4] =
     [Statistic::P50, Statistic::P99, Statistic::P999, Statistic::Max];
 
@@ -15,19 +15,19 @@ pub(crate) fn is_direction(column: &str) -> bool {
     DIRECTIONS.iter().any(|d| d.name() == column)
 }
 
-/// The row of a cell: reads and writes of it stand side by side.
+/// The row of a cell, which shows its reads and writes side by side.
 pub(crate) fn row_of(cell: &CellKey) -> CellKey {
     CellKey { op: None, ..cell.clone() }
 }
 
-/// Sorts rows as CrystalDiskMark users know them: sequential first, large and deep first.
+/// Sorts rows as in CrystalDiskMark: sequential first, large and deep first.
 pub(crate) fn rank(row: &CellKey) -> impl Ord + use<> {
     let down = std::cmp::Reverse;
     (row.order, down(row.block_bytes), down(u64::from(row.depth)), row.words.clone())
 }
 
-/// The heading of a row, both directions, short enough for a table: `rand 4 KiB q32`; a mix is
-/// named by its shares where they are known: `mix 70/30 4 KiB q32`.
+/// The heading of a row for both directions, short enough for a table: `rand 4 KiB q32`. A mix is
+/// named by its shares if known: `mix 70/30 4 KiB q32`.
 pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     let size = units::binary(row.block_bytes);
     let (order, depth) = (row.order.name(), row.depth);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_called_as_people_say_them() {
+    fn rows_have_short_labels() {
         let label_of = |key: &str, shares| {
             MetricKey::parse(key).as_cell().map(|cell| label(&row_of(cell), shares))
         };

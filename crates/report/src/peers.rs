@@ -1,19 +1,19 @@
-//! What is normal: the main figures beside those of an earlier run, of publications, and of the
-//! virtual drive of the model, a sentence for each.
+//! Whether the result is normal: the main figures compared with those of an earlier run, of
+//! publications, and of the model's virtual drive, in one sentence each.
 
 use record::{Answer, Peer, Tile};
 
 use crate::quantity;
 
-/// Figures further apart than this share are named, the others are counted as equal.
+/// Figures that differ by more than this fraction are named; others count as equal.
 const EQUAL: f64 = 0.03;
 
-/// Figures named in a sentence.
+/// Maximum number of figures named in a sentence.
 const NAMED_MOST: usize = 3;
 
-/// Somebody's figures in one sentence.
+/// The figures of one source, in one sentence.
 pub(crate) struct Normal {
-    /// Whose figures.
+    /// The source.
     pub whose: String,
     /// The comparison: `reads 1.90 against 5.00 GB/s; the others equal within 3%`.
     pub text: String,
@@ -21,7 +21,7 @@ pub(crate) struct Normal {
     pub differs: Vec<String>,
 }
 
-/// The peers of an answer, each with its sentence, in their order.
+/// The peers of an answer, in order, each with its sentence.
 pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
     let mut whose: Vec<&str> = Vec::new();
     for peer in &answer.peers {
@@ -63,7 +63,7 @@ fn of<'a>(answer: &'a Answer, whose: &str) -> Option<Normal> {
     Some(Normal { whose: whose.to_string(), text: parts.join("; "), differs })
 }
 
-/// Our figure over theirs; 1 inside a range.
+/// The ratio of our figure to theirs; 1 inside a range.
 fn ratio(ours: f64, peer: &Peer) -> f64 {
     match peer.highest {
         Some(highest) if ours > highest => ours / highest,
@@ -72,7 +72,7 @@ fn ratio(ours: f64, peer: &Peer) -> f64 {
     }
 }
 
-/// `writes 1.90 against 5.00 GB/s`: the unit once where both have the same.
+/// `writes 1.90 against 5.00 GB/s`: a common unit appears once.
 fn of_theirs(tile: &Tile, theirs: &Peer) -> String {
     let ours = quantity::show_known(tile.unit, tile.value);
     let theirs = match theirs.highest {
@@ -85,7 +85,7 @@ fn of_theirs(tile: &Tile, theirs: &Peer) -> String {
     format!("{} {} against {theirs}", tile.label, without_unit_of(&theirs, &ours))
 }
 
-/// The second figure, without its unit where the first ends with the same.
+/// The second figure, without its unit if the first ends with the same.
 fn without_unit_of<'a>(first: &str, second: &'a str) -> &'a str {
     match (first.rsplit_once(' '), second.rsplit_once(' ')) {
         (Some((_, unit)), Some((number, same))) if unit == same => number,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_inside_a_printed_range_is_equal_to_it() {
+    fn a_figure_inside_a_published_range_is_equal_to_it() {
         let text = |low, high| {
             let mut answer = answer(&[("reads", "a page", low)]);
             answer.peers[0].highest = Some(high);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_differ_are_named_farthest_first_and_the_others_are_equal() {
+    fn differing_figures_are_named_largest_difference_first() {
         let found = sentences(&[
             ("reads", "a", 3.3e9),
             ("writes", "a", 5.0e9),
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(text("a").as_deref(), Some(expected));
         assert_eq!(text("b").as_deref(), Some("reads equal within 3%"));
         assert_eq!(text("c").as_deref(), Some("all equal within 3%"));
-        // A figure that is no tile is compared with nothing.
+        // A figure without a tile is not compared.
         assert_eq!(text("d"), None);
     }
 }

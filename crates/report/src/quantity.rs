@@ -22,10 +22,10 @@ pub fn show(unit: Unit, value: f64) -> String {
     }
 }
 
-/// Largest size that is shown as the size of a block.
+/// Maximum size that is shown as a block size.
 const BLOCK_MAX: u64 = 64 << 20;
 
-/// A size of a block in binary units, `4 MiB`; any other amount in decimal ones.
+/// A block size in binary units, `4 MiB`; any other amount in decimal units.
 fn bytes(bytes: u64) -> String {
     let odd = bytes.checked_shr(bytes.trailing_zeros()).unwrap_or(0);
     let block = (512..=BLOCK_MAX).contains(&bytes) && (odd == 1 || odd == 3);
@@ -45,7 +45,7 @@ pub(crate) fn bare(unit: Unit, value: f64) -> String {
     }
 }
 
-/// A share in percent, with three digits at most.
+/// A fraction in percent, with at most three digits.
 pub(crate) fn share(value: f64) -> String {
     format!("{}%", trimmed((value * 1e4).round() / 1e2))
 }
@@ -63,7 +63,7 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-/// The heading of a column of intervals: the claim they make, where all make the same.
+/// The heading of a column of intervals: their meaning, if all have the same.
 pub(crate) fn interval_heading<'a>(metrics: impl Iterator<Item = &'a Metric>) -> &'static str {
     let mut claims: Vec<Option<Covers>> =
         metrics.filter(|m| m.low.is_some()).map(|m| m.covers).collect();
@@ -100,7 +100,7 @@ pub(crate) fn interval_percent(metric: &Metric, style: &Style) -> String {
     }
 }
 
-/// The interval with its unit and its claim: `next time 3420 to 3510 MB/s`.
+/// The interval with its unit and meaning: `next time 3420 to 3510 MB/s`.
 pub(crate) fn interval_words(metric: &Metric) -> String {
     match ends(metric) {
         Some((low, high)) => {
@@ -119,7 +119,7 @@ pub(crate) fn ends(metric: &Metric) -> Option<(f64, f64)> {
     (show(metric.unit, low) != show(metric.unit, high)).then_some((low, high))
 }
 
-/// The grounds of an interval for the next run: `assumed: first run of this drive`, `from 4 runs`.
+/// The basis of an interval for the next run: `assumed: first run of this drive`, `from 4 runs`.
 pub(crate) fn grounds(metric: &Metric, run: &Run) -> Option<String> {
     let runs = metric.runs.filter(|_| metric.covers == Some(Covers::NextRun))?;
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
@@ -130,7 +130,7 @@ pub(crate) fn grounds(metric: &Metric, run: &Run) -> Option<String> {
     })
 }
 
-/// A metric's value. A percentile with too few samples beyond it has none and is shown as a dash.
+/// A metric's value, or a dash for a percentile with too few samples beyond it.
 pub(crate) fn show_or_dash(metric: &Metric, style: &Style) -> String {
     match metric.value {
         None if is_percentile(metric) => style.either("–", "-").to_string(),
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_blocks_are_binary_and_amounts_decimal() {
+    fn block_sizes_are_binary_and_amounts_decimal() {
         let table = [
             (4096.0, "4 KiB"),
             (4_194_304.0, "4 MiB"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_unit_reads_as_people_write_it() {
+    fn every_unit_is_written_as_usual() {
         let table = [
             (Unit::BytesPerSecond, 3.48e9, "3480 MB/s"),
             (Unit::Iops, 12_300.4, "12,300 IOPS"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_called_by_its_claim_and_none_is_of_width_0() {
+    fn an_interval_is_named_by_its_meaning_and_never_has_width_0() {
         let mut metric = Metric::single("x", Unit::BytesPerSecond, 1e9);
         (metric.low, metric.high, metric.n) = (Some(0.99e9), Some(1.02e9), 3);
         let table = [

@@ -1,4 +1,4 @@
-//! A line of block characters that shows a time series in one line of text.
+//! Sparklines: a time series as one line of block characters.
 
 use crate::style::Style;
 
@@ -6,7 +6,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
 
 /// The values, scaled from 0 to their maximum, in at most `columns` characters, each the median of
-/// its share of the values. An unknown value is a blank; without known values the line is empty.
+/// a group of values. An unknown value is a blank; without known values the line is empty.
 pub fn sparkline(values: &[Option<f64>], columns: usize, style: &Style) -> String {
     let columns = columns.min(values.len());
     let bounds = |i: usize| i * values.len() / columns;

@@ -1,17 +1,17 @@
 //! Style of text on a screen: colour, width, characters.
 //!
-//! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`];
-//! nothing here looks at the environment. All external text reaches the screen through
-//! [`Style::paint`], which makes it [`emit::plain`]: a model name must not move the cursor.
+//! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`]; the
+//! environment is never read here. All external text reaches the screen through [`Style::paint`],
+//! which makes it [`emit::plain`]: a model name must not move the cursor.
 
 /// Capabilities of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Colours and weights, as ANSI sequences.
     pub colour: bool,
-    /// Columns. Text is laid out for at least 40.
+    /// Width in columns. Text is laid out for at least 40.
     pub width: usize,
-    /// Whether characters beyond ASCII may be used.
+    /// Whether non-ASCII characters may be used.
     pub unicode: bool,
 }
 
@@ -33,18 +33,18 @@ impl Style {
         text.lines().map(|line| self.paint(ink, line)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Columns to lay text out for.
+    /// The width used for layout.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(40)
     }
 
-    /// Selects one of two spellings: with or without characters beyond ASCII.
+    /// Selects one of two spellings: with or without non-ASCII characters.
     pub(crate) fn either<'a>(&self, unicode: &'a str, ascii: &'a str) -> &'a str {
         if self.unicode { unicode } else { ascii }
     }
 }
 
-/// Breaks text between words into lines of at most `width` characters; a longer word is broken.
+/// Wraps text between words into lines of at most `width` characters; longer words are broken.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -62,7 +62,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Role of a piece of text, which decides its colour. Meaning never depends on colour alone.
+/// Role of a piece of text, which determines its colour. Meaning never depends on colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {
     /// Nothing special.
@@ -70,13 +70,13 @@ pub enum Ink {
     Plain,
     /// Less important: labels, intervals, units.
     Dim,
-    /// A number or a name to look for.
+    /// An important number or name.
     Strong,
     /// All is well.
     Good,
     /// Needs caution.
     Warn,
-    /// Wrong.
+    /// An error.
     Bad,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_only_where_it_was_asked_for() {
+    fn colour_is_used_only_if_requested() {
         let colour = Style { colour: true, ..Style::PLAIN };
         assert_eq!(colour.paint(Ink::Warn, "hot"), "\x1b[33mhot\x1b[0m");
         assert_eq!(colour.paint(Ink::Plain, "hot"), "hot");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn wraps_between_words_and_breaks_only_what_is_too_long() {
+    fn wraps_between_words_and_breaks_only_long_words() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());

@@ -6,10 +6,10 @@
 
 use crate::style::{Ink, Style};
 
-/// Characters that stay of the elastic column.
+/// Minimum width of the elastic column.
 const ELASTIC_LEAST: usize = 4;
 
-/// Characters that stay of any other column where the elastic one keeps more.
+/// Minimum width of other columns if the elastic one has a larger minimum.
 const COLUMN_LEAST: usize = 16;
 
 /// Alignment of a column.
@@ -26,9 +26,9 @@ pub enum Align {
 pub struct Cell {
     text: String,
     ink: Ink,
-    /// Extends over the columns to its right.
+    /// Whether it extends over the columns to its right.
     free: bool,
-    /// Truncated at its beginning rather than its end.
+    /// Whether it is truncated at its beginning rather than its end.
     tail: bool,
 }
 
@@ -38,7 +38,7 @@ impl Cell {
         Cell { text: text.into(), ink, ..Cell::default() }
     }
 
-    /// A cell that widens no column and extends over those to its right; the last one of its row.
+    /// The last cell of a row; widens no column and extends over those to its right.
     pub fn free(ink: Ink, text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ink, free: true, ..Cell::default() }
     }
@@ -48,7 +48,7 @@ impl Cell {
         Cell::new(Ink::Dim, text)
     }
 
-    /// A plain cell truncated at its beginning: a path, whose name is at its end.
+    /// A plain cell truncated at its beginning, for paths, whose names are at the end.
     pub fn path(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), tail: true, ..Cell::default() }
     }
@@ -57,7 +57,7 @@ impl Cell {
         self.text.chars().count()
     }
 
-    /// The text in at most `width` characters.
+    /// The text, truncated to `width` characters.
     fn cut(&self, width: usize, style: &Style) -> String {
         let whole = self.width();
         if whole <= width {
@@ -85,39 +85,39 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     gap: usize,
     elastic: usize,
-    /// Characters that the elastic column keeps at the cost of the others.
+    /// Width that the elastic column keeps at the expense of the others.
     kept: usize,
 }
 
 impl Table {
-    /// A table with these columns, separated by two blanks.
+    /// Creates a table with these columns, separated by two blanks.
     pub fn new(columns: &[Align]) -> Table {
         let elastic = columns.len().saturating_sub(1);
         Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic, kept: 0 }
     }
 
-    /// The same table with another column gap.
+    /// Sets the gap between columns.
     #[must_use]
     pub fn gap(mut self, blanks: usize) -> Table {
         self.gap = blanks;
         self
     }
 
-    /// The same table with another column (from 0) truncated when the table is too wide.
+    /// Sets the column (from 0) that is truncated if the table is too wide.
     #[must_use]
     pub fn elastic(mut self, column: usize) -> Table {
         self.elastic = column;
         self
     }
 
-    /// The same table, whose elastic column keeps so many characters while another one can be truncated.
+    /// Sets the width that the elastic column keeps while another column can be truncated.
     #[must_use]
     pub fn keeping(mut self, characters: usize) -> Table {
         self.kept = characters;
         self
     }
 
-    /// The same table, or, if it is too wide, without the columns with these headings.
+    /// Removes the columns with these headings if the table is too wide.
     #[must_use]
     pub fn or_without(self, headings: &[&str], style: &Style) -> Table {
         if self.width() > style.width { self.without(headings) } else { self }
@@ -154,15 +154,15 @@ impl Table {
         self.rows.iter().map(|row| self.row_width(row, &self.widths())).max().unwrap_or(0)
     }
 
-    /// The rows, each ended by a line break.
+    /// The rows, each with a line break.
     pub fn render(&self, style: &Style) -> String {
         let mut widths = self.widths();
         self.narrow(&mut widths, style.columns());
         self.rows.iter().map(|row| self.render_row(row, &widths, style)).collect()
     }
 
-    /// Narrows the elastic column to the characters it keeps, the widest of the others if it keeps any,
-    /// and then the elastic column further.
+    /// Narrows the elastic column to the width it keeps, then the widest of the others if it keeps
+    /// any, and then the elastic column further.
     fn narrow(&self, widths: &mut [usize], screen: usize) {
         let mut over = self.width().saturating_sub(screen);
         let mut take = |width: &mut usize, least: usize| {
@@ -179,7 +179,7 @@ impl Table {
             all.max_by_key(|column| widths[*column])
         };
         while let Some(widest) = others(widths).filter(|_| self.kept > 0) {
-            // One by one, so that two wide columns end alike.
+            // One character at a time, so that two wide columns end up alike.
             let least = COLUMN_LEAST.max(widths[widest].saturating_sub(1));
             if take(&mut widths[widest], least) == 0 {
                 break;
@@ -218,14 +218,14 @@ impl Table {
                 line.push_str(&style.paint(cell.ink, &text));
                 blanks = 0;
             }
-            // Blanks are written only before further text, so that no line ends in them.
+            // Blanks are written only before more text, so that no line ends with them.
             blanks += self.gap + if right && !text.is_empty() { 0 } else { pad };
         }
         line + "\n"
     }
 }
 
-/// Keeps the items of these columns.
+/// Keeps the items of the selected columns.
 fn retain<T>(items: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
     let mut columns = 0..;
     items.retain(|_| columns.next().is_none_or(&is_kept));
@@ -263,7 +263,7 @@ nvme0n1           x
     }
 
     #[test]
-    fn the_elastic_column_keeps_characters_at_the_cost_of_others() {
+    fn the_elastic_column_keeps_its_width_at_the_expense_of_others() {
         let mut table = Table::new(&[Align::Left, Align::Left]).keeping(14);
         table.row(["sim:samsung-980-pro-2t?capacity=128GiB", "Records 1.35 GB/s on average"]);
         let narrow = Style { width: 42, unicode: true, ..Style::PLAIN };
@@ -271,7 +271,7 @@ nvme0n1           x
     }
 
     #[test]
-    fn a_column_can_be_left_out_and_the_same_one_is_truncated() {
+    fn a_column_can_be_removed_and_the_same_one_is_truncated() {
         let narrow = Style { width: 40, unicode: true, ..Style::PLAIN };
         let mut table = sample();
         table.row(["sdb", "", "another disk with a longer description"]);

@@ -1,9 +1,9 @@
-//! The latencies of `ssdyno io`: service time, and response time where there was a schedule, each
-//! with the same statistics, so that one can be read beside the other.
+//! The latencies of `ssdyno io`: service time, and with a schedule also response time, with the
+//! same statistics for comparison.
 
 use record::{Metric, Statistic, Unit};
 
-/// A latency metric of one clock: `read.service.p99` is the p99 of the row `read.service`.
+/// A latency metric of one clock: `read.service.p99` is the p99 in the row `read.service`.
 struct Time {
     row: String,
     statistic: Statistic,
@@ -23,12 +23,12 @@ impl Time {
 pub(crate) struct Times {
     /// Headings, in the order of the metrics.
     pub(crate) statistics: Vec<&'static str>,
-    /// `service`, `response`, `read service`, ..., and nanoseconds for each statistic.
+    /// `service`, `response`, `read service`, ..., each with nanoseconds per statistic.
     pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
 impl Times {
-    /// The table, and the metrics that are not in it.
+    /// The table, and the remaining metrics.
     pub(crate) fn of<'a>(
         metrics: impl IntoIterator<Item = &'a Metric>,
     ) -> (Times, Vec<&'a Metric>) {
@@ -49,7 +49,7 @@ impl Times {
     }
 }
 
-/// Each of them once, in the order of their first occurrence.
+/// Distinct items, in the order of their first occurrence.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     items.for_each(|item| {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn response_stands_beside_service() {
+    fn response_is_next_to_service() {
         let metric = |name: &str| Metric::single(name, Unit::Nanoseconds, name.len() as f64);
         let names =
             ["service.p50", "service.p99.9", "cpu_ns_per_io", "response.p99.9", "read.service.max"];

@@ -1,12 +1,12 @@
-//! The effect of a run on the drive by the drive's own counters: their values before and after.
+//! The effect of a run on the drive: the drive's counters before and after.
 //!
-//! Counters are coarse and late (NVMe counts 512,000 bytes, some SATA drives GiB), so a difference
-//! of 0 after a short run is not a proof.
+//! Counters are coarse and delayed (NVMe counts in units of 512,000 bytes, some SATA drives in
+//! GiB), so a difference of 0 after a short run proves nothing.
 
 use record::{Health, Run};
 use workload::units::decimal;
 
-/// One of the counters, and one of the values that are not counts.
+/// Selects a counter, or a value that is not a count.
 type Count = fn(&Health) -> Option<u64>;
 type Share = fn(&Health) -> Option<f64>;
 
@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub name: &'static str,
     pub before: String,
     pub after: String,
-    /// The increase during the run; empty for values that are not counts.
+    /// Increase during the run; empty for values that are not counts.
     pub added: String,
 }
 
@@ -25,7 +25,7 @@ fn both(run: &Run) -> Option<(&Health, &Health)> {
     Some((&run.target.drive.as_ref()?.health, run.health_after.as_ref()?))
 }
 
-/// All counters the drive has.
+/// All counters of the drive.
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
     let Some((before, after)) = both(run) else { return Vec::new() };
     let bytes: [(&'static str, Count); 3] = [
@@ -66,13 +66,14 @@ fn row(
     show: impl Fn(u64) -> String,
 ) -> Option<Row> {
     let (before, after) = (before?, after?);
-    // A counter that went back was reset, or is another drive's.
+    // A counter that decreased was reset, or belongs to another drive.
     let added = after.checked_sub(before).map(&show);
     let added = added.unwrap_or_else(|| "unknown".into());
     Some(Row { name, before: show(before), after: show(after), added })
 }
 
-/// The same in a line: traffic by the drive's count, flash against host, and values that became worse.
+/// The same in one line: traffic by the drive's count, flash against host, and values that got
+/// worse.
 pub(crate) fn line(run: &Run) -> Vec<String> {
     let Some((before, after)) = both(run) else { return Vec::new() };
     let more = |of: Count| of(after)?.checked_sub(of(before)?);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_added_is_the_difference() {
+    fn a_runs_contribution_is_the_difference() {
         let run = run(health(1000, 2000, 5), Some(health(3_001_000, 5_002_000, 7)));
         let line = line(&run);
         assert_eq!(line[0], "host wrote 3.00 MB, flash 5.00 MB (x1.67), by its own count");
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_went_back_and_a_drive_that_does_not_tell() {
+    fn decreased_counters_and_drives_without_counters() {
         let back = run(health(1000, 0, 0), Some(health(0, 0, 0)));
         assert_eq!(rows(&back)[0].added, "unknown");
         assert!(line(&run(health(1000, 0, 0), None)).is_empty());

@@ -1,5 +1,5 @@
-//! The HTML report: self-contained, harmless whatever a drive calls itself, and drawn in a browser
-//! without an error. The pages stay in the target directory, to be looked at.
+//! The HTML report: self-contained, harmless whatever the drive's name, and drawn in a browser
+//! without errors. The pages stay in the target directory for inspection.
 
 mod common;
 
@@ -27,12 +27,12 @@ fn samples() -> Vec<(&'static str, Run)> {
 
 fn written(name: &str, run: &Run) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
-    std::fs::write(&path, page(run)).expect("the target directory can be written");
+    std::fs::write(&path, page(run)).expect("the target directory is writable");
     path
 }
 
 #[test]
-fn nothing_is_loaded_from_anywhere() {
+fn no_external_content_is_loaded() {
     for (name, run) in samples() {
         let page = page(&run);
         let own = page.replace("/*! https://github.com/leeoniya/uPlot (v1.6.32) */", "");
@@ -48,14 +48,14 @@ fn nothing_is_loaded_from_anywhere() {
 #[test]
 fn foreign_text_stays_text() {
     let page = page(&common::hostile());
-    // Three scripts and no more: the record, uPlot and our own.
+    // Exactly three scripts: the record, uPlot and our own.
     assert_eq!(page.matches("</script>").count(), 3);
     assert!(!page.contains("<b>x</b>"));
     assert!(page.contains("&lt;/script&gt;&lt;b&gt;x"));
 }
 
 #[test]
-fn the_record_is_in_it_whole() {
+fn the_page_contains_the_whole_record() {
     for (name, run) in samples() {
         let page = std::fs::read_to_string(written(name, &run)).expect("just written");
         let (_, rest) = page.split_once("id=\"record\">").expect("the record");
@@ -68,7 +68,7 @@ fn the_record_is_in_it_whole() {
 #[test]
 fn charts_are_drawn_without_an_error() {
     let Some(browser) = browser() else {
-        return println!("skipped: no Chromium on this machine");
+        return println!("skipped: Chromium is missing");
     };
     for (name, run) in samples() {
         let dom = dumped(&browser, &written(name, &run));
@@ -81,12 +81,12 @@ fn charts_are_drawn_without_an_error() {
         let charts: usize = attribute("data-charts").parse().expect("a number");
         assert_eq!(charts, dom.matches("class=\"uplot").count(), "{name}");
         let expected = usize::from(!run.series.is_empty()) + run.latencies.len();
-        assert!(charts >= expected, "{name}: {charts} charts, {expected} at least");
+        assert!(charts >= expected, "{name}: {charts} charts, expected at least {expected}");
         println!("{name}: {charts} charts in {} ms", attribute("data-draw-ms"));
     }
 }
 
-/// Drags over the middle of the first chart, as a hand would.
+/// Drags over the middle of the first chart, as with a mouse.
 const DRAG: &str = r#"<script>
 const over = document.querySelector(".u-over"), box = over.getBoundingClientRect();
 const fire = (type, share, target = over) => target.dispatchEvent(new MouseEvent(type,
@@ -98,13 +98,13 @@ Promise.resolve().then(() => document.documentElement.dataset.readout = document
 </script>"#;
 
 #[test]
-fn a_chart_can_be_looked_at_closer() {
+fn a_chart_can_be_zoomed() {
     let Some(browser) = browser() else {
-        return println!("skipped: no Chromium on this machine");
+        return println!("skipped: Chromium is missing");
     };
     let path = written("zoomed", &common::long());
     let page = std::fs::read_to_string(&path).expect("just written");
-    std::fs::write(&path, page + DRAG).expect("the target directory can be written");
+    std::fs::write(&path, page + DRAG).expect("the target directory is writable");
     let dom = dumped(&browser, &path);
     assert!(dom.contains("data-zoomed=\"true\""));
     assert!(dom.contains("data-errors=\"\""));
@@ -119,7 +119,7 @@ fn browser() -> Option<PathBuf> {
     found.into_iter().find(|path| path.is_file())
 }
 
-/// The page's elements after its scripts ran.
+/// The page's elements after its scripts have run.
 fn dumped(browser: &Path, page: &Path) -> String {
     let profile = tempfile::tempdir().expect("a directory");
     let output = Command::new(browser)

@@ -42,7 +42,7 @@ fn a_record_of_a_later_version_is_valid() {
 }
 
 #[test]
-fn what_breaks_the_schema_is_found() {
+fn schema_violations_are_detected() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     let breaks: [fn(&mut Value); 6] = [
         |run| run["schema"] = json!("ssdyno.run/2"),
@@ -55,18 +55,19 @@ fn what_breaks_the_schema_is_found() {
     for (i, spoil) in breaks.iter().enumerate() {
         let mut run = samples().remove(0);
         spoil(&mut run);
-        assert!(!validator.is_valid(&run), "change {i} passed");
+        assert!(!validator.is_valid(&run), "change {i} was accepted");
     }
 }
 
-/// A field that is written but not described would pass the tests above, since the schema grows.
+/// A field that is written but not described would pass the tests above, because the schema allows
+/// additional fields.
 #[test]
 fn every_field_is_described() {
     let mut strict = schema();
     forbid_more(&mut strict);
     let validator = jsonschema::validator_for(&strict).expect("a schema");
     for mut run in samples() {
-        // Workloads are described by `workload`, not here.
+        // Workloads are described by the `workload` crate.
         if let Some(plan) = run["plan"].as_object_mut() {
             plan.insert("workloads".into(), json!([]));
         }

@@ -1,4 +1,4 @@
-//! Screens as users see them, at the widths they have. The snapshots are the specification.
+//! Screens as users see them, at typical widths. The snapshots are the specification.
 
 mod common;
 
@@ -11,17 +11,17 @@ const WIDE: Style = Style { colour: false, width: 120, unicode: true };
 fn quick_fits_one_screen_of_80_columns() {
     let text = terminal(&common::quick(), &NARROW);
     insta::assert_snapshot!("quick-80", text);
-    // The sample has everything at once: wear, two long verdicts, two doubts with advice, errors.
+    // The sample has everything: wear, two long verdicts, two doubts with advice, errors.
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
 }
 
 #[test]
-fn an_answer_fits_a_page_at_every_width_and_nothing_in_it_is_cut() {
+fn an_answer_fits_a_page_at_every_width_without_truncation() {
     let run = common::answered();
     for width in [60, 80, 120] {
         let text = terminal(&run, &Style { width, ..NARROW });
         insta::assert_snapshot!(format!("answered-{width}"), text);
-        // The sample has a doubt, a note and errors at once.
+        // The sample has a doubt, a note and errors.
         let page = if width < 80 { 32 } else { 28 };
         assert!(text.lines().count() <= page, "{} lines", text.lines().count());
         let over = text.lines().find(|line| line.chars().count() > width);
@@ -31,7 +31,7 @@ fn an_answer_fits_a_page_at_every_width_and_nothing_in_it_is_cut() {
 }
 
 #[test]
-fn the_grid_of_a_run_that_goes_on_has_a_place_for_every_cell_of_its_plan() {
+fn the_grid_of_a_run_in_progress_has_a_placeholder_for_every_planned_cell() {
     let whole = common::quick();
     let mut run = record::Run { metrics: Vec::new(), latencies: Vec::new(), ..whole.clone() };
     let grid = |run: &record::Run| report::grid_so_far(run, &NARROW).expect("quick has one");
@@ -51,7 +51,7 @@ fn the_grid_of_a_run_that_goes_on_has_a_place_for_every_cell_of_its_plan() {
 }
 
 #[test]
-fn a_prediction_wider_than_twice_is_called_noisy_and_its_range_is_on_the_full_screen() {
+fn a_prediction_wider_than_a_factor_of_two_is_noisy_except_on_the_full_screen() {
     let mut run = common::answered();
     for metric in run.metrics.iter_mut().filter(|m| m.name == "rand-write-4KiB-q32") {
         (metric.low, metric.high) = (Some(334e3), Some(1.53e6));
@@ -67,12 +67,12 @@ fn quick_in_a_wide_window_has_full_intervals() {
 }
 
 #[test]
-fn io_shows_response_beside_service() {
+fn io_shows_response_next_to_service() {
     insta::assert_snapshot!("io-80", terminal(&common::io(), &NARROW));
 }
 
 #[test]
-fn a_cut_short_run_shows_what_it_has() {
+fn a_cut_short_run_shows_its_results() {
     insta::assert_snapshot!("cut-short-80", terminal(&common::cut_short(), &NARROW));
 }
 
@@ -82,7 +82,7 @@ fn a_run_killed_at_once_says_so() {
 }
 
 #[test]
-fn what_is_not_known_is_called_unknown() {
+fn missing_information_is_called_unknown() {
     insta::assert_snapshot!("unknown-80", terminal(&common::unknown(), &NARROW));
 }
 
@@ -92,7 +92,7 @@ fn an_hour_of_one_workload_shows_its_time_series() {
 }
 
 #[test]
-fn no_line_is_wider_than_the_screen_and_none_steers_it() {
+fn no_line_exceeds_the_screen_or_controls_it() {
     let runs =
         [common::quick(), common::io(), common::cut_short(), common::unknown(), common::hostile()];
     for run in runs.iter().chain([&common::answered()]) {

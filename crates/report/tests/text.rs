@@ -1,17 +1,17 @@
-//! The forms that are pasted, piped and loaded: Markdown, CSV, JSON.
+//! The forms for pasting, piping and loading: Markdown, CSV, JSON.
 
 mod common;
 
 use record::Run;
 
 #[test]
-fn markdown_is_what_one_pastes() {
+fn markdown_is_fit_for_pasting() {
     insta::assert_snapshot!("quick-markdown", report::markdown(&common::quick()));
     insta::assert_snapshot!("unknown-markdown", report::markdown(&common::unknown()));
 }
 
 #[test]
-fn markdown_gives_no_serial_number_or_path_away() {
+fn markdown_reveals_no_serial_number_or_path() {
     let text = report::markdown(&common::quick());
     for private in ["S6Z1NJ0W", "bench", "/home"] {
         assert!(!text.contains(private), "{private}");
@@ -88,7 +88,7 @@ fn the_answer_comes_first_on_every_surface() {
         [headline.as_str(), "reservations: governor", "Sequential reads", "class=\"facts\""];
     let places = order.map(|part| page.find(&format!(">{part}")).or_else(|| page.find(part)));
     assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
-    // The tiles are those of the answer, one here.
+    // The tiles are those of the answer: one.
     let tiles = page.split_once("class=\"tiles\"").expect("tiles").1.split("</ul>").next();
     assert_eq!(tiles.map(|tiles| tiles.matches("<li>").count()), Some(1));
     assert!(report::terminal(&run, &style).contains("with reservations: governor"));

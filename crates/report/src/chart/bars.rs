@@ -1,5 +1,5 @@
-//! Bars with whiskers, across: the name, the bar, the value at its end. On a phone the name stands
-//! above its bar.
+//! Horizontal bars with whiskers: the name, the bar, and the value at its end. On a phone, the name
+//! is above its bar.
 
 use record::{Chart, Run, Unit};
 
@@ -12,13 +12,13 @@ const BAR: f64 = 16.0;
 const GAP: f64 = 6.0;
 const GROUP_GAP: f64 = 10.0;
 
-/// Room for the value at the end of a bar.
+/// Width of the value at the end of a bar.
 const VALUE: f64 = 96.0;
 
 /// Height of a line of text.
 const LINE: f64 = 18.0;
 
-/// Most room for names on a desk.
+/// Maximum width of names on a desktop.
 const NAMES_MAX: f64 = 330.0;
 
 struct Bar {
@@ -74,7 +74,7 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
     let levels: Vec<_> =
         chart.bands.iter().filter_map(|b| Some((b.label.as_str(), b.y?[1]))).collect();
     let top = if levels.is_empty() { 2.0 } else { LINE };
-    // Places first: the height of the drawing follows from them.
+    // Positions first, because they determine the height of the drawing.
     let (mut y, mut places, mut headings) = (top, Vec::new(), Vec::new());
     for (index, bar) in bars.iter().enumerate() {
         let begins = index == 0 || !grouped || bars[index - 1].group != bar.group;

@@ -1,11 +1,11 @@
-//! A drawing under construction: rectangles, lines, text, in pixels from the upper left corner.
+//! A drawing under construction: rectangles, lines and text, in pixels from the upper left corner.
 
 use maud::{Markup, PreEscaped, html as markup};
 
-/// Width of a character of the small font in pixels: an upper bound for running text.
+/// Width of a character in the small font, in pixels: an upper bound for running text.
 pub(super) const CHAR: f64 = 7.9;
 
-/// Which end of a text its place is.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -13,7 +13,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A drawing of a size.
+/// A drawing of a given size.
 pub(super) struct Canvas {
     pub(super) width: f64,
     pub(super) height: f64,
@@ -30,7 +30,7 @@ impl Canvas {
         self.body += &format!("<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" {size}/>");
     }
 
-    /// A cell whose colour is as strong as `share`, 0 to 1.
+    /// A cell with a colour intensity of `share`, 0 to 1.
     pub(super) fn cell(&mut self, share: f64, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
         let alpha = 0.06 + 0.5 * share.clamp(0.0, 1.0);
         let size = format!("width=\"{width:.1}\" height=\"{height:.1}\"");
@@ -55,7 +55,7 @@ impl Canvas {
         self.body += &format!("<path class=\"{class}\" d=\"{text}\"/>");
     }
 
-    /// The area between two lines of equally many points.
+    /// The area between two lines with the same number of points.
     pub(super) fn area(&mut self, class: &str, low: &[[f64; 2]], high: &[[f64; 2]]) {
         let place = |p: &[f64; 2]| format!("{:.1} {:.1}", p[0], p[1]);
         let around: Vec<String> = low.iter().chain(high.iter().rev()).map(place).collect();
@@ -68,7 +68,7 @@ impl Canvas {
         self.body += &format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>");
     }
 
-    /// Text whose middle is at that height; moved where it would leave the drawing.
+    /// Text, vertically centred at `y`; moved horizontally if it would leave the drawing.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
         // Labels are bold.
         let each = if class == "label" { 1.12 * CHAR } else { CHAR };

@@ -1,4 +1,4 @@
-//! A heat map: rows are groups, columns are labels, and the colour is the logarithm of the value.
+//! A heat map: rows are groups, columns are labels, and colours show the logarithm of the value.
 
 use record::{Chart, Run, Unit};
 
@@ -11,7 +11,7 @@ const ROW: f64 = 27.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 24.0;
 
-/// Widest column: a map of seven columns need not fill a desk.
+/// Maximum width of a column: a map of seven columns need not fill a desktop page.
 const COLUMN_MAX: f64 = 118.0;
 
 struct Map {
@@ -39,7 +39,7 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     Some(Drawn::of(Vec::new(), said, |narrow| form(chart, &map, narrow)))
 }
 
-/// The index of a name, which is added where it is new.
+/// The index of a name, which is added if new.
 fn entry(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_string());
@@ -55,7 +55,7 @@ fn form(chart: &Chart, map: &Map, narrow: bool) -> Canvas {
     let bottom = TOP + ROW * map.rows.len() as f64;
     let mut canvas = Canvas::new(width, bottom + BOTTOM);
     for (index, column) in map.columns.iter().enumerate() {
-        // On a phone there is room for a number only; the title of the axis says of what.
+        // On a phone, only a number fits; the axis title names the quantity.
         let fits = column.chars().count() as f64 * CHAR <= each;
         let words = if fits { column } else { column.split(' ').next().unwrap_or(column) };
         let middle = left + (index as f64 + 0.5) * each;

@@ -1,4 +1,4 @@
-//! Lines of series: the median of each stretch, with a band from the least to the greatest value.
+//! Lines of series: the median of each bucket, with a band from the smallest to the largest value.
 
 use record::{Axis, Chart, Run, Unit};
 

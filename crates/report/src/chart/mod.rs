@@ -1,9 +1,9 @@
-//! The charts of an answer as SVG: drawn here and not by a script, so that they print, need no
-//! network and can be checked as text.
+//! The charts of an answer as SVG, drawn without a script, so that they print, need no network and
+//! can be checked as text.
 //!
-//! A chart is drawn twice, for a desk and for a phone, because scaled text cannot be read; the style
-//! sheet shows one of them. Colours are classes of that sheet. Every figure is a `role="img"` with a
-//! text that says the same. Gaps in the data stay gaps.
+//! Each chart is drawn twice, for desktop and phone, because scaled text is unreadable; the style
+//! sheet shows one of them. Colours are classes of that sheet. Every figure is a `role="img"` with
+//! an equivalent text. Gaps in the data remain gaps.
 
 mod bars;
 mod canvas;
@@ -19,21 +19,21 @@ use record::{Chart, ChartKind, Metric, Run, Unit};
 
 use canvas::Canvas;
 
-/// Widths of the two forms, in pixels: the page's text column, and a phone's.
+/// Widths of the two forms, in pixels: the page's text column, and a phone.
 const WIDE: f64 = 1112.0;
 const NARROW: f64 = 358.0;
 
-/// All charts of the run's answer that have something to draw.
+/// All non-empty charts of the run's answer.
 pub(crate) fn charts(run: &Run) -> Vec<Markup> {
     drawn(run.answer.as_ref().map_or(&[], |answer| &answer.charts), run)
 }
 
-/// Those charts that have something to draw in a record.
+/// The charts for which the record has data.
 pub(crate) fn drawn(charts: &[Chart], run: &Run) -> Vec<Markup> {
     charts.iter().filter_map(|chart| figure(chart, run)).collect()
 }
 
-/// A chart as a figure; `None` where the record has none of its sources.
+/// A chart as a figure; `None` if the record has none of its sources.
 fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
     let drawn = match &chart.kind {
         ChartKind::Bars => bars::draw(chart, run),
@@ -55,12 +55,12 @@ fn figure(chart: &Chart, run: &Run) -> Option<Markup> {
     })
 }
 
-/// The place of a chart whose form this version cannot draw.
+/// The placeholder for a chart whose form this version cannot draw.
 fn of_a_later_version(chart: &Chart, form: &str) -> Markup {
     markup! {
         figure.answer {
             figcaption { b { (chart.title) } }
-            p { "Drawn by a later version of ssdyno: a chart of the form '" (form) "'." }
+            p { "This chart of the form '" (form) "' requires a later version of ssdyno." }
         }
     }
 }
@@ -69,9 +69,9 @@ fn of_a_later_version(chart: &Chart, form: &str) -> Markup {
 struct Drawn {
     wide: Markup,
     narrow: Markup,
-    /// Classes and names of its parts; empty where there is one.
+    /// Classes and names of its parts; empty for a single part.
     key: Vec<(String, String)>,
-    /// The content in words.
+    /// The content as text.
     said: String,
 }
 
@@ -84,7 +84,7 @@ impl Drawn {
     }
 }
 
-/// The class of a part of a chart: reads and writes have the page's own colours.
+/// The class of a part of a chart: reads and writes have the page's colours for them.
 fn class_of(label: &str, index: usize) -> String {
     match label {
         "reads" => "s-read".into(),
@@ -101,8 +101,8 @@ struct Figure {
     high: Option<f64>,
 }
 
-/// The figure of a metric in a chart of that unit. A rate in a chart of times is the time of one
-/// operation of `bytes`.
+/// A metric's figure in a chart's unit. In a chart of times, a rate is the time of one operation of
+/// `bytes`.
 fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<Figure> {
     let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
     let Metric { value, low, high, .. } = metric;
@@ -115,13 +115,13 @@ fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<Figure> {
     Some(Figure { value: time(value)?, low: high.and_then(time), high: low.and_then(time) })
 }
 
-/// The name of a source as a person says it.
+/// The display name of a source.
 fn label_of(chart: &Chart, index: usize) -> String {
     let given = chart.labels.get(index).filter(|label| !label.is_empty());
     given.cloned().unwrap_or_else(|| record::MetricKey::parse(&chart.sources[index]).in_words())
 }
 
-/// The group of a source; empty where there is none.
+/// The group of a source; empty if it has none.
 fn group_of(chart: &Chart, index: usize) -> &str {
     chart.groups.get(index).map_or("", String::as_str)
 }

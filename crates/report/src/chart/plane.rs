@@ -1,4 +1,4 @@
-//! The plane of a chart with two axes: grid, ticks, titles, marks, bands.
+//! The plane of a chart with two axes: grid, ticks, titles, marks and bands.
 
 use record::{Axis, Chart, Unit};
 
@@ -6,7 +6,7 @@ use super::canvas::{Anchor, CHAR, Canvas};
 use super::scale::{self, Base, Scale};
 use super::{NARROW, WIDE};
 
-/// Room for ticks and titles, pixels.
+/// Margins for ticks and titles, pixels.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 26.0;
@@ -14,7 +14,7 @@ const BOTTOM: f64 = 44.0;
 /// Height of a label.
 const LABEL: f64 = 12.0;
 
-/// Height of the plot over time, and of one that accompanies another.
+/// Height of a plot, and of a temperature plot that accompanies another.
 const HEIGHT: f64 = 260.0;
 const HEIGHT_OF_TEMPERATURE: f64 = 110.0;
 
@@ -36,7 +36,7 @@ impl Plane {
         Plane { canvas, x, y, axis: chart.x.clone(), unit: chart.y, narrow }
     }
 
-    /// Pixels across the plot.
+    /// Width of the plot, pixels.
     pub(super) fn across(&self) -> f64 {
         self.canvas.width - LEFT - RIGHT
     }
@@ -45,13 +45,13 @@ impl Plane {
         self.canvas.height - TOP - BOTTOM
     }
 
-    /// The place of a point in pixels, kept inside the plot.
+    /// The position of a point in pixels, clamped to the plot.
     pub(super) fn at(&self, x: f64, y: f64) -> [f64; 2] {
         let share = |scale: &Scale, v: f64| scale.share(v).clamp(0.0, 1.0);
         [LEFT + share(&self.x, x) * self.across(), TOP + (1.0 - share(&self.y, y)) * self.down()]
     }
 
-    /// Grid, ticks and titles.
+    /// Draws grid, ticks and titles.
     pub(super) fn axes(&mut self, base: Base) {
         let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
         let (divisor, unit) = scale::unit_of_axis(self.unit, self.y.value(1.0) / 1.08);
@@ -80,7 +80,7 @@ impl Plane {
         self.canvas.text("title", [middle, bottom + 33.0], Anchor::Middle, &title);
     }
 
-    /// Bands and windows, under the data.
+    /// Draws bands and windows, below the data.
     pub(super) fn bands(&mut self, chart: &Chart) {
         for band in &chart.bands {
             let [x0, x1] = band.x.unwrap_or([self.x.value(0.0), self.x.value(1.0)]);
@@ -93,7 +93,7 @@ impl Plane {
         }
     }
 
-    /// Levels, marks and the labels of bands, over the data.
+    /// Draws levels, marks and the labels of bands, above the data.
     pub(super) fn marks(&mut self, chart: &Chart) {
         let [right, bottom] = [self.canvas.width - RIGHT, self.canvas.height - BOTTOM];
         let width = |label: &str| CHAR * label.chars().count() as f64;
@@ -127,7 +127,7 @@ impl Plane {
                         false => (left + 4.0, Anchor::Start),
                     };
                     let end = if fits { x } else { x + wide };
-                    // Levels close together have their labels side by side.
+                    // The labels of adjacent levels are side by side.
                     let free = |end: f64| {
                         placed.iter().all(|[from, to, y]| {
                             (y - above).abs() >= LABEL || end <= *from || end - wide >= *to
@@ -148,7 +148,7 @@ impl Plane {
     }
 }
 
-/// Ticks at round values of the unit in which the axis is written.
+/// Ticks at round values of the axis's display unit.
 fn ticks_of(scale: &Scale, divisor: f64, most: usize, base: Base, axis: &Axis) -> Vec<f64> {
     let ticks = match divisor {
         1.0 => scale.ticks(most, base),

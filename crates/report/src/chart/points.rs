@@ -1,4 +1,4 @@
-//! Points with whiskers at their places, joined within a group, with fitted lines.
+//! Points with whiskers, joined within a group, with fitted lines.
 
 use record::{Axis, Chart, FittedLine, Run};
 
@@ -7,11 +7,11 @@ use super::plane::Plane;
 use super::scale::{self, Base, Scale, shown};
 use super::{Drawn, Figure, class_of, figure_of, group_of};
 
-/// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth of
-/// them is left out of account: next to zero, a difference that is mere noise spans any factor.
+/// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth does
+/// not count: near zero, mere noise spans any factor.
 const LOG_FROM: f64 = 12.0;
 
-/// Steps in which a fitted line is drawn: on a logarithmic axis it is a curve.
+/// Segments of a fitted line, which is a curve on a logarithmic axis.
 const FIT_STEPS: u32 = 80;
 
 struct Group {
@@ -99,7 +99,7 @@ fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Ca
     plane.canvas
 }
 
-/// The point of a fitted line at a share of the axis.
+/// The point of a fitted line at a fraction of the axis.
 fn on_fit(plane: &Plane, fit: &FittedLine, share: f64) -> [f64; 2] {
     let x = plane.x.value(share);
     plane.at(x, fit.at_zero + fit.slope * x)

@@ -1,11 +1,11 @@
-//! Scales: from values to pixels, with round ticks and their words.
+//! Scales map values to positions on an axis, with round ticks and their labels.
 
 use record::{Axis, Unit};
 use workload::units::{amount, binary, decimal, latency, significant};
 
 use crate::quantity::share;
 
-/// A scale from values to shares of an axis.
+/// A scale from values to fractions of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     low: f64,
@@ -14,12 +14,12 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// From 0 to a little over the largest value.
+    /// From 0 to slightly above the largest value.
     pub(super) fn from_zero(high: f64) -> Scale {
         Scale { low: 0.0, high: if high > 0.0 { high * 1.08 } else { 1.0 }, log: false }
     }
 
-    /// From the least to the greatest value, exactly.
+    /// From exactly the smallest to exactly the largest value.
     pub(super) fn between(low: f64, high: f64) -> Scale {
         let high = if high > low { high } else { low + 1.0 };
         Scale { low, high, log: false }
@@ -31,7 +31,7 @@ impl Scale {
         Scale { low: low / 1.3, high: high.max(low) * 1.3, log: true }
     }
 
-    /// The place of a value, 0 to 1 on the axis.
+    /// The position of a value on the axis, 0 to 1.
     pub(super) fn share(&self, value: f64) -> f64 {
         match self.log {
             true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
@@ -39,7 +39,7 @@ impl Scale {
         }
     }
 
-    /// The value at a place.
+    /// The value at a position.
     pub(super) fn value(&self, share: f64) -> f64 {
         match self.log {
             true => self.low * (self.high / self.low).powf(share),
@@ -47,7 +47,7 @@ impl Scale {
         }
     }
 
-    /// Round values at most `most` apart from each other.
+    /// At most `most` round values.
     pub(super) fn ticks(&self, most: usize, base: Base) -> Vec<f64> {
         match (self.log, base) {
             (true, Base::Two) => self.powers(2.0, most),
@@ -91,7 +91,7 @@ pub(super) enum Base {
     Ten,
 }
 
-/// A divisor and the name of the unit that a whole axis is written in.
+/// Divisor and name of the unit in which an axis is labelled.
 pub(super) fn unit_of_axis(unit: Unit, most: f64) -> (f64, &'static str) {
     let of = |steps: &[(f64, &'static str)]| {
         let fit = steps.iter().copied().find(|(scale, _)| most >= *scale);
@@ -123,20 +123,20 @@ pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
         Axis::Time if most >= 300.0 => (60.0, "time, minutes".into()),
         Axis::Time => (1.0, "time, seconds".into()),
         Axis::Round => (1.0, "round".into()),
-        Axis::Rest => (1.0, "rest before the work, seconds".into()),
+        Axis::Rest => (1.0, "idle time before the workload, seconds".into()),
         Axis::QueueDepth => (1.0, "in flight".into()),
         Axis::ReadShare => (1.0, "share of reads".into()),
-        Axis::ShareOfBytes => (1.0, "share of the bytes, percent".into()),
-        Axis::Demand => (1.0, "offered load, operations a second".into()),
-        Axis::BlockSize => (1.0, "size of one transfer".into()),
+        Axis::ShareOfBytes => (1.0, "share of bytes, percent".into()),
+        Axis::Demand => (1.0, "offered load, operations per second".into()),
+        Axis::BlockSize => (1.0, "transfer size".into()),
         Axis::Offset => (1.0, "spacing of the boundaries".into()),
-        Axis::WorkingSet => (1.0, "size of the working set".into()),
+        Axis::WorkingSet => (1.0, "working set size".into()),
         Axis::Workload => (1.0, String::new()),
         Axis::Other(name) => (1.0, name.replace('_', " ")),
     }
 }
 
-/// A tick of a horizontal axis in words.
+/// The label of a tick on a horizontal axis.
 pub(super) fn tick(axis: &Axis, value: f64) -> String {
     match axis {
         Axis::BlockSize | Axis::WorkingSet | Axis::Offset => binary(value as u64),
@@ -145,13 +145,13 @@ pub(super) fn tick(axis: &Axis, value: f64) -> String {
     }
 }
 
-/// A number without needless decimals: `0.5`, `20`, `1200`.
+/// A number without unnecessary decimals: `0.5`, `20`, `1200`.
 pub(super) fn plain(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// `640`, `88k`, `1.2M`, for the ticks of a count.
+/// `640`, `88k`, `1.2M`, for ticks of counts.
 pub(super) fn count(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{}M", plain(three(v / 1e6))),
@@ -160,7 +160,7 @@ pub(super) fn count(value: f64) -> String {
     }
 }
 
-/// Rounded to three digits.
+/// Rounds to three digits.
 fn three(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -169,7 +169,7 @@ fn three(value: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// A value with its unit, as it stands beside a bar or in a cell.
+/// A value with its unit, for a bar or a cell.
 pub(super) fn shown(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerSecond => {

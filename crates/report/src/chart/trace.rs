@@ -1,9 +1,9 @@
-//! Traces, the lines of a chart: the points of a series on the axis of its chart, split at
-//! gaps and thinned to the width of a screen.
+//! Traces, the lines of a chart: the points of a series on the chart's axis, split at gaps and
+//! thinned to the width of a screen.
 
 use record::{Axis, Chart, Column, Run, Series};
 
-/// Most buckets of a line: a point for every other pixel of a desk.
+/// Maximum number of buckets in a line: a point for every other pixel on a desktop.
 const BUCKETS: usize = 500;
 
 /// A pause this many times longer than an interval is a gap.
@@ -11,15 +11,15 @@ const GAP_INTERVALS: f64 = 3.0;
 
 /// A line of a chart.
 pub(super) struct Trace {
-    /// Its name as a person says it.
+    /// Display name.
     pub(super) name: String,
     /// Pieces without gaps.
     pub(super) pieces: Vec<Vec<Bucket>>,
-    /// It shows blocks that hold no data.
+    /// Whether it shows blocks without data.
     pub(super) unmapped: bool,
 }
 
-/// Values around a place.
+/// The values around a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bucket {
     pub(super) x: f64,
@@ -28,7 +28,7 @@ pub(super) struct Bucket {
     pub(super) high: f64,
 }
 
-/// A point, and whether it begins a piece.
+/// A point, and whether it starts a piece.
 #[derive(Clone, Copy)]
 struct Point {
     x: f64,
@@ -55,14 +55,14 @@ pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
             if pieces.is_empty() {
                 continue;
             }
-            let name = if unmapped { format!("{name}, no data there") } else { name.clone() };
+            let name = if unmapped { format!("{name}, blocks without data") } else { name.clone() };
             traces.push(Trace { name, pieces: reduced(pieces), unmapped });
         }
     }
     traces
 }
 
-/// The columns that a chart shows: those of its unit, reads and writes first.
+/// The columns shown by a chart: those of its unit, reads and writes first.
 fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
     let all = || series.iter().flat_map(|s| &s.columns);
     let known = |c: &&Column| c.unit == chart.y && c.values.iter().any(Option::is_some);
@@ -103,7 +103,8 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point
             (bytes, before) = (bytes + moved, t);
             let Some(y) = value.filter(|v| v.is_finite()) else { continue };
             let pause = start + t - span - last.unwrap_or(ended);
-            // A sensor is read less often than the rest; its pauses are no gaps within a series.
+            // Sensors are read less often than other values; their pauses within a series are not
+            // gaps.
             let rare = chart.y == record::Unit::Celsius && last.is_some();
             let begins = chart.x == Axis::Time && !rare && pause > GAP_INTERVALS * span;
             last = Some(start + t);
@@ -114,7 +115,7 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point
     points
 }
 
-/// Where the rows of a series lie on an axis of bytes.
+/// The positions of a series' rows on an axis of bytes.
 struct Place<'s> {
     known: Option<&'s Column>,
     unmapped: Option<&'s Column>,
@@ -138,7 +139,7 @@ impl<'s> Place<'s> {
         self.known?.values.get(row).copied().flatten()
     }
 
-    /// Bytes that a row moved.
+    /// Bytes moved in a row's interval.
     fn moved(&self, row: usize, seconds: f64) -> f64 {
         let rates =
             self.rates.iter().filter_map(|column| column.values.get(row).copied().flatten());
@@ -150,7 +151,7 @@ impl<'s> Place<'s> {
     }
 }
 
-/// Runs of points of one kind without a gap.
+/// Sequences of points of one kind without gaps.
 fn pieces(points: &[Point], unmapped: bool) -> Vec<Vec<Bucket>> {
     let mut pieces: Vec<Vec<Bucket>> = Vec::new();
     let mut open = false;
@@ -171,7 +172,7 @@ fn pieces(points: &[Point], unmapped: bool) -> Vec<Vec<Bucket>> {
     pieces
 }
 
-/// Each bucket is the least, the median and the greatest of its points.
+/// Reduces points to buckets with the minimum, median and maximum of each.
 fn reduced(pieces: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
     let all: usize = pieces.iter().map(Vec::len).sum();
     let each = all.div_ceil(BUCKETS).max(1);

@@ -1,14 +1,14 @@
-//! The rate of a workload over the bytes written, for sides that ran the same one.
+//! The rate of a workload over the bytes written, for sides that ran the same workload.
 
 use record::{Run, Series};
 
-/// Points of a curve: as many as a screen has columns.
+/// Maximum number of points in a curve, about the width of a screen.
 const POINTS: usize = 600;
 
-/// Intervals below which a curve shows nothing that a number does not.
+/// With fewer intervals, a curve shows no more than a number.
 const INTERVALS_MIN: usize = 20;
 
-/// Share of the drive that a workload writes at least: less does not fill it.
+/// Minimum fraction of the drive that a workload must write to count as filling it.
 const SHARE_LEAST: f64 = 0.1;
 
 /// A rate over the bytes written.
@@ -22,8 +22,8 @@ pub struct Curve {
     pub points: Vec<[f64; 2]>,
 }
 
-/// The writes that fill the drive in all of these runs, over the bytes written; the longest where there
-/// are several, none where the runs have none in common.
+/// The fill workload common to all of these runs, over the bytes written: the longest if there are
+/// several, none if the runs have none in common.
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let common = first.1.series.iter().filter_map(|series| {
@@ -44,7 +44,7 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     all.into_iter().map(curve).collect()
 }
 
-/// The points of a series that writes and reads nothing.
+/// The points of a series that only writes.
 fn points(series: &Series) -> Option<Vec<[f64; 2]>> {
     let rates = &series.column("write")?.values;
     if rates.len() < INTERVALS_MIN || series.column("read").is_some() {

@@ -3,7 +3,7 @@
 use super::{Against, Comparison};
 use crate::markdown::escape;
 
-/// The comparison in the Markdown that GitHub and most forums render.
+/// The comparison in the Markdown dialect of GitHub and most forums.
 pub fn markdown(comparison: &Comparison) -> String {
     let mut text = "### ssdyno compare\n\n".to_string();
     for side in &comparison.sides {

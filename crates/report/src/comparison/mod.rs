@@ -1,8 +1,8 @@
-//! A comparison of runs as people see it: on a screen, as Markdown, and as a page.
+//! The output of a comparison of runs: on a screen, as Markdown, and as a page.
 //!
-//! All three show the same in the same order: the sides, the conclusion in a sentence, the ratio of
-//! each claimed quantity with its interval, everything else that differs, and then the doubts. Which
-//! claims are permitted was decided before; nothing here computes one.
+//! All three show the same content in the same order: the sides, the conclusion in a sentence, the
+//! ratio of each claimed quantity with its interval, other differences, and then doubts. The
+//! permitted claims are decided by the caller; nothing is computed here.
 
 mod curve;
 mod markdown;
@@ -14,16 +14,16 @@ pub use self::markdown::markdown;
 pub use self::page::html;
 pub use self::text::text;
 
-/// Groups of runs, and each of them compared with the first.
+/// Groups of runs, each compared with the first.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// The groups, A first.
     pub sides: Vec<Side>,
-    /// One for every side but the first.
+    /// One per side except the first.
     pub against: Vec<Against>,
-    /// A caveat of all of them.
+    /// A caveat for the whole comparison.
     pub caveat: String,
-    /// Rates of one workload of the sides over the bytes written; empty without a common one.
+    /// Rates of a common workload over the bytes written; empty without one.
     pub curves: Vec<Curve>,
 }
 
@@ -32,7 +32,7 @@ pub struct Comparison {
 pub struct Side {
     /// A, B, C ...
     pub letter: char,
-    /// Its title, runs, method and drive in one line.
+    /// Title, runs, method and drive in one line.
     pub heading: String,
 }
 
@@ -45,39 +45,39 @@ pub struct Against {
     pub sentence: String,
     /// The quantities, the primary ones first.
     pub rows: Vec<Row>,
-    /// Quantities that are not in `rows`.
+    /// Number of quantities omitted from `rows`.
     pub left_out: usize,
     /// Conditions that differ, and doubts.
     pub warnings: Vec<String>,
-    /// Smaller remarks.
+    /// Minor remarks.
     pub notes: Vec<String>,
 }
 
 /// One quantity of two sides.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its name as a person says it.
+    /// Display name.
     pub name: String,
-    /// The value in A, with its unit.
+    /// The value of A, with its unit.
     pub a: String,
-    /// The value in the other side.
+    /// The value of the other side.
     pub b: String,
     /// The other side over A.
     pub ratio: Option<f64>,
-    /// The ratio in words: `+31%`.
+    /// The ratio for display: `+31%`.
     pub ratio_words: String,
     /// Interval of the ratio.
     pub interval: Option<[f64; 2]>,
-    /// The interval in words.
+    /// The interval for display.
     pub interval_words: String,
     /// The conclusion in a few words.
     pub claim: String,
-    /// Whether something is claimed.
+    /// Whether there is a claim.
     pub certain: bool,
 }
 
 impl Against {
-    /// The factor at both ends of the axis of the ratios.
+    /// The factor at both ends of the axis of ratios.
     fn reach(&self) -> f64 {
         let ends =
             |row: &Row| row.interval.into_iter().flatten().chain(row.ratio).collect::<Vec<_>>();

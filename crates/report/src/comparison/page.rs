@@ -1,7 +1,7 @@
-//! The comparison as a page: words, bars and lines, without a script.
+//! The comparison as a page: text, bars and lines, without a script.
 //!
-//! The forest plot and the overlay are positioned in percent, so that they fit a phone and a
-//! desktop alike; text is never scaled.
+//! The forest plot and the overlay are positioned in percent, so that they fit both phone and
+//! desktop; text is never scaled.
 
 use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};
@@ -9,10 +9,10 @@ use workload::units::{decimal, throughput};
 use super::{Against, Comparison, Curve, Row};
 use crate::html::document;
 
-/// Lines of the vertical axis of the overlay.
+/// Number of grid lines on the overlay's vertical axis.
 const LEVELS: usize = 4;
 
-/// The comparison as one self-contained HTML file. `version` is that of the program.
+/// The comparison as one self-contained HTML file. `version` is the program's.
 pub fn html(comparison: &Comparison, version: &str) -> String {
     let body = markup! {
         section.summary {
@@ -36,7 +36,7 @@ fn letters(comparison: &Comparison) -> String {
     comparison.sides.iter().map(|side| side.letter.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The ratios on one logarithmic axis, 1 in its middle.
+/// The ratios on one logarithmic axis, with 1 in the middle.
 fn forest(against: &Against) -> Markup {
     let shown: Vec<&Row> = against.rows.iter().filter(|row| row.ratio.is_some()).collect();
     if shown.is_empty() {

@@ -1,4 +1,4 @@
-//! All forms of a comparison say the same, the conclusion first; charts have their axes.
+//! All forms of a comparison have the same content, conclusion first; charts have correct axes.
 
 use record::{Run, Series, Target, TargetKind, Unit};
 
@@ -39,7 +39,7 @@ fn comparison() -> Comparison {
 }
 
 #[test]
-fn every_form_begins_with_the_conclusion_and_has_every_row() {
+fn every_form_starts_with_the_conclusion_and_has_every_row() {
     let view = comparison();
     let forms = [text(&view, &Style::PLAIN), markdown(&view), html(&view, "0")];
     for form in &forms {
@@ -54,7 +54,7 @@ fn every_form_begins_with_the_conclusion_and_has_every_row() {
 }
 
 #[test]
-fn the_axis_of_the_page_has_one_in_its_middle() {
+fn the_axis_of_the_page_is_centred_on_one() {
     let page = html(&comparison(), "0");
     assert!(page.contains("left:50.00%"), "the ratio of 1");
     assert!(page.contains("0.72 times") && page.contains("1.38 times"), "the ends of the axis");
@@ -84,7 +84,7 @@ fn run(series: &[(&str, &[(u64, f64)])]) -> Run {
 }
 
 #[test]
-fn rates_of_the_longest_common_workload_stand_over_the_bytes_written() {
+fn rates_of_the_longest_common_workload_are_plotted_over_the_bytes_written() {
     let steady = |rate: f64, n: u64| (1..=n).map(|i| (i * 1_000_000_000, rate)).collect::<Vec<_>>();
     let (fast, slow, short) = (steady(200.0, 40), steady(100.0, 40), steady(500.0, 20));
     let a = run(&[("fresh", &fast), ("short", &short), ("alone", &fast)]);

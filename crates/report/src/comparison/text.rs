@@ -1,11 +1,11 @@
-//! The comparison on a screen.
+//! The comparison as terminal text.
 
 use super::{Against, Comparison};
 use crate::forest;
 use crate::style::{Ink, Style, wrap};
 use crate::table::{Align, Cell, Table};
 
-/// Lines of text are wrapped at this width at most.
+/// Maximum width of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 
 /// The comparison as text.

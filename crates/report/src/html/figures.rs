@@ -1,4 +1,4 @@
-//! Placeholders for the charts, and a table of the same data beside each.
+//! Placeholders for the charts, each with a table of the same data.
 //!
 //! A chart is an empty element with a `data-chart`; `script/` fills it.
 
@@ -22,7 +22,7 @@ pub(super) fn over_time(run: &Run) -> Markup {
         section {
             h2 { "Over time" }
             p.note {
-                "Drag across a chart to look closer. Where there are more values than the screen "
+                "Drag across a chart to zoom in. Where there are more values than the screen "
                 "can show, the line is the median and the band reaches from the least to the "
                 "greatest."
             }
@@ -39,12 +39,12 @@ fn time_series(run: &Run) -> Markup {
     let headings = [
         ("Workload", Left),
         ("Replicate", Right),
-        ("Begins at", Right),
-        ("Lasts", Right),
-        ("Of", Left),
-        ("Least", Right),
+        ("Start", Right),
+        ("Duration", Right),
+        ("Quantity", Left),
+        ("Minimum", Right),
         ("Median", Right),
-        ("Greatest", Right),
+        ("Maximum", Right),
     ];
     let rows = markup! {
         @for series in &run.series {

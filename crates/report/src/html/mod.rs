@@ -1,9 +1,9 @@
-//! The record as one HTML file: no network, dark and light, on a phone and on paper.
+//! The record as one HTML file: no network, dark and light, for desktop, phone and paper.
 //!
-//! The words and tables are written here, so that the file says everything without a script. The
-//! charts are drawn in the browser by uPlot (`vendor/uplot`) and [`SCRIPT`] from the record itself,
-//! which the file carries whole. maud escapes all text; the one thing it does not see, the record
-//! inside its `<script>`, holds no `<` at all.
+//! Text and tables are generated here, so that the file is complete without scripts. The charts are
+//! drawn in the browser by uPlot (`vendor/uplot`) and [`SCRIPT`] from the complete record embedded
+//! in the file. maud escapes all text except the record inside its `<script>`, which contains no
+//! `<`.
 
 mod figures;
 mod numbers;
@@ -32,7 +32,7 @@ const UPLOT: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_LOOK: &str = include_str!("../../vendor/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("../../vendor/uplot/LICENSE");
 
-/// The page may load nothing but itself. Foreign text in it could not send anything either.
+/// The page may not load anything, so foreign text in it could not send anything either.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -65,7 +65,7 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
                     }
                 }
                 footer {
-                    "ssdyno " (run.environment.ssdyno) ". This page loads nothing from anywhere."
+                    "ssdyno " (run.environment.ssdyno) ". This page loads no external content."
                 }
                 script type="application/json" id="record" { (PreEscaped(record)) }
                 script { (PreEscaped(UPLOT)) }
@@ -76,7 +76,7 @@ pub fn html(run: &Run) -> serde_json::Result<String> {
     Ok(steady(page.into_string()))
 }
 
-/// The charts that answer the method's question, at full width.
+/// The charts of the answer, at full width.
 fn answer(run: &Run) -> Markup {
     let charts = chart::charts(run);
     markup! {
@@ -86,14 +86,14 @@ fn answer(run: &Run) -> Markup {
     }
 }
 
-/// A part that is shown when it is asked for; nothing where it is empty.
+/// A collapsed part; omitted if empty.
 fn folded(title: &str, part: Markup) -> Markup {
     markup! {
         @if !part.0.is_empty() { details.more { summary { (title) } (part) } }
     }
 }
 
-/// A page without scripts, in the same look.
+/// A page without scripts, in the same style.
 pub(crate) fn document(title: &str, version: &str, body: &Markup) -> String {
     let page = markup! {
         (DOCTYPE)
@@ -102,25 +102,25 @@ pub(crate) fn document(title: &str, version: &str, body: &Markup) -> String {
             body {
                 header.top { span.brand { "ssdyno" } span { (title) } }
                 main { (body) }
-                footer { "ssdyno " (version) ". This page loads nothing from anywhere." }
+                footer { "ssdyno " (version) ". This page loads no external content." }
             }
         }
     };
     steady(page.into_string())
 }
 
-/// JSON that can neither end its element nor change the direction of the text around it.
+/// JSON that cannot end its element or change the direction of the surrounding text.
 fn embedded(json: &str) -> String {
     emit::json(json).replace('<', "\\u003c")
 }
 
-/// The page without characters that change the direction of the text after them.
+/// The page without characters that change the direction of the following text.
 fn steady(page: String) -> String {
     let steering = |c: char| steers(c) && c != '\n' && c != '\t';
     if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }
 }
 
-/// The head of a page; `charts` is what they need beside the common look.
+/// The head of a page; `charts` is the additional content needed by charts.
 fn head(title: &str, charts: &Markup) -> Markup {
     markup! {
         head {
@@ -136,7 +136,7 @@ fn head(title: &str, charts: &Markup) -> Markup {
     }
 }
 
-/// The licence and the look of uPlot.
+/// The licence and the style sheet of uPlot.
 fn uplot() -> Markup {
     markup! {
         (PreEscaped(format!("<!-- Charts by uPlot 1.6.32:\n\n{UPLOT_LICENCE}\n-->\n")))

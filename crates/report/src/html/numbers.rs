@@ -1,4 +1,4 @@
-//! The grid with its intervals, and a plain table of the other metrics.
+//! The grid with its intervals, and a plain table of other metrics.
 
 use maud::{Markup, html as markup};
 use record::{Metric, Run, Unit};
@@ -26,13 +26,13 @@ pub(super) fn numbers(run: &Run) -> Markup {
             @if grid.rows.iter().any(Row::has_rate) {
                 (rates(&grid))
                 p.note {
-                    (claim(&grid, run)) "n=1: measured once, which gives no interval. "
-                    "Bars: MB/s, all to one scale."
+                    (claim(&grid, run)) "n=1: measured once, without an interval. "
+                    "Bars: MB/s, all on the same scale."
                 }
             }
             @let (_, others) = Times::of(grid.others.iter().copied());
             @if !others.is_empty() {
-                @if !grid.rows.is_empty() { h3 { "What else was measured" } }
+                @if !grid.rows.is_empty() { h3 { "Other measurements" } }
                 (plain(&others))
             }
         }
@@ -82,7 +82,7 @@ fn rate_row(row: &Row<'_>, fastest: f64) -> Markup {
     }
 }
 
-/// The rate in its own unit, large; the interval and MB/s, small; and a bar.
+/// The rate in its unit in large type, the interval and MB/s in small type, and a bar.
 fn rate(row: &Row<'_>, metric: &Metric, fastest: f64) -> Markup {
     let Some(value) = metric.value else { return markup! { (quantity::UNKNOWN) } };
     let bytes = row.bytes_per_s(metric).unwrap_or(0.0);
@@ -135,7 +135,7 @@ pub(super) fn percentiles(grid: &Grid<'_>, direction: OpKind) -> Markup {
     }
 }
 
-/// Service and response times of a workload by hand, one row each.
+/// Service and response times of a single workload, one row each.
 pub(super) fn times(times: &Times) -> Markup {
     let mut headings = vec![("Time", Left)];
     headings.extend(times.statistics.iter().map(|statistic| (*statistic, Right)));

@@ -1,4 +1,4 @@
-//! The rest of the page in words: conclusions and doubts, drive, machine, plan, raw values.
+//! The rest of the page: conclusions and doubts, drive, machine, plan, raw values.
 
 use maud::{Markup, html as markup};
 use record::{DriveIdentity, Evidence, Metric, Plan, Run, State};
@@ -30,7 +30,7 @@ pub(super) fn conclusions(run: &Run) -> Markup {
     }
 }
 
-/// The bound of each main number, with its evidence.
+/// The bottleneck of each main number, with its evidence.
 pub(super) fn limits(run: &Run) -> Markup {
     let Some(answer) = run.answer.as_ref().filter(|answer| !answer.limits.is_empty()) else {
         return markup! {};
@@ -55,7 +55,7 @@ pub(super) fn limits(run: &Run) -> Markup {
     }
 }
 
-/// The main numbers elsewhere, and the conditions that differ.
+/// The main numbers from other sources, and the conditions that differ.
 pub(super) fn normal(run: &Run) -> Markup {
     let peers: Vec<_> = run.answer.iter().flat_map(peers::normal).collect();
     markup! {
@@ -113,7 +113,7 @@ fn evidence(evidence: &[Evidence]) -> Markup {
     }
 }
 
-/// JSON has no infinity and no NaN; a record read back from it may hold one for an unknown value.
+/// JSON has no infinity or NaN, but a record read from it may contain NaN for an unknown value.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
@@ -135,12 +135,12 @@ pub(super) fn drive(run: &Run) -> Markup {
     }
 }
 
-/// Further details from the drive, and information that could not be queried.
+/// Other details from the drive, and information that could not be queried.
 fn reported(drive: &DriveIdentity) -> Markup {
     markup! {
         @if !drive.details.is_empty() {
             details {
-                summary { "Further properties reported by the drive" }
+                summary { "Other properties reported by the drive" }
                 dl {
                     @for detail in &drive.details {
                         div { dt { (detail.name) } dd { (detail.value) } }
@@ -166,7 +166,7 @@ fn wear(run: &Run) -> Markup {
             }
         }
     };
-    markup! { @if !rows.is_empty() { (sheet::sheet("The drive's own counters", &headings, cells)) } }
+    markup! { @if !rows.is_empty() { (sheet::sheet("The drive's counters", &headings, cells)) } }
 }
 
 fn identity(drive: &DriveIdentity) -> Vec<Fact> {
@@ -187,12 +187,12 @@ fn form(drive: &DriveIdentity) -> Vec<Fact> {
     vec![
         ("Capacity", drive.bytes.map(|b| format!("{} ({b} bytes)", decimal(b)))),
         ("Logical block", bytes(drive.logical_block_bytes)),
-        ("Physical block, as declared", bytes(drive.physical_block_bytes)),
-        ("Can be formatted to blocks of", formats(drive)),
+        ("Physical block (declared)", bytes(drive.physical_block_bytes)),
+        ("Supported block sizes", formats(drive)),
         ("Spinning", yes_no(drive.rotational)),
         ("Read-only", yes_no(drive.read_only)),
         ("Volatile write cache", yes_no(drive.write_cache)),
-        ("Discard at most", discard),
+        ("Maximum discard", discard),
         ("I/O scheduler", drive.scheduler.clone()),
         ("Memory, not flash", yes_no(Some(drive.ram))),
     ]
@@ -205,21 +205,21 @@ fn link_and_health(drive: &DriveIdentity) -> Vec<Fact> {
     let percent = |w: f64| format!("{w:.0}%");
     vec![
         ("Link", link.now),
-        ("Link at best", link.best),
-        ("Link carries at most", link.ceiling_bytes_per_s.map(workload::units::throughput)),
+        ("Best link mode", link.best),
+        ("Maximum link rate", link.ceiling_bytes_per_s.map(workload::units::throughput)),
         ("Temperature", celsius(health.temperature_c)),
-        ("Warns from", celsius(health.temperature_warn_c)),
+        ("Warning temperature", celsius(health.temperature_warn_c)),
         ("Rated life used", health.wear_percent.map(percent)),
-        ("Written in its life", health.written_bytes.map(decimal)),
-        ("Of that to the flash", health.flash_written_bytes.map(decimal)),
-        ("Rated for", health.rated_bytes.map(decimal)),
+        ("Written over its life", health.written_bytes.map(decimal)),
+        ("Written to flash", health.flash_written_bytes.map(decimal)),
+        ("Rated endurance", health.rated_bytes.map(decimal)),
         ("Spare blocks left", health.spare_percent.map(percent)),
         ("Media errors", count(health.media_errors)),
         ("Replaced blocks", count(health.reallocated)),
         ("Link errors", count(health.link_errors)),
-        ("Hours under power", count(health.power_on_hours)),
-        ("Times switched on", count(health.power_cycles)),
-        ("Warns of", (!health.warnings.is_empty()).then(|| health.warnings.join(", "))),
+        ("Power-on hours", count(health.power_on_hours)),
+        ("Power cycles", count(health.power_cycles)),
+        ("Warnings", (!health.warnings.is_empty()).then(|| health.warnings.join(", "))),
     ]
 }
 
@@ -254,7 +254,7 @@ pub(super) fn machine(run: &Run) -> Markup {
         ("Load at the start", machine.load.map(|l| format!("{l:.2}"))),
         ("Backend", machine.backend.clone()),
         ("Clock", machine.clock.clone()),
-        ("Cost of the instrument", machine.instrument_ns_per_io.map(per_io)),
+        ("Instrument overhead", machine.instrument_ns_per_io.map(per_io)),
         ("Page cache", run.target.direct.map(|d| facts::caching(Some(d)).to_string())),
         (
             if run.origin.is_some() { "Read by ssdyno" } else { "ssdyno" },
@@ -268,13 +268,13 @@ fn per_io(ns: f64) -> String {
     format!("{} per I/O", latency(ns))
 }
 
-/// Where a record from elsewhere came from.
+/// The origin of a record from elsewhere.
 pub(super) fn origin(run: &Run) -> Markup {
     let Some(origin) = &run.origin else { return Markup::default() };
     let facts: Vec<Fact> = vec![
         ("Tool", origin.tool_name()),
         ("Source", Some(origin.source.clone())),
-        ("Place in it", origin.place.clone()),
+        ("Position", origin.place.clone()),
         ("Command or settings", origin.command.clone()),
         ("Started", origin.start_known.then(|| facts::when(run))),
         ("Took", run.seconds.map(span)),
@@ -296,11 +296,11 @@ pub(super) fn plan(run: &Run) -> Markup {
         ("Target", Some(target.path.clone().unwrap_or_else(|| target.spec.clone()))),
         ("File system", target.filesystem.as_ref().map(|f| f.kind.clone())),
         ("Layers to the drive", Some(layers.unwrap_or_else(|| "none".to_string()))),
-        ("Works on", Some(binary(plan.region_bytes))),
+        ("Region", Some(binary(plan.region_bytes))),
         ("Safety class", Some(plan.safety.name().to_string())),
         ("Destroys", Some(plan.destroys.clone().unwrap_or_else(|| "nothing".to_string()))),
         ("Planned time", finite(plan.seconds).map(span)),
-        ("Writes at most", Some(decimal(plan.write_bytes_max))),
+        ("Maximum writes", Some(decimal(plan.write_bytes_max))),
         (
             "State before",
             state(run.state_before).map(|state| match facts::as_of(run) {
@@ -342,7 +342,7 @@ fn steps(run: &Run, plan: &Plan) -> Markup {
         ("Step", Left),
         ("Times", Right),
         ("Together", Right),
-        ("Writes at most", Right),
+        ("Maximum writes", Right),
         ("Workload", Left),
     ];
     let rows = markup! {

@@ -1,11 +1,11 @@
-//! A table of the page: headings, rows, and a frame that scrolls sideways on a phone.
+//! A table of the page: headings, rows, and a frame that scrolls horizontally on a phone.
 
 use maud::{Markup, html as markup};
 
 use crate::quantity::UNKNOWN;
 use crate::table::Align;
 
-/// A table with these headings; `label` names its frame for those who do not see it.
+/// A table with these headings; `label` names its frame for screen readers.
 pub(crate) fn sheet(label: &str, headings: &[(&str, Align)], rows: Markup) -> Markup {
     markup! {
         div.scroll tabindex="0" role="region" aria-label=(label) {
@@ -30,7 +30,7 @@ pub(super) fn head(headings: &[(&str, Align)]) -> Markup {
 /// A fact and its value; `None` is shown as unknown.
 pub(super) type Fact = (&'static str, Option<String>);
 
-/// Facts, one under the other.
+/// Facts, one per line.
 pub(super) fn facts(facts: &[Fact]) -> Markup {
     markup! {
         dl {
@@ -47,7 +47,7 @@ pub(super) fn facts(facts: &[Fact]) -> Markup {
     }
 }
 
-/// A cell with a latency; a dash where there were too few operations for it.
+/// A cell with a latency; a dash if there were too few operations.
 pub(super) fn latency_cell(ns: Option<f64>) -> Markup {
     let text = ns.map_or_else(|| "–".to_string(), workload::units::latency);
     markup! { td.number { (text) } }

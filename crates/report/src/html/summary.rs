@@ -1,7 +1,7 @@
 //! The top of the page: the subject, the answer in a sentence with its stamp, the numbers in tiles,
 //! and then drive and target.
 //!
-//! A method that declares no answer gets its first verdict for a sentence, and tiles of its own
+//! For a method that declares no answer, the sentence is its first verdict, and the tiles are its
 //! metrics.
 
 use maud::{Markup, html as markup};
@@ -13,10 +13,10 @@ use crate::grid::{self, Grid, Row};
 use crate::names::DIRECTIONS;
 use crate::quantity;
 
-/// Tiles shown at most: two rows on a phone, one on a desk.
+/// Maximum number of tiles: two rows on a phone, one on a desktop.
 const TILES_MAX: usize = 6;
 
-/// The drive's name where there is one, else the target.
+/// The drive's name if known, otherwise the target.
 pub(super) fn subject(run: &Run) -> String {
     let drive = run.target.drive.as_ref();
     let model = drive.and_then(facts::model).or_else(|| drive.map(|d| d.name.clone()));
@@ -48,7 +48,7 @@ pub(super) fn summary(run: &Run) -> Markup {
                 p.facts { @for fact in facts::origin(run) { span { (fact) } } }
             }
             p.facts {
-                // The name is the title already.
+                // The name is already the title.
                 @for fact in facts::drive(run, true).iter().filter(|f| **f != subject(run)) {
                     span { (fact) }
                 }
@@ -73,7 +73,7 @@ fn verdict(run: &Run) -> (&'static str, String) {
     }
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
     let mut issued = grid::workloads(run);
-    // A workload by hand has no verdict: its result is the headline.
+    // A single workload has no verdict: its result is the headline.
     let only = issued.next().filter(|_| issued.next().is_none());
     let described = only.map(|w| describe::workload(&w).join(", "));
     let none = "No conclusion was drawn from these numbers.";
@@ -93,7 +93,7 @@ fn doubt_counts(run: &Run) -> Vec<String> {
     let count = |level| doubts.iter().filter(|d| d.finding.level == level).count();
     let io_errors: u64 = run.errors.iter().map(|e| e.count).sum();
     let counts = [
-        (count(Level::Bad) as u64, "reason not to believe it", "reasons not to believe it"),
+        (count(Level::Bad) as u64, "reason to disbelieve it", "reasons to disbelieve it"),
         (count(Level::Warn) as u64, "warning", "warnings"),
         (count(Level::Note) as u64, "note", "notes"),
         (io_errors, "I/O error", "I/O errors"),
@@ -109,7 +109,7 @@ struct Tile {
 }
 
 fn draw(tile: &Tile) -> Markup {
-    // The number and its unit are set apart: `3518` large, `MB/s` small.
+    // The number and its unit are set separately: `3518` large, `MB/s` small.
     let (number, unit) = tile.value.split_once(' ').unwrap_or((&tile.value, ""));
     markup! {
         li {
@@ -187,7 +187,7 @@ fn leading(run: &Run) -> Vec<Tile> {
 
 fn of_metric(label: String, metric: &Metric, run: &Run) -> Tile {
     let value = quantity::show_known(metric.unit, metric.value);
-    // A number without an interval stands alone.
+    // A number without an interval is shown alone.
     let words = metric.low.map(|_| quantity::interval_words(metric)).unwrap_or_default();
     let below = match quantity::grounds(metric, run) {
         Some(grounds) => format!("{words} ({grounds})"),

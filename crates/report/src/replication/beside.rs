@@ -1,4 +1,4 @@
-//! A document's own steps on a drive of the user's, as text: nothing passes or fails.
+//! A document's steps on the user's drive, as text: nothing passes or fails.
 
 use record::{Level, Run};
 
@@ -6,21 +6,21 @@ use super::text::{SENTENCE_COLUMNS, lines};
 use crate::table::{Align, Cell, Table};
 use crate::{Ink, Style};
 
-/// A document on a drive of the user's.
+/// A document's steps, run on the user's drive.
 pub struct Beside<'a> {
     /// Title of the document.
     pub title: &'a str,
-    /// The target as its user named it.
+    /// The target, as named by the user.
     pub target: &'a str,
     /// Its figures.
     pub figures: Vec<BesideFigure>,
-    /// Steps that were left out, with the reason.
+    /// Skipped steps, each with the reason.
     pub left_out: &'a [String],
-    /// Names of the steps that were run, with their records.
+    /// Names and records of the executed steps.
     pub runs: Vec<(&'a str, &'a Run)>,
 }
 
-/// A figure of the drive, and the published ones beside it.
+/// A figure of the drive with the corresponding published figures.
 pub struct BesideFigure {
     /// The quantity.
     pub what: String,
@@ -36,13 +36,13 @@ pub struct BesideFigure {
 pub struct Published {
     /// Its value, or a range.
     pub value: String,
-    /// How far the drive is from it.
+    /// The drive's difference from it.
     pub off: String,
-    /// The drive and the system it was measured with.
+    /// The drive and the system on which it was measured.
     pub source: String,
 }
 
-/// Everything as text.
+/// The whole comparison as text.
 pub fn beside(view: &Beside<'_>, style: &Style) -> String {
     let width = style.width.min(SENTENCE_COLUMNS);
     let mut text = style.paint(Ink::Strong, view.title) + "\n";
@@ -68,7 +68,7 @@ pub fn beside(view: &Beside<'_>, style: &Style) -> String {
     text
 }
 
-/// A row for each published figure; the first of them names the quantity.
+/// One row per published figure; the first row of a quantity names it.
 fn table(figures: &[BesideFigure], style: &Style) -> String {
     let right = Align::Right;
     let mut table = Table::new(&[Align::Left, right, Align::Left, right, right, Align::Left]);

@@ -1,7 +1,7 @@
-//! A repeated publication: published and repeated figures side by side, as a page and as text; and the
-//! same steps on a drive of the user's, as text.
+//! A repeated publication: published and repeated figures side by side, as a page and as text; and
+//! the same steps on the user's drive, as text.
 //!
-//! The views hold words and numbers that are ready to be shown. Nothing is compared here.
+//! The views contain words and numbers ready for display. Nothing is compared here.
 
 mod beside;
 mod page;
@@ -13,10 +13,10 @@ pub use self::beside::{Beside, BesideFigure, Published, beside};
 pub use self::page::html;
 pub use self::text::text;
 
-/// Columns of a text chart's rates, and of its longest bar.
+/// Width of a text chart's rates and of its longest bar.
 pub const SKETCH_COLUMNS: usize = 50;
 
-/// A repeated publication, in words and numbers that are ready to be shown.
+/// A repeated publication, in words and numbers ready for display.
 #[derive(Clone, Debug)]
 pub struct Replication {
     /// Title of the document.
@@ -37,9 +37,9 @@ pub struct Replication {
     pub sketches: Vec<Sketch>,
     /// Its figures.
     pub figures: Vec<Figure>,
-    /// Names of missed figures, and their reason.
+    /// Names of missed figures, with the reason.
     pub missed: Vec<[String; 2]>,
-    /// Open questions of the document, and their answers.
+    /// Open questions of the document, with their answers.
     pub answers: Vec<[String; 2]>,
     /// Its runs.
     pub runs: Vec<RunLine>,
@@ -48,13 +48,13 @@ pub struct Replication {
 /// A run of an experiment.
 #[derive(Clone, Debug)]
 pub struct RunLine {
-    /// Its number, or its id outside of a store.
+    /// Its number, or its id outside a store.
     pub number: String,
     /// The experiment.
     pub experiment: String,
     /// The virtual drive.
     pub target: String,
-    /// The file of its own page, if one was written.
+    /// The file of its page, if one was written.
     pub page: Option<String>,
 }
 
@@ -67,12 +67,12 @@ pub struct Sketch {
     pub lines: Vec<(String, Drawing, String)>,
 }
 
-/// The drawing of a line.
+/// How a line is drawn.
 #[derive(Clone, Debug)]
 pub enum Drawing {
     /// A time series of at most [`SKETCH_COLUMNS`] values.
     Values(Vec<f64>),
-    /// A bar of this share of the longest.
+    /// A bar with this fraction of the longest bar's length.
     Bar(f64),
 }
 
@@ -83,7 +83,7 @@ pub struct Headline {
     pub title: String,
     /// Machine, tool and value.
     pub rows: Vec<[String; 3]>,
-    /// A difference that these values do not show.
+    /// A difference not visible in these values.
     pub hidden: Option<String>,
 }
 
@@ -94,16 +94,16 @@ pub struct Figure {
     pub what: String,
     /// As published.
     pub published: String,
-    /// As it came out here; `None` if it could not be read.
+    /// The repeated value; `None` if it could not be read.
     pub here: Option<String>,
     /// The unit of both.
     pub unit: String,
-    /// Difference in percent, and the difference that is allowed.
+    /// Difference in percent, and the tolerance.
     pub off: [String; 2],
     /// Whether it is within its tolerance.
     pub met: bool,
     /// Whether it was fitted, stated or predicted.
     pub basis: String,
-    /// Its place in the document.
+    /// Its position in the document.
     pub source: String,
 }

@@ -1,4 +1,4 @@
-//! The page of a repeated publication: the document's own charts, its figures in a table, then the
+//! The page of a repeated publication: the document's charts, its figures in a table, then the
 //! reasons why some were missed.
 
 use maud::{Markup, html as markup};
@@ -9,7 +9,7 @@ use crate::html::{document, sheet::sheet};
 use crate::quantity::UNKNOWN;
 use crate::table::Align::{Left, Right};
 
-/// The repeated publication as one HTML file that loads nothing. `version` is that of the program.
+/// The repeated publication as one self-contained HTML file. `version` is the program's.
 pub fn html(view: &Replication, version: &str) -> String {
     let body = markup! {
         section.summary {
@@ -22,12 +22,12 @@ pub fn html(view: &Replication, version: &str) -> String {
         @if let Some(headline) = &view.headline { (own_result(headline)) }
         @for [ask, answer] in &view.answers { section { h2 { (ask) } p { (answer) } } }
         section {
-            h2 { "Published and here" }
+            h2 { "Published and repeated" }
             (figures(&view.figures))
         }
         @if !view.missed.is_empty() {
             section {
-                h2 { "Why some are missed" }
+                h2 { "Why some figures were missed" }
                 @for [names, reason] in &view.missed {
                     div.finding { p { b { (names) } } p { (reason) } }
                 }
@@ -35,7 +35,7 @@ pub fn html(view: &Replication, version: &str) -> String {
         }
         section {
             details {
-                summary { "Runs behind it" }
+                summary { "Runs" }
                 (sheet("Runs", &[("run", Left), ("experiment", Left), ("target", Left)], markup! {
                     @for run in &view.runs {
                         tr { td { (run.number) } td { (run.experiment) } td { (run.target) } }

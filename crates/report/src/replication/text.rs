@@ -1,14 +1,14 @@
-//! A repeated publication as text: its own result, the figures as a table, the charts, the records.
+//! A repeated publication as text: its result, the figures as a table, the charts, the records.
 
 use super::{Drawing, Figure, Headline, Replication, SKETCH_COLUMNS, Sketch};
 use crate::quantity::UNKNOWN;
 use crate::table::{Align, Cell, Table};
 use crate::{Ink, Style, sparkline, wrap};
 
-/// Columns of sentences.
+/// Width of sentences.
 pub(super) const SENTENCE_COLUMNS: usize = 90;
 
-/// Everything as text.
+/// The whole publication as text.
 pub fn text(view: &Replication, style: &Style) -> String {
     let mut text = style.paint(Ink::Strong, &view.title) + "\n";
     text += &lines(&view.about, style.width.min(SENTENCE_COLUMNS));
@@ -32,12 +32,12 @@ pub fn text(view: &Replication, style: &Style) -> String {
     text + &format!("\n{}\n", view.sentence)
 }
 
-/// A paragraph in lines, the last one ended.
+/// A paragraph wrapped into lines, including the last line break.
 pub(super) fn lines(text: &str, width: usize) -> String {
     wrap(text, width).join("\n") + "\n"
 }
 
-/// The document's own result as it printed it, and what it hides.
+/// The document's own result as published, and the difference that it hides.
 fn headline(headline: &Headline, style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right]);
     for [machine, tool, value] in &headline.rows {
@@ -49,7 +49,7 @@ fn headline(headline: &Headline, style: &Style) -> String {
     format!("{title}\n{}{hidden}\n", table.render(style))
 }
 
-/// The figures; their places in the document only if there is room for them.
+/// The figures, with their positions in the document if there is room.
 fn table(figures: &[Figure], style: &Style) -> String {
     let (left, right) = (Align::Left, Align::Right);
     let columns = [left, right, right, left, right, right, left, left];
@@ -72,7 +72,7 @@ fn table(figures: &[Figure], style: &Style) -> String {
     table.or_without(&["from"], style).render(style)
 }
 
-/// A chart, unless none of its lines is known.
+/// A chart, or nothing if all its lines are unknown.
 fn sketch(chart: &Sketch, style: &Style) -> String {
     let Some(width) = chart.lines.iter().map(|(name, ..)| name.chars().count()).max() else {
         return String::new();

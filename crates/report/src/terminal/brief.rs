@@ -1,5 +1,5 @@
-//! The screen of a run within one page: the answer, the stamp, the main numbers, their limits, the
-//! checks, and the next command. Evidence, all values and time series are on the screen in full.
+//! The screen of a run within one page: the answer, the stamp, the main numbers, their bottlenecks,
+//! the checks, and the next command. Evidence, all values and time series are on the full screen.
 
 use record::{Answer, Covers, Level, Metric, MetricKey, Order, Run, Unit, Verdict, VerdictKind};
 use workload::OpKind;
@@ -14,19 +14,19 @@ use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
 
-/// A prediction whose ends differ by more than this factor predicts nothing.
+/// A prediction whose ends differ by more than this factor is useless.
 const NOISY_FROM: f64 = 2.0;
 
 /// The method whose result is a grid.
 const GRID: &str = "quick";
 
-/// Conclusions shown besides limits and checks.
+/// Maximum number of conclusions shown besides limits and checks.
 const WHY_MAX: usize = 3;
 
-/// Warnings shown; the others are counted.
+/// Maximum number of warnings shown; the others are counted.
 const DOUBTS_MAX: usize = 4;
 
-/// Notes shown; the others are counted.
+/// Maximum number of notes shown; the others are counted.
 const NOTES_MAX: usize = 2;
 
 pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
@@ -65,7 +65,7 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     more(page, run);
 }
 
-/// The grid with a place for every cell of the plan.
+/// The grid with a placeholder for every cell of the plan.
 pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
     let plan = run.plan.as_ref().filter(|_| run.method == GRID)?;
     let mut known = Run { metrics: run.metrics.clone(), ..Run::new(GRID, run.target.clone()) };
@@ -76,7 +76,7 @@ pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
             Order::Sequential => Unit::BytesPerSecond,
             Order::Random | Order::Mixed => Unit::Iops,
         };
-        // A mix has a place for each of its sides.
+        // A mix has a placeholder for each direction.
         for op in key.direction().map_or(DIRECTIONS.to_vec(), |op| vec![op]) {
             let name =
                 MetricKey::cell(cell.order, Some(op), cell.block_bytes, cell.depth).to_string();
@@ -91,7 +91,7 @@ pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
     (!grid.rows.is_empty()).then(|| table.render(style))
 }
 
-/// The run and its drive, a line each where there is room.
+/// The run and its drive, one line each if there is room.
 fn header(page: &mut Page, run: &Run) {
     let ink = if run.complete && run.origin.is_none() { Ink::Plain } else { Ink::Warn };
     page.title(&[
@@ -104,7 +104,7 @@ fn header(page: &mut Page, run: &Run) {
     page.items("drive", &drive(run));
 }
 
-/// The drive and the place of the test in a few words.
+/// The drive and the location of the test in a few words.
 fn drive(run: &Run) -> Vec<String> {
     let mut items = Vec::new();
     if let Some(drive) = &run.target.drive {
@@ -130,19 +130,19 @@ fn grounds(run: &Run) -> Option<String> {
     Some(format!("{rounds} round{s}; next time: {grounds}"))
 }
 
-/// A table with its notes, or without them where the screen is too narrow.
+/// A table with its notes, or without them if the screen is too narrow.
 fn widest(style: &Style, table: impl Fn(bool) -> Table) -> Table {
     let wide = table(true);
     if wide.width() <= style.columns() { wide } else { table(false) }
 }
 
-/// A row of the drive as it was found; rows of named states are on the screen in full.
+/// Whether a row shows the drive as found; rows of named states are on the full screen.
 fn main(row: &Row<'_>) -> bool {
     row.key.words.is_empty() || row.read_percent.is_some()
 }
 
-/// Workloads down; reads and writes across, each with the range of the next run or its latency. A cell
-/// without a value holds `unmeasured`.
+/// Workloads down; reads and writes across, each with the range for the next run or its latency. A
+/// cell without a value contains `unmeasured`.
 fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
     let rows: Vec<&Row<'_>> = grid.rows.iter().filter(|row| main(row) && row.has_rate()).collect();
     let both = rows.iter().any(|row| row.both.is_some());
@@ -186,7 +186,7 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
     table
 }
 
-/// `7090 MB/s`, `188k IOPS`; of no value `unmeasured`.
+/// `7090 MB/s`, `188k IOPS`; without a value `unmeasured`.
 fn rate(metric: &Metric, unmeasured: &str) -> String {
     match (metric.unit, metric.value) {
         (_, None) => unmeasured.to_string(),
@@ -195,7 +195,7 @@ fn rate(metric: &Metric, unmeasured: &str) -> String {
     }
 }
 
-/// Of one operation at a time the tail of its latency, of others the range of the next run.
+/// For one operation at a time, the tail latency; for others, the range for the next run.
 fn note(metric: &Metric, p99: Option<f64>, row: &Row<'_>) -> String {
     if let Some(ns) = p99.filter(|_| row.key.depth == 1 && metric.unit == Unit::Iops) {
         return format!("p99 {}", latency(ns));
@@ -203,7 +203,7 @@ fn note(metric: &Metric, p99: Option<f64>, row: &Row<'_>) -> String {
     range(metric)
 }
 
-/// `next 6932-7100`; `too noisy` where the ends say nothing.
+/// `next 6932-7100`; `too noisy` if the ends are too far apart.
 fn range(metric: &Metric) -> String {
     let Some((low, high)) = quantity::ends(metric) else { return String::new() };
     let word = match metric.covers {
@@ -234,7 +234,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// The main numbers, one a line.
+/// The main numbers, one per line.
 fn tiles(answer: &Answer, run: &Run, wide: bool) -> Table {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     for tile in &answer.tiles {
@@ -246,7 +246,7 @@ fn tiles(answer: &Answer, run: &Run, wide: bool) -> Table {
     table
 }
 
-/// What a check found, in a few words; `None` of a conclusion that is no check.
+/// The result of a check in a few words; `None` for a conclusion that is not a check.
 fn check(kind: &VerdictKind) -> Option<&'static str> {
     Some(match kind {
         VerdictKind::Drive => "memory ok",
@@ -265,7 +265,7 @@ fn check(kind: &VerdictKind) -> Option<&'static str> {
     })
 }
 
-/// Conclusions that explain single figures, and belong to the screen in full.
+/// Whether a conclusion explains single figures, and belongs on the full screen.
 fn is_detail(kind: &VerdictKind) -> bool {
     matches!(
         kind,
@@ -286,7 +286,7 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
         |v: &&Verdict| check(&v.kind).is_none() && !is_detail(&v.kind) && !shown.contains(&&v.kind);
     for verdict in run.verdicts.iter().filter(claim).take(WHY_MAX) {
         let line = match verdict.kind {
-            // The table of an old tool is its result, not a reason.
+            // An old tool's table is its result, not a reason.
             VerdictKind::Mark | VerdictKind::Speed => verdict.text.clone(),
             _ => one_line(&verdict.text, page.text_width() - 2),
         };
@@ -301,7 +301,7 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
     page.items("checked", &checks);
 }
 
-/// The bounds of the main numbers: those that one bound holds down, and the bound in a line.
+/// The bottlenecks of the main numbers: the labels that share one, and the bottleneck in a line.
 fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     for limit in &answer.limits {
@@ -319,7 +319,7 @@ fn limits(page: &Page, run: &Run, answer: &Answer) -> Vec<(Vec<String>, String)>
     found
 }
 
-/// The main numbers elsewhere, a sentence each.
+/// The main numbers from other sources, one sentence each.
 pub(super) fn normal(page: &mut Page, answer: &Answer) {
     for peer in peers::normal(answer) {
         page.labelled("normal?", Ink::Plain, &format!("{}: {}", peer.whose, peer.text));
@@ -329,7 +329,7 @@ pub(super) fn normal(page: &mut Page, answer: &Answer) {
     }
 }
 
-/// `the link, 97% of 7100 MB/s`, where the link is the limit.
+/// `the link, 97% of 7100 MB/s`, if the link is the limit.
 fn link(verdict: &Verdict) -> Option<String> {
     let value = |name: &str| verdict.evidence.iter().find(|e| e.name == name).map(|e| e.value);
     let (rate, ceiling) = (value("throughput")?, value("ceiling of the link")?);
@@ -338,15 +338,16 @@ fn link(verdict: &Verdict) -> Option<String> {
     known.then(|| format!("the link, {:.0}% of {of}", 100.0 * rate / ceiling))
 }
 
-/// The part of a text up to the last end of a statement that fits a line; all of it where none does.
-/// A comma ends none: "When all blocks are written, ..." says nothing without its rest.
+/// The text up to the last end of a statement that fits on a line, or all of it if none does. A
+/// comma does not end a statement: "When all blocks are written, ..." is meaningless without the
+/// rest.
 fn one_line(text: &str, width: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= width {
         return text.to_string();
     }
     let ends = text.match_indices([':', ';', '.']).map(|(at, _)| at);
-    // A point between digits ends nothing.
+    // A point between digits does not end a statement.
     let open = |part: &str| part.matches(['[', '(']).count() > part.matches([']', ')']).count();
     let statement = |at: &usize| {
         let (part, rest) = (&text[..*at], &text[at + 1..]);
@@ -355,7 +356,7 @@ fn one_line(text: &str, width: usize) -> String {
     ends.filter(statement).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
 }
 
-/// Warnings and worse, a line each, and the number of notes.
+/// Warnings and worse, one per line, then some notes and the number of the others.
 fn doubts(page: &mut Page, run: &Run) {
     let doubts = facts::doubts(run);
     let (serious, notes): (Vec<_>, Vec<_>) =
@@ -370,7 +371,7 @@ fn doubts(page: &mut Page, run: &Run) {
             page.indented_text(Ink::Dim, &format!("try: {advice}"));
         }
     }
-    // An author's remarks belong to his figures.
+    // An author's remarks belong with the figures.
     let most = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
     for doubt in notes.iter().take(most) {
         page.labelled("note", Ink::Plain, &doubt.text());
@@ -392,7 +393,7 @@ fn more(page: &mut Page, run: &Run) {
             page.raw("saved", &format!("run {number}     ssdyno show {number} --html"));
             page.raw("more", &format!("ssdyno show {number} --verbose"));
         }
-        // Published figures are in no store.
+        // Published figures are not in a store.
         None if run.origin.is_some() => {}
         None => page.labelled("record", Ink::Dim, &format!("{}, not in this store", run.id)),
     }

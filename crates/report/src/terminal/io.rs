@@ -1,4 +1,4 @@
-//! The short screen of `ssdyno io`: one workload, its rate, and response beside service time.
+//! The short screen of `ssdyno io`: one workload, its rate, and its service and response times.
 
 use record::{Metric, MetricKey, Run, Statistic};
 
@@ -12,7 +12,7 @@ use crate::table::{Align, Cell, Table};
 use crate::times::Times;
 use workload::{OpKind, units::latency};
 
-/// Metrics with words of their own: statistic, label, the words after the value.
+/// Metrics with special wording: statistic, label, the words after the value.
 const WORDS: [(Statistic, &str, &str); 4] = [
     (Statistic::EffectiveDepth, "depth", "in flight"),
     (Statistic::LateOps, "late", "issued later than due"),
@@ -20,7 +20,7 @@ const WORDS: [(Statistic, &str, &str); 4] = [
     (Statistic::BatchMean, "batch", "I/Os per system call"),
 ];
 
-/// The workload, its rates, its latencies, and other metrics.
+/// The workload, its rates, latencies, and other metrics.
 pub(super) fn body(page: &mut Page, run: &Run) {
     for workload in grid::workloads(run) {
         page.items("workload", &describe::workload(&workload));
@@ -39,7 +39,7 @@ pub(super) fn body(page: &mut Page, run: &Run) {
     }
 }
 
-/// Throughput and operations per second, of all and of each kind; takes them out of the rest.
+/// Throughput and operations per second, in total and per kind. Removes them from `metrics`.
 fn rates(page: &mut Page, metrics: &mut Vec<&Metric>) {
     let sides = [("rate", None), ("read", Some(OpKind::Read)), ("write", Some(OpKind::Write))];
     for (label, op) in sides {
@@ -56,7 +56,7 @@ fn rates(page: &mut Page, metrics: &mut Vec<&Metric>) {
 }
 
 fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
-    // Several workloads have no depth in common.
+    // Several workloads have no common depth.
     let mut issued = grid::workloads(run).map(|w| w.depth * w.jobs);
     let nominal = issued.next().filter(|_| issued.next().is_none());
     for (statistic, label, words) in WORDS {

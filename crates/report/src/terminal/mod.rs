@@ -1,8 +1,8 @@
-//! The screen: calm, aligned, one page with the answer (`brief.rs`), and one in full.
+//! The screen: calm and aligned; one page with the answer (`brief.rs`), or the full screen.
 //!
-//! In full, top to bottom: the run, its drive and its host; the answer; the numbers; latencies;
-//! conclusions (`why`); doubts (`distrust`); the place of the record. Everything is laid out for
-//! the width of the [`Style`], and colour is never the only sign.
+//! The full screen shows, top to bottom: the run, its drive and its host; the answer; the numbers;
+//! latencies; conclusions (`why`); doubts (`distrust`); the location of the record. Everything is
+//! laid out for the width of the [`Style`], and colour is never the only sign.
 
 mod brief;
 mod io;
@@ -21,18 +21,18 @@ use crate::style::{Ink, Style};
 use crate::wear;
 use page::Page;
 
-/// Notes shown at most; warnings and worse are all shown.
+/// Maximum number of notes shown; warnings and worse are all shown.
 const NOTES_MAX: usize = 3;
 
-/// A time series is drawn from this many intervals on, and from this long a workload (arbitrary: a
-/// second of noise shows nothing).
+/// Minimum number of intervals and minimum duration of a workload for drawing its time series
+/// (arbitrary: a second of noise shows nothing).
 const INTERVALS_MIN: usize = 20;
 const SERIES_NS_MIN: u64 = 5_000_000_000;
 
-/// Time series drawn at most.
+/// Maximum number of time series.
 const SERIES_MAX: usize = 4;
 
-/// The run as a screen of text: its answer within one page, or everything where it has none.
+/// The run as a screen of text: its answer within one page, or everything if it has none.
 pub fn terminal(run: &Run, style: &Style) -> String {
     let Some(answer) = &run.answer else { return terminal_in_full(run, style) };
     let mut page = Page::new(style);
@@ -40,8 +40,8 @@ pub fn terminal(run: &Run, style: &Style) -> String {
     page.finish()
 }
 
-/// The grid of a run that goes on, for the screen of its progress: values as they are measured, and
-/// places for those of the plan. `None` of a method without a grid.
+/// The grid of a run in progress, for its progress screen: values as they are measured, and
+/// placeholders for the rest of the plan. `None` for a method without a grid.
 pub fn grid_so_far(run: &Run, style: &Style) -> Option<String> {
     brief::so_far(run, style)
 }
@@ -143,7 +143,7 @@ fn conclusions(page: &mut Page, run: &Run) {
     for verdict in &run.verdicts {
         let text = format!("{}: {}", verdict.kind, verdict.text);
         page.labelled("why", Ink::Plain, &text);
-        // A cause that was found needs no further test on one screen.
+        // On one screen, a known cause needs no further test.
         let open = verdict.kind == VerdictKind::Undetermined;
         if let Some(test) = verdict.next_test.as_ref().filter(|_| open) {
             page.indented_text(Ink::Dim, &format!("try: {test}"));
@@ -151,7 +151,7 @@ fn conclusions(page: &mut Page, run: &Run) {
     }
     let doubts = facts::doubts(run);
     let notes = doubts.iter().filter(|d| d.finding.level == Level::Note).count();
-    // An author's remarks belong to his figures.
+    // An author's remarks belong with the figures.
     let notes_max = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
     let shown = doubts.len() - notes.saturating_sub(notes_max);
     doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
@@ -177,7 +177,7 @@ fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
 
 fn footer(page: &mut Page, run: &Run) {
     match run.number {
-        // Published figures are in no store.
+        // Published figures are not in a store.
         None if run.origin.is_some() => {}
         Some(number) => {
             let text = format!("run {number}     ssdyno show {number} --html");

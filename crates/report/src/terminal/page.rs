@@ -1,11 +1,11 @@
-//! The page of a screen: a column of labels, with wrapped text beside it.
+//! The page of a screen: a column of labels, with wrapped text next to it.
 
 use crate::style::{Ink, Style, wrap};
 
-/// Width of the labels, and indent of the text that belongs to them.
+/// Width of the labels, and indentation of their text.
 const INDENT: usize = 9;
 
-/// Blanks between items of one line.
+/// Blanks between items on a line.
 const ITEM_GAP: &str = "  ";
 
 pub(super) struct Page<'a> {
@@ -29,7 +29,7 @@ impl<'a> Page<'a> {
         self.style.columns() - INDENT
     }
 
-    /// An empty line, never two in succession.
+    /// An empty line, but never two in a row.
     pub(super) fn blank(&mut self) {
         if !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -37,7 +37,7 @@ impl<'a> Page<'a> {
         self.label = "";
     }
 
-    /// Pieces of a title, on as many lines as they need.
+    /// Pieces of a title, wrapped.
     pub(super) fn title(&mut self, pieces: &[(Ink, String)]) {
         let style = self.style;
         let widths: Vec<usize> = pieces.iter().map(|p| p.1.chars().count()).collect();
@@ -55,7 +55,7 @@ impl<'a> Page<'a> {
         self.text.push('\n');
     }
 
-    /// Items beside a label; lines break between items if possible.
+    /// Items next to a label; lines break between items if possible.
     pub(super) fn items(&mut self, label: &'static str, items: &[String]) {
         let width = self.text_width();
         let mut lines: Vec<String> = Vec::new();
@@ -72,7 +72,7 @@ impl<'a> Page<'a> {
         lines.iter().for_each(|line| self.line(label, Ink::Plain, line));
     }
 
-    /// Text beside a label, wrapped; lines after the first are indented by two.
+    /// Wrapped text next to a label; lines after the first are indented by two.
     pub(super) fn labelled(&mut self, label: &'static str, ink: Ink, text: &str) {
         for (i, line) in wrap(text, self.text_width() - 2).iter().enumerate() {
             let indent = if i > 0 { "  " } else { "" };
@@ -80,7 +80,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Text below the last item, wrapped.
+    /// Wrapped text below the last item.
     pub(super) fn indented_text(&mut self, ink: Ink, text: &str) {
         for line in wrap(text, self.text_width() - 2) {
             let line = format!("  {}", self.style.paint(ink, &line));
@@ -88,7 +88,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Text from the left edge, wrapped.
+    /// Wrapped text from the left edge.
     pub(super) fn plain(&mut self, ink: Ink, text: &str) {
         for line in wrap(text, self.style.columns()) {
             let line = self.style.paint(ink, &line);
@@ -98,12 +98,12 @@ impl<'a> Page<'a> {
         self.label = "";
     }
 
-    /// One line beside a label, verbatim.
+    /// One verbatim line next to a label.
     pub(super) fn raw(&mut self, label: &'static str, line: &str) {
         self.push(label, line);
     }
 
-    /// Lines from the left edge, verbatim.
+    /// Verbatim lines from the left edge.
     pub(super) fn block(&mut self, lines: &str) {
         self.text.push_str(lines);
         self.label = "";

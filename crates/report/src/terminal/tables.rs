@@ -1,4 +1,4 @@
-//! The numbers of a screen: the grid, the latencies under it, and whatever else was measured.
+//! The numbers of a screen: the grid, the latencies below it, and other metrics.
 
 use record::{CellKey, Metric};
 
@@ -11,10 +11,10 @@ use crate::table::{Align, Cell, Table};
 use workload::OpKind;
 use workload::units::{amount, latency};
 
-/// Metrics beside the grid that are shown one by one; more of them would push it off the screen.
+/// Maximum number of metrics shown besides the grid; more would push it off the screen.
 const OTHERS_MAX: usize = 4;
 
-/// Metrics that the screen does not show, because there is a grid and they are many.
+/// Number of metrics not shown, because there is a grid and they are many.
 pub(super) fn left_out(grid: &Grid<'_>) -> usize {
     let others = grid.others.len();
     if grid.rows.is_empty() || others <= OTHERS_MAX { 0 } else { others }
@@ -25,7 +25,7 @@ pub(super) fn body(page: &mut Page, grid: &Grid<'_>) {
     let style = page.style;
     let few = if left_out(grid) > 0 { &[] } else { grid.others.as_slice() };
     let drawn = [
-        // The interval in full, and units apart, where there is room for it.
+        // The full interval, and separate units, if there is room.
         roomy(style, |roomy| rates(grid, style, roomy)),
         roomy(style, |roomy| latencies(grid, style, roomy)),
         others(few, style),
@@ -36,7 +36,7 @@ pub(super) fn body(page: &mut Page, grid: &Grid<'_>) {
     }
 }
 
-/// The roomy form of a table if it fits the screen, else the tight one.
+/// The roomy form of a table if it fits the screen, otherwise the tight one.
 fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
     let roomy = table(true);
     if roomy.width() <= style.columns() { roomy } else { table(false) }
@@ -45,7 +45,7 @@ fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
 /// Workloads down; MB/s, IOPS and the interval of each direction across.
 fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     let rows: Vec<_> = grid.rows.iter().filter(|row| row.has_rate()).collect();
-    // A mix that was measured as a whole stands in the columns of reads.
+    // A mix measured as a whole is in the columns of reads.
     let mixes = |d| d == OpKind::Read && rows.iter().any(|row| row.both.is_some());
     let sides = directions(|d| grid.has_rate(d) || mixes(d));
     let mut columns = vec![Align::Left];
@@ -56,7 +56,7 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
         columns.push(if roomy { Align::Left } else { Align::Right });
         heading.extend([format!("{} MB/s", side.name()), "IOPS".into(), interval.clone()]);
     }
-    // The words of a mix stand past the last column when there are no writes.
+    // The words of a mix follow the last column if there are no writes.
     columns.push(Align::Left);
     let mut table = Table::new(&columns);
     if !rows.is_empty() {
@@ -66,14 +66,14 @@ fn rates(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     table
 }
 
-/// The heading of the intervals; in a tight table its first word.
+/// The heading of the intervals; in a tight table only its first word.
 fn interval(rows: &[&Row<'_>], roomy: bool) -> String {
     let heading = quantity::interval_heading(rates_of(rows.iter().copied()));
     let first = heading.split(' ').next().unwrap_or(heading);
     if roomy { heading.into() } else { first.into() }
 }
 
-/// `3 repeats`, where all rates have that many replicates, apart from those of named states.
+/// `3 repeats`, if all rates except those of named states have that many replicates.
 fn replicates(rows: &[&Row<'_>]) -> String {
     let primary = rows.iter().filter(|row| row.key.words.is_empty());
     let counts: Vec<u32> = rates_of(primary.copied()).map(|rate| rate.n).collect();
@@ -139,7 +139,8 @@ fn latencies(grid: &Grid<'_>, style: &Style, roomy: bool) -> Table {
     table
 }
 
-/// A row that is another one in a named state has its rate alone, to keep the screen one page.
+/// Whether a row shows latencies. A row that repeats another in a named state shows only its rate,
+/// to fit the screen on one page.
 fn shows_latency(grid: &Grid<'_>, row: &Row<'_>) -> bool {
     let plain = CellKey { words: Vec::new(), ..row.key.clone() };
     let stateful = !row.key.words.is_empty() && grid.rows.iter().any(|row| row.key == plain);
@@ -153,7 +154,7 @@ fn latency_cells(values: &Latency, style: &Style, roomy: bool) -> Vec<Cell> {
     values.iter().map(|value| value.map_or_else(dash, |ns| shown(ns).into())).collect()
 }
 
-/// Metrics of other names, one a row.
+/// Metrics with other names, one per row.
 pub(super) fn others(metrics: &[&Metric], style: &Style) -> Table {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]).elastic(0);
     if !metrics.is_empty() {

@@ -1,6 +1,6 @@
-//! Made-up records whose rates, latencies and series agree; the same on every machine.
+//! Synthetic records with consistent rates, latencies and series; identical on every machine.
 
-#![allow(dead_code)] // each test file uses its own part
+#![allow(dead_code)] // each test file uses a part of it
 
 use record::*;
 use workload::{Mix, Pacing, Pattern, Region, Stop, Workload};
@@ -21,7 +21,7 @@ impl Noise {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Around 0, within -1..1, mostly near 0.
+    /// Within -1..1, mostly near 0.
     pub fn bell(&mut self) -> f64 {
         (self.unit() + self.unit() + self.unit()) / 1.5 - 1.0
     }
@@ -275,7 +275,7 @@ fn add_latency(run: &mut Run, name: &str, op: &str, reads: u32, median_ns: f64, 
     });
 }
 
-/// Latencies around a median with a tail to twenty times of it.
+/// Latencies around a median with a tail up to twenty times the median.
 pub fn latencies(count: u32, median_ns: f64, noise: &mut Noise) -> Histogram {
     let mut histogram = Histogram::default();
     for _ in 0..count {
@@ -307,7 +307,7 @@ fn time_series(
         let heat = 41.0 + 27.0 * (1.0 - (-(slot as f64) / 9.0).exp()) + 0.3 * noise.bell();
         let share = f64::from(reads) / 100.0;
         let (read, write) = (rate * share, rate * (1.0 - share));
-        // Rounded, because exp() may differ between machines in its last bit.
+        // Rounded, because the last bit of exp() may differ between machines.
         let heated = (i % 5 == 0).then_some((heat * 100.0).round() / 100.0);
         let mut row = vec![("temperature", Unit::Celsius, heated)];
         for (names, rate) in [(READ_COLUMNS, read), (WRITE_COLUMNS, write)] {
@@ -378,7 +378,7 @@ pub fn io() -> Run {
     run
 }
 
-/// Ctrl-C in the middle of the first round.
+/// A run interrupted by Ctrl-C in the middle of the first round.
 pub fn cut_short() -> Run {
     let mut run = quick();
     (run.number, run.complete, run.seconds) = (Some(194), false, Some(12.3));
@@ -403,7 +403,7 @@ pub fn cut_short() -> Run {
     run
 }
 
-/// The run of `quick` with an answer that has a part of every kind.
+/// The `quick` run with an answer that contains every kind of part.
 pub fn answered() -> Run {
     let rate = ("seq-read-1MiB-q8".to_string(), Unit::BytesPerSecond);
     let answer = Answer {
@@ -440,7 +440,7 @@ fn maker(metric: String, unit: Unit, value: f64) -> Peer {
     Peer { metric, whose: "its maker".into(), unit, value, highest: None, differs: Vec::new() }
 }
 
-/// A run that was killed before it measured anything.
+/// A run killed before it measured anything.
 pub fn empty() -> Run {
     Run {
         schema: SCHEMA.into(),
@@ -525,7 +525,7 @@ pub fn imported() -> Run {
     run
 }
 
-/// A run about which as little is known as the schema allows, of a method nobody has heard of.
+/// A run with as little information as the schema allows, of an unknown method.
 pub fn unknown() -> Run {
     let mut run = empty();
     (run.number, run.method, run.complete) = (None, "someday".into(), true);
@@ -549,7 +549,7 @@ pub fn unknown() -> Run {
     run
 }
 
-/// A run whose every foreign text tries to break out of the form it is shown in.
+/// A run in which every foreign text tries to break out of its output format.
 pub fn hostile() -> Run {
     let evil = "</script><b>x</b>|`*\x1b[2J\u{202e}\"'&=1+1,\n";
     let mut run = answered();

@@ -18,11 +18,11 @@ fn record(input: &[u8]) -> u64 {
     };
     let hash = document.hash().map(|hash| hash.to_string());
     let again = document.text().and_then(|text| Document::parse(&text)).and_then(|d| d.hash());
-    assert_eq!(hash.ok(), again.map(|hash| hash.to_string()).ok(), "a record that travels changes");
+    assert_eq!(hash.ok(), again.map(|hash| hash.to_string()).ok(), "a record changes in transit");
     let run = document.run();
     let clean = |text: &str| {
         let found = text.chars().find(|c| !matches!(c, '\n' | '\t') && steers(*c));
-        assert_eq!(found, None, "a character that steers");
+        assert_eq!(found, None, "a control character");
     };
     clean(&emit::screen(&report::terminal(run, &Style::PLAIN)));
     clean(&report::markdown(run));

@@ -1,9 +1,9 @@
-// Charts of latencies: how many operations took how long.
+// Charts of latencies.
 
-// Below 128 a bucket of the record's histograms is 1 wide, above 1/64 of its power of two.
+// Histogram buckets are 1 wide below 128, and above 1/64 of their power of two.
 const widthOf = (low) => low < 128 ? 1 : 2 ** (Math.floor(Math.log2(low)) - 6);
 
-// Share of operations that took at least as long, at the lower edge of each bucket and at the end.
+// Fraction of operations that took at least this long, at each bucket's lower edge and at the end.
 function tailOf(histogram) {
   let left = histogram.count;
   const x = [], y = [];
@@ -37,7 +37,7 @@ function tails() {
 }
 
 function drawTails(parent, op, lines, tables) {
-  const f = figure(parent, `Times of ${op}s`, lines, `Share of operations (${op}) that took at least a time, both axes logarithmic`);
+  const f = figure(parent, `Times of ${op}s`, lines, `Share of operations (${op}) that took at least this long, both axes logarithmic`);
   draw(f.plot, {
     height: 300,
     scales: { x: { time: false, ...logScale(1.1) }, y: { distr: 3, range: (u, min) => [min / 1.3, 1.15] } },
@@ -56,7 +56,7 @@ function readTail(u) {
   return `at ${worded("ns", u.posToVal(u.cursor.left, "x"))}`;
 }
 
-// Share of operations in bins of equal ratio, each bucket dealt to the bins that it overlaps.
+// Fraction of operations in bins of equal ratio; each bucket is split among the bins it overlaps.
 function binned(histogram, min, max, bins) {
   const log = Math.log(max / min) / bins;
   const shares = new Array(bins).fill(0);
@@ -80,7 +80,7 @@ const HISTOGRAM_BINS = 60;
 
 function drawHistogram(parent, profile) {
   const times = timesOf(profile);
-  // The last 0.5% would squeeze the rest: they are in the chart above.
+  // The slowest 0.5% would compress the rest; the chart above shows them.
   const upTo = (h) => { let n = 0; return h.buckets.find((b) => (n += b[1]) >= 0.995 * h.count)?.[0] ?? h.max; };
   const min = Math.max(1, Math.min(...times.map((t) => t[1].min))) / 1.02;
   const max = Math.max(...times.map((t) => upTo(t[1]) + widthOf(upTo(t[1])))) * 1.05;

@@ -1,6 +1,6 @@
-// Draws all charts from the record in the page, and again when its width or its colours change. For
-// tests, attributes of <html> hold the number of charts, the time and the errors (data-charts,
-// data-draw-ms, data-errors).
+// Draws all charts from the record in the page, and redraws them when the width or the colours
+// change. For tests, attributes of <html> contain the number of charts, the time and the errors
+// (data-charts, data-draw-ms, data-errors).
 
 function drawAll() {
   const start = performance.now();
@@ -9,7 +9,7 @@ function drawAll() {
   for (const chart of [timeline, repeats, tails, histograms]) {
     try { chart(); } catch (error) { root.dataset.errors += `${chart.name}: ${error.message}\n`; }
   }
-  fit(); // a figure may have become narrower by those drawn after it
+  fit(); // later figures may have made a figure narrower
   root.dataset.charts = plots.length;
   root.dataset.drawMs = (performance.now() - start).toFixed(1);
 }
@@ -26,7 +26,7 @@ function theme() {
     drawAll();
   };
   dark.addEventListener("change", () => root.dataset.theme ?? drawAll());
-  // Paper is light, whatever the screen is.
+  // Paper is always light.
   let before;
   addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; drawAll(); });
   addEventListener("afterprint", () => { before ? root.dataset.theme = before : delete root.dataset.theme; drawAll(); });
@@ -43,11 +43,11 @@ function save() {
 
 let width = innerWidth;
 addEventListener("resize", () => {
-  if (innerWidth === width) return; // a phone's address bar changes the height alone
+  if (innerWidth === width) return; // a phone's address bar changes only the height
   width = innerWidth;
   fit();
 });
-// A chart in a closed part has no width until the part is opened.
+// A chart in a collapsed part has no width until the part is opened.
 for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", fit);
 document.getElementById("save").onclick = save;
 theme();

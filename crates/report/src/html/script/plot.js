@@ -1,4 +1,4 @@
-// Shared by all charts: the record, the words of values, elements, axes, lines, and uPlot itself.
+// Shared by all charts: the record, value formatting, elements, axes, lines, and uPlot.
 
 const root = document.documentElement;
 root.dataset.errors = "";
@@ -52,7 +52,7 @@ function element(tag, className, text) {
   return e;
 }
 
-// A figure with a title, a key of its lines, a line that reads the cursor, and room for a plot.
+// A figure with a title, a legend, a readout of the cursor, and space for a plot.
 function figure(parent, title, lines, label) {
   const fig = element("figure");
   const caption = element("figcaption");
@@ -83,13 +83,13 @@ function axis(values, more) {
   };
 }
 
-// Distances of labels on an axis of seconds.
+// Distances between labels on an axis of seconds.
 const SECONDS = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200,
   1800, 3600, 7200, 14400, 28800, 43200, 86400, 172800, 604800];
 
 const timeAxis = (more) => axis((u, splits) => splits.map(seconds), { incrs: SECONDS, ...more });
 
-// Labels within a decade of a logarithmic axis, densest first, and the room a label needs.
+// Labels within a decade of a logarithmic axis, densest first, and the space needed by a label.
 const STEPS = [[1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 4, 6, 8], [1, 2, 5], [1, 3], [1]];
 const ROOM_PX = [58, 20];
 
@@ -106,8 +106,8 @@ function logSplits(u, i, min, max) {
 
 const logScale = (pad = 1.15) => ({ distr: 3, range: (u, min, max) => [min / pad, max * pad] });
 const fromZero = { range: (u, min, max) => [0, max > 0 ? max * 1.06 : 1] };
-// A line that ends where nothing is known; a lone value is a dash. uPlot's own line goes on through
-// a gap and is hidden there, which eats from pieces that are only a few pixels long.
+// A line that stops at unknown values; a lone value is a dash. uPlot's own line continues through a
+// gap and is hidden there, which shortens pieces that are only a few pixels long.
 function pieces(u, series, from, to) {
   const stroke = new Path2D();
   const dash = 1.5 * devicePixelRatio;
@@ -122,7 +122,7 @@ function pieces(u, series, from, to) {
   return { stroke, fill: null, clip: null, band: null, gaps: null, flags: 0 };
 }
 
-// Bands are uPlot's own: with a margin, so that no edge of one shows beside a narrow gap.
+// uPlot draws the bands, with a margin so that no edge of one shows next to a narrow gap.
 const gaps = (u, i, from, to, found) => found.map(([a, b]) => [a - 2 * devicePixelRatio, b + 2 * devicePixelRatio]);
 const line = (name, paint, more) => ({ label: name, stroke: colour(paint), width: 1.5, points: { show: false }, gaps, ...more });
 

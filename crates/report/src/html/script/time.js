@@ -1,12 +1,13 @@
-// Charts over time: the time series of a run, and its replicates over each other.
+// Charts over time: the time series of a run, and its replicates overlaid.
 
-// Long series are reduced to so many buckets of least, median and greatest value for the part
-// in view; zooming reduces again from the full data.
+// Long series are reduced to this many buckets of minimum, median and maximum for the visible part;
+// zooming reduces the full data again.
 const BUCKETS = 1500;
 
 // ---- Long series -------------------------------------------------------------------------------
 
-// The series of a run on one time axis: a row is an interval, `segments` say whose it is.
+// The series of a run on one time axis: each row is an interval, `segments` assign it to a
+// workload.
 function track(series, columns) {
   const out = { x: [], columns: columns.map(() => []), segments: [] };
   for (const s of series) {
@@ -21,8 +22,8 @@ function track(series, columns) {
   return out;
 }
 
-// A sensor is read less often than the rest: its value holds until the next one of the same workload, and
-// never through a rest.
+// A sensor is read less often than other values. Its value is held until the next one of the same
+// workload, but never through a rest.
 function held(t, unit) {
   if (unit === "C") for (const { from, to } of t.segments) for (const column of t.columns) {
     let last = to - 1;
@@ -34,8 +35,8 @@ function held(t, unit) {
 
 const known = (values) => values.filter((v) => v !== null).sort((a, b) => a - b);
 
-// Least, median and greatest of each column over buckets of the rows between two times. A bucket
-// never reaches from one workload into the next; between workloads the lines break.
+// Minimum, median and maximum of each column over buckets of the rows between two times. A bucket
+// never extends from one workload into the next; lines break between workloads.
 function reduce(t, min, max) {
   let [first, last] = [t.x.findIndex((x) => x >= min), t.x.findLastIndex((x) => x <= max)];
   if (first < 0 || last < first) [first, last] = [0, t.x.length - 1];
@@ -72,11 +73,11 @@ function dashOf(name) {
 }
 
 const PANELS = {
-  "B/s": "Throughput", "ns": "Latency", "C": "Temperature", "IOPS": "Operations a second", "B": "Place on the drive",
+  "B/s": "Throughput", "ns": "Latency", "C": "Temperature", "IOPS": "Operations per second", "B": "Address on the drive",
   "1": "Counts and shares",
 };
 
-// Panels of the time axis: application throughput, device, latencies, temperature, and the rest.
+// Panels of the time axis: application throughput, device, latencies, temperature, and others.
 function panelsOf(series) {
   const panels = new Map();
   for (const { name, unit } of series.flatMap((s) => s.columns)) {
@@ -103,7 +104,7 @@ function wantsLog(t) {
 
 function timeline() {
   const parent = place("timeline");
-  // Rounds and places are no time series: the charts of the answer have them.
+  // Rounds and positions are not time series; the charts of the answer show them.
   const derived = (s) => s.columns.some((c) => c.name === "round" || c.name === "position");
   const series = run.series.filter((s) => s.t_ns.length && !derived(s)).sort((a, b) => a.start_ns - b.start_ns);
   if (!parent || !series.length) return;
@@ -122,7 +123,7 @@ function timeline() {
   panels.forEach((panel, i) => drawPanel(parent, panel, i === panels.length - 1, view, [all[0], all[all.length - 1]]));
 }
 
-// A logarithmic axis has no place for zero: an interval without completions.
+// A logarithmic axis cannot show zero, the value of an interval without completions.
 const positive = (data, log) => !log ? data
   : data.map((column, i) => i ? column.map((v) => (v > 0 ? v : null)) : column);
 
@@ -186,7 +187,7 @@ function readTime(u, panel, lines) {
   return [seconds(x), segment && `${segment.name} (${segment.replicate + 1})`, ...values].filter(Boolean).join(" · ");
 }
 
-// ---- Replicates over each other ----------------------------------------------------------------
+// ---- Replicates overlaid -----------------------------------------------------------------------
 
 function repeats() {
   const parent = place("repeats");
@@ -210,7 +211,7 @@ function drawRepeats(parent, name, series) {
       paints.push(paintOf(c.name));
     }
   if (!tables.length) return;
-  const f = figure(parent, name, [], `Throughput of ${name} over time, ${series.length} replicates over each other`);
+  const f = figure(parent, name, [], `Throughput of ${name} over time, ${series.length} replicates overlaid`);
   draw(f.plot, {
     height: 130,
     scales: { x: { time: false }, y: fromZero },
