@@ -1,4 +1,5 @@
-//! Sections into jobs: inheritance from `[global]`, the effect of each option, who waits for whom.
+//! Turns sections into jobs: inheritance from `[global]`, the effect of each option, and the order
+//! of jobs.
 
 use std::cell::RefCell;
 
@@ -12,13 +13,13 @@ use super::{FioError, Job, Note, World};
 /// The treatment of options that are not supported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rules {
-    /// They are dropped with a warning.
+    /// Unsupported options are dropped with a warning.
     pub warn_unsupported: bool,
     /// Jobs that change data are an error.
     pub readonly: bool,
 }
 
-/// The jobs of some sections.
+/// Builds the jobs of these sections.
 pub(crate) fn jobs(
     sections: &[Section],
     rules: Rules,
@@ -31,7 +32,7 @@ pub(crate) fn jobs(
         builder.section(section)?;
     }
     if builder.jobs.is_empty() {
-        let advice = "a job begins with --name=NAME, or with [NAME] in a job file";
+        let advice = "a job starts with --name=NAME, or with [NAME] in a job file";
         return Err(FioError::new("command line", "there is no job").advise(advice));
     }
     Ok(builder.jobs)
@@ -63,7 +64,8 @@ impl Builder<'_> {
         self.job(draft, section)
     }
 
-    /// In a job file fio takes some options before the others, whatever the order of the lines.
+    /// In a job file, fio processes some options before the others, whatever the order of the
+    /// lines.
     fn options(&mut self, draft: &mut Draft, section: &Section) -> Result<(), FioError> {
         let mut options: Vec<_> = section.options.iter().collect();
         if section.place != COMMAND_LINE {
@@ -84,7 +86,7 @@ impl Builder<'_> {
             Standing::Idle(_) => Ok(()),
             Standing::Refused { fine, .. } if fine.contains(&value) => Ok(()),
             Standing::Refused { why, .. } if self.rules.warn_unsupported => {
-                self.note(&given.place, format!("{}: left out: {why}", given.shown()));
+                self.note(&given.place, format!("{}: dropped: {why}", given.shown()));
                 Ok(())
             }
             Standing::Refused { why, .. } => {
@@ -127,7 +129,7 @@ impl Builder<'_> {
         }
         let clones: u32 = self.jobs.iter().map(|job| job.numjobs).sum();
         if clones + job.numjobs > resolve::MOST_CLONES {
-            return Err(wrong(format!("more than {} jobs in all", resolve::MOST_CLONES)));
+            return Err(wrong(format!("more than {} jobs in total", resolve::MOST_CLONES)));
         }
         if !self.jobs.is_empty() && (draft.stonewall || draft.new_group) {
             self.group += 1;
@@ -139,7 +141,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The job of that name, which must come earlier and be the only one.
+    /// The only job of that name, which must come earlier.
     fn waited_for(&self, name: &str) -> Result<usize, String> {
         let mut named = self.jobs.iter().enumerate().filter(|(_, job)| job.name == name);
         match (named.next(), named.next()) {
@@ -150,10 +152,10 @@ impl Builder<'_> {
     }
 }
 
-/// The place of options on the command line.
+/// The location of options on the command line.
 pub(crate) const COMMAND_LINE: &str = "command line";
 
-/// The order in which fio takes options: names of files need their directory, and an engine's
+/// The order in which fio processes options: file names need their directory, and an engine's
 /// options need the engine.
 fn rank(name: &str) -> u32 {
     match name {
@@ -165,14 +167,14 @@ fn rank(name: &str) -> u32 {
 }
 
 fn unknown(given: &Given) -> FioError {
-    let error = FioError::new(&given.place, format!("{}: fio has no such option", given.shown()));
+    let error = FioError::new(&given.place, format!("{}: not an option of fio", given.shown()));
     match options::nearest(&given.name) {
-        Some(name) => error.advise(format!("{name}, if that was meant")),
+        Some(name) => error.advise(format!("{name}, if you meant that")),
         None => error.advise("--cmdhelp=all lists the options"),
     }
 }
 
-/// The option that a word names, in whichever table.
+/// The option of that name, from any table.
 pub(crate) fn known(name: &str) -> Option<&'static Entry> {
     options::find(name).or_else(|| options::engine_option(name))
 }

@@ -1,7 +1,8 @@
-//! fio's command line: words into sections and globals.
+//! Parses fio's command line into sections and globals.
 //!
-//! `--opt=value`, `--opt value`, one dash as good as two, a name cut short where it stays unambiguous,
-//! job files anywhere between. `--name=` begins a job; options before the first are for all jobs.
+//! `--opt=value` and `--opt value` are equivalent, as are one dash and two. Names can be
+//! abbreviated as long as they are unambiguous, and job files can appear anywhere. `--name=` starts
+//! a job; options before the first one apply to all jobs.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use super::section::{Given, Section};
 use super::switches::{self, Asked, Settings, Switch, Takes};
 use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile, options};
 
-/// Most words; arbitrary, more than a shell passes on.
+/// Maximum number of words; arbitrary, more than a shell passes on.
 const MOST_WORDS: usize = 1 << 20;
 
 /// Parses a command line; `words` are those after `fio`.
@@ -40,7 +41,7 @@ pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
     let jobs = assemble::jobs(&sections, rules, world, &mut notes)?;
     if let (Some(note), true) = (notes.first(), settings.warnings_fatal) {
         let error = FioError::new(&note.place, &note.text);
-        return Err(error.advise("leave out --warnings-fatal to continue anyway"));
+        return Err(error.advise("omit --warnings-fatal to continue anyway"));
     }
     if settings.parse_only {
         return Ok(Request::Answer(String::new()));
@@ -52,7 +53,7 @@ fn wrong(what: impl Into<String>) -> FioError {
     FioError::new(COMMAND_LINE, what)
 }
 
-/// A job file that cannot be read may be an option with a typing error at its start.
+/// Explains that an unreadable job file may be an option with a typing error at its start.
 fn teach(error: FioError, file: &str) -> FioError {
     let word = file.trim_start_matches(['=', '-', '–', '—']);
     let name = word.split('=').next().unwrap_or_default().trim();
@@ -60,7 +61,7 @@ fn teach(error: FioError, file: &str) -> FioError {
     if !cannot_be_read || known(name).is_none() || !(word.contains('=') || word != file) {
         return error;
     }
-    let what = format!("'{file}' is taken for a job file: options begin with two dashes");
+    let what = format!("'{file}' is read as a job file: options start with two dashes");
     wrong(what).advise(format!("--{word}"))
 }
 
@@ -71,11 +72,11 @@ struct Reader<'a> {
     sections: Vec<Section>,
     files: Vec<String>,
     notes: Vec<Note>,
-    /// Within a `--name` that `--section` excludes.
+    /// Inside a `--name` excluded by `--section`.
     skip: bool,
 }
 
-/// The meaning of a word with dashes.
+/// The meaning of a word that starts with dashes.
 enum Named {
     Switch(&'static Switch),
     Option(&'static options::Entry),
@@ -84,11 +85,11 @@ enum Named {
 impl<'a> Reader<'a> {
     fn read(&mut self) -> Result<(), FioError> {
         while let Some(word) = self.words.pop_front() {
-            // A typographic dash, which word processors make of two hyphens.
+            // A typographic dash, as word processors make from two hyphens.
             if let Some(rest) = word.strip_prefix(['–', '—'])
                 && known(rest.split('=').next().unwrap_or_default()).is_some()
             {
-                let what = format!("'{word}' begins with a long dash; fio needs two hyphens");
+                let what = format!("'{word}' starts with a long dash; fio needs two hyphens");
                 return Err(wrong(what).advise(format!("--{rest}")));
             }
             match word.trim() {
@@ -100,8 +101,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// After `--` all words are job files. The name of an option there is the rest of a word that a
-    /// line break cut in two.
+    /// After `--`, all words are job files. An option's name there is the rest of a word that a
+    /// line break split in two.
     fn end_of_options(&mut self) -> Result<(), FioError> {
         let next = self.words.front().copied().unwrap_or_default();
         match next.split_once('=') {
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The switch or option of that name, or the only one with that beginning.
+    /// The switch or option of that name, or the only one with that prefix.
     fn named(&self, name: &str) -> Result<Named, FioError> {
         if let Some(switch) = switches::find(name) {
             return Ok(Named::Switch(switch));
@@ -156,9 +157,9 @@ impl<'a> Reader<'a> {
         match longer[..] {
             [only] => self.named(only),
             _ => {
-                let error = wrong(format!("--{name}: fio has no such option"));
+                let error = wrong(format!("--{name}: not an option of fio"));
                 Err(match emit::nearest(name, names()) {
-                    Some(near) => error.advise(format!("--{near}, if that was meant")),
+                    Some(near) => error.advise(format!("--{near}, if you meant that")),
                     None => error.advise("--cmdhelp=all lists the options"),
                 })
             }
@@ -189,11 +190,11 @@ impl<'a> Reader<'a> {
             Asked::Idle(_) => Ok(()),
             Asked::Refused(why) => {
                 if self.settings.warn_unsupported {
-                    let text = format!("{shown}: left out: {why}");
+                    let text = format!("{shown}: dropped: {why}");
                     self.notes.push(Note::new(COMMAND_LINE, text));
                     return Ok(());
                 }
-                let advice = "leave it out, or put --warn-unsupported before it";
+                let advice = "omit it, or put --warn-unsupported before it";
                 Err(wrong(format!("{shown}: not supported: {why}")).advise(advice))
             }
             Asked::Supported { set, .. } => {
@@ -234,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Log options need no value in a job file, but on a command line they take the next word.
+/// Log options need no value in a job file, but on the command line they take the next word.
 fn takes_a_log(name: &str) -> bool {
     name.starts_with("write_") && name.ends_with("_log")
 }

@@ -1,4 +1,4 @@
-//! `docs/fio.md`, generated from the parser's own tables.
+//! Generates `docs/fio.md` from the parser's tables.
 
 use super::examples;
 use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
@@ -9,31 +9,31 @@ const HEAD: &str = "\
 
 `ssdyno fio` takes fio's command line and job files. The tables list every option of fio 3.42: *supported* options have fio's
 effect; *accepted* options have none, because none is needed; *refused* options are errors with a reason, so that no run
-measures something else than was asked for. `--warn-unsupported` drops refused options with a warning. A refused option is
-accepted with a value that asks for nothing. This page is generated from the parser's tables.
+measures something other than requested. `--warn-unsupported` drops refused options with a warning. A refused option is
+accepted with a value that requests nothing. This page is generated from the parser's tables.
 
 Values are read as in fio (`k` means 1024 and `kib` 1000 unless `kb_base=1000`; a time without a unit is seconds or
-microseconds, depending on the option). Values that fio reads only in part are errors: `1.5g`, which is 1 byte to fio,
+microseconds, depending on the option). Values that fio reads only partly are errors: `1.5g`, which is 1 byte to fio,
 `60sec`, which is 60 microseconds, `8kk`. A misspelt option is reported with the nearest one.
 
-fio's options alone never allow a run to write to a device or to a file that another program made: that needs ssdyno's own.
+fio's options alone never allow a run to write to a device or to another program's file: that needs ssdyno's own options.
 
 | ssdyno's own option | |
 |---|---|
 | `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
 | `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device |
-| `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU keeps it from other memory (docs/safety.md) |
-| `--as-is` | accepted: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link of the name `fio` is this command |
-| `--store=FILE` | the store that keeps the record |
+| `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU protects other memory from it (docs/safety.md) |
+| `--as-is` | accepted: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link named `fio` runs this command |
+| `--store=FILE` | the store for the record |
 | `--dry-run` | shows the plan and stops |
 
 Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
-of a job on it, as regions in the order in which they are mentioned. Such a value is taken whole, colons included; a file of
-that name is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused there, and so are two
-drives in one plan; the page cache, priorities and placement have no effect, which a note says.
+of a job on it, as regions in order of mention. Such a value is taken whole, including colons; a file of
+that name is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused, as are two
+drives in one plan; the page cache, priorities and placement have no effect, as a note says.
 ";
 
-/// The page.
+/// The whole page.
 pub fn markdown() -> String {
     let mut page = HEAD.to_string();
     page += "\n## Command line\n\n| option | | |\n|---|---|---|\n";

@@ -1,8 +1,8 @@
-//! A job while its options are read: fields set at once, and values that wait for all options.
+//! A job during parsing: fields set directly, and values that depend on other options.
 //!
-//! An option that is one field goes into the [`Job`]. Options that fio evaluates together (`bs` under
-//! `bsrange`, the queue's batches under its depth) are kept here, and `resolve.rs` turns them into the
-//! rest of the job.
+//! An option that is a single field goes into the [`Job`]. Options that fio evaluates together
+//! (`bs` with `bsrange`, the queue's batches with its depth) are kept here, and `resolve.rs`
+//! derives the rest of the job from them.
 
 use std::time::Duration;
 
@@ -11,23 +11,24 @@ use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind
 /// A job or the `[global]` section, before options are combined.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// Takes the options that are evaluated alone.
+    /// Receives the options that are evaluated alone.
     pub job: Job,
     /// `kb_base`: 1024 or 1000.
     pub kb: u64,
-    /// `bs=A,B`: sizes of operations in order and of those at random, rather than of reads and writes.
+    /// `bs=A,B` gives the sizes of sequential and random operations, rather than of reads and
+    /// writes.
     pub bs_by_order: bool,
     pub bs: PerKind<u64>,
     pub range: PerKind<Option<(u64, u64)>>,
     pub split: PerKind<Vec<Share>>,
-    /// 0 for the smallest block.
+    /// 0: the smallest block.
     pub align: PerKind<u64>,
-    /// 0 for the depth.
+    /// 0: the depth.
     pub batch: u32,
     pub complete_max: u32,
-    /// 0 for the depth.
+    /// 0: the depth.
     pub low: u32,
-    /// Threads of fio that submit operations.
+    /// Whether fio would submit operations from separate threads.
     pub offload: bool,
     pub stonewall: bool,
     pub new_group: bool,
@@ -70,7 +71,7 @@ pub(crate) struct SteadyWords {
     pub criterion: Criterion,
     pub slope: bool,
     pub limit: Threshold,
-    /// Zero: not asked for.
+    /// Zero: not requested.
     pub duration: Duration,
     pub ramp: Duration,
     pub interval: Duration,
@@ -79,7 +80,7 @@ pub(crate) struct SteadyWords {
 /// Options about a latency target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LatencyWords {
-    /// Zero: not asked for.
+    /// Zero: not requested.
     pub target: Duration,
     pub window: Duration,
     pub percentile: f64,

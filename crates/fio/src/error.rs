@@ -1,11 +1,11 @@
-//! Errors of command lines and job files: one line with the place, the option and the reason, and one
-//! with advice.
+//! Errors of command lines and job files: one line with location, option and reason, and one with
+//! advice.
 
 /// A command line or job file that cannot be run; exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct FioError {
-    /// Where: `file:line`, or `command line`.
+    /// Location: `file:line`, or `command line`.
     pub place: String,
     /// The option as given, and the reason.
     pub what: String,
@@ -14,22 +14,22 @@ pub struct FioError {
 }
 
 impl FioError {
-    /// An error at a place.
+    /// Creates an error with its location.
     pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> FioError {
         FioError { place: line(place.into()), what: line(what.into()), advice: None }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> FioError {
         self.advice = Some(line(advice.into()));
         self
     }
 }
 
-/// Longest line of an error, in letters; a longer one repeats the user's input.
+/// Maximum length of an error line, in characters; a longer one quotes user input and is truncated.
 const LONGEST: usize = 400;
 
-/// One line that a terminal can show, whatever input it quotes.
+/// One line that a terminal can show safely, whatever input it quotes.
 pub(crate) fn line(text: String) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     match text.char_indices().nth(LONGEST) {

@@ -1,8 +1,8 @@
-//! fio's own example job files: those that parse, and the reasons why others do not. For `docs/fio.md`;
-//! `tests/examples.rs` compares the lists with the files themselves.
+//! fio's example job files: those that parse, and the reasons why others do not. For `docs/fio.md`;
+//! `tests/examples.rs` compares the lists with the files.
 
-/// Examples of fio 3.42, without `.fio`, that need only local files or devices and supported engines,
-/// and parse.
+/// Examples of fio 3.42, without `.fio`, that need only local files or devices and supported
+/// engines, and that parse.
 pub const EXAMPLES: &[&str] = &[
     "1mbs_clients",
     "aio-read",
@@ -44,13 +44,13 @@ pub const EXAMPLES: &[&str] = &[
     "zipf",
 ];
 
-/// Examples that need no more than that and are refused.
+/// Examples that need no more but are refused.
 pub const EXAMPLES_REFUSED: &[&str] = &["atomic-verify", "sprandom"];
 
-/// Their number.
+/// Total number of examples.
 const ALL: usize = 107;
 
-/// The section about them in the page.
+/// The page's section on examples.
 pub(super) fn markdown() -> String {
     let names = |list: &[&str]| {
         let quoted: Vec<String> = list.iter().map(|name| format!("`{name}`")).collect();

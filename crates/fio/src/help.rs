@@ -1,4 +1,5 @@
-//! Answers printed instead of a run: `--help`, `--cmdhelp`, `--enghelp`, `--version`, `--showcmd`.
+//! Answers printed instead of running: `--help`, `--cmdhelp`, `--enghelp`, `--version`,
+//! `--showcmd`.
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
@@ -7,14 +8,14 @@ use super::section::Section;
 use super::switches::Answer;
 
 const HELP: &str = "\
-What fio would run, its results, and what they hide.
+Runs fio's jobs; shows fio's results and what they hide.
 
 Usage: ssdyno fio [OPTION]... [JOB FILE]...
 
   ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
   ssdyno fio --output-format=json jobs.fio
-  ssdyno fio --warn-unsupported jobs.fio   what is not supported is left out, with a warning
-  ssdyno fio --parse-only jobs.fio         only says whether it could run
+  ssdyno fio --warn-unsupported jobs.fio   unsupported options are dropped with a warning
+  ssdyno fio --parse-only jobs.fio         only checks whether it could run
   ssdyno fio --cmdhelp=all                 every option of fio: supported, accepted, refused and why
   ssdyno fio --cmdhelp=bs                  one option
   ssdyno fio --enghelp                     the engines
@@ -24,7 +25,7 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
 pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
     Ok(match answer {
         Answer::Help => HELP.into(),
-        // Scripts look for the first word; the number is the version of the language understood.
+        // Scripts parse the first word; the number is the version of the supported language.
         Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
         Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
         Answer::Options(name) => one_option(name)?,
@@ -54,8 +55,7 @@ fn standing(entry: &Entry) -> String {
 
 fn one_option(name: &str) -> Result<String, FioError> {
     let Some(entry) = known(name) else {
-        let error =
-            FioError::new(COMMAND_LINE, format!("--cmdhelp={name}: fio has no such option"));
+        let error = FioError::new(COMMAND_LINE, format!("--cmdhelp={name}: not an option of fio"));
         return Err(match options::nearest(name) {
             Some(near) => error.advise(format!("--cmdhelp={near}")),
             None => error.advise("--cmdhelp=all"),
@@ -82,7 +82,7 @@ fn engines(name: &str) -> String {
 pub(crate) fn command(sections: &[Section]) -> String {
     let mut words = vec!["fio".to_string()];
     for section in sections {
-        // Global options come before their jobs, and need no name at the start.
+        // Global options precede their jobs, and need no name at the start.
         if let Some(name) = section.name.as_ref().filter(|_| !section.global() || words.len() > 1) {
             words.push(format!("--name={}", quoted(name)));
         }

@@ -1,8 +1,8 @@
-//! Job files, parsed into sections.
+//! Parses job files into sections.
 //!
-//! `[name]` begins a section; `key=value` or `key` is an option; `;` and `#` begin a comment
-//! anywhere in a line; `include FILE` is replaced by the lines of a file, searched for in the
-//! current directory and then beside the including file. `${NAME}` is an environment variable;
+//! `[name]` starts a section; `key=value` or `key` is an option; `;` and `#` start a comment
+//! anywhere in a line; `include FILE` is replaced by the lines of a file, which is searched for in
+//! the current directory and then next to the including file. `${NAME}` is an environment variable;
 //! `$ncpus`, `$mb_memory` and `$pagesize` describe the machine, and values may be computed from
 //! them.
 
@@ -10,14 +10,14 @@ use super::section::{Given, Section};
 use super::value::{Unit, evaluate};
 use super::{FioError, Note, World};
 
-/// Deepest chain of included files; it also ends a cycle.
+/// Maximum depth of included files, which also ends a cycle.
 const DEEPEST: usize = 16;
 /// Maximum number of included files in total, to bound the input.
 const MOST_FILES: usize = 64;
-/// Longest line after substitution of variables, bytes; as in fio.
+/// Maximum length of a line after substitution of variables, bytes; as in fio.
 const LONGEST_LINE: usize = 8192;
 
-/// The sections of a job file: the `wanted` ones, or all if none is named.
+/// The sections of a job file: the `wanted` ones, or all if none are named.
 pub(crate) fn sections(
     path: &str,
     wanted: &[String],
@@ -34,7 +34,7 @@ struct Reader<'a> {
     wanted: &'a [String],
     notes: &'a mut Vec<Note>,
     sections: Vec<Section>,
-    /// Within a section that is not wanted.
+    /// Inside an unwanted section.
     skip: bool,
     files: usize,
 }
@@ -65,13 +65,13 @@ impl Reader<'_> {
     fn line(&mut self, line: &str, place: &str, path: &str, depth: usize) -> Result<(), FioError> {
         if let Some(rest) = line.strip_prefix('[') {
             let Some(name) = rest.strip_suffix(']').filter(|name| !name.is_empty()) else {
-                let advice = "a section is a line of its own, such as [job1]";
+                let advice = "a section header needs its own line, such as [job1]";
                 return Err(
                     FioError::new(place, format!("'{line}' is not a section")).advise(advice)
                 );
             };
             if depth > 0 {
-                return Err(FioError::new(place, "an included file cannot begin a section"));
+                return Err(FioError::new(place, "an included file cannot start a section"));
             }
             self.skip = !self.wanted.is_empty()
                 && !name.starts_with("global")
@@ -87,7 +87,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if self.sections.is_empty() {
-            let advice = "begin with [global], or with [NAME] for a job";
+            let advice = "start with [global], or with [NAME] for a job";
             let what = format!("'{line}' comes before the first section");
             return Err(FioError::new(place, what).advise(advice));
         }
@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The path of an included file: here, else beside the file that includes it.
+    /// The path of an included file: in the current directory, or else next to the including file.
     fn include(
         &mut self,
         name: &str,
@@ -132,9 +132,10 @@ impl Reader<'_> {
             out.push_str(before);
             match self.world.env(name) {
                 Some(value) => out.push_str(&value),
-                None => self
-                    .notes
-                    .push(Note::new(place, format!("${{{name}}} is not set, and empty as in fio"))),
+                None => self.notes.push(Note::new(
+                    place,
+                    format!("${{{name}}} is not set; it is empty, as in fio"),
+                )),
             }
             rest = behind;
             if out.len() > LONGEST_LINE {
@@ -158,7 +159,7 @@ impl Reader<'_> {
         let filled = words
             .iter()
             .fold(line.clone(), |line, (word, value)| line.replace(word, &value.to_string()));
-        // As in fio, only a value with such a word is evaluated without parentheses.
+        // As in fio, only values with such a word are evaluated without parentheses.
         let computed =
             filled.split_once('=').filter(|_| filled != line).and_then(|(name, value)| {
                 let value = value.contains(['+', '-', '*', '/']).then_some(value)?;
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_included_from_beside() {
+    fn files_are_included_from_the_same_directory() {
         let files = [("d/a.fio", "[a]\ninclude b.fio\nsize=1k\n"), ("d/b.fio", "bs=2k\n")];
         let mut notes = Vec::new();
         let found = sections("d/a.fio", &[], &Small::with(&files), &mut notes).expect("sections");
@@ -222,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn include_cycles_end() {
         let files =
             [("a.fio", "[a]\ninclude b.fio\n"), ("b.fio", "include b.fio\ninclude b.fio\n")];
-        let error = read(&Small::with(&files)).expect_err("a circle");
+        let error = read(&Small::with(&files)).expect_err("a cycle");
         assert!(error.what.contains("include each other"), "{error}");
     }
 

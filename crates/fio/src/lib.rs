@@ -1,12 +1,12 @@
-//! fio's language: command line and job files in, a [`Plan`] out; its runner and its output.
+//! fio's language: parses command lines and job files into a [`Plan`], runs it, and prints results.
 //!
-//! A [`Plan`] has a [`Job`] for each job section, with every option resolved and typed, and fio's own
-//! defaults. A job with `numjobs=4` is one [`Job`]; the runner clones it. Where fio is lenient to the
-//! point of surprise (`1.5G` is one byte, `60sec` 60 us), parsing fails with an error that explains
-//! fio's reading.
+//! A [`Plan`] has a [`Job`] for each job section, with every option resolved and typed, and fio's
+//! defaults. A job with `numjobs=4` is one [`Job`]; the runner clones it. Where fio is lenient to
+//! the point of surprise (`1.5G` is one byte, `60sec` 60 us), parsing fails with an error that
+//! explains fio's interpretation.
 //!
-//! Files are read through a [`World`], so that tests and fuzzers need none. Meaning follows fio 3.42
-//! (HOWTO and behaviour); the tests compare it with an installed fio.
+//! Files are read through a [`World`], so that tests and fuzzers need none. The semantics follow
+//! fio 3.42 (HOWTO and behaviour); the tests compare them with an installed fio.
 
 #![forbid(unsafe_code)]
 

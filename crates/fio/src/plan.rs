@@ -1,4 +1,4 @@
-//! A fio command line as a whole: its jobs, and the form of the results.
+//! A whole fio command line: its jobs, and the format of the results.
 
 use std::time::Duration;
 
@@ -14,20 +14,20 @@ pub enum Request {
     Answer(String),
 }
 
-/// A command line with its job files, resolved.
+/// A resolved command line with its job files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Options of the run as a whole.
     pub globals: Globals,
     /// The jobs in the order of their sections; at least one.
     pub jobs: Vec<Job>,
-    /// Remarks for the user before it runs, a line each.
+    /// Remarks for the user before it runs, one line each.
     pub notes: Vec<Note>,
 }
 
 impl Plan {
-    /// The drive that all files lie on, where they name one that is no file or device of this machine:
-    /// `sim:NAME`, `pci:ADDRESS`. A plan has one such drive at most, and nothing beside it.
+    /// The drive of all files, if they name one that is not a local file or device: `sim:NAME`,
+    /// `pci:ADDRESS`. A plan has at most one such drive, and no other files besides.
     pub fn drive(&self) -> Result<Option<String>, FioError> {
         let mut found: Option<Option<String>> = None;
         for job in self.jobs.iter().filter(|job| job.engine != Engine::Null) {
@@ -35,14 +35,14 @@ impl Plan {
                 match &found {
                     Some(other) if *other != drive => {
                         let place = |drive: &Option<String>| {
-                            drive.clone().unwrap_or_else(|| "files of this machine".to_string())
+                            drive.clone().unwrap_or_else(|| "local files".to_string())
                         };
                         let text = format!(
-                            "{} and {} in one plan: a virtual drive has a time of its own",
+                            "{} and {} in one plan: a virtual drive has its own time",
                             place(other),
                             place(&drive)
                         );
-                        return Err(FioError::new(&job.origin, text).advise("a run for each"));
+                        return Err(FioError::new(&job.origin, text).advise("one run for each"));
                     }
                     _ => found = Some(drive),
                 }
@@ -52,29 +52,29 @@ impl Plan {
     }
 }
 
-/// A remark that is not an error: the reading of a value where fio's surprises, an option dropped
+/// A remark that is not an error: a surprising interpretation of a value by fio, an option dropped
 /// because of `--warn-unsupported`, or an option without effect on the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where: `file:line`, or `command line`.
+    /// Location: `file:line`, or `command line`.
     pub place: String,
     /// The remark, in one line.
     pub text: String,
 }
 
 impl Note {
-    /// A remark about a place.
+    /// Creates a remark with its location.
     pub(crate) fn new(place: impl Into<String>, text: impl Into<String>) -> Note {
         Note { place: line(place.into()), text: line(text.into()) }
     }
 }
 
-/// Options of the command line that belong to no job.
+/// Options of the command line that do not belong to a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Globals {
-    /// File that takes the results (`--output`); stdout if none.
+    /// File for the results (`--output`); stdout if `None`.
     pub output: Option<String>,
-    /// Forms of the results, in the order printed (`--output-format=normal,json`).
+    /// Formats of the results, in print order (`--output-format=normal,json`).
     pub formats: Vec<Format>,
     /// Version of the terse lines, 3 to 5 (`--terse-version`).
     pub terse_version: u32,
@@ -99,10 +99,10 @@ impl Default for Globals {
     }
 }
 
-/// Form of the results.
+/// Format of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The text people read.
+    /// Text for users.
     Normal,
     /// fio's JSON.
     Json,

@@ -1,5 +1,5 @@
-//! Decisions that need all options of a job: sizes from three options, a queue's batches under its
-//! depth, options that imply others, and options that exclude each other.
+//! Decisions that require all options of a job: sizes derived from three options, a queue's batches
+//! limited by its depth, options that imply or exclude others.
 
 use workload::units::gcd;
 
@@ -12,13 +12,13 @@ use super::{
     VerifyKind, World, Zone, ZoneMode,
 };
 
-/// Most clones a plan may have, as in fio.
+/// Maximum number of clones in a plan, as in fio.
 pub(crate) const MOST_CLONES: u32 = 4096;
 
-/// Bytes of the header fio puts into each verify interval.
+/// Size of the header that fio writes in each verify interval, bytes.
 const HEADER_BYTES: u64 = 48;
 
-/// Finishes a job. An error names the option.
+/// Resolves a job. An error names the option.
 pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
     let mut job = draft.job.clone();
     blocks(draft, &mut job, notes)?;
@@ -67,19 +67,20 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
     };
     if access.block_align != least && !access.norandommap {
         access.norandommap = true;
-        notes.push("blockalign= turns the random map off (norandommap), as in fio".into());
+        notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
     access.norandommap |= access.distribution != Distribution::Random;
     access.randrepeat &= !draft.randseed_given;
     Ok(())
 }
 
-/// The sizes given for reads are for all sequential operations, those for writes for all random ones.
+/// Applies the sizes given for reads to all sequential operations, and those for writes to all
+/// random ones.
 fn by_order(access: &mut Access) -> Parsed<()> {
     let random = access.rw.random();
     let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
     if random && both {
-        return Err("bs_is_seq_rand=1 is not supported where one job has both orders".into());
+        return Err("bs_is_seq_rand=1 is not supported if one job has both orders".into());
     }
     let blocks = if random { &access.blocks.write } else { &access.blocks.read };
     access.blocks = PerKind::all(blocks.clone());
@@ -107,7 +108,7 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
     };
     let percent = words.percent.read > 0 || words.percent.write > 0;
     if percent && words.by_size.each().iter().any(|list| !list.is_empty()) {
-        return Err("cmdprio_percentage and cmdprio_bssplit do not go together".into());
+        return Err("cmdprio_percentage and cmdprio_bssplit exclude each other".into());
     }
     let none = shares.read.is_empty() && shares.write.is_empty();
     if !none && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
@@ -119,7 +120,7 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
 }
 
 fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
-    // With it fio's threads give a deep queue to an engine that has none.
+    // With it, fio's threads give a queue depth to a synchronous engine.
     if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
         return Err(format!("io_submit_mode=offload is not supported with ioengine={engine}"));
@@ -174,7 +175,7 @@ fn pace(job: &mut Job) -> Parsed<()> {
         ("rate_iops_min=", wide(&pace.rate_iops_min), wide(&pace.rate_iops)),
     ] {
         if any([0, 1, 2].map(|kind| under(*least.each()[kind], *rate.each()[kind]))) {
-            return Err(format!("{option} asks for more than is allowed"));
+            return Err(format!("{option} exceeds the maximum"));
         }
     }
     pace.think.spin = pace.think.spin.min(pace.think.time);
@@ -243,7 +244,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         && verify.backlog.is_none()
     {
         notes.push(
-            "written data are read back when the time is up; fio reads nothing back in that case"
+            "written data are read back at the end of the time; fio reads nothing back in this case"
                 .into(),
         );
     }
@@ -268,11 +269,11 @@ fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
     Ok(())
 }
 
-/// fio's rules for copies of a set of blocks.
+/// fio's rules for copies from a set of blocks.
 fn working_set(job: &Job) -> Parsed<()> {
     let content = &job.content;
     if job.space.size.is_none() {
-        return Err("dedupe_mode=working_set needs size=, which the set is a share of".into());
+        return Err("dedupe_mode=working_set needs size=, of which the set is a share".into());
     }
     if job.files.nrfiles != 1 {
         return Err(format!("dedupe_mode=working_set takes one file, not {}", job.files.nrfiles));
@@ -281,12 +282,12 @@ fn working_set(job: &Job) -> Parsed<()> {
     match copies + set {
         ..=100 => Ok(()),
         _ => Err(format!(
-            "dedupe_percentage={copies} cannot be reached where the working set, {set}%, is unique"
+            "dedupe_percentage={copies} cannot be reached if the working set, {set}%, is unique"
         )),
     }
 }
 
-/// A log without a prefix has the name of the job.
+/// Gives logs without a prefix the job's name.
 fn logs(job: &mut Job) {
     let logs = &mut job.logs;
     for log in [&mut logs.bw, &mut logs.iops, &mut logs.lat] {

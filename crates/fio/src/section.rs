@@ -1,20 +1,20 @@
-//! A section as written, in a job file or on a command line, before its options are interpreted.
+//! A section as written in a job file or on a command line, before its options are interpreted.
 
 /// Options under one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     /// Its name; none for options before the first `--name`.
     pub name: Option<String>,
-    /// Where it begins: `file:line`, or `command line`.
+    /// Its start: `file:line`, or `command line`.
     pub place: String,
-    /// Whether it begins a job file other than the first: it then waits for all jobs before it.
+    /// Whether it starts a job file other than the first; it then waits for all jobs before it.
     pub stonewall: bool,
     /// Its options in the order given.
     pub options: Vec<Given>,
 }
 
 impl Section {
-    /// Whether its options are inherited by all later sections. fio compares six letters.
+    /// Whether all later sections inherit its options. fio compares six letters.
     pub fn global(&self) -> bool {
         self.name.as_ref().is_none_or(|name| name.starts_with("global"))
     }
@@ -27,12 +27,12 @@ pub(crate) struct Given {
     pub place: String,
     /// Its name.
     pub name: String,
-    /// The text after the `=`; none for an option alone.
+    /// The text after the `=`; `None` for an option alone.
     pub value: Option<String>,
 }
 
 impl Given {
-    /// As it was written, cut short if long.
+    /// As written, truncated if long.
     pub fn shown(&self) -> String {
         let text = match &self.value {
             Some(value) => format!("{}={value}", self.name),

@@ -1,4 +1,4 @@
-//! Options of fio's command line that belong to no job, as a table like the jobs' own.
+//! Options of fio's command line that do not belong to a job, as a table like that of job options.
 
 use std::time::Duration;
 
@@ -37,9 +37,9 @@ pub(crate) enum Asked {
         /// For the documentation.
         remark: &'static str,
     },
-    /// Accepted without effect: why.
+    /// Accepted without effect, with the reason.
     Idle(&'static str),
-    /// An error: why.
+    /// An error, with the reason.
     Refused(&'static str),
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum Answer {
     Engines(String),
 }
 
-const SERVER: &str = "jobs run here; there is no server of fio";
+const SERVER: &str = "jobs run locally; fio's server is not supported";
 const TRIGGERS: &str = "programs named on the command line are not run";
 const OWN_TESTS: &str = "it tests fio itself";
 
@@ -102,7 +102,7 @@ impl Switch {
     }
 }
 
-/// All of them.
+/// All switches.
 pub(crate) const SWITCHES: &[Switch] = &[
     supported("warn-unsupported", Takes::Nothing, |s, _| put(&mut s.warn_unsupported, true))
         .says("not fio's: unsupported options are dropped with a warning"),
@@ -139,7 +139,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("aux-path", Takes::Value, |s, v| put(&mut s.globals.aux_path, Some(v.into()))),
     supported("readonly", Takes::Nothing, |s, _| put(&mut s.readonly, true)),
     supported("section", Takes::Value, |s, v| match v {
-        "global" => Err("[global] alone is no job".into()),
+        "global" => Err("[global] alone is not a job".into()),
         _ => {
             s.sections.push(v.into());
             Ok(())
@@ -156,13 +156,13 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("enghelp", Takes::Perhaps, |s, v| {
         put(&mut s.answer, Some(Answer::Engines(v.into())))
     }),
-    idle("eta-interval", Takes::Value, "the line is drawn when there is something new to show"),
+    idle("eta-interval", Takes::Value, "the line is updated when there is something new"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
-    idle("alloc-size", Takes::Value, "memory is taken as it is needed"),
+    idle("alloc-size", Takes::Value, "memory is allocated as needed"),
     refused("status-interval", Takes::Value, "results are printed once, when they are complete"),
     refused("latency-log", Takes::Value, "removed from fio; write_lat_log= is a job's option"),
     refused("bandwidth-log", Takes::Perhaps, "write_bw_log= is a job's option"),
-    refused("debug", Takes::Value, "it shows the inside of fio"),
+    refused("debug", Takes::Value, "it shows fio's internals"),
     refused("inflate-log", Takes::Value, "logs are never compressed"),
     refused("idle-prof", Takes::Value, "the processor's idle time is not profiled"),
     refused("server", Takes::Perhaps, SERVER),
@@ -176,7 +176,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
     refused("trigger-timeout", Takes::Value, TRIGGERS),
     refused("trigger", Takes::Value, TRIGGERS),
     refused("trigger-remote", Takes::Value, TRIGGERS),
-    refused("merge-blktrace-only", Takes::Nothing, "traces of blktrace are not read"),
+    refused("merge-blktrace-only", Takes::Nothing, "blktrace traces are not read"),
 ];
 
 /// The switch of that name, or of that letter.
@@ -200,7 +200,7 @@ fn formats(text: &str) -> Parsed<Vec<Format>> {
             "terse" | "minimal" | "csv" => Format::Terse,
             other => return Err(format!("'{other}' is none of normal, json, json+, terse")),
         };
-        // One of each suffices, and bounds the list.
+        // One of each is enough, and bounds the list.
         if !formats.contains(&format) {
             formats.push(format);
         }

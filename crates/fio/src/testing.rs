@@ -1,4 +1,4 @@
-//! For tests: a world without files, and values read in it.
+//! Test support: a small world, and values parsed in it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::io;
 use super::World;
 use super::value::Value;
 
-/// A world that consists of the given files and variables.
+/// A world with the given files and variables.
 #[derive(Debug, Default)]
 pub(crate) struct Small {
     pub files: HashMap<String, String>,
@@ -15,7 +15,7 @@ pub(crate) struct Small {
 }
 
 impl Small {
-    /// A world with files.
+    /// A world with these files.
     pub fn with(files: &[(&str, &str)]) -> Small {
         let file = |(name, text): &(&str, &str)| (name.to_string(), text.to_string());
         Small { files: files.iter().map(file).collect(), env: HashMap::new() }

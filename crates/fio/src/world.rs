@@ -1,24 +1,24 @@
-//! The outside world as job files see it: files, environment, size of the machine.
+//! The outside world as seen by job files: files, environment, size of the machine.
 
 use std::io;
 use std::path::Path;
 
-/// Longest job file that is read, bytes; arbitrary, fio's largest example has 5 KB.
+/// Maximum size of a job file, bytes; arbitrary (fio's largest example has 5 KB).
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The outside world of a parser. A trait, so that tests and fuzzers can bring their own: they
-/// implement files and environment, and share a small machine of fixed size.
+/// The outside world of a parser. It is a trait so that tests and fuzzers can provide their own:
+/// they implement files and environment, and share a small machine of fixed size.
 pub trait World {
-    /// The whole of a job file or a file with a pattern; `-` is stdin.
+    /// The content of a job file or a pattern file; `-` is stdin.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
     /// An environment variable, for `${NAME}`.
     fn env(&self, name: &str) -> Option<String>;
-    /// Whether a path exists and is not a regular file, such as a device: a job of that name uses it
-    /// as its file.
+    /// Whether a path exists and is not a regular file, such as a device: a job of that name uses
+    /// it as its file.
     fn is_special(&self, path: &str) -> bool {
         path.starts_with("/dev/")
     }
-    /// Processors online, for `$ncpus`.
+    /// Number of online processors, for `$ncpus`.
     fn cpus(&self) -> u64 {
         4
     }
@@ -26,7 +26,7 @@ pub trait World {
     fn memory_mib(&self) -> u64 {
         2048
     }
-    /// Bytes of a page, for `$pagesize`.
+    /// Page size in bytes, for `$pagesize`.
     fn page_bytes(&self) -> u64 {
         4096
     }
@@ -70,7 +70,7 @@ impl World for Here {
     }
 }
 
-/// Reads one byte more than allowed, so that a longer file is noticed.
+/// Reads one byte more than allowed, so that a larger file is detected.
 fn read_some(from: impl io::Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut from.take(LARGEST_FILE + 1), &mut bytes)?;

@@ -1,10 +1,10 @@
-//! docs/fio.md describes the parser. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs` writes it
-//! again.
+//! docs/fio.md describes the parser. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs`
+//! regenerates it.
 
 use std::path::Path;
 
 #[test]
-fn the_page_about_fio_is_the_parsers_own() {
+fn the_page_about_fio_matches_the_parser() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/fio.md");
     let made = fio::markdown();
     if std::env::var_os("SSDYNO_WRITE_DOCS").is_some() {

@@ -1,15 +1,14 @@
-//! fio's own example job files, where they are installed: those that need files or devices of this
-//! machine and a supported engine parse, the others are refused with a reason, and none is misread.
-//! docs/fio.md lists both.
+//! fio's example job files, if installed: those that need local files or devices and a supported
+//! engine parse, the others are refused with a reason, and none is misread. docs/fio.md lists both.
 //!
-//! `SSDYNO_FIO_EXAMPLES` names their directory, if it is not where packages put them;
-//! `cargo xtask test` sets it.
+//! `SSDYNO_FIO_EXAMPLES` names their directory if it is not where packages put them; `cargo xtask
+//! test` sets it.
 
 use std::path::{Path, PathBuf};
 
 use fio::{EXAMPLES, EXAMPLES_REFUSED, FioError, Here, Request, World, parse};
 
-/// This machine, with every variable of the environment set.
+/// This machine, with every environment variable set.
 struct Set;
 
 impl World for Set {
@@ -39,16 +38,16 @@ fn parsed(path: &Path, extra: &[&str]) -> Result<Request, FioError> {
     parse(&words, &Set)
 }
 
-/// Whether an example needs a file, device or engine that is not supported here.
+/// Whether an example needs an unsupported file, device or engine.
 fn is_elsewhere(what: &str) -> bool {
     let engines = ["ioengine=", "zonemode=zbd", "md_per_io_size", "fdp="];
     engines.iter().any(|needs| what.contains(needs))
 }
 
 #[test]
-fn examples_for_local_files_and_served_engines_parse() {
+fn examples_for_local_files_and_supported_engines_parse() {
     let Some(directory) = directory() else {
-        println!("skipped: fio's examples are not here: apt-get download fio-examples");
+        println!("skipped: fio's examples are missing: apt-get download fio-examples");
         return;
     };
     let mut files: Vec<_> = std::fs::read_dir(&directory)
@@ -63,17 +62,20 @@ fn examples_for_local_files_and_served_engines_parse() {
         match parsed(file, &[]) {
             Ok(Request::Run(plan)) => {
                 plan.notes.iter().for_each(|note| println!("{name}: note: {}", note.text));
-                // A newer example than those that the page lists may be there.
-                assert!(!listed(&name, EXAMPLES_REFUSED), "{name} parses, and docs/fio.md says no");
+                // There may be newer examples than the page lists.
+                assert!(
+                    !listed(&name, EXAMPLES_REFUSED),
+                    "{name} parses, but docs/fio.md lists it as refused"
+                );
             }
-            Ok(Request::Answer(_)) => panic!("{name}: no job file asks for an answer"),
+            Ok(Request::Answer(_)) => panic!("{name}: no example requests an answer"),
             Err(error) => {
                 println!("{name}: {}", error.what);
                 let why = is_elsewhere(&error.what) || listed(&name, EXAMPLES_REFUSED);
                 assert!(why, "{name}: {error}");
                 assert!(
                     !listed(&name, EXAMPLES),
-                    "{name}: {error}, and docs/fio.md says it parses"
+                    "{name}: {error}, but docs/fio.md says that it parses"
                 );
             }
         }

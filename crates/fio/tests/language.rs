@@ -1,4 +1,4 @@
-//! fio's command lines and job files as people write them, and their plans.
+//! fio's command lines and job files, as users write them, and their plans.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn refusal(words: &[&str]) -> FioError {
     asked(words, &[]).expect_err("an error")
 }
 
-/// The published command of the first document, as a shell splits it.
+/// The published command of the first document, as split by a shell.
 const FIRST: &[&str] = &[
     "--randrepeat=1",
     "--ioengine=libaio",
@@ -71,7 +71,7 @@ fn the_first_documents_command_with_its_slips() {
     let error = refusal(&words);
     assert!(error.what.contains("'==rwmixread=80'"), "{error}");
     assert_eq!(error.advice.as_deref(), Some("--rwmixread=80"));
-    // As the error says.
+    // Corrected according to the error.
     let words: Vec<_> = FIRST.iter().chain(&["--rwmixread=80"]).copied().collect();
     let job = &plan(&words).jobs[0];
     assert_eq!((job.access.rw, job.access.mix_read_percent), (Rw::RandRw, 80));
@@ -81,7 +81,7 @@ fn the_first_documents_command_with_its_slips() {
 }
 
 #[test]
-fn a_line_break_after_two_dashes_is_seen_through_and_told() {
+fn a_line_break_after_two_dashes_is_repaired_and_reported() {
     for broken in [&["--", "filename=random_read.fio"][..], &["--\n\nfilename=random_read.fio"]] {
         let mut words = FIRST.to_vec();
         words.splice(5..6, broken.iter().copied());
@@ -116,19 +116,19 @@ fn the_third_documents_command() {
 }
 
 #[test]
-fn what_fio_knows_and_is_not_served_names_itself() {
+fn unsupported_options_of_fio_are_named() {
     let words = ["--name=x", "--size=1m", "--atomic=1"];
     let error = refusal(&words);
     assert!(error.what.starts_with("atomic=1: not supported: "), "{error}");
     assert!(error.advice.is_some_and(|advice| advice.contains("--warn-unsupported")));
     let plan = plan(&["--warn-unsupported", "--name=x", "--size=1m", "--atomic=1"]);
     assert_eq!(plan.notes.len(), 1);
-    assert!(plan.notes[0].text.starts_with("atomic=1: left out: "), "{:?}", plan.notes);
+    assert!(plan.notes[0].text.starts_with("atomic=1: dropped: "), "{:?}", plan.notes);
     assert!(job(&["--atomic=0", "--size=1m"]).access.rw.reads());
 }
 
 #[test]
-fn slips_are_told_with_what_is_near() {
+fn misspelt_options_are_reported_with_the_nearest() {
     for (slip, meant) in [
         ("--rwmixred=70", "--rwmixread"),
         ("--iodpeth=4", "--iodepth"),
@@ -140,13 +140,13 @@ fn slips_are_told_with_what_is_near() {
         assert!(advice.starts_with(meant), "{slip}: {error}, try {advice}");
     }
     let text = "[x]\nsize=1m\n\nrwmixred=70\n";
-    let error = asked(&["a.fio"], &[("a.fio", text)]).expect_err("a slip");
+    let error = asked(&["a.fio"], &[("a.fio", text)]).expect_err("a misspelt option");
     assert_eq!(error.place, "a.fio:4");
-    assert_eq!(error.advice.as_deref(), Some("rwmixread, if that was meant"));
+    assert_eq!(error.advice.as_deref(), Some("rwmixread, if you meant that"));
 }
 
 #[test]
-fn values_that_fio_would_read_in_part_are_errors() {
+fn values_that_fio_would_read_partly_are_errors() {
     for word in [
         "--size=1.5g",
         "--runtime=60sec",
@@ -242,7 +242,7 @@ fn sections_inherit_in_fios_order() {
     // 16k comes before kb_base, but fio reads kb_base first.
     assert_eq!(two.access.blocks.read, Blocks::Fixed(16000));
     assert_eq!(two.space.size, Some(Amount::Bytes(1_000_000)));
-    assert_eq!(two.paths(0), ["/d/a", "/d/b"], "names add up, as in fio");
+    assert_eq!(two.paths(0), ["/d/a", "/d/b"], "names are combined, as in fio");
     assert_eq!((two.name.as_str(), two.section.as_str()), ("second", "two"));
 }
 
@@ -260,7 +260,7 @@ fn groups_and_waiting() {
 }
 
 #[test]
-fn globals_before_the_first_name_and_words_apart() {
+fn globals_before_the_first_name_and_separate_values() {
     let plan = plan(&[
         "--output-format",
         "json,normal",
@@ -284,12 +284,12 @@ fn globals_before_the_first_name_and_words_apart() {
 }
 
 #[test]
-fn names_cut_short_as_far_as_they_are_clear() {
+fn names_can_be_abbreviated_if_unambiguous() {
     assert_eq!(
         job(&["--size=1m", "--iodepth_batch_complete_ma=4", "--iodepth=8"]).queue.complete_max,
         4
     );
-    assert!(refusal(&["--name=x", "--direc=/d"]).what.contains("no such option"));
+    assert!(refusal(&["--name=x", "--direc=/d"]).what.contains("not an option"));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn directories_and_files() {
     assert_eq!(paths(&["--filename=/dev/a\\:b:c", "--size=1m"], 0), ["/dev/a:b", "c"]);
     let late = plan(&["--name=x", "--filename=f", "--directory=/d", "--size=1m"]);
     assert_eq!(late.jobs[0].paths(0), ["f"], "as in fio");
-    assert_eq!(late.notes.len(), 1, "and told");
+    assert_eq!(late.notes.len(), 1, "and reported");
     assert_eq!(plan(&["--name=/dev/sdz", "--size=1m"]).jobs[0].paths(0), ["/dev/sdz"]);
 }
 

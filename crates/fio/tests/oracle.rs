@@ -1,10 +1,10 @@
-//! The parser compared with an installed fio on the same words. Skipped without fio on the machine.
+//! Compares the parser with an installed fio on the same options. Skipped if fio is missing.
 
 use std::process::{Command, Output};
 
 use fio::{Here, Job, Request, World, parse};
 
-/// fio in a directory of its own; none where it is not installed.
+/// Runs fio in a separate directory; `None` if it is not installed.
 fn fio(directory: &std::path::Path, words: &[&str]) -> Option<Output> {
     Command::new("fio").args(words).current_dir(directory).output().ok()
 }
@@ -22,7 +22,7 @@ fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// As fio prints a size in the line that announces a job.
+/// A size as printed in fio's announcement of a job.
 fn size(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB"];
     let mut unit = 0;
@@ -34,7 +34,7 @@ fn size(bytes: u64) -> String {
     format!("{value:.digits$}{}", units[unit])
 }
 
-/// The line fio announces a job with, as this job would have it.
+/// fio's announcement line for this job.
 fn announced(job: &Job) -> String {
     let [read, write, trim] =
         job.access.blocks.each().map(|b| format!("{}-{}", size(b.min()), size(b.max())));
@@ -106,7 +106,7 @@ const ANNOUNCED: &[&[&str]] = &[
 #[test]
 fn jobs_are_announced_alike() {
     let directory = scratch();
-    // All in one run of fio, which takes its time to start.
+    // All in one run of fio, which is slow to start.
     let mut words = vec!["--ioengine=null", "--size=1m"];
     for job in ANNOUNCED {
         words.push("--name=x");
@@ -126,7 +126,7 @@ fn jobs_are_announced_alike() {
     }
 }
 
-/// Words that fio takes, and takes as they look.
+/// Words that fio accepts and interprets as expected.
 const TAKEN: &[&str] = &[
     "--size=10%",
     "--offset=25%",
@@ -202,7 +202,7 @@ const NOT_TAKEN: &[&str] = &[
 ];
 
 #[test]
-fn what_fio_takes_is_taken() {
+fn words_accepted_by_fio_are_accepted() {
     let each: Vec<_> = TAKEN.iter().flat_map(|word| ["--name=x", word]).collect();
     let words: Vec<_> = ["--parse-only", "--size=1m"].into_iter().chain(each).collect();
     let Some(said) = fio(scratch().path(), &words) else {
@@ -217,16 +217,16 @@ fn what_fio_takes_is_taken() {
 }
 
 #[test]
-fn what_fio_refuses_is_refused() {
+fn words_refused_by_fio_are_refused() {
     let directory = scratch();
     for word in NOT_TAKEN {
-        // Some of it fio looks at only when it adds the job.
+        // fio checks some of them only when it adds the job.
         let words = ["--ioengine=null", "--name=x", "--size=1m", word];
         let Some(said) = fio(directory.path(), &words) else {
             println!("skipped: fio is not installed");
             return;
         };
-        assert!(!said.status.success(), "fio takes {word}");
+        assert!(!said.status.success(), "fio accepts {word}");
         let jobs = ours(&words);
         assert!(jobs.is_err(), "{word}: {jobs:?}");
     }

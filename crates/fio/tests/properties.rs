@@ -1,5 +1,5 @@
-//! Properties that hold for any words: no panic, the same job from a file and from a command line, and
-//! correct arithmetic.
+//! Properties that hold for any words: no panic, equal jobs from a file and from a command line,
+//! and correct arithmetic.
 
 use fio::{Amount, FioError, Plan, Request, World, parse};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn ask(words: &[String], file: &str) -> Result<Request, FioError> {
     parse(words, &One(file.into()))
 }
 
-/// The plan without the places of its parts.
+/// The plan without the locations of its parts.
 fn plan(words: &[String], file: &str) -> Result<Plan, String> {
     match ask(words, file) {
         Ok(Request::Run(mut plan)) => {
@@ -119,7 +119,7 @@ fn expression() -> impl Strategy<Value = (String, i128)> {
 
 proptest! {
     #[test]
-    fn any_words_are_a_plan_an_answer_or_an_error(
+    fn any_words_give_a_plan_an_answer_or_an_error(
         words in prop::collection::vec(".{0,24}|--[a-z_]{1,12}=.{0,12}|-[a-z]{1,9}", 0..8),
         file in "(\\[[a-z]{1,3}\\]\n|[a-z_]{2,12}(=.{0,12})?\n|.{0,20}\n){0,10}",
     ) {
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_and_a_command_line_say_the_same(options in prop::collection::vec(option(), 0..12)) {
+    fn a_file_and_a_command_line_give_the_same_plan(options in prop::collection::vec(option(), 0..12)) {
         let mut words = vec!["--name=j".to_string(), "--size=1g".into()];
         words.extend(options.iter().map(|option| format!("--{option}")));
         let text = format!("[j]\nsize=1g\n{}\n", options.join("\n"));
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn arithmetic_is_arithmetic((text, value) in expression()) {
+    fn arithmetic_is_correct((text, value) in expression()) {
         let words = ["--name=j", "--bs=1"].map(String::from);
         let words: Vec<_> = words.into_iter().chain([format!("--io_size=(1+{text})")]).collect();
         let found = plan(&words, "");

@@ -21,28 +21,27 @@ pub struct Access {
     pub blocks: PerKind<Blocks>,
     /// `bs_unaligned`: sizes drawn from a range need not be multiples of its lower bound.
     pub bs_unaligned: bool,
-    /// `blockalign=`: random offsets are multiples of this; the smallest block by default. fio
-    /// turns the random map off when it is not the smallest block, and so does the parser here
-    /// (`norandommap`).
+    /// `blockalign=`: random offsets are multiples of this; the smallest block by default. For
+    /// other values fio disables the random map, and so does this parser (`norandommap`).
     pub block_align: PerKind<u64>,
-    /// `percentage_random=`: percent of the operations of a random direction that go to a random
-    /// place, the others follow the last; 100 by default.
+    /// `percentage_random=`: percent of the operations of a random direction that have a random
+    /// offset, while the others follow the last one; 100 by default.
     pub percentage_random: PerKind<u32>,
-    /// `norandommap`: random offsets may repeat before every block was visited. True also where
-    /// fio implies it: another distribution than uniform, or `blockalign`.
+    /// `norandommap`: random offsets may repeat before every block was visited. Also true if fio
+    /// implies it: with a non-uniform distribution or `blockalign`.
     pub norandommap: bool,
     /// `random_generator=`.
     pub generator: Generator,
     /// `random_distribution=`.
     pub distribution: Distribution,
-    /// `random_sequence_stride`: each round of a sequence lies after the one before.
+    /// `random_sequence_stride`: each repetition of a sequence follows the one before.
     pub sequence_stride: bool,
     /// `randrepeat=`: the same offsets in every run; true by default, false once `randseed` is
     /// given.
     pub randrepeat: bool,
     /// `randseed=`: 0x89 by default.
     pub randseed: u64,
-    /// `zonemode=strided` and its sizes; `None` without.
+    /// `zonemode=strided` and its sizes, if given.
     pub zone: Option<Zone>,
 }
 
@@ -70,7 +69,7 @@ impl Default for Access {
 }
 
 impl Access {
-    /// The smallest block of any direction, which fio lays files out by.
+    /// The smallest block of any direction, which fio uses to lay files out.
     pub fn min_bs(&self) -> u64 {
         self.blocks.each().map(Blocks::min).into_iter().min().unwrap_or(4096)
     }
@@ -148,7 +147,7 @@ impl Rw {
 /// `rw_sequencer=`: offsets of operations between two random ones (with `random_every`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sequencer {
-    /// Go on ascending.
+    /// Continue ascending.
     #[default]
     Sequential,
     /// Repeat the offset.
@@ -160,16 +159,16 @@ pub enum Sequencer {
 pub enum Blocks {
     /// Always this.
     Fixed(u64),
-    /// `bsrange=`: drawn as `min + max * u` with `u` in 0..1, cut down to a multiple of `min`
-    /// (unless `bs_unaligned`) and to `max` at most; so sizes above `max` fold onto it.
+    /// `bsrange=`: drawn as `min + max * u` with `u` in 0..1, rounded down to a multiple of `min`
+    /// (unless `bs_unaligned`) and limited to `max`; so sizes above `max` fold onto it.
     Range {
         /// Smallest.
         min: u64,
         /// Largest.
         max: u64,
     },
-    /// `bssplit=`: sizes with their percentages, smallest percentage first, as fio walks them; a
-    /// share of 0 never comes. The last share is filled up to 100.
+    /// `bssplit=`: sizes with their percentages, smallest percentage first, as in fio. A share of 0
+    /// is never used, and the last share is extended to 100.
     Split(Vec<Share>),
 }
 
@@ -210,14 +209,14 @@ pub enum Generator {
     Tausworthe,
     /// A shift register: every block once without a map.
     Lfsr,
-    /// The first with 64 bits.
+    /// The default with 64 bits.
     Tausworthe64,
 }
 
-/// `random_distribution=`: which places are popular.
+/// `random_distribution=`: popularity of offsets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
-    /// All alike.
+    /// Uniform.
     #[default]
     Random,
     /// `zipf:theta[:center]`.
@@ -230,17 +229,17 @@ pub enum Distribution {
     Zoned(PerKind<Vec<ZonePercent>>),
     /// `zoned_abs:access%/bytes:...`, by direction.
     ZonedAbs(PerKind<Vec<ZoneBytes>>),
-    /// `sequence:2,0,1`: these blocks, again and again.
+    /// `sequence:2,0,1`: these blocks, repeated.
     Sequence(Vec<u32>),
 }
 
-/// Parameters of a distribution around one place.
+/// Parameters of a distribution around a centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Theta, power or deviation.
     pub value: f64,
-    /// Where the most popular place lies, 0 to 1 of the file; the others are scattered all the same,
-    /// as in fio. Without, it is scattered, too.
+    /// Position of the most popular offset, 0 to 1 of the file. As in fio, the other offsets are
+    /// scattered in any case, and without a centre the most popular one is, too.
     pub center: Option<f64>,
 }
 
@@ -263,16 +262,16 @@ pub struct ZoneBytes {
 }
 
 /// `zonemode=strided`: I/O stays within the first `range` bytes of a zone until `size` bytes were
-/// moved, then goes on `range + skip` bytes further.
+/// moved, then continues `range + skip` bytes further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// How it is used.
+    /// The mode.
     pub mode: ZoneMode,
     /// `zonesize=`: bytes moved in each zone.
     pub size: u64,
-    /// `zonerange=`: bytes of a zone that are used; the zone size by default.
+    /// `zonerange=`: bytes of a zone in use; the zone size by default.
     pub range: u64,
-    /// `zoneskip=`: bytes left out between zones.
+    /// `zoneskip=`: bytes skipped between zones.
     pub skip: u64,
 }
 

@@ -5,10 +5,10 @@
 pub struct Content {
     /// `zero_buffers`: zeroes; also `buffer_compress_percentage=100`.
     pub zero: bool,
-    /// `refill_buffers`: new random content for every write. True also where fio implies it
-    /// (`verify`, compression, deduplication, a pattern in a job that also reads).
+    /// `refill_buffers`: new random content for every write. Also true if fio implies it (`verify`,
+    /// compression, deduplication, a pattern in a job that also reads).
     pub refill: bool,
-    /// `scramble_buffers`: a little of the buffer is changed for every write; true by default.
+    /// `scramble_buffers`: small parts of the buffer change for every write; true by default.
     pub scramble: bool,
     /// `buffer_pattern=`: repeated over the buffer.
     pub pattern: Option<Vec<u8>>,
@@ -18,11 +18,12 @@ pub struct Content {
     pub compress_chunk: u32,
     /// `dedupe_percentage=`: percent of blocks that are copies of an earlier one, 0 to 100.
     pub dedupe_percent: u32,
-    /// `dedupe_mode=working_set`: copies are of a set of blocks rather than of the one before.
+    /// `dedupe_mode=working_set`: blocks are copied from a set rather than from the previous block.
     pub dedupe_set: bool,
-    /// `dedupe_working_set_percentage=`: that set, percent of `size`, 0 to 100; 5 by default.
+    /// `dedupe_working_set_percentage=`: size of that set, percent of `size`, 0 to 100; 5 by
+    /// default.
     pub dedupe_set_percent: u32,
-    /// `dedupe_global`: the set is one of the blocks of all jobs.
+    /// `dedupe_global`: all jobs share the set.
     pub dedupe_global: bool,
 }
 
@@ -55,23 +56,23 @@ pub struct DataVerify {
     /// `verify_interval=`: bytes between headers, a divisor of the write size; the write size by
     /// default.
     pub interval: u64,
-    /// `verify_offset=`: where in each interval the header lies.
+    /// `verify_offset=`: offset of the header in each interval.
     pub offset: u64,
-    /// One of both was given.
+    /// Whether one of these two was given.
     pub placed: bool,
     /// `verify_pattern=`: the bytes.
     pub pattern: Vec<u8>,
-    /// Where the pattern is filled in for each block, in ascending order.
+    /// Placeholders of the pattern, filled in for each block, in ascending order.
     pub formats: Vec<PatternFormat>,
     /// `verify_fatal`: end at the first difference.
     pub fatal: bool,
-    /// `verify_dump`: keep the bytes read and the bytes expected.
+    /// `verify_dump`: keep the received and the expected bytes.
     pub dump: bool,
-    /// `verify_async=`: threads that check beside the I/O.
+    /// `verify_async=`: number of separate threads for checking.
     pub async_threads: u32,
-    /// `verify_backlog=`: check after this many blocks were written, rather than at the end.
+    /// `verify_backlog=`: check after every so many written blocks, rather than at the end.
     pub backlog: Option<u64>,
-    /// `verify_backlog_batch=`: how many of them are checked then; all by default.
+    /// `verify_backlog_batch=`: number of blocks in each check; all by default.
     pub backlog_batch: Option<u64>,
 }
 
@@ -95,11 +96,11 @@ impl Default for DataVerify {
     }
 }
 
-/// A place in a verify pattern that is filled in for each block: `%o`, its offset in the file,
-/// eight bytes, lowest first.
+/// A placeholder in a verify pattern, filled in for each block: `%o`, the block's offset in the
+/// file, eight bytes, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternFormat {
-    /// Byte of the pattern where it begins.
+    /// Its first byte in the pattern.
     pub at: usize,
 }
 
@@ -107,7 +108,7 @@ pub struct PatternFormat {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the checksums have fio's names")]
 pub enum VerifyKind {
-    /// Not at all.
+    /// No verification.
     #[default]
     None,
     Md5,
@@ -130,6 +131,6 @@ pub enum VerifyKind {
     Pattern,
     /// `verify_pattern` after a header.
     PatternHeader,
-    /// Read back and not compared.
+    /// Read back, but not compared.
     Null,
 }

@@ -1,33 +1,34 @@
-//! Files of a job: names, number, sizes, making and removing, durability.
+//! Files of a job: names, number, sizes, creation and removal, durability.
 
 use super::Amount;
 
-/// Most files a job may have; arbitrary, far more than in any of fio's examples.
+/// Maximum number of files in a job; arbitrary, far more than in any of fio's examples.
 pub const MAX_FILES: u32 = 1_000_000;
 
-/// How much of the files is used, and how many bytes are moved.
+/// The used part of the files, and the number of bytes moved.
 ///
-/// fio's rules, which whoever lays files out must follow: `size` is the sum over the job's files,
-/// each gets `size / nrfiles`, and the first ones one smallest block more where that leaves a rest.
-/// With `filesize` a file has that size whatever `size` says. Without either, files must exist and
-/// their whole length from `offset` on is used. Percentages of `size` are of each file or device.
-/// Bytes moved: `io_size` if given, else `size`, times `loops`; with `time_based` again and again.
+/// fio's rules for laying out files: `size` is the sum over the job's files. Each gets `size /
+/// nrfiles`, and the first ones get an additional smallest block if there is a remainder. With
+/// `filesize`, a file has that size whatever `size` is. Without either, files must exist, and their
+/// whole length from `offset` on is used. Percentages of `size` apply to each file or device. The
+/// number of bytes moved is `io_size`, or else `size`, times `loops`; with `time_based`, this is
+/// repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// `size=`.
     pub size: Option<Amount>,
     /// `io_size=` (`io_limit`).
     pub io_size: Option<Amount>,
-    /// `filesize=`, lowest and highest; a size between them is drawn for each file.
+    /// `filesize=`, minimum and maximum; a size between them is drawn for each file.
     pub filesize: Option<(u64, u64)>,
     /// `fill_device` (`fill_fs`): write until the device or file system is full.
     pub fill_device: bool,
-    /// `file_append`: begin at the end of the file.
+    /// `file_append`: start at the end of the file.
     pub file_append: bool,
-    /// `offset=`: first byte used of each file; a percentage is of its size, and rounded up to
-    /// `offset_align` or else to the smallest block.
+    /// `offset=`: first used byte of each file. A percentage refers to its size and is rounded up
+    /// to `offset_align`, or else to the smallest block.
     pub offset: Amount,
-    /// `offset_increment=`: clone `n` of the job adds this `n` times.
+    /// `offset_increment=`: added `n` times for clone `n` of the job.
     pub offset_increment: Amount,
     /// `offset_align=`: offsets given as a percentage are rounded up to this; 0 for the smallest
     /// block.
@@ -52,19 +53,19 @@ impl Default for Space {
     }
 }
 
-/// Names, number and making of the files.
+/// Names, number and creation of the files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
-    /// `filename=`, split at `:` (`\:` is a colon), the directory before it. Empty when names are
-    /// made from the format. Names of `[global]` and of the job add up, as in fio.
+    /// `filename=`, split at `:` (`\:` is a colon), with the directory prepended. Empty if names
+    /// are derived from the format. As in fio, names from `[global]` and the job are combined.
     pub names: Vec<String>,
     /// `directory=`, split at `:`. Clone `n` of the job uses entry `n` modulo their number.
     pub directories: Vec<String>,
     /// `filename_format=`: `$jobname.$jobnum.$filenum` by default.
     pub filename_format: String,
-    /// How many files each clone has: `nrfiles=`, or the number of names, 1 to [`MAX_FILES`].
+    /// Number of files per clone: `nrfiles=`, or the number of names, 1 to [`MAX_FILES`].
     pub nrfiles: u32,
-    /// `openfiles=`: number of files open at once; all of them by default.
+    /// `openfiles=`: number of files open at once; all by default.
     pub openfiles: u32,
     /// `file_service_type=`: the file of the next operation.
     pub service: FileService,
@@ -72,12 +73,12 @@ pub struct Files {
     pub fallocate: Fallocate,
     /// `fadvise_hint=`.
     pub fadvise: FadviseHint,
-    /// `overwrite=`: the file is written in full before the job writes, so that no block is new.
-    /// True by implication for a job that reads.
+    /// `overwrite=`: the whole file is written before the job, so that no block is new. Implied for
+    /// a job that reads.
     pub overwrite: bool,
-    /// `create_on_open`: the file is created when it is opened, not laid out before.
+    /// `create_on_open`: the file is created on opening rather than laid out before.
     pub create_on_open: bool,
-    /// `create_only`: lay files out and end.
+    /// `create_only`: only lay out files.
     pub create_only: bool,
     /// `create_fsync`: fsync after laying out; true by default.
     pub create_fsync: bool,
@@ -90,7 +91,7 @@ pub struct Files {
     pub invalidate: bool,
     /// `unlink`: remove the files afterwards.
     pub unlink: bool,
-    /// `unlink_each_loop`: remove them after each of `loops`.
+    /// `unlink_each_loop`: remove the files after each of `loops`.
     pub unlink_each_loop: bool,
 }
 
@@ -132,8 +133,7 @@ impl Files {
         (0..self.nrfiles).map(name).collect()
     }
 
-    /// The drive of each file: that of a name or directory that is one, `None` for a file of this
-    /// machine.
+    /// The drive of each file, if its name or directory is one; `None` for a local file.
     pub(crate) fn drives(&self) -> impl Iterator<Item = Option<String>> {
         let of_name = |name: &String| {
             let within = |directory: &&String| {
@@ -150,7 +150,7 @@ impl Files {
         names.chain(directories.filter(move |_| unnamed)).chain(here.then_some(None))
     }
 
-    /// The format filled in; its words may be in any case.
+    /// Fills in the format; its words may be in any case.
     fn made_name(&self, job: &str, clone: u32, file: u32) -> String {
         let words = [
             ("$jobname", job.to_string()),
@@ -178,13 +178,13 @@ impl Files {
     }
 }
 
-/// Whether a name is that of a drive which is no file or device of this machine. It is taken whole,
-/// colons and all; a file of that name is `./sim`.
+/// Whether a name denotes a drive that is not a local file or device. Such a name is taken whole,
+/// including colons; a file of that name is `./sim`.
 pub(crate) fn is_drive(name: &str) -> bool {
     is_virtual(name) || name.starts_with("pci:")
 }
 
-/// Whether a name is that of a virtual drive.
+/// Whether a name denotes a virtual drive.
 pub(crate) fn is_virtual(name: &str) -> bool {
     name.starts_with("sim:")
 }
@@ -194,7 +194,7 @@ pub(crate) fn is_virtual(name: &str) -> bool {
 pub struct FileService {
     /// The order.
     pub order: ServiceOrder,
-    /// `roundrobin:8`: after this many operations the next file; 1 by default.
+    /// `roundrobin:8`: the number of operations before moving to the next file; 1 by default.
     pub every: u32,
 }
 
@@ -212,13 +212,13 @@ pub enum ServiceOrder {
 /// `fallocate=`: allocation of a file before it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallocate {
-    /// Not at all.
+    /// No allocation.
     None,
-    /// By the file system, where it can.
+    /// By the file system, if supported.
     Native,
-    /// posix_fallocate, which writes zeroes where the file system cannot.
+    /// posix_fallocate, which writes zeroes if the file system does not support it.
     Posix,
-    /// By the file system, keeping the length.
+    /// By the file system, without changing the length.
     Keep,
     /// Length only.
     Truncate,
@@ -227,9 +227,9 @@ pub enum Fallocate {
 /// `fadvise_hint=`: advice to the kernel about the order of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FadviseHint {
-    /// Nothing.
+    /// No advice.
     None,
-    /// Random or sequential, as the job is.
+    /// Random or sequential, according to the job.
     ByWorkload,
     /// Random.
     Random,
@@ -242,16 +242,16 @@ pub enum FadviseHint {
 /// Durability of writes, and use of the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syncing {
-    /// `direct=1` (`buffered=0`): past the page cache.
+    /// `direct=1` (`buffered=0`): bypasses the page cache.
     pub direct: bool,
     /// `sync=`: flags for opening files.
     pub sync: SyncMode,
-    /// `fsync=`: fsync after this many writes; 0 for never. It counts in fio's results as a
-    /// fourth kind of operation.
+    /// `fsync=`: fsync after this many writes; 0: never. fio's results count it as a fourth kind of
+    /// operation.
     pub fsync: u32,
     /// `fdatasync=`: the same with fdatasync.
     pub fdatasync: u32,
-    /// `end_fsync`: fsync when the write stage is over.
+    /// `end_fsync`: fsync at the end of the write stage.
     pub end_fsync: bool,
     /// `fsync_on_close`: fsync whenever a file is closed.
     pub fsync_on_close: bool,
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_made_from_the_format() {
+    fn names_are_derived_from_the_format() {
         let mut files = Files { nrfiles: 2, ..Files::default() };
         assert_eq!(files.paths("j", 3), ["j.3.0", "j.3.1"]);
         files.filename_format = "a-$FILENUM-$jobname$x".into();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn given_names_are_shared_by_the_clones() {
+    fn clones_share_given_names() {
         let names = vec!["a".to_string(), "b".to_string()];
         let files = Files { nrfiles: 2, names, ..Files::default() };
         assert_eq!(files.paths("j", 3), ["a", "b"]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The parts of the results that are shown.
+/// The parts of the results to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reporting {
     /// `group_reporting`: one result for the group, not one for each clone.
@@ -13,13 +13,13 @@ pub struct Reporting {
     pub lat_percentiles: bool,
     /// `slat_percentiles`: of submission latency.
     pub slat_percentiles: bool,
-    /// `percentile_list=`, ascending, 1 to 20 of them.
+    /// `percentile_list=`: 1 to 20 percentiles, ascending.
     pub percentiles: Vec<f64>,
-    /// Decimals in the list; fio prints all percentiles with as many.
+    /// Number of decimals in the list, with which fio prints all percentiles.
     pub percentile_precision: u32,
     /// `significant_figures=`: 1 to 10, 4 by default.
     pub significant_figures: u32,
-    /// `disk_util`: the lines about the disk; true by default.
+    /// `disk_util`: show disk statistics; true by default.
     pub disk_util: bool,
     /// `disable_lat`: no total latency. All four are set by `gtod_reduce`.
     pub disable_lat: bool,
@@ -29,7 +29,7 @@ pub struct Reporting {
     pub disable_slat: bool,
     /// `disable_bw_measurement`: no samples of bandwidth and IOPS.
     pub disable_bw: bool,
-    /// `gtod_reduce`: the clock is read less often; no latencies are shown.
+    /// `gtod_reduce`: the clock is read less often, and no latencies are shown.
     pub gtod_reduce: bool,
     /// `unified_rw_reporting=`.
     pub unified: UnifiedRw,
@@ -39,7 +39,7 @@ pub struct Reporting {
     pub iops_avg_time: Duration,
     /// `kb_base=`: 1024 (default) or 1000.
     pub kb_base: u32,
-    /// `unit_base=`: true for results in bits, not bytes.
+    /// `unit_base=`: true for results in bits rather than bytes.
     pub bits: bool,
     /// `stats`: false omits the job from the results.
     pub stats: bool,
@@ -87,8 +87,8 @@ pub enum UnifiedRw {
     Both,
 }
 
-/// Logs over time. A prefix is the option's value, or the name of the job; fio adds
-/// `_bw.N.log` and so on, `N` counting clones from 1 over the whole plan, unless `shared_file`.
+/// Logs over time. A prefix is the option's value or the job's name, to which fio adds `_bw.N.log`
+/// and so on. `N` counts clones from 1 over the whole plan, unless `shared_file` is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Logs {
     /// `write_bw_log=`: prefix of the bandwidth log.
@@ -97,24 +97,24 @@ pub struct Logs {
     pub iops: Option<String>,
     /// `write_lat_log=`: of the three latency logs.
     pub lat: Option<String>,
-    /// `log_avg_msec=`: a line for each interval of this length; zero for a line for each operation.
+    /// `log_avg_msec=`: one line per interval of this length; zero: one line per operation.
     pub average: Duration,
-    /// `log_max_value` (`log_window_value`): the largest value of an interval, not the mean.
+    /// `log_max_value` (`log_window_value`): the largest value of an interval rather than the mean.
     pub max_value: bool,
     /// `log_window_value=both`: mean and largest.
     pub both_values: bool,
     /// `log_offset`: offsets as well.
     pub offset: bool,
-    /// `log_prio`: the priority itself, not whether it is real time.
+    /// `log_prio`: the priority itself rather than whether it is real time.
     pub priority: bool,
-    /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970, not since the job began.
+    /// `log_unix_epoch`, `log_alternate_epoch`: times since 1970 rather than since the job began.
     pub unix_epoch: bool,
     /// `per_job_logs=0`: all clones into one file.
     pub shared_file: bool,
 }
 
 impl Logs {
-    /// Whether a log has a line for each operation.
+    /// Whether a log has one line per operation.
     pub(crate) fn each_op(&self) -> bool {
         let any = self.bw.is_some() || self.iops.is_some() || self.lat.is_some();
         any && self.average.is_zero()
@@ -124,15 +124,15 @@ impl Logs {
 /// Behaviour after an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// `continue_on_error=`: kinds of errors that are counted and do not end the job.
+    /// `continue_on_error=`: kinds of errors that are counted but do not end the job.
     pub go_on: ErrorSet,
-    /// `ignore_error=` for reads: errno numbers that are not even counted.
+    /// `ignore_error=` for reads: error numbers that are not even counted.
     pub ignore_read: Vec<i32>,
     /// For writes.
     pub ignore_write: Vec<i32>,
     /// For verification.
     pub ignore_verify: Vec<i32>,
-    /// `error_dump`: report each.
+    /// `error_dump`: report each error.
     pub dump: bool,
 }
 
@@ -147,20 +147,22 @@ pub struct ErrorSet {
     pub verify: bool,
 }
 
-/// `steadystate=` with `steadystate_duration=`: the job ends once the criterion held that long.
+/// `steadystate=` with `steadystate_duration=`: the job ends once the criterion has been met for
+/// that long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// The quantity.
     pub criterion: Criterion,
-    /// The slope of a line through it, rather than the largest deviation from its mean.
+    /// Whether to use the slope of a line through it, rather than the largest deviation from its
+    /// mean.
     pub slope: bool,
     /// The tolerance.
     pub limit: Threshold,
-    /// `ss_dur=`: window over which it must hold, more than one `interval` and a multiple of it.
+    /// `ss_dur=`: window over which it must be met: a multiple of `interval`, and more than one.
     pub duration: Duration,
-    /// `ss_ramp=`: time before the first look.
+    /// `ss_ramp=`: time before the first check.
     pub ramp: Duration,
-    /// `ss_interval=`: time between looks; 1 s by default, never less.
+    /// `ss_interval=`: time between checks; 1 s by default, never less.
     pub interval: Duration,
 }
 
@@ -184,15 +186,15 @@ pub enum Threshold {
     Absolute(f64),
 }
 
-/// `latency_target=`: searches for the largest queue depth, up to `iodepth`, that keeps a latency.
+/// `latency_target=`: searches for the largest queue depth, up to `iodepth`, that meets a latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyTarget {
-    /// The latency to keep.
+    /// The target latency.
     pub target: Duration,
-    /// `latency_window=`: time for which each depth is tried.
+    /// `latency_window=`: time for each depth tried.
     pub window: Duration,
-    /// `latency_percentile=`: percent of operations that must keep it; 100 by default.
+    /// `latency_percentile=`: percent of operations that must meet it; 100 by default.
     pub percentile: f64,
-    /// `latency_run`: keep adjusting the depth instead of ending at the answer.
+    /// `latency_run`: keep adjusting the depth instead of ending with a result.
     pub run: bool,
 }

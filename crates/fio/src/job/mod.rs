@@ -1,8 +1,8 @@
-//! A job section of fio, resolved and typed.
+//! A fio job section, resolved and typed.
 //!
-//! Fields have fio's names where a fio user would look for them. Sizes are bytes, rates bytes or
-//! operations per second, times [`Duration`]s. A value that fio infers when the job starts (the size of
-//! a file that exists) is `None` here.
+//! Fields have fio's names where a fio user would expect them. Sizes are in bytes, rates in bytes
+//! or operations per second, and times are [`Duration`]s. A value that fio infers when the job
+//! starts (the size of an existing file) is `None`.
 
 mod access;
 mod content;
@@ -31,21 +31,21 @@ use std::time::Duration;
 
 use workload::units::gcd;
 
-/// One job section with everything inherited from `[global]` and the defaults.
+/// A job section, including the values inherited from `[global]` and the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// Name in the results: the section's, or the value of `name=`.
     pub name: String,
-    /// Name of the section; names of files are derived from it.
+    /// Name of the section, from which file names are derived.
     pub section: String,
     /// `description=`, shown with the results.
     pub description: Option<String>,
-    /// Where the section begins: `file:line`, or `command line`.
+    /// Start of the section: `file:line`, or `command line`.
     pub origin: String,
-    /// Number of clones that run side by side, 1 to 4096; each does the whole job, on files of its
-    /// own unless `filename=` names them. With `offset_increment` clone `n` begins `n` steps later.
+    /// Number of clones that run in parallel, 1 to 4096. Each does the whole job, on its own files
+    /// unless `filename=` names them. With `offset_increment`, clone `n` starts `n` steps later.
     pub numjobs: u32,
-    /// Number of its reporting group, from 0; a stonewall or `new_group` begins another.
+    /// Number of its reporting group, from 0; a stonewall or `new_group` starts another.
     pub group: u32,
     /// Its start, the jobs it waits for, and the jobs it ends.
     pub schedule: Schedule,
@@ -55,7 +55,7 @@ pub struct Job {
     pub queue: Queue,
     /// Direction, block sizes, order of offsets.
     pub access: Access,
-    /// The part of the files that is used, and the bytes moved.
+    /// The used part of the files, and the bytes moved.
     pub space: Space,
     /// Names, number and creation of the files.
     pub files: Files,
@@ -69,7 +69,7 @@ pub struct Job {
     pub verify: DataVerify,
     /// Processors and priorities.
     pub machine: Machine,
-    /// The parts of the results that are shown.
+    /// The parts of the results to show.
     pub reporting: Reporting,
     /// Logs over time.
     pub logs: Logs,
@@ -77,7 +77,7 @@ pub struct Job {
     pub errors: Errors,
     /// Ends when performance is steady.
     pub steady: Option<Steady>,
-    /// Searches for the queue depth that keeps a latency.
+    /// Searches for the queue depth that meets a latency.
     pub latency_target: Option<LatencyTarget>,
 }
 
@@ -121,18 +121,18 @@ impl Job {
         (self.access.rw.writes() || self.access.rw.trims()) && !self.verify.only
     }
 
-    /// Whether it checks the data that it reads.
+    /// Whether it verifies the data that it reads.
     pub(crate) fn verifies(&self) -> bool {
         !matches!(self.verify.kind, VerifyKind::None | VerifyKind::Null)
     }
 
-    /// The seed of a clone. It follows from the clone's number alone, so that a job that verifies
-    /// knows the stamps of the equal job that wrote.
+    /// The seed of a clone, derived only from the clone's number, so that a verifying job knows the
+    /// stamps of the corresponding job that wrote.
     pub(crate) fn seed(&self, clone: u32) -> u64 {
         self.access.randseed.wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The largest number that divides every offset and every size.
+    /// The greatest common divisor of all offsets and sizes.
     pub(crate) fn grid(&self) -> u32 {
         let access = &self.access;
         let sizes = access.blocks.each().map(Blocks::min).into_iter();
@@ -143,7 +143,7 @@ impl Job {
 
     /// Class and level of its I/O priority, if it has one.
     pub(crate) fn io_priority(&self) -> Option<(u8, u8)> {
-        /// Best effort: the class of a job that gives only a level.
+        /// Best effort, the class of a job that specifies only a level.
         const BEST_EFFORT: u8 = 2;
         let (level, class) = (self.machine.prio, self.machine.prioclass);
         (level.is_some() || class.is_some())
@@ -151,7 +151,7 @@ impl Job {
     }
 }
 
-/// A value for each direction, as `bs=4k,8k,16k` or `rate=1m,500k` gives them: read, write, trim.
+/// A value per direction, as in `bs=4k,8k,16k` or `rate=1m,500k`: read, write, trim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
     /// For reads.
@@ -176,13 +176,13 @@ impl<T> PerKind<T> {
         [&self.read, &self.write, &self.trim]
     }
 
-    /// The same with every value passed through `f`.
+    /// Maps every value with `f`.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> PerKind<U> {
         PerKind { read: f(self.read), write: f(self.write), trim: f(self.trim) }
     }
 }
 
-/// A number of bytes, or a share of the file or device.
+/// A number of bytes, or a percentage of the file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Bytes.
@@ -192,7 +192,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Bytes of a whole of `bytes` bytes.
+    /// The amount in bytes, relative to a total of `bytes`.
     pub fn of(self, bytes: u64) -> u64 {
         match self {
             Amount::Bytes(amount) => amount,
@@ -201,7 +201,7 @@ impl Amount {
     }
 }
 
-/// A time drawn once between two bounds (`startdelay=2-5`); usually both are the same.
+/// A time drawn once between two bounds (`startdelay=2-5`); usually both are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// Shortest.

@@ -1,4 +1,4 @@
-//! The execution of a job: start and end, engine, queue depth, rates, processors.
+//! The execution of a job: start and end, engine, queue depth, rates and processors.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use super::{PerKind, TimeRange};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schedule {
     /// `stonewall` (`wait_for_previous`): starts when all jobs before it have ended. Also set for
-    /// the first job of each job file but the first.
+    /// the first job of every job file except the first.
     pub stonewall: bool,
-    /// `wait_for=`: index in [`crate::Plan::jobs`] of the job whose clones must all have ended.
+    /// `wait_for=`: index in [`crate::Plan::jobs`] of a job whose clones must all have ended.
     pub wait_for: Option<usize>,
     /// `startdelay=`.
     pub startdelay: TimeRange,
-    /// `runtime=` (`timeout`): ends after this time; none by default. Begins when `ramp_time` is
-    /// over.
+    /// `runtime=` (`timeout`): ends after this time, counted from the end of `ramp_time`; none by
+    /// default.
     pub runtime: Option<Duration>,
     /// `time_based`: repeats until `runtime`.
     pub time_based: bool,
-    /// `ramp_time=`: ramp-up that is not measured.
+    /// `ramp_time=`: unmeasured ramp-up.
     pub ramp_time: Duration,
-    /// `ramp_size=`: bytes of the ramp-up, which are not measured.
+    /// `ramp_size=`: bytes of the unmeasured ramp-up.
     pub ramp_size: u64,
     /// `loops=`: repetitions of the whole job; at least 1.
     pub loops: u32,
@@ -33,7 +33,8 @@ pub struct Schedule {
     pub exit_what: ExitWhat,
     /// `exitall_on_error`: the same when it ends in an error.
     pub exitall_on_error: bool,
-    /// `thread`: clones are threads, not processes, in fio and its results. Here they always are.
+    /// `thread`: clones are threads rather than processes, in fio and its results. In ssdyno they
+    /// are always threads.
     pub thread: bool,
 }
 
@@ -45,19 +46,19 @@ pub enum ExitWhat {
     Group,
     /// The jobs started since the last stonewall.
     Stonewall,
-    /// All jobs, including those that have not begun.
+    /// All jobs, including those not yet started.
     All,
 }
 
 /// `ioengine=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// read/write at the position of the file.
+    /// read/write at the file position.
     Sync,
     /// pread/pwrite; fio's default on Linux.
     #[default]
     Psync,
-    /// readv/writev over neighbours of a queue.
+    /// readv/writev over adjacent operations of a queue.
     Vsync,
     /// preadv/pwritev.
     Pvsync,
@@ -92,8 +93,8 @@ impl Engine {
         }
     }
 
-    /// Whether it can have more than one operation in flight; with the others `iodepth` has no
-    /// effect. (`vsync` gathers a queue of them into one call.)
+    /// Whether it can have more than one operation in flight; for other engines, `iodepth` has no
+    /// effect. (`vsync` gathers a queue of operations into one call.)
     pub fn asynchronous(self) -> bool {
         matches!(self, Engine::Libaio | Engine::IoUring | Engine::Posixaio | Engine::Null)
     }
@@ -102,14 +103,14 @@ impl Engine {
 /// Queue depth, and batches of submission and completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// `iodepth=`: operations in flight at most, for each clone; at least 1.
+    /// `iodepth=`: maximum operations in flight per clone; at least 1.
     pub depth: u32,
-    /// `iodepth_batch=`: most operations submitted in one call, 1 to `depth`; 1 by default, `depth`
-    /// if 0 is given.
+    /// `iodepth_batch=`: maximum operations submitted in one call, 1 to `depth`; 1 by default,
+    /// `depth` if 0 is given.
     pub batch: u32,
     /// `iodepth_batch_complete_min=`: completions to wait for; 1 by default.
     pub complete_min: u32,
-    /// `iodepth_batch_complete_max=`: most completions collected; `complete_min` by default.
+    /// `iodepth_batch_complete_max=`: maximum completions collected; `complete_min` by default.
     pub complete_max: u32,
     /// `iodepth_low=`: a full queue is drained to this depth before more is submitted; `depth` by
     /// default.
@@ -134,11 +135,11 @@ impl Default for Queue {
 /// Rates and pauses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// `rate=`: bytes per second for each clone.
+    /// `rate=`: bytes per second per clone.
     pub rate: PerKind<Option<u64>>,
-    /// `rate_iops=`: operations per second for each clone. Never together with `rate`.
+    /// `rate_iops=`: operations per second per clone. Never together with `rate`.
     pub rate_iops: PerKind<Option<u32>>,
-    /// `rate_min=`: the job ends in an error when it falls below over `rate_cycle`.
+    /// `rate_min=`: the job fails if its rate over `rate_cycle` is lower.
     pub rate_min: PerKind<Option<u64>>,
     /// `rate_iops_min=`: the same in operations.
     pub rate_iops_min: PerKind<Option<u32>>,
@@ -146,13 +147,13 @@ pub struct Pace {
     pub process: RateProcess,
     /// `rate_cycle=`: time over which `rate_min` is averaged; 1 s by default.
     pub cycle: Duration,
-    /// `rate_ignore_thinktime`: after a pause it catches up.
+    /// `rate_ignore_thinktime`: the job catches up after a pause.
     pub ignore_thinktime: bool,
     /// Pauses.
     pub think: Think,
     /// `flow=`: a ratio to other jobs.
     pub flow: Flow,
-    /// `max_latency=`: an operation that takes longer ends the job in an error.
+    /// `max_latency=`: the job fails if an operation takes longer.
     pub max_latency: PerKind<Option<Duration>>,
 }
 
@@ -173,14 +174,14 @@ impl Default for Pace {
     }
 }
 
-/// `flow=`: jobs of one flow keep the ratio of their weights in operations.
+/// `flow=`: the operations of jobs of one flow keep the ratio of their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// `flow=`: its weight; 0 for a job that takes no part.
+    /// `flow=`: its weight; 0 for a job without a flow.
     pub weight: u32,
     /// `flow_id=`: the flow it belongs to.
     pub id: u32,
-    /// `flow_sleep=`: its rest when it is ahead.
+    /// `flow_sleep=`: its pause while it is ahead.
     pub sleep: Duration,
 }
 
@@ -197,15 +198,15 @@ pub enum RateProcess {
 /// `thinktime=`: pauses between blocks of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Think {
-    /// Length of a pause; zero for none.
+    /// Length of a pause; zero: none.
     pub time: Duration,
-    /// `thinktime_spin=`: part of it that is spent computing; at most `time`.
+    /// `thinktime_spin=`: part of the pause spent busy; at most `time`.
     pub spin: Duration,
     /// `thinktime_blocks=`: operations between pauses; 1 by default, none with `iotime` alone.
     pub blocks: Option<u32>,
-    /// `thinktime_blocks_type=issue`: counted when issued, not when complete.
+    /// `thinktime_blocks_type=issue`: operations count when issued rather than when complete.
     pub at_issue: bool,
-    /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever is over first.
+    /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever ends first.
     pub iotime: Duration,
 }
 
@@ -219,7 +220,7 @@ impl Default for Think {
 /// Processors and priorities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// `cpus_allowed=` (`cpumask=`): numbers, ascending, none twice; empty for all.
+    /// `cpus_allowed=` (`cpumask=`): distinct numbers, ascending; empty: all.
     pub cpus: Vec<u32>,
     /// `cpus_allowed_policy=`.
     pub cpu_policy: CpuPolicy,
@@ -227,24 +228,24 @@ pub struct Machine {
     pub nice: i32,
     /// `prio=`: I/O priority within its class, 0 (first) to 7.
     pub prio: Option<u8>,
-    /// `prioclass=`: 1 real time, 2 best effort, 3 idle; 0 none.
+    /// `prioclass=`: 1 real time, 2 best effort, 3 idle, 0 none.
     pub prioclass: Option<u8>,
-    /// `numa_cpu_nodes=`: the nodes on whose processors it runs; empty for all.
+    /// `numa_cpu_nodes=`: the nodes on whose processors it runs; empty: all.
     pub numa_nodes: Vec<u32>,
-    /// `numa_mem_policy=`: nodes of its memory.
+    /// `numa_mem_policy=`: the nodes of its memory.
     pub memory: Option<MemoryPolicy>,
-    /// `cmdprio_percentage=`, `cmdprio_bssplit=`: shares of operations with a priority of their own.
+    /// `cmdprio_percentage=`, `cmdprio_bssplit=`: shares of operations with a different priority.
     pub priorities: PerKind<Vec<PriorityShare>>,
 }
 
-/// A share of the operations of a direction, with a priority.
+/// A share of a direction's operations, with its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityShare {
-    /// Size of the operations, bytes; all sizes where none is given.
+    /// Size of the operations, bytes; `None`: all sizes.
     pub bytes: Option<u64>,
     /// Percent.
     pub percent: u32,
-    /// Class, hint and level in one number, as `ioprio_set` has them.
+    /// Class, hint and level in one number, as for `ioprio_set`.
     pub own: Option<u16>,
 }
 
@@ -254,6 +255,6 @@ pub enum CpuPolicy {
     /// Every clone may use all of them.
     #[default]
     Shared,
-    /// Clone `n` has the `n`th, modulo their number.
+    /// Clone `n` gets the `n`th, modulo their number.
     Split,
 }

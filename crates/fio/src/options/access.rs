@@ -1,11 +1,11 @@
-//! Options of the access pattern: direction, sizes, order of offsets, zones.
+//! Options of the access pattern: direction, sizes, order of offsets and zones.
 
 use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spread};
 use crate::{Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode, ZonePercent};
 
-/// Most blocks in a sequence, as in fio.
+/// Maximum number of blocks in a sequence, as in fio.
 const MOST_IN_SEQUENCE: usize = 64;
 
 pub(super) const OPTIONS: &[Entry] = &[
@@ -24,7 +24,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
     supported("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
-        .says("not where one job has both orders: percentage_random=, rw=randread:8"),
+        .says("not if one job has both orders: percentage_random=, rw=randread:8"),
     supported("bs_unaligned", &["blocksize_unaligned"], |d, v| {
         put(&mut d.job.access.bs_unaligned, v.set()?)
     })
@@ -72,7 +72,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("zoneskip", &[], |d, v| put(&mut d.zone.skip, v.bytes()?)),
 ];
 
-/// `rw=randrw`, perhaps followed by `:8` or `:4k`.
+/// `rw=randrw`, optionally followed by `:8` or `:4k`.
 fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
     let words = [
         ("read", Rw::Read),
@@ -118,7 +118,7 @@ fn block_sizes(d: &mut Draft, v: &Value) -> Parsed<()> {
 /// `1k-4k`, in either order.
 fn range(v: &Value, text: &str) -> Parsed<(u64, u64)> {
     let Some((low, high)) = text.split_once('-').or_else(|| text.split_once(':')) else {
-        return Err(format!("'{text}' is no range; write for example 1k-4k"));
+        return Err(format!("'{text}' is not a range; write for example 1k-4k"));
     };
     let size = |text: &str| block(v.size(text)?.bytes()?);
     let (low, high) = (size(low)?, size(high)?);
@@ -135,7 +135,7 @@ fn percent(v: &Value, text: &str) -> Parsed<u32> {
 
 fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
     let zipf = |spread: Spread| match spread.value {
-        1.0 => Err("zipf with theta 1 is not defined; take for example 1.01".to_string()),
+        1.0 => Err("zipf with theta 1 is undefined; use for example 1.01".to_string()),
         theta if theta > 0.0 && theta <= 100.0 => Ok(Distribution::Zipf(spread)),
         theta => Err(format!("zipf theta {theta} is not above 0")),
     };

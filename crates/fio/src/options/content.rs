@@ -11,7 +11,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("buffer_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         if !filled.offsets_at.is_empty() {
-            return Err("%o is for verify_pattern alone".into());
+            return Err("%o is only for verify_pattern".into());
         }
         d.job.content.pattern = Some(filled.bytes);
         (d.job.content.scramble, d.job.content.zero) = (false, false);
@@ -35,11 +35,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("dedupe_global", &[], |d, v| put(&mut d.job.content.dedupe_global, v.flag()?)),
     supported("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
-        .says("ssdyno's own header takes the place of fio's; neither tool can check the other's files"),
+        .says("ssdyno's header replaces fio's; neither tool can check the other's files"),
     supported("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
     supported("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
     supported("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
-        .says("as in fio; without it and verify_offset each 512 bytes carry a header"),
+        .says("as in fio; without it and verify_offset, each 512 bytes have a header"),
     supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     supported("verify_pattern", &[], |d, v| {
         let filled = pattern(v)?;
@@ -52,9 +52,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     .says("with verify=pattern each tool can check the other's files; otherwise the pattern surrounds ssdyno's headers"),
     supported("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     supported("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
-        .says("of the first 16 blocks of a clone"),
+        .says("only the first 16 blocks of a clone"),
     supported("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
-        .says("the job's own thread checks"),
+        .says("the job's thread checks"),
     supported("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
     })

@@ -1,4 +1,4 @@
-//! fio's engines, and the options that belong to one of them.
+//! fio's engines, and options of single engines.
 
 use super::{Entry, idle, refused};
 use crate::Engine;
@@ -8,9 +8,9 @@ use crate::Engine;
 pub(crate) struct EngineEntry {
     /// Its names.
     pub names: &'static [&'static str],
-    /// The engine that serves it; none where it is refused.
+    /// The engine that serves it; `None` if it is refused.
     pub engine: Option<Engine>,
-    /// A remark, or the reason why it is refused.
+    /// A remark, or the reason for refusing it.
     pub remark: &'static str,
 }
 
@@ -26,16 +26,16 @@ const fn not(names: &'static [&'static str], remark: &'static str) -> EngineEntr
     EngineEntry { names, engine: None, remark }
 }
 
-/// All of them, supported ones first.
+/// All engines, supported ones first.
 pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["psync"], Engine::Psync, "the default, as in fio"),
-    supported(&["sync"], Engine::Sync, "done as psync, and the result says so"),
-    supported(&["vsync"], Engine::Vsync, "done as psync, and the result says so"),
-    supported(&["pvsync"], Engine::Pvsync, "done as psync, and the result says so"),
-    supported(&["pvsync2"], Engine::Pvsync2, "done as psync, and the result says so"),
+    supported(&["sync"], Engine::Sync, "runs as psync, which the result mentions"),
+    supported(&["vsync"], Engine::Vsync, "runs as psync, which the result mentions"),
+    supported(&["pvsync"], Engine::Pvsync, "runs as psync, which the result mentions"),
+    supported(&["pvsync2"], Engine::Pvsync2, "runs as psync, which the result mentions"),
     supported(&["libaio"], Engine::Libaio, ""),
     supported(&["io_uring"], Engine::IoUring, ""),
-    supported(&["posixaio"], Engine::Posixaio, "done by io_uring, and the result says so"),
+    supported(&["posixaio"], Engine::Posixaio, "runs on io_uring, which the result mentions"),
     supported(
         &["mmap"],
         Engine::Mmap,
@@ -44,7 +44,7 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),
-    not(&["sg", "mtd", "io_uring_cmd", "nvme"], "commands are not sent past the block layer"),
+    not(&["sg", "mtd", "io_uring_cmd", "nvme"], "commands cannot bypass the block layer"),
     not(&["libzbc"], "zoned block devices are not supported"),
     not(&["net", "netsplice", "rdma", "rdmaio"], "it measures a network, not a drive"),
     not(
@@ -65,19 +65,19 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
             "xnvme",
             "libblkio",
         ],
-        "it talks to storage through a library of its own; mount it or attach it as a device",
+        "it accesses storage through a library; mount it or attach it as a device",
     ),
     not(&["libcufile", "libhipfile"], "no I/O goes to GPU memory"),
     not(&["dev-dax", "libpmem", "pmemblk"], "it measures memory, not a drive"),
     not(&["page_fault"], "it measures memory, not a drive"),
-    not(&["splice"], "splice is not called; take psync"),
-    not(&["falloc", "ftruncate", "e4defrag"], "it measures a file system's own work, not I/O"),
+    not(&["splice"], "splice is not called; use psync"),
+    not(&["falloc", "ftruncate", "e4defrag"], "it measures a file system's internal work, not I/O"),
     not(
         &["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"],
-        "it measures a file system's own work, not I/O",
+        "it measures a file system's internal work, not I/O",
     ),
     not(&["external", "cpp_null", "skeleton_external"], "foreign code is not loaded"),
-    not(&["solarisaio", "windowsaio"], "it is for another operating system; take libaio"),
+    not(&["solarisaio", "windowsaio"], "it is for another operating system; use libaio"),
 ];
 
 /// An option of some engines.
@@ -259,7 +259,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
 ];
 
-/// The option of an engine of that name.
+/// The engine option of that name.
 pub(crate) fn engine_option(name: &str) -> Option<&'static Entry> {
     ENGINE_OPTIONS.iter().flat_map(|group| group.entries).find(|entry| entry.is(name))
 }

@@ -1,4 +1,4 @@
-//! Options of files: names, number, creation, removal; durability and the page cache.
+//! Options of files: names, number, creation, removal, durability and the page cache.
 
 use super::{Entry, supported};
 use crate::draft::Draft;
@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.files.directories, list(v.text()?)?)
     }),
     supported("filename", &[], file_names).says(
-        "names of `[global]` and of the job add up, as in fio; `sim:NAME` is a virtual drive",
+        "names from `[global]` and the job are combined, as in fio; `sim:NAME` is a virtual drive",
     ),
     supported("filename_format", &[], |d, v| {
         put(&mut d.job.files.filename_format, v.text()?.into())
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
     supported("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
     supported("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
-        .says("their files are emptied, which frees the same blocks, and keep their names"),
+        .says("the files are emptied, which frees the same blocks, but keep their names"),
     supported("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
     supported("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
     supported("sync", &[], |d, v| {
@@ -75,11 +75,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
 ];
 
-/// Appends names; the number of files becomes that of all names.
+/// Appends names; the number of files becomes the number of all names.
 fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     let files = &mut d.job.files;
     for name in list(v.text()?)? {
-        // With several directories fio's clones share the names in the first.
+        // With several directories, fio's clones share the names in the first.
         files.names.push(match files.directories.first() {
             Some(directory) if !is_drive(&name) => format!("{directory}/{name}"),
             _ => name,
@@ -91,7 +91,7 @@ fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     put(&mut d.nrfiles, files.names.len() as u32)
 }
 
-/// Names with colons between; `\:` is a colon, and so is one in front. The name of a drive is taken
+/// Splits names at colons; `\:` and a leading colon are literal. The name of a drive is taken
 /// whole.
 fn list(text: &str) -> Parsed<Vec<String>> {
     if is_drive(text) {
@@ -110,7 +110,7 @@ fn list(text: &str) -> Parsed<Vec<String>> {
     }
     names.retain(|name| !name.is_empty());
     match names.iter().find(|name| name.contains('\0')) {
-        Some(_) => Err("a name cannot hold a zero byte".into()),
+        Some(_) => Err("a name cannot contain a zero byte".into()),
         None => Ok(names),
     }
 }

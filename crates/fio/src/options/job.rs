@@ -1,4 +1,4 @@
-//! Options of the section itself: name, clones, order, waiting, time.
+//! Options of the section: name, clones, order, waiting and time.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{Entry, supported};
 use crate::value::{Parsed, Value, put};
 use crate::{Amount, CpuPolicy, ExitWhat};
 
-/// Most clones of one job, and of all jobs, as in fio.
+/// Maximum number of clones of one job, and of all jobs, as in fio.
 const MOST_JOBS: u32 = 4096;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, MOST_JOBS)?)),
     supported("thread", &[], |d, v| put(&mut d.job.schedule.thread, v.set()?))
         .bare()
-        .says("clones are threads either way; the results say what was asked for"),
+        .says("clones are always threads; the results show the requested mode"),
     supported("stonewall", &["wait_for_previous"], |d, v| put(&mut d.stonewall, v.set()?)).bare(),
     supported("wait_for", &[], |d, v| put(&mut d.wait_for, Some(v.text()?.into()))),
     supported("new_group", &[], |d, v| put(&mut d.new_group, v.set()?)).bare(),
@@ -50,7 +50,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     supported("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
-        .says("a tenth of the file system stays free (at least 1 GiB of a large one), which the result mentions; several files share the room"),
+        .says("a tenth of the file system stays free (at least 1 GiB of a large one), as the result mentions; several files share the space"),
     supported("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
         .says("appending to another program's file needs --destroy"),
     supported("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),
@@ -75,12 +75,12 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("prioclass", &[], |d, v| put(&mut d.job.machine.prioclass, Some(v.count(0, 3)? as u8))),
 ];
 
-/// `size=0` and `size=0%` are as good as no size.
+/// `size=0` and `size=0%` mean no size.
 fn nothing_is_none(amount: Amount) -> Option<Amount> {
     Some(amount).filter(|amount| !matches!(amount, Amount::Bytes(0) | Amount::Percent(0)))
 }
 
-/// One size or two: from and to.
+/// One size, or two: minimum and maximum.
 fn file_size(value: &Value) -> Parsed<(u64, u64)> {
     let parts = crate::value::parts(value.text()?);
     let size = |text: &str| match value.size(text)?.bytes()? {
@@ -117,7 +117,7 @@ pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
         found.extend(low..=high);
     }
     match found.is_empty() {
-        true => Err(format!("names nothing that is {what}")),
+        true => Err(format!("does not contain {what}")),
         false => Ok(found.into_iter().collect()),
     }
 }

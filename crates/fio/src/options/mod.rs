@@ -1,7 +1,8 @@
 //! Every option of fio, as data: its names, and whether it is supported, accepted or refused.
 //!
-//! A supported option carries the function that takes its value, so that the table cannot differ from the
-//! behaviour. The others carry the reason that users read. `docs/fio.md` is generated from the table.
+//! A supported option includes the function that takes its value, so that the table cannot deviate
+//! from the behaviour. Other options include the reason shown to users. `docs/fio.md` is generated
+//! from the table.
 
 mod access;
 mod content;
@@ -31,7 +32,7 @@ pub(crate) struct Entry {
     pub name: &'static str,
     /// fio's other names for it.
     pub aliases: &'static [&'static str],
-    /// Whether it may stand alone, without a value.
+    /// Whether it may appear without a value.
     pub bare: bool,
     /// Its treatment.
     pub standing: Standing,
@@ -49,11 +50,11 @@ pub(crate) enum Standing {
     },
     /// Accepted without effect, with the reason.
     Idle(&'static str),
-    /// An error, with the reason. Values that ask for nothing are accepted.
+    /// An error, with the reason. Values that request nothing are accepted.
     Refused {
         /// The reason.
         why: &'static str,
-        /// Values that ask for nothing.
+        /// Values that request nothing.
         fine: &'static [&'static str],
     },
 }
@@ -68,23 +69,23 @@ const fn idle(name: &'static str, why: &'static str) -> Entry {
     Entry { name, aliases: &[], bare: false, standing: Standing::Idle(why) }
 }
 
-/// An option refused, unless with a value that asks for nothing.
+/// An option refused unless its value requests nothing.
 const fn refused(name: &'static str, fine: &'static [&'static str], why: &'static str) -> Entry {
     Entry { name, aliases: &[], bare: false, standing: Standing::Refused { why, fine } }
 }
 
 impl Entry {
-    /// The same, which may stand alone.
+    /// Allows the option without a value.
     const fn bare(self) -> Entry {
         Entry { bare: true, ..self }
     }
 
-    /// The same with other names.
+    /// Adds other names.
     const fn also(self, aliases: &'static [&'static str]) -> Entry {
         Entry { aliases, ..self }
     }
 
-    /// The same with a remark.
+    /// Adds a remark.
     const fn says(self, remark: &'static str) -> Entry {
         match self.standing {
             Standing::Supported { set, .. } => {
@@ -105,7 +106,7 @@ impl Entry {
     }
 }
 
-/// All of them, in the order they are documented in.
+/// All options, in documentation order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
     let tables = [
         job::OPTIONS,
@@ -127,7 +128,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
     all().find(|entry| entry.is(name))
 }
 
-/// The known option nearest to a misspelt one, if any is near.
+/// The known option most similar to a misspelt one, if any is similar enough.
 pub(crate) fn nearest(word: &str) -> Option<&'static str> {
     emit::nearest(word, all().flat_map(Entry::names))
 }
@@ -137,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_stands_twice() {
+    fn names_are_unique() {
         let mut names: Vec<_> = all().flat_map(Entry::names).collect();
         names.sort_unstable();
         let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_find_their_option() {
+    fn misspelt_options_are_found() {
         assert_eq!(nearest("rwmixred"), Some("rwmixread"));
         assert_eq!(nearest("iodpeth"), Some("iodepth"));
         assert_eq!(nearest("blocksise"), Some("blocksize"));

@@ -1,5 +1,5 @@
-//! Options of priorities of single operations, of a job's NUMA nodes, and of flows: jobs that keep a
-//! ratio.
+//! Options for priorities of single operations, for a job's NUMA nodes, and for flows, in which
+//! jobs keep a ratio.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("flow_sleep", &[], |d, v| {
         put(&mut d.job.pace.flow.sleep, v.time(Duration::from_micros(1))?)
     })
-    .says("0.1 ms at least"),
+    .says("at least 0.1 ms"),
     supported("numa_cpu_nodes", &[], |d, v| put(&mut d.job.machine.numa_nodes, nodes(v.text()?)?)),
     supported("numa_mem_policy", &[], |d, v| {
         put(&mut d.job.machine.memory, memory_policy(v.text()?)?)
@@ -131,10 +131,10 @@ mod tests {
             (&["--cmdprio_bssplit=64k/60:64k/60"][..], "add up to 120"),
             (&["--cmdprio_bssplit=64k/60/1"], "is not size/percent"),
             (&["--cmdprio_percentage=101"], "from 0 to 100"),
-            (&["--cmdprio_percentage=5", "--cmdprio_bssplit=4k/5"], "go together"),
+            (&["--cmdprio_percentage=5", "--cmdprio_bssplit=4k/5"], "exclude each other"),
             (&["--cmdprio_percentage=5", "--ioengine=psync"], "psync"),
         ] {
-            let error = job(wrong).expect_err("no such words");
+            let error = job(wrong).expect_err("an error");
             assert!(error.contains(why), "{wrong:?}: {error}");
         }
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_of_places() {
+    fn a_sequence_of_blocks() {
         use crate::Distribution;
         let words = ["--rw=randread", "--random_distribution=sequence:2,0,1"];
         let fixed = job(&words).expect("understood").access;

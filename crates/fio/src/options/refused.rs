@@ -1,31 +1,31 @@
-//! Options of fio that are not supported, with the reason; values that ask for nothing are accepted.
+//! Unsupported options of fio, with the reason; values that request nothing are accepted.
 
 use super::{Entry, refused};
 
 const TRIMS: &str = "trims between writes and verification are not supported";
-const TRACE: &str = "fio's I/O logs are not read or written; a trace has a format of its own here";
+const TRACE: &str = "fio's I/O logs are not read or written; ssdyno has its own trace format";
 const PLACE: &str = "data placement (FDP, streams) is not supported";
 const PROGRAMS: &str = "programs named in a job file are not run";
 const HISTOGRAM: &str = "histograms over time are in the record: ssdyno show RUN --json";
-const RIGHTS: &str = "ssdyno keeps the user and group it was started with";
+const RIGHTS: &str = "ssdyno keeps the user and group with which it was started";
 
 pub(super) const OPTIONS: &[Entry] = &[
     refused("opendir", &[], "files are not gathered from a directory; list them in filename="),
     refused("lockfile", &["none"], "files are not locked"),
-    refused("filetype", &["none"], "the type of a file is what the system says it is"),
+    refused("filetype", &["none"], "the system determines the type of a file"),
     refused("percentage_sequential", &[], "removed from fio; write percentage_random="),
-    refused("rwmixcycle", &[], "removed from fio; leave it out"),
+    refused("rwmixcycle", &[], "removed from fio; omit it"),
     refused("sprandom", &["0"], "ssdyno prepares used drives itself: prepare --to used"),
     refused("num_range", &["1"], "a trim has one range"),
     refused("sync_file_range", &[], "sync_file_range is not called; fdatasync= is supported"),
-    refused("write_barrier", &["0"], "Linux has no barrier writes any more; take fdatasync="),
-    refused("write_hint", &["none"], "write life time hints are not given"),
+    refused("write_barrier", &["0"], "Linux no longer has barrier writes; use fdatasync="),
+    refused("write_hint", &["none"], "write lifetime hints are not passed on"),
     refused("atomic", &["0"], "atomic writes are not supported"),
     refused("end_syncfs", &["0"], "syncfs is not called; end_fsync= is supported"),
     refused("mem", &["malloc", "shm", "mmap"], "buffers are plain memory").also(&["iomem"]),
-    refused("lockmem", &["0"], "memory is not taken away from the machine"),
-    refused("verify_policy", &["completed"], "what completed is checked, and not what was fsynced"),
-    refused("verify_pattern_interval", &["0"], "a pattern begins with each verify interval"),
+    refused("lockmem", &["0"], "the machine's memory is not locked"),
+    refused("verify_policy", &["completed"], "completed writes are checked, not fsynced ones"),
+    refused("verify_pattern_interval", &["0"], "a pattern starts with each verify interval"),
     refused("verify_state_load", &["0"], "the state of an earlier run is not kept"),
     refused("trim_percentage", &["0"], TRIMS),
     refused("trim_backlog", &["0"], TRIMS),
@@ -37,24 +37,24 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("merge_blktrace_iters", &[], TRACE),
     refused("exec_prerun", &[], PROGRAMS),
     refused("exec_postrun", &[], PROGRAMS),
-    refused("ioscheduler", &[], "settings of the machine are not changed behind its back"),
+    refused("ioscheduler", &[], "settings of the machine are not changed"),
     refused("fdp", &["0"], PLACE),
     refused("dataplacement", &["none"], PLACE).also(&["data_placement"]),
     refused("plid_select", &[], PLACE).also(&["fdp_pli_select"]),
     refused("plids", &[], PLACE).also(&["fdp_pli"]),
     refused("dp_scheme", &[], PLACE),
-    refused("priohint", &["0"], "I/O priority hints are not given"),
+    refused("priohint", &["0"], "I/O priority hints are not passed on"),
     refused("thinkcycles", &["0"], "pauses are times: thinktime_spin="),
     refused("gpu_dev_id", &[], "no I/O goes to GPU memory"),
     refused("log_hist_msec", &["0"], HISTOGRAM),
     refused("log_hist_coarseness", &["0"], HISTOGRAM),
     refused("write_hist_log", &[], HISTOGRAM).bare(),
-    refused("log_issue_time", &["0"], "times of submission are not logged"),
+    refused("log_issue_time", &["0"], "submission times are not logged"),
     refused("log_store_compressed", &["0"], "logs are text"),
     refused("log_alternate_epoch_clock_id", &["0"], "only CLOCK_REALTIME is supported"),
-    refused("block_error_percentiles", &["0"], "trim errors are counted and have no histogram"),
+    refused("block_error_percentiles", &["0"], "trim errors are counted, but have no histogram"),
     refused("profile", &[], "fio's built-in benchmarks are not supported; see ssdyno methods"),
-    refused("cgroup", &[], "jobs stay in the cgroup ssdyno was started in"),
+    refused("cgroup", &[], "jobs stay in ssdyno's cgroup"),
     refused("uid", &[], RIGHTS),
     refused("gid", &[], RIGHTS),
 ];

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::value::{Parsed, Value, errno, put};
 use crate::{ErrorSet, UnifiedRw};
 
-/// Most percentiles, as in fio.
+/// Maximum number of percentiles, as in fio.
 const MOST_PERCENTILES: usize = 20;
 
 pub(super) const OPTIONS: &[Entry] = &[
@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
         put(&mut d.job.reporting.kb_base, d.kb as u32)
     })
-    .says("for values that are read; results are shown both ways"),
+    .says("for parsing values; results are shown in both units"),
     supported("unit_base", &[], |d, v| {
         put(&mut d.job.reporting.bits, v.word(&[("0", false), ("8", false), ("1", true)])?)
     }),
@@ -93,7 +93,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("errors are always reported"),
 ];
 
-/// `1:50:99.9`, ascending; the most decimals given are used for printing.
+/// `1:50:99.9`, ascending; the largest number of decimals given is used for printing.
 fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
     let reporting = &mut d.job.reporting;
     let mut list = Vec::new();
@@ -129,7 +129,7 @@ fn gtod_reduce(d: &mut Draft, v: &Value) -> Parsed<()> {
     Ok(())
 }
 
-/// The prefix of a log; by default the job's name, filled in at the end.
+/// The prefix of a log; by default the job's name, which is filled in at the end.
 fn prefix(v: &Value) -> Option<String> {
     Some(v.text.unwrap_or_default().trim().to_string())
 }

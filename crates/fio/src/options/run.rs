@@ -1,4 +1,4 @@
-//! Options of engine, queue and pace.
+//! Options of engine, queue and pacing.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::value::{Number, Parsed, Value, put, time};
 
 const MICRO: Duration = Duration::from_micros(1);
 
-/// Deepest queue: Linux allows 32768 for a ring, and 65536 for AIO by default.
+/// Maximum queue depth: Linux allows 32768 for a ring, and 65536 for AIO by default.
 const DEEPEST: u32 = 65_536;
 
 pub(super) const OPTIONS: &[Entry] = &[
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("io_submit_mode", &[], |d, v| {
         put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
-    .says("`offload` only with an asynchronous engine, which submits operations when they are due anyway"),
+    .says("`offload` only with an asynchronous engine, which always submits operations when they are due"),
     supported("rate", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate, |text| Ok(none(v.size(text)?.bytes()?)))
     }),
@@ -73,7 +73,7 @@ pub(super) const OPTIONS: &[Entry] = &[
 fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
     let word = v.text()?.split(':').next().unwrap_or_default();
     let Some(entry) = ENGINES.iter().find(|entry| entry.names.contains(&word)) else {
-        return Err(format!("'{word}' is no engine of fio"));
+        return Err(format!("'{word}' is not an engine of fio"));
     };
     match entry.engine {
         Some(engine) => put(&mut d.job.engine, engine),
@@ -88,6 +88,6 @@ fn none(number: u64) -> Option<u64> {
 fn iops(v: &Value, text: &str) -> Parsed<Option<u32>> {
     match v.size(text)? {
         Number::Plain(rate @ 0..=0xffff_ffff) => Ok(Some(rate as u32).filter(|rate| *rate > 0)),
-        _ => Err(format!("'{text}' is no rate of operations")),
+        _ => Err(format!("'{text}' is not a rate of operations")),
     }
 }

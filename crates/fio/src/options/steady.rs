@@ -36,7 +36,7 @@ fn criterion(d: &mut Draft, v: &Value) -> Parsed<()> {
     let text = v.behind_colon().ok_or("needs a limit, for example iops_slope:0.1%")?;
     let number = |text: &str| match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(format!("'{text}' is no limit")),
+        _ => Err(format!("'{text}' is not a limit")),
     };
     d.steady.limit = match (text.strip_suffix('%'), d.steady.criterion) {
         (Some(percent), _) => Threshold::Percent(number(percent)?),

@@ -1,12 +1,12 @@
-//! Blocks that verify found wrong, as files: the bytes read, and the bytes expected.
+//! Dumps of blocks that failed verification: the received and the expected bytes, as files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::run::Ran;
 
-/// Writes the blocks of `verify_dump` into `directory`, under fio's names: the file's name, the offset
-/// in it, and `received` or `expected`. Gives the files written.
+/// Writes the blocks of `verify_dump` to `directory` under fio's names: the file's name, the offset
+/// within it, and `received` or `expected`. Returns the written files.
 pub fn write_dumps(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for run in &ran.jobs {

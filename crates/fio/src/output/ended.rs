@@ -1,5 +1,5 @@
-//! The end of a job in fio's words: its error, errors after which it continued, the queue depth of a
-//! latency target, the steady state.
+//! The end of a job in fio's format: its error, errors after which it continued, the queue depth of
+//! a latency target, and the steady state.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     })
 }
 
-/// The queue depth at the end, of the deepest clone.
+/// The final queue depth of the deepest clone.
 fn depth(shown: &Shown<'_>) -> u32 {
     let found = shown.runs.iter().filter_map(|run| run.judgement.depth);
     let asked = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
@@ -44,7 +44,7 @@ fn steady<'r>(shown: &'r Shown<'_>) -> Option<&'r SteadySeen> {
     shown.runs.iter().find_map(|run| run.steady.as_ref())
 }
 
-/// The lines of the text.
+/// The lines in the text output.
 pub(super) fn lines(shown: &Shown<'_>) -> String {
     let mut text = String::new();
     if let Some((count, first)) = errors_continued(shown) {
@@ -111,7 +111,7 @@ fn percent_sign(seen: &SteadySeen) -> &'static str {
     }
 }
 
-/// The fields of the JSON.
+/// The fields in the JSON output.
 pub(super) fn fields(shown: &Shown<'_>) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| drop(fields.insert(name.to_string(), value));

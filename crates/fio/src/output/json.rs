@@ -1,8 +1,9 @@
 //! The results in fio's JSON, which other programs plot and convert.
 //!
-//! All of fio's fields are present under fio's names; ssdyno's own are under `ssdyno`, which readers of
-//! fio's JSON ignore. `clat_ns` and `lat_ns` are the same: issue to completion, the submitting call
-//! included. `slat_ns` is empty, because that call is not timed separately.
+//! All of fio's fields are present under fio's names; ssdyno's additional fields are under
+//! `ssdyno`, which readers of fio's JSON ignore. `clat_ns` and `lat_ns` are equal: from issue to
+//! completion, including the submitting call. `slat_ns` is empty, because that call is not timed
+//! separately.
 
 use record::Histogram;
 use rig::{DiskUse, KindStats, ThreadUsage};
@@ -14,10 +15,10 @@ use super::{LAYOUT, ended, shown};
 use crate::run::Ran;
 use crate::{Amount, Blocks, Job, UnifiedRw};
 
-/// fio's value for an unknown time of arrival.
+/// fio's value for an unknown ETA.
 const NO_ETA: u32 = 2_147_483_647;
 
-/// The results; `bins` adds the buckets of the histograms (`json+`).
+/// The results; `bins` adds the histogram buckets (`json+`).
 pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
     let jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
@@ -80,7 +81,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
     job
 }
 
-/// Fields that fio does not have.
+/// Fields that do not exist in fio.
 fn ours(shown: &Shown<'_>) -> Value {
     let measured = || shown.runs.iter().map(|run| &run.did.measurement);
     let responses = shown.reported().into_iter().filter_map(|side| {
@@ -102,7 +103,7 @@ fn named(names: &[&str], values: &[f64]) -> Value {
     Value::Object(pairs.collect())
 }
 
-/// The directions: separate, together or both, as the job asks.
+/// The directions: separate, combined or both, as requested by the job.
 fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
     let mut sides = Map::new();
     let mut put = |name: &str, found: Option<Side<'_>>| {
@@ -196,8 +197,8 @@ fn latency(histogram: Option<&Histogram>, percentiles: &[f64], bins: bool) -> Va
     value
 }
 
-/// The options as a fio user would write them. Those that describe the I/O are present whether they
-/// were given or not, because readers look for them.
+/// The options as a fio user would write them. Those that describe the I/O are always present,
+/// because readers expect them.
 fn options(job: &Job) -> Value {
     let text = |value: &dyn std::fmt::Display| Value::String(value.to_string());
     let mut options = Map::new();

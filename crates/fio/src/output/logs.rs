@@ -1,8 +1,8 @@
-//! fio's logs over time: bandwidth, IOPS and latency, a line for each operation or for each average.
+//! fio's logs over time: bandwidth, IOPS and latency, with one line per operation or per average.
 //!
-//! A line is `time (ms), value, direction, block size, offset or 0, priority`; bandwidth is in
-//! KiB/s, latency in ns, direction 0 for reads, 1 for writes, 2 for trims. The names are fio's:
-//! `PREFIX_bw.N.log`, clones counted from 1 over the whole plan.
+//! A line is `time (ms), value, direction, block size, offset or 0, priority`. Bandwidth is in
+//! KiB/s, latency in ns; direction is 0 for reads, 1 for writes, 2 for trims. The names are fio's:
+//! `PREFIX_bw.N.log`, with clones counted from 1 over the whole plan.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ enum Value {
     Latency,
 }
 
-/// Class of the priorities that fio marks.
+/// The priority class marked by fio.
 const REAL_TIME: u16 = 1;
 
 /// One line.
@@ -35,7 +35,7 @@ struct Line {
     priority: u16,
 }
 
-/// Writes the logs that the jobs asked for into `directory`, and gives their paths.
+/// Writes the logs requested by the jobs to `directory`, and returns their paths.
 pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     let mut begun: Vec<BufWriter<emit::Replacement>> = Vec::new();
@@ -63,8 +63,8 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The logs of a clone: part of the file's name, quantity, prefix. Two of fio's three latency logs have
-/// the same content here; the third, of submission, is not written, because the call is not timed
+/// The logs of a clone: part of the file name, quantity, prefix. Two of fio's three latency logs
+/// have the same content; the third, of submission, is not written, because that call is not timed
 /// separately.
 fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
     let logs = &run.job.logs;
@@ -104,7 +104,7 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
     }
 }
 
-/// fio's number of a direction.
+/// fio's number for a direction.
 fn direction(kind: OpKind) -> Option<u8> {
     match kind {
         OpKind::Read => Some(0),
@@ -114,7 +114,7 @@ fn direction(kind: OpKind) -> Option<u8> {
     }
 }
 
-/// Writes a line for each operation.
+/// Writes one line per operation.
 fn each(
     run: &JobRun<'_>,
     value: Value,
@@ -144,7 +144,7 @@ fn each(
     run.log.each(|logged| line(logged).map_or(Ok(()), &mut write))
 }
 
-/// A line for each average and direction that had any.
+/// One line per average and direction with operations.
 fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
     let window_ns = run.job.logs.average.as_nanos() as u64;
     let seconds = window_ns as f64 / 1e9;
@@ -166,7 +166,7 @@ fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
                 () => vec![mean],
             };
             let ms = i * window_ns / 1_000_000;
-            // fio gives an average no block size.
+            // In fio, averages have no block size.
             lines.push(Line { ms, values, direction, bytes: 0, offset: 0, priority: 0 });
         }
     }

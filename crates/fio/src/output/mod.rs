@@ -1,8 +1,9 @@
-//! The results of a plan in fio's forms: the text that people know, the JSON that tools read, and logs.
+//! The results of a plan in fio's formats: text for users, JSON for tools, and logs.
 //!
-//! The layout is fio's, so that people and programs find their way. Three deliberate differences:
-//! latency includes the call that submits an operation (fio excludes it from `clat`), a percentile with
-//! fewer than ten samples beyond it is omitted, and findings about the numbers follow them.
+//! The layout is fio's, so that users and programs find their way. There are three deliberate
+//! differences: latency includes the call that submits an operation (fio excludes it from `clat`),
+//! a percentile with fewer than ten samples beyond it is omitted, and findings about the numbers
+//! follow them.
 
 mod dumps;
 mod ended;
@@ -22,12 +23,12 @@ pub use record::{METRICS, latencies, metrics};
 pub(crate) use shown::Shown;
 pub use terse::terse;
 
-/// The fio version in outputs: the version whose layout they have.
+/// The fio version in outputs, whose layout they have.
 pub const LAYOUT: &str = "fio-3.33";
 
 use super::run::{JobRun, Ran};
 
-/// The results as shown: with `group_reporting`, the clones of a group as one.
+/// The results as shown: with `group_reporting`, the clones of a group are combined.
 pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();
     for run in ran.jobs.iter().filter(|run| run.job.reporting.stats) {

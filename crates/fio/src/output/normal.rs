@@ -1,4 +1,4 @@
-//! The text that fio's users know, followed by the figures and findings that fio does not have.
+//! The text familiar to fio's users, followed by figures and findings that fio does not have.
 
 use std::fmt::Write;
 
@@ -13,10 +13,10 @@ use super::{ended, shown};
 use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
 use crate::{Job, Plan, VerifyKind};
 
-/// Percentiles in a line.
+/// Percentiles per line.
 const PER_LINE: usize = 4;
 
-/// The jobs about to run, a line for each.
+/// Announces the jobs about to run, one per line.
 pub fn announce(plan: &Plan) -> String {
     let mut text = String::new();
     for job in &plan.jobs {
@@ -48,7 +48,7 @@ pub fn announce(plan: &Plan) -> String {
     text
 }
 
-/// All results of a plan, in fio's form to the last line.
+/// All results of a plan, in fio's format to the last line.
 pub fn normal(ran: &Ran<'_>) -> String {
     let results = shown(ran);
     let mut text = String::new();
@@ -61,7 +61,7 @@ pub fn normal(ran: &Ran<'_>) -> String {
     text
 }
 
-/// The findings about the results, and the files that stay; empty if there are none.
+/// The findings about the results, and the remaining files; empty if there are none.
 pub fn remarks(ran: &Ran<'_>) -> String {
     let mut text = String::new();
     doubts(&mut text, ran, &shown(ran));
@@ -146,7 +146,7 @@ fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
     }
 }
 
-/// The line of a latency and its percentiles.
+/// A latency's line and percentiles.
 fn latency(text: &mut String, job: &Job, name: &str, histogram: &Histogram) {
     let (Some(min), Some(max), Some(mean)) = (histogram.min(), histogram.max(), histogram.mean())
     else {
@@ -251,7 +251,7 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
     text.push_str(&ended::lines(shown));
 }
 
-/// Figures that fio knows but does not print.
+/// Figures that fio has but does not print.
 fn beside(text: &mut String, shown: &Shown<'_>) {
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
@@ -329,7 +329,7 @@ fn disks(text: &mut String, ran: &Ran<'_>) {
     }
 }
 
-/// Findings about the numbers, and the files that stay.
+/// Findings about the numbers, and the remaining files.
 fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
     let mut lines: Vec<String> = Vec::new();
     let mut add = |line: String| {
@@ -338,7 +338,7 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
         }
     };
     for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
-        // Reported below in fio's own words.
+        // Reported below in fio's terms.
         if finding.kind != FindingKind::DepthIsAFiction {
             add(line_of(finding));
         }
@@ -370,7 +370,7 @@ fn line_of(finding: &Finding) -> String {
     format!("{sign} {}", finding.text)
 }
 
-/// Remarks on a job that do not depend on its results.
+/// Remarks on a job that are independent of its results.
 fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
     let job = shown.job;
     let mut notes = Vec::new();
@@ -411,7 +411,7 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
     notes
 }
 
-/// Errors of a kind, with the place of the first.
+/// Errors of a kind, with the position of the first.
 fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
     let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
     let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));

@@ -1,7 +1,7 @@
-//! Numbers as fio writes them: `14.3k`, `56.0MiB/s`, `9133.1k`.
+//! Numbers in fio's format: `14.3k`, `56.0MiB/s`, `9133.1k`.
 
-/// A number in at most `digits` characters: divided by 1000 or 1024 until it fits, with as many decimals
-/// as there is room for, followed by prefix and unit.
+/// A number in at most `digits` characters: divided by 1000 or 1024 until it fits, with as many
+/// decimals as possible, followed by prefix and unit.
 pub(super) fn short(number: f64, digits: usize, binary: bool, unit: &str) -> String {
     let prefixes = match binary {
         true => ["", "Ki", "Mi", "Gi", "Ti", "Pi"],
@@ -33,7 +33,7 @@ pub(super) fn count(number: f64) -> String {
     short(number, 4, false, "")
 }
 
-/// Bytes per second both ways: `56.0MiB/s (58.7MB/s)`; or the same in bits.
+/// Bytes per second in both units: `56.0MiB/s (58.7MB/s)`, or the same in bits.
 pub(super) fn rate(bytes_per_s: f64, bits: bool) -> String {
     format!("{} ({})", binary_rate(bytes_per_s, bits), decimal_rate(bytes_per_s, bits))
 }
@@ -65,7 +65,7 @@ pub(super) fn decimal_bytes(bytes: u64) -> String {
     short(bytes as f64, 4, false, "B")
 }
 
-/// The unit in which a latency is shown: its name, and nanoseconds in it.
+/// The unit in which a latency is shown: its name, and its nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LatencyUnit {
     pub name: &'static str,
@@ -73,7 +73,7 @@ pub(super) struct LatencyUnit {
 }
 
 impl LatencyUnit {
-    /// fio's choice: the largest in which the smallest value is still well above 1.
+    /// fio's choice: the largest unit in which the smallest value is well above 1.
     pub(super) fn for_range(min_ns: f64, max_ns: f64, deviation_ns: f64) -> LatencyUnit {
         let large =
             |ns: f64| min_ns > 2000.0 * ns && max_ns > 99_999.0 * ns && deviation_ns > 1000.0 * ns;
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(short(9_133_100.0, 6, false, ""), "9133.1k");
         assert_eq!(short(10_331.0, 6, false, ""), "10331");
         assert_eq!(rate(58_719_000.0, false), "56.0MiB/s (58.7MB/s)");
-        // As fio 3.33 has 400 KiB in 1002 ms with unit_base=1.
+        // fio 3.33's output for 400 KiB in 1002 ms with unit_base=1.
         assert_eq!(rate(400.0 * 1024.0 / 1.002, true), "3194Kibit/s (3270kbit/s)");
     }
 }

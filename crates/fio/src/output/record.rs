@@ -7,12 +7,12 @@ use super::shown;
 use super::shown::Shown;
 use crate::run::Ran;
 
-/// The figures of every result, as [`metrics`] names them.
+/// The figures of every result, as named by [`metrics`].
 pub static METRICS: [MetricInfo; 4] = [
     MetricInfo::new(
         "{job}.{read,write,discard}.throughput",
         Unit::BytesPerSecond,
-        "one direction of a job or a group, over the time that it ran",
+        "one direction of a job or a group, over its run time",
     ),
     MetricInfo::new("{job}.{read,write,discard}.iops", Unit::Iops, "the same, operations"),
     MetricInfo::new(
@@ -23,7 +23,7 @@ pub static METRICS: [MetricInfo; 4] = [
     MetricInfo::new("{job}.effective_depth", Unit::Number, "mean number of operations in flight"),
 ];
 
-/// The figures of every result. With several, names begin with that of the job.
+/// The figures of every result. With several results, names start with the job's name.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
     let results = shown(ran);
     let one = |(name, shown): (String, &Shown<'_>)| figures(&name, shown);
@@ -48,7 +48,7 @@ pub fn latencies(ran: &Ran<'_>) -> Vec<LatencyProfile> {
     profiles
 }
 
-/// A name for each result: the job's, and a number where several have it.
+/// A name for each result: the job's name, with a number if several results share it.
 fn names(results: &[Shown<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for shown in results {

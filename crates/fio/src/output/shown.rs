@@ -1,4 +1,4 @@
-//! One result: a clone, or the clones of a group together, with the figures that any form shows.
+//! One result: a clone, or the combined clones of a group, with the figures shown in any format.
 
 use record::Histogram;
 use rig::KindStats;
@@ -7,25 +7,25 @@ use workload::OpKind;
 use crate::run::JobRun;
 use crate::{Job, UnifiedRw};
 
-/// A result as it is shown.
+/// A result as shown.
 pub(crate) struct Shown<'r> {
     pub job: &'r Job,
     pub runs: Vec<&'r JobRun<'r>>,
-    /// By `OpKind as usize`, all clones together.
+    /// Statistics of all clones, indexed by `OpKind as usize`.
     pub kinds: [Option<KindStats>; 4],
-    /// All directions together, where they are reported so.
+    /// All directions combined, if reported that way.
     mixed: Option<KindStats>,
 }
 
 /// Directions of operations; a flush has none.
 const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
-/// The figures of one direction, or of all together.
+/// The figures of one direction, or of all combined.
 pub(crate) struct Side<'s> {
-    /// `None`: all together.
+    /// `None`: all combined.
     pub kind: Option<OpKind>,
     pub stats: &'s KindStats,
-    /// Time of the clone that took longest, nanoseconds.
+    /// Run time of the longest clone, nanoseconds.
     pub runtime_ns: u64,
     /// Bytes per second in each sample.
     pub bw: Samples,
@@ -81,12 +81,12 @@ impl<'r> Shown<'r> {
         Shown { job, runs, kinds, mixed }
     }
 
-    /// The directions that did something.
+    /// The directions with operations.
     pub(crate) fn sides(&self) -> Vec<Side<'_>> {
         DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()
     }
 
-    /// The sides to report: separate directions, all together, or both.
+    /// The sides to report: separate directions, all combined, or both.
     pub(crate) fn reported(&self) -> Vec<Side<'_>> {
         let apart = match self.job.reporting.unified {
             UnifiedRw::Mixed => Vec::new(),
@@ -95,12 +95,12 @@ impl<'r> Shown<'r> {
         apart.into_iter().chain(self.mixed()).collect()
     }
 
-    /// All directions together, where they are reported so.
+    /// All directions combined, if reported that way.
     pub(crate) fn mixed(&self) -> Option<Side<'_>> {
         Some(self.side_of(None, self.mixed.as_ref()?, &DIRECTIONS))
     }
 
-    /// One direction, if it did something.
+    /// One direction, if it had operations.
     pub(crate) fn side(&self, kind: OpKind) -> Option<Side<'_>> {
         Some(self.side_of(Some(kind), self.kinds[kind as usize].as_ref()?, &[kind]))
     }
@@ -132,12 +132,12 @@ impl<'r> Shown<'r> {
         self.kinds[OpKind::Flush as usize].as_ref()
     }
 
-    /// The sum of something over the clones.
+    /// The sum of a quantity over the clones.
     pub(crate) fn sum(&self, of: impl Fn(&JobRun<'_>) -> u64) -> u64 {
         self.runs.iter().map(|run| of(run)).sum()
     }
 
-    /// Time from begin to end of the clone that took longest, nanoseconds.
+    /// Time from start to end of the longest clone, nanoseconds.
     pub(crate) fn elapsed_ns(&self) -> u64 {
         let elapsed = |run: &&JobRun<'_>| run.did.end_ns.saturating_sub(run.did.begin_ns);
         self.runs.iter().map(elapsed).max().unwrap_or(0)
@@ -153,8 +153,8 @@ impl<'r> Shown<'r> {
         sums.map(|n| n as f64 * 100.0 / all)
     }
 
-    /// Share of operations by latency, percent: up to 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns;
-    /// the same in us; in ms, 2000 ms, and more.
+    /// Share of operations by latency, percent: up to 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000
+    /// ns; the same in us; the same in ms, then 2000 ms, and more.
     pub(crate) fn latency_classes(&self) -> ([f64; 10], [f64; 10], [f64; 12]) {
         let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
         let stats = [OpKind::Read, OpKind::Write, OpKind::Discard].map(|k| &self.kinds[k as usize]);
@@ -181,7 +181,7 @@ fn class(value: u64) -> usize {
     BOUNDS.iter().position(|bound| value < *bound).unwrap_or(9)
 }
 
-/// Time that a clone spent in one direction. Written blocks are read back after the writing.
+/// Time that a clone spent in one direction. Written blocks are read back after the writes.
 fn runtime_ns(run: &JobRun<'_>, kind: OpKind) -> u64 {
     let did = &run.did;
     let issuing = did.issue_end_ns.saturating_sub(did.begin_ns + did.checks_ns);
@@ -198,7 +198,7 @@ fn sum(mut a: KindStats, b: KindStats) -> KindStats {
     a
 }
 
-/// A rate in each whole window of a clone's time.
+/// A rate in each complete window of a clone's time.
 fn samples(
     run: &JobRun<'_>,
     of: &[OpKind],
@@ -213,7 +213,7 @@ fn samples(
     sums.iter().map(rate).collect()
 }
 
-/// Operations, bytes, summed and longest service times of a clone, by whole windows of its time.
+/// Operations, bytes, total and longest service time of a clone, by complete windows of its time.
 pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> Vec<[(u64, u64, u64, u64); 4]> {
     let per_window = (window_ns / run.interval_ns).max(1);
     let intervals = &run.did.seen.intervals;

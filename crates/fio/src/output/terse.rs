@@ -1,8 +1,8 @@
 //! The results on one line per job, in fields separated by semicolons (`--minimal`), which scripts
-//! take apart by number. Versions 3 to 5 of fio's layout.
+//! parse by position. Versions 3 to 5 of fio's layout.
 //!
-//! The fields are those of the JSON, from which the line is made, so that the two cannot disagree. A
-//! percentile that is not reported has fio's entry for an absent one, `0%=0`.
+//! The line is derived from the JSON fields, so that the two formats cannot disagree. A percentile
+//! that is not reported has fio's entry for a missing one, `0%=0`.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::{LAYOUT, ended, json, shown};
 use crate::UnifiedRw;
 use crate::run::Ran;
 
-/// Entries for percentiles in a line.
+/// Number of percentile entries in a line.
 const PERCENTILES: usize = 20;
 
 /// Text for a percentile that is not reported.
@@ -25,7 +25,7 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
     let lines = results.iter().zip(jobs).map(|(shown, job)| {
         let mut fields = vec![version.to_string(), LAYOUT.to_string()];
         fields.extend(["jobname", "groupid", "error"].map(|key| text(&job[key])));
-        // All directions together stand in the first; the others are zeros.
+        // All directions combined are in the first; the others are zeros.
         let mixed = shown.job.reporting.unified == UnifiedRw::Mixed;
         let sides = [if mixed { "mixed" } else { "read" }, "write", "trim"];
         let sides = if version == 3 { &sides[..2] } else { &sides[..] };

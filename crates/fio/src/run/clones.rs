@@ -14,11 +14,11 @@ pub(super) struct JobClone<'p> {
     pub number: u32,
     /// Its number among all clones of the plan, from 0.
     pub serial: u64,
-    /// Its stage: a stonewall begins another.
+    /// Its stage; a stonewall starts another.
     pub stage: usize,
-    /// The job whose clones must all have ended before it begins.
+    /// The job whose clones must all have ended before it starts.
     pub waits_for: Option<&'p Job>,
-    /// The parts of files that it uses.
+    /// The used parts of files.
     pub files: Vec<FileUse>,
     /// The content of its writes.
     pub content: Content,
@@ -30,17 +30,17 @@ impl JobClone<'_> {
         self.job.seed(self.number)
     }
 
-    /// Distinguishes its content from that of clones with the same seed in other jobs.
+    /// Distinguishes its content from that of other jobs' clones with the same seed.
     pub(super) fn salt(&self) -> u64 {
         self.serial.wrapping_mul(0xd6e8_feb8_6659_fd93)
     }
 
-    /// Bytes of its files that it uses.
+    /// Used bytes of its files.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(|used| used.region.bytes).sum()
     }
 
-    /// Bits of its addresses for the place in a file.
+    /// Number of address bits for the offset within a file.
     pub(super) fn place_bits(&self) -> u32 {
         rig::place_bits(&self.files)
     }
@@ -57,7 +57,7 @@ impl JobClone<'_> {
             Some(Amount::Bytes(bytes)) => bytes,
             Some(share) => share.of(all),
             None => match job.space.size {
-                // Files with a size of their own may hold more.
+                // Files with an explicit size may be larger.
                 Some(Amount::Bytes(size)) => all.min(size),
                 _ => all,
             },
@@ -75,7 +75,7 @@ impl JobClone<'_> {
             by_bytes: job.space.io_size.is_some(),
             passes: (!job.schedule.time_based).then_some(job.schedule.loops),
             ops_max: job.space.number_ios.map_or(u64::MAX, |ios| {
-                // fio's number counts for each loop, and ends all of them together.
+                // fio's number applies to each loop, but ends all of them together.
                 ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
             }),
             flush_every: if job.access.rw.writes() { flush } else { 0 },

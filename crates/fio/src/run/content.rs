@@ -1,11 +1,11 @@
-//! The content of a clone's writes: fio's buffer options in terms of a workload.
+//! The content of a clone's writes: fio's buffer options translated to a workload.
 
 use workload::{Blend, Content, Shared};
 
 use super::clones::JobClone;
 use crate::{Amount, Job};
 
-/// Gives every clone of a plan the content of its writes.
+/// Assigns every clone of a plan the content of its writes.
 pub(super) fn assign(clones: &mut [JobClone<'_>]) {
     let contents = clones.iter().map(|clone| content(clone.job, shared(clones, clone)));
     let contents: Vec<_> = contents.collect();
@@ -30,7 +30,7 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
         })
     };
     if job.verifies() {
-        // After fio's headers, too, follow random bytes and a compressible share.
+        // In fio, too, headers are followed by random bytes and a compressible part.
         let pattern = content.pattern.as_deref().unwrap_or_default();
         let compresses = content.compress_percent > 0;
         return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
@@ -48,13 +48,13 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
     }
 }
 
-/// Bytes of a chunk of random and plain bytes: no larger than the smallest write, as in fio.
+/// Size of a chunk of random and plain bytes: at most the smallest write, as in fio.
 fn chunk(job: &Job) -> u32 {
     let least = job.access.blocks.write.min().min(u64::from(u32::MAX)) as u32;
     job.content.compress_chunk.clamp(1, least.max(1))
 }
 
-/// The contents that a clone repeats, where it does not repeat its previous write.
+/// The contents that a clone repeats, if it does not repeat its previous write.
 fn shared(clones: &[JobClone<'_>], clone: &JobClone<'_>) -> Option<Shared> {
     let content = &clone.job.content;
     if content.dedupe_percent == 0 || !content.dedupe_set {
@@ -70,7 +70,7 @@ fn shared(clones: &[JobClone<'_>], clone: &JobClone<'_>) -> Option<Shared> {
     if !content.dedupe_global {
         return Some(Shared { contents, seeds: vec![of(clone)] });
     }
-    // Its own first, then those of the clones after it, in a circle.
+    // Its own first, then those of the following clones, cyclically.
     let (before, rest) = clones.split_at((clone.serial as usize).min(clones.len()));
     Some(Shared { contents, seeds: rest.iter().chain(before).map(of).collect() })
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_simple_ones_stay_simple() {
+    fn simple_contents_stay_simple() {
         assert_eq!(of(&["--rw=write"]), Content::Random);
         assert_eq!(of(&["--rw=write", "--zero_buffers"]), Content::Zeros);
         assert_eq!(of(&["--rw=write", "--buffer_compress_percentage=100"]), Content::Zeros);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_fills_what_would_be_zeros() {
+    fn a_pattern_replaces_zeros() {
         let Content::Blend(all) = of(&["--rw=write", "--buffer_pattern=0xab"]) else { panic!() };
         assert_eq!((all.plain_percent, &all.pattern[..]), (100, &[0xab][..]));
         let words = ["--rw=write", "--buffer_pattern=0xab", "--buffer_compress_percentage=30"];
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn each_write_is_made_anew_in_a_mix_or_where_that_is_asked_for() {
+    fn each_write_is_new_in_a_mix_or_on_request() {
         let Content::Blend(new) = of(&["--rw=write", "--refill_buffers"]) else { panic!() };
         assert!(new.anew && new.plain_percent == 0);
         let Content::Blend(zeros) = of(&["--rw=rw", "--zero_buffers"]) else { panic!() };

@@ -1,5 +1,5 @@
-//! Decisions about a running job from its completions: `max_latency`, `rate_min`, `latency_target`,
-//! `ramp_size`, and the errors after which it continues.
+//! Decisions about a running job, based on its completions: `max_latency`, `rate_min`,
+//! `latency_target`, `ramp_size`, and the errors after which it continues.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,9 +17,9 @@ const USUAL: [Errno; 2] = [Errno::IO, Errno::ILSEQ];
 /// The decisions about one clone.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// The queue depth at the end, where `latency_target` searched for it.
+    /// The final queue depth, if `latency_target` searched for it.
     pub depth: Option<u32>,
-    /// The error number that ended the job, and the reason in words.
+    /// The error number that ended the job, and the reason.
     pub failed: Option<(i32, String)>,
     /// Errors after which it continued.
     pub forgiven: u64,
@@ -27,13 +27,13 @@ pub struct Judgement {
     pub first_error: i32,
 }
 
-/// A judgement that is filled in while the job runs, and read when it has ended.
+/// A judgement filled in while the job runs, and read after its end.
 pub(super) type SharedJudgement = Arc<Mutex<Judgement>>;
 
 /// The rules of one clone.
 pub(super) struct Rules {
     ramp_ns: u64,
-    /// Bytes of the ramp still to be moved.
+    /// Remaining bytes of the ramp.
     ramp_bytes: u64,
     latency_ns_max: PerKind<Option<u64>>,
     least: Option<Least>,
@@ -61,7 +61,7 @@ impl Rules {
         (rules.watches() || forgives).then_some(rules)
     }
 
-    /// The judgement that it fills in.
+    /// The judgement filled in by these rules.
     pub(super) fn judgement(&self) -> SharedJudgement {
         Arc::clone(&self.judgement)
     }
@@ -160,7 +160,7 @@ impl JobControl for Rules {
     }
 }
 
-/// Error numbers after which a job continues: those it names, or the usual ones.
+/// Error numbers after which a job continues: those that it names, or the usual ones.
 fn forgiven(job: &Job) -> [Vec<i32>; 2] {
     let errors = &job.errors;
     let list = |goes_on: bool, named: &Vec<i32>| match goes_on {
@@ -171,7 +171,7 @@ fn forgiven(job: &Job) -> [Vec<i32>; 2] {
     [list(errors.go_on.read, &errors.ignore_read), list(errors.go_on.write, &errors.ignore_write)]
 }
 
-/// The place of a kind in a [`PerKind`]; flushes have none.
+/// The index of a kind in a [`PerKind`]; flushes have none.
 fn direction(kind: OpKind) -> Option<usize> {
     match kind {
         OpKind::Read => Some(0),

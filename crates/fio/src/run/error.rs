@@ -1,24 +1,24 @@
-//! Why a plan could not be run.
+//! Errors of running a plan.
 
 use rig::{Fault, RigError};
 
 use crate::FioError;
 
-/// Why a plan could not be run.
+/// An error of running a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan asks for something that cannot be done.
+    /// The plan requests something impossible.
     #[error("{text}")]
     Usage {
-        /// The request and its place.
+        /// The request and its location.
         text: String,
         /// Advice.
         advice: String,
     },
-    /// The plan names drives that cannot be in one plan.
+    /// The plan combines drives that exclude each other.
     #[error(transparent)]
     Plan(#[from] FioError),
-    /// The rig refused, failed or was interrupted.
+    /// The rig refused the plan, failed or was interrupted.
     #[error(transparent)]
     Rig(#[from] RigError),
 }
@@ -28,7 +28,7 @@ impl RunError {
         RunError::Usage { text, advice: advice.to_string() }
     }
 
-    /// Who has to act; `None` where the user ended the run.
+    /// Who has to act; `None` if the user ended the run.
     pub fn fault(&self) -> Option<Fault> {
         match self {
             RunError::Usage { .. } | RunError::Plan(_) => Some(Fault::Usage),

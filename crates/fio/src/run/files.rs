@@ -1,4 +1,4 @@
-//! The files of a plan: their names, the part of each that a clone uses, and the plans for the rig.
+//! The files of a plan: their names, the part of each used by a clone, and the plans for the rig.
 //! Nothing is opened or changed here.
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,19 +16,19 @@ use crate::{Fallocate, Job};
 pub(super) struct PlanFiles {
     list: Vec<(FilePlan, FileSeen)>,
     numbers: HashMap<PathBuf, usize>,
-    /// Files that fill their file system: they share its room.
+    /// Files that fill their file system, and share its free space.
     filling: BTreeSet<PathBuf>,
 }
 
 impl PlanFiles {
-    /// No files yet, of these jobs.
+    /// Creates an empty list for these jobs.
     pub(super) fn of(jobs: &[Job]) -> PlanFiles {
         let filling = jobs.iter().filter(|job| fills(job));
         let paths = filling.flat_map(|job| (0..job.numjobs).flat_map(|clone| job.paths(clone)));
         PlanFiles { filling: paths.map(PathBuf::from).collect(), ..PlanFiles::default() }
     }
 
-    /// Adds the files of a clone and gives the part that it uses of each.
+    /// Adds the files of a clone and returns the used part of each.
     pub(super) fn add(
         &mut self,
         job: &Job,
@@ -45,7 +45,7 @@ impl PlanFiles {
             let place = Place { index, count, there, planned, room, device };
             let Some((start, bytes)) = extent(job, clone, place) else {
                 let text = format!(
-                    "{}: {} is not there, and no size says how large to make it",
+                    "{}: {} does not exist, and no size is given",
                     job.origin,
                     path.display()
                 );
@@ -67,8 +67,8 @@ impl PlanFiles {
         Ok(uses)
     }
 
-    /// Bytes by which one of the files that fill their file system may grow: a share of the room that
-    /// the other files leave.
+    /// Bytes by which a file that fills its file system may grow: a share of the space left by the
+    /// other files.
     fn part_of_room(&self, path: &Path, files: &mut dyn Files) -> Result<u64, RunError> {
         let directory = directory(path);
         let beside = |(plan, seen): &&(FilePlan, FileSeen)| {
@@ -81,7 +81,7 @@ impl PlanFiles {
         let taken: u64 = self.list.iter().filter(beside).map(grows).sum();
         let sharing = self.filling.iter().filter(|other| self::directory(other) == directory);
         let room = files.room(&directory)?.saturating_sub(taken);
-        // Others write to the file system before all files are admitted.
+        // Other programs may write to the file system before all files are admitted.
         let sure = room - room / 1024;
         Ok(sure / sharing.count().max(1) as u64)
     }
@@ -109,12 +109,12 @@ impl PlanFiles {
         };
         let rw = job.access.rw;
         if !seen.device && rw.trims() {
-            return refused("a file, and only devices are trimmed", "filename=/dev/...");
+            return refused("a file, but only devices can be trimmed", "filename=/dev/...");
         }
         if seen.bytes.is_none() && !job.files.allow_file_create {
-            return refused("not there, and allow_file_create=0", "make it first");
+            return refused("missing, and allow_file_create=0", "make it first");
         }
-        // A file that takes its size from an earlier job was written by that job.
+        // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();
         let follows = seen.bytes.is_none() && plan.changed && !sized;
         plan.content |= (rw.reads() || job.files.overwrite || job.verify.only) && !follows;
@@ -130,7 +130,7 @@ impl PlanFiles {
         self.list.iter().map(|(plan, _)| plan.clone()).collect()
     }
 
-    /// Bytes that laying out writes.
+    /// Bytes written by laying out.
     pub(super) fn layout_bytes(&self) -> u64 {
         let written = self.list.iter().filter(|(plan, seen)| {
             let grows = !seen.device && seen.bytes.is_none_or(|bytes| bytes < plan.end);

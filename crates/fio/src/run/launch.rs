@@ -1,4 +1,4 @@
-//! A clone of a job as a job of the rig.
+//! Converts a clone of a fio job to a job of the rig.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ use super::rounds::{Checks, Rounds};
 use super::stream::Outline;
 use crate::{CpuPolicy, Engine, FadviseHint, Job, PriorityShare, SyncMode, VerifyKind};
 
-/// The job of a clone, which begins after the jobs numbered `after`, and the judgement that its
-/// control will fill in. `node_cpus` are the processors of the NUMA nodes that the job names.
+/// The job of a clone, which starts after the jobs numbered `after`, and the judgement that its
+/// control will fill in. `node_cpus` are the processors of the NUMA nodes named by the job.
 pub(super) fn launch(
     clone: &JobClone<'_>,
     after: Range<usize>,
@@ -79,7 +79,7 @@ fn mix(clone: &JobClone<'_>) -> Mix {
     }
 }
 
-/// Which of its writes a job reads back.
+/// The writes that a job reads back.
 fn checks(job: &Job) -> Checks {
     let verify = &job.verify;
     let writes = job.access.rw.writes() && !verify.only;
@@ -100,7 +100,7 @@ fn issue(clone: &JobClone<'_>) -> Issue {
         backend: Some(backend(job.engine)),
         ramp_ns: job.schedule.ramp_time.as_nanos() as u64,
         complete_min: queue.complete_min.max(drained).max(1),
-        // Errors that the job continues after are forgiven by its control.
+        // The control forgives errors after which the job continues.
         failures_max: 1,
         log: job.logs.each_op(),
         flush_uncounted: true,

@@ -1,18 +1,18 @@
-//! `rate_min=` and `rate_iops_min=`: a job that falls below ends. As in fio, the rate is checked once in
-//! `rate_cycle`, not in the first two seconds, and only when an operation completes.
+//! `rate_min=` and `rate_iops_min=`: ends a job that falls below its minimum rate. As in fio, the
+//! rate is checked once per `rate_cycle`, not in the first two seconds, and only on completions.
 
 use crate::{Job, PerKind};
 
 /// Time before the first check, nanoseconds.
 const SETTLE_NS: u64 = 2_000_000_000;
 
-/// The least rates of one clone.
+/// The minimum rates of one clone.
 pub(super) struct Least {
     bytes_per_s: PerKind<Option<u64>>,
     ops_per_s: PerKind<Option<u32>>,
     cycle_ns: u64,
     begin_ns: u64,
-    /// Done so far.
+    /// Amount done so far.
     done: [Amount; 3],
     /// Time of the last check, and the amount done by then.
     last: [Option<(u64, Amount)>; 3],
@@ -25,7 +25,7 @@ struct Amount {
 }
 
 impl Least {
-    /// The least rates of a job that begins to count at `begin_ns`, if it has any.
+    /// The minimum rates of a job that starts counting at `begin_ns`, if it has any.
     pub(super) fn of(job: &Job, begin_ns: u64) -> Option<Least> {
         let pace = &job.pace;
         let bytes = pace.rate_min.each().iter().any(|rate| rate.is_some());
@@ -46,7 +46,7 @@ impl Least {
         (self.done, self.last) = ([Amount::default(); 3], [None; 3]);
     }
 
-    /// Counts an operation; gives the reason if a rate was missed.
+    /// Counts an operation; returns the reason if a rate was missed.
     pub(super) fn missed(&mut self, kind: usize, bytes: u32, now_ns: u64) -> Option<String> {
         self.done[kind].bytes += u64::from(bytes);
         self.done[kind].ops += 1;
@@ -98,7 +98,7 @@ mod tests {
         job.pace.rate_min.read = bytes;
         job.pace.rate_iops_min.read = ops;
         job.pace.cycle = Duration::from_millis(500);
-        Least::of(&job, 0).expect("a least rate")
+        Least::of(&job, 0).expect("a minimum rate")
     }
 
     /// The time at which a job with an operation of 4 KiB every `every_ms` misses its rate.
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_below_is_found_one_cycle_after_the_first_two_seconds() {
+    fn a_low_rate_is_detected_one_cycle_after_the_first_two_seconds() {
         let (at, why) = misses(&mut least(None, Some(101)), 10).expect("missed");
         assert_eq!((at, why.as_str()), (2500, "rate_iops_min=101 not met, got 100 IOPS"));
         let (at, why) = misses(&mut least(Some(409_601), None), 10).expect("missed");
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_kept_goes_on() {
+    fn a_job_at_its_minimum_rate_continues() {
         assert_eq!(misses(&mut least(None, Some(100)), 10), None);
         assert_eq!(misses(&mut least(Some(409_600), None), 10), None);
     }
 
     #[test]
-    fn the_other_direction_is_not_asked_after() {
+    fn the_other_direction_is_not_checked() {
         let mut least = least(None, Some(1000));
         assert!((1..1000).all(|i| least.missed(1, 4096, i * 10 * MS).is_none()));
         assert!(Least::of(&Job::default(), 0).is_none());

@@ -1,8 +1,8 @@
 //! Runs a plan on a rig: files first, then the jobs, stage by stage.
 //!
-//! A stonewall begins a new stage; the jobs of a stage run at the same time, each clone with
-//! operations of its own. Results are kept apart by clone; the findings are those of a whole stage.
-//! The rig opens the files, on a real machine or as regions of a virtual drive.
+//! A stonewall starts a new stage; the jobs of a stage run at the same time, each clone with its
+//! own operations. Results are kept per clone; findings concern a whole stage. The rig opens the
+//! files, on a real machine or as regions of a virtual drive.
 
 mod clones;
 mod content;
@@ -43,15 +43,15 @@ pub use oplog::OpLog;
 use sizes::Place;
 pub use steady::{SteadySeen, Window};
 
-/// A plan that passed every check; nothing was touched.
+/// A plan that passed every check; nothing has been touched.
 #[derive(Debug)]
 pub struct Prepared<'p> {
     plan: &'p Plan,
     files: PlanFiles,
     clones: Vec<JobClone<'p>>,
-    /// Data that will be lost, in words.
+    /// Data that will be lost, for display.
     destroys: Option<String>,
-    /// It runs on this machine's files, not on a virtual drive.
+    /// Whether it runs on this machine's files rather than on a virtual drive.
     real: bool,
 }
 
@@ -62,24 +62,24 @@ pub struct JobRun<'p> {
     pub job: &'p Job,
     /// Number of the clone, from 0.
     pub clone: u32,
-    /// When its stage began, nanoseconds since 1970.
+    /// Start of its stage, nanoseconds since 1970.
     pub began_unix_ns: u64,
     /// Length of its sampling intervals, nanoseconds.
     pub interval_ns: u64,
-    /// Bits of its addresses for the place in a file.
+    /// Number of address bits for the offset within a file.
     pub place_bits: u32,
     /// Counts and latencies.
     pub did: JobResult,
-    /// Its operations, where a log has a line for each.
+    /// Its operations, if a log has one line per operation.
     pub log: OpLog,
-    /// The decisions of its control: a depth, a limit that was passed, errors it continued after.
+    /// The decisions of its control: a depth, an exceeded limit, errors after which it continued.
     pub judgement: Judgement,
-    /// Its steady state, where the job asked for one.
+    /// Its steady state, if requested by the job.
     pub steady: Option<SteadySeen>,
 }
 
 impl JobRun<'_> {
-    /// The file at one of its addresses, and the byte in it.
+    /// The file at one of its addresses, and the offset within it.
     pub fn place(&self, address: u64) -> (String, u64) {
         let (file, at) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
         let path = self.job.paths(self.clone).into_iter().nth(file as usize);
@@ -95,7 +95,7 @@ impl JobRun<'_> {
         match errors.iter().find(|error| error.op != "verify") {
             Some(error) => errno_of(&error.kind),
             None if errors.is_empty() => 0,
-            // fio's number for a difference that verify finds.
+            // fio's number for a verification failure.
             None => Errno::ILSEQ.raw_os_error(),
         }
     }
@@ -110,17 +110,17 @@ pub struct Ran<'p> {
     pub jobs: Vec<JobRun<'p>>,
     /// Each stage as a whole.
     pub stages: Vec<Measurement>,
-    /// Use of the disks during the run.
+    /// Disk activity during the run.
     pub disks: Vec<DiskUse>,
-    /// Files that stay, and their bytes.
+    /// Remaining files, and their sizes in bytes.
     pub left: Vec<(PathBuf, u64)>,
-    /// Those of them that `unlink=1` failed to remove.
+    /// Files that `unlink=1` failed to remove.
     pub unremoved: Vec<PathBuf>,
-    /// When it ended, milliseconds since 1970.
+    /// End, milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// The user ended it.
+    /// Whether the user ended it.
     pub interrupted: bool,
-    /// It ran on files and devices of this machine, not on a virtual drive.
+    /// Whether it ran on local files and devices rather than on a virtual drive.
     pub real: bool,
 }
 
@@ -170,17 +170,17 @@ fn sequence_fits(job: &Job, uses: &[FileUse]) -> Result<(), RunError> {
     let short = |used: &&FileUse| stream::places(&job.access, used.region.bytes).1 <= last;
     let Some(used) = uses.iter().find(short) else { return Ok(()) };
     let text = format!(
-        "{}: block {last} of the sequence lies beyond the end of {}",
+        "{}: block {last} of the sequence is beyond the end of {}",
         job.origin,
         used.path.display()
     );
     Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
 
-/// Bytes of a file of the null engine whose job names no size.
+/// Size of the null engine's file if the job specifies none, bytes.
 const IMAGINED_BYTES: u64 = 1 << 30;
 
-/// The files of the null engine, which opens none: as large as files that have to be laid out.
+/// The files of the null engine, which opens none: as large as if they had to be laid out.
 fn imagined(job: &Job, clone: u32) -> Vec<FileUse> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
@@ -201,17 +201,17 @@ pub struct Setting<'a> {
 }
 
 impl<'p> Prepared<'p> {
-    /// The files, in order of mention, as the rig has to prepare them.
+    /// The files that the rig must prepare, in order of mention.
     pub fn file_plans(&self) -> Vec<FilePlan> {
         self.files.plans()
     }
 
-    /// Bytes that all clones use of their files.
+    /// Bytes of files used by all clones.
     pub fn bytes(&self) -> u64 {
         self.clones.iter().map(JobClone::bytes).fold(0, u64::saturating_add)
     }
 
-    /// Seconds that the stages take, as far as their times are given.
+    /// Total duration of the stages, seconds, as far as it is specified.
     pub fn seconds(&self) -> f64 {
         let last = self.clones.iter().map(|clone| clone.stage).max().unwrap_or(0);
         let stage = |stage| {
@@ -226,8 +226,7 @@ impl<'p> Prepared<'p> {
         (0..=last).map(stage).sum()
     }
 
-    /// The most bytes that are written, laying out included. A job that only its time ends has no
-    /// bound.
+    /// Maximum bytes written, including laying out. A job limited only by time has no bound.
     pub fn write_bytes_max(&self) -> u64 {
         let written = self.clones.iter().filter(|clone| clone.writes()).map(|clone| {
             let outline = clone.outline();
@@ -239,12 +238,12 @@ impl<'p> Prepared<'p> {
         written.fold(self.files.layout_bytes(), u64::saturating_add)
     }
 
-    /// The data that will be lost, in words.
+    /// The data that will be lost, for display.
     pub fn destroys(&self) -> Option<&str> {
         self.destroys.as_deref()
     }
 
-    /// Lays the files out, runs the jobs and removes the files that shall not stay, also after an error.
+    /// Lays out the files, runs the jobs and removes temporary files, even after an error.
     pub fn run(self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
         let mut ran = self.perform(rig, setting);
         let files = rig.files()?;
@@ -254,11 +253,11 @@ impl<'p> Prepared<'p> {
         let unlinking = self.clones.iter().filter(|clone| clone.job.files.unlink);
         let unlinked = unlinking.flat_map(|clone| &clone.files).map(|used| used.path.as_path());
         for path in unlinked.clone() {
-            // The file may be gone already: clones share files.
+            // The file may already be removed, because clones share files.
             drop(files.remove(path));
         }
         let mut ran = ran?;
-        // A virtual drive ends with the run, and its files with it.
+        // A virtual drive and its files end with the run.
         if self.real {
             ran.left = files.left();
         }
@@ -269,7 +268,7 @@ impl<'p> Prepared<'p> {
         Ok(ran)
     }
 
-    /// Lays the files out and runs the jobs.
+    /// Lays out the files and runs the jobs.
     fn perform(&self, rig: &mut dyn Rig, setting: &mut Setting<'_>) -> Result<Ran<'p>, RunError> {
         let interrupted = || setting.interrupt.load(Ordering::Relaxed);
         rig.files()?.lay_out(stage::unix_ns() | 1, &mut |path, bytes| {
@@ -314,18 +313,18 @@ fn ends_everything(job: &Job) -> bool {
     job.schedule.exitall && job.schedule.exit_what == ExitWhat::All
 }
 
-/// The calls that serve a job's engine, where they differ from its name.
+/// The calls that serve a job's engine, if they differ from its name.
 pub fn mapped(job: &Job) -> Option<&'static str> {
     match job.engine {
         Engine::Sync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
             Some("pread and pwrite, one operation at a time (psync)")
         }
-        Engine::Posixaio => Some("io_uring, rather than threads around pread and pwrite"),
+        Engine::Posixaio => Some("io_uring rather than threads around pread and pwrite"),
         _ => None,
     }
 }
 
-/// Whether a job's queue depth is a fiction: its path is synchronous whatever the depth.
+/// Whether a job's queue depth is a fiction, because its I/O is synchronous whatever the depth.
 pub fn depth_is_fiction(job: &Job) -> bool {
     let buffered = !job.syncing.direct && job.syncing.sync == SyncMode::None;
     job.queue.depth > 1

@@ -6,8 +6,8 @@ use crate::{Job, MemoryPolicy};
 /// The kernel's list of nodes.
 const NODES: &str = "/sys/devices/system/node";
 
-/// The processors of the nodes that a job names; none where it names no node. A node that does not
-/// exist, named for its processors or its memory, is an error.
+/// The processors of the nodes named by a job; none if it names no nodes. A node that does not
+/// exist, named for processors or memory, is an error.
 pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
     let memory: &[u32] = match &job.machine.memory {
         Some(MemoryPolicy::Bind(nodes) | MemoryPolicy::Interleave(nodes)) => nodes,
@@ -25,11 +25,11 @@ pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
 fn listed(job: &Job, node: u32) -> Result<String, RunError> {
     std::fs::read_to_string(format!("{NODES}/node{node}/cpulist")).map_err(|_| {
         let text = format!("{}: this machine has no NUMA node {node}", job.origin);
-        RunError::usage(text, "numactl --show lists the nodes; or leave the numa_ options out")
+        RunError::usage(text, "numactl --show lists the nodes; or omit the numa_ options")
     })
 }
 
-/// `0-3,8` as the kernel writes it.
+/// A kernel list such as `0-3,8`.
 fn numbers(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (low, high) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_the_kernel() {
+    fn kernel_lists_are_parsed() {
         assert_eq!(numbers("0-3,8\n"), [0, 1, 2, 3, 8]);
         assert_eq!(numbers("\n"), [0usize; 0]);
     }

@@ -1,7 +1,7 @@
-//! Every operation of a clone, for fio's logs.
+//! All operations of a clone, for fio's logs.
 //!
-//! A fast drive completes more operations in a minute than memory holds, so they go to a file without
-//! a name in the directory of the logs, 32 bytes each, and only the last ones are in memory.
+//! A fast drive completes more operations in a minute than fit in memory, so they are written to an
+//! unnamed file in the directory of the logs, 32 bytes each. Only the latest are in memory.
 
 use std::fs::File;
 use std::io;
@@ -13,32 +13,33 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use workload::{Op, OpKind};
 
-/// Bytes of an operation in the file.
+/// Size of an operation in the file, bytes.
 const ENTRY: usize = 32;
 
-/// Bytes kept in memory before they are written.
+/// Size of the buffer in memory, bytes.
 const BUFFER: usize = ENTRY << 11;
 
-/// The operations of a clone that were logged, in order of completion.
+/// The logged operations of a clone, in order of completion.
 #[derive(Debug, Default)]
 pub struct OpLog {
     /// `None` if the clone logs no operations.
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
-    /// The operations after those.
+    /// Later operations, not yet written.
     buffer: Vec<u8>,
     /// The error that ended the log.
     failed: Option<io::Error>,
 }
 
 impl OpLog {
-    /// An empty log, kept in a directory.
+    /// An empty log, stored in a directory.
     pub(super) fn within(directory: &Path) -> io::Result<OpLog> {
         Ok(OpLog { file: Some(nameless(directory)?), ..OpLog::default() })
     }
 
-    /// Adds operations. An error is kept for [`OpLog::each`]: a full disk does not end the run.
+    /// Adds operations. An error is reported later by [`OpLog::each`]: a full disk does not end the
+    /// run.
     pub(super) fn add(&mut self, ops: &[Logged]) {
         if self.file.is_none() || self.failed.is_some() {
             return;
@@ -62,7 +63,7 @@ impl OpLog {
         Ok(())
     }
 
-    /// Forgets everything: the statistics of the job were reset.
+    /// Discards all operations after a reset of the job's statistics.
     pub(super) fn clear(&mut self) {
         (self.written, self.failed) = (0, None);
         self.buffer.clear();
@@ -102,7 +103,7 @@ fn decoded(entry: &[u8]) -> Logged {
     }
 }
 
-/// A file that disappears with its descriptor.
+/// A file that disappears when its descriptor is closed.
 fn nameless(directory: &Path) -> io::Result<File> {
     let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     let unnamed = rustix::fs::open(directory, flags | OFlags::TMPFILE, mode);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_come_back_in_order_and_few_are_in_memory() {
+    fn operations_are_read_in_order_and_few_are_in_memory() {
         let directory = tempfile::tempdir().expect("a directory");
         let mut log = OpLog::within(directory.path()).expect("a file");
         let ops: Vec<Logged> = (0..20_000).map(logged).collect();
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_without_a_log_keeps_nothing() {
+    fn a_clone_without_a_log_stores_nothing() {
         let mut log = OpLog::default();
         log.add(&[logged(1)]);
         assert!(all(&log).is_empty());

@@ -1,9 +1,8 @@
-//! The place of a random operation in its file: every block once, all equally often, or by
-//! popularity.
+//! The position of a random operation in its file: every block once, uniformly, or by popularity.
 //!
-//! Distributions are fio's, with their habits: all of them scatter their ranks over the file, and a
-//! centre only places the first rank; a normal one is the mean of twelve uniform draws over the whole
-//! file, shifted by a uniform draw whose width is the option's value.
+//! Distributions behave as in fio. All of them scatter their ranks over the file, and a centre only
+//! positions the first rank. A normal distribution is the mean of twelve uniform draws over the
+//! whole file, shifted by a uniform draw whose width is the option's value.
 
 use libm::{ceil, log, pow};
 use rand_core::Rng;
@@ -12,7 +11,7 @@ use workload::{Permutation, Zipf};
 
 use crate::{Distribution, PerKind, Spread};
 
-/// Uniform draws whose mean is one normal draw; fio's number.
+/// Number of uniform draws averaged for a normal draw, as in fio.
 const GAUSS_DRAWS: u32 = 12;
 
 /// A number in [0, 1) from the upper 53 bits of a draw.
@@ -25,18 +24,18 @@ pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Draws places in a file of `count` places.
+/// Draws positions in a file of `count` places.
 #[derive(Clone, Debug)]
 pub(super) enum Places {
-    /// Each once.
+    /// Each place once.
     Once(Once),
     /// Uniformly, with repeats.
     Even { count: u64 },
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
-    /// By zones, for each direction: share of accesses up to here, first place, places.
+    /// By zones, per direction: cumulative share of accesses, first place, number of places.
     Zoned(PerKind<Vec<(f64, u64, u64)>>),
-    /// A list, with the number of draws by direction.
+    /// A list, with the number of draws per direction.
     Listed { list: Vec<u32>, stride: bool, count: u64, taken: [u64; 3] },
 }
 
@@ -113,7 +112,7 @@ impl Places {
         }
     }
 
-    /// The next place for direction `kind` (read, write, trim); `None` after all were visited.
+    /// The next place for direction `kind` (read, write, trim); `None` once all were visited.
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
@@ -137,7 +136,7 @@ impl Places {
     }
 }
 
-/// Shares of access and space as places, with the upper bound of each zone's share of accesses.
+/// Converts shares of accesses and space to places, with cumulative shares of accesses.
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
     let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
@@ -182,19 +181,19 @@ impl Scatter {
     }
 }
 
-/// Every place once, in random order. An operation larger than a place also takes the places after
-/// it; the map marks these.
+/// Every place once, in random order. An operation larger than a place also takes the following
+/// places, which are marked in the map.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
     order: Permutation,
     at: u64,
     seed: u64,
-    /// One bit for each place; empty where every operation takes one place only.
+    /// One bit per place; empty if every operation takes only one place.
     taken: Vec<u64>,
 }
 
 impl Once {
-    /// `mapped`: operations may take several places.
+    /// `mapped`: whether operations may take several places.
     pub(super) fn new(count: u64, seed: u64, mapped: bool) -> Once {
         let words = if mapped { count.div_ceil(64) } else { 0 };
         let taken = vec![0; words as usize];
@@ -217,7 +216,7 @@ impl Once {
         None
     }
 
-    /// Takes up to `wanted` places from `place` on; gives the number of consecutive free ones.
+    /// Takes up to `wanted` free places from `place` on; returns their number.
     pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
         if self.taken.is_empty() {
             return wanted;
@@ -245,7 +244,7 @@ mod tests {
     use rand_core::SeedableRng;
 
     #[test]
-    fn large_operations_leave_no_place_out_and_take_none_twice() {
+    fn large_operations_skip_no_place_and_take_none_twice() {
         let mut once = Once::new(1000, 5, true);
         let mut seen = vec![0; 1000];
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_get_their_share() {
+    fn zones_get_their_share_of_accesses() {
         let zone =
             |access_percent, size_percent| crate::ZonePercent { access_percent, size_percent };
         let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
@@ -282,16 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_is_repeated_or_moves_on() {
+    fn a_sequence_is_repeated_or_advances() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let list = Distribution::Sequence(vec![2, 0, 1]);
         let mut taken = |stride, count| -> Vec<u64> {
             let mut places = Places::repeating(&list, stride, count, count * 4096, 1);
             (0..7).map_while(|_| places.next(0, &mut rng)).collect()
         };
-        // The values of fio's own example.
+        // Values from fio's example.
         assert_eq!(taken(false, 12), [2, 0, 1, 2, 0, 1, 2]);
         assert_eq!(taken(true, 12), [2, 0, 1, 5, 3, 4, 8]);
-        assert_eq!(taken(true, 5), [2, 0, 1], "block 5 is behind the end");
+        assert_eq!(taken(true, 5), [2, 0, 1], "block 5 is beyond the end");
     }
 }

@@ -1,7 +1,7 @@
-//! The marks in a job's writes by which verify checks them.
+//! The stamps in a job's writes that verify checks.
 //!
-//! In place of fio's headers there are stamps of address, sequence and checksum. `verify=pattern`, which
-//! has no header in fio either, writes the same bytes as fio, so that each can check the other's files.
+//! Stamps of address, sequence and checksum replace fio's headers. `verify=pattern`, which has no
+//! header in fio either, writes the same bytes as fio, so that each can check the other's files.
 
 use workload::Motif;
 use workload::stamp::{HEADER, Layout, Proof, SECTOR};
@@ -9,7 +9,7 @@ use workload::units::gcd;
 
 use crate::{Job, VerifyKind};
 
-/// The marks of a job whose offsets and sizes are multiples of `grid`.
+/// The stamps of a job whose offsets and sizes are multiples of `grid`.
 pub(super) fn proof(job: &Job, grid: u32) -> Proof {
     let verify = &job.verify;
     let motif = || Motif {
@@ -25,8 +25,8 @@ pub(super) fn proof(job: &Job, grid: u32) -> Proof {
     }
 }
 
-/// Where the stamps lie: one in each sector, where blocks consist of whole sectors and the job asks
-/// for no other interval.
+/// The positions of the stamps: one per sector, if blocks consist of whole sectors and the job
+/// requests no other interval.
 fn layout(job: &Job, grid: u32) -> Layout {
     let verify = &job.verify;
     let sector = match verify.placed {
@@ -42,7 +42,7 @@ pub(super) fn fits(job: &Job) -> bool {
     let grid = job.grid();
     let layout = layout(job, grid);
     match job.verify.kind {
-        // The verifier keeps a record for every part of the files.
+        // The verifier has an entry for every part of the files.
         VerifyKind::Pattern => grid as usize >= HEADER,
         _ => layout.at + HEADER <= layout.sector,
     }

@@ -1,5 +1,5 @@
-//! The rates of a job: `rate=` and `rate_iops=` of each direction as a pacing of all operations, or as
-//! a throttle of the one direction that has a rate.
+//! The rates of a job: `rate=` and `rate_iops=` as the pacing of all operations, or as a throttle
+//! of the only direction with a rate.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use workload::{Open, Pacing, Think};
 use super::stream::Throttle;
 use crate::{Blocks, Job, PerKind, RateProcess};
 
-/// Operations per second of each direction that has a rate.
+/// Operations per second of each direction with a rate.
 fn rates(job: &Job) -> PerKind<Option<f64>> {
     let mean = |blocks: &Blocks| match blocks {
         Blocks::Fixed(bytes) => *bytes as f64,
-        // Even between the bounds: larger draws are cut to the upper one.
+        // Uniform between the bounds: larger draws are limited to the upper bound.
         Blocks::Range { min, max } => (*min + *max) as f64 / 2.0,
         Blocks::Split(shares) => {
             let sum = shares.iter().map(|s| s.bytes as f64 * f64::from(s.percent)).sum::<f64>();
@@ -39,7 +39,7 @@ pub(super) fn half_rated(job: &Job) -> bool {
 
 /// The pacing of a job's operations.
 pub(super) fn pacing(job: &Job) -> Pacing {
-    // A single direction with a rate keeps it by its throttle.
+    // A throttle enforces the rate of a single direction.
     match half_rated(job) {
         true => Pacing::Closed,
         false => schedule(job, rates(job).each().into_iter().flatten().sum()),
@@ -54,7 +54,7 @@ fn schedule(job: &Job, rate: f64) -> Pacing {
     }
 }
 
-/// The schedule of the only direction of a mix that has a rate.
+/// The schedule of the only direction with a rate in a mix.
 pub(super) fn throttle(job: &Job, seed: u64) -> Option<Throttle> {
     if !half_rated(job) {
         return None;
@@ -67,7 +67,7 @@ pub(super) fn throttle(job: &Job, seed: u64) -> Option<Throttle> {
     Some(Throttle::new(kind, Open::new(&schedule(job, rate), 0, 1, seed)))
 }
 
-/// The share of reads of a mix; where both directions have rates, it follows from those.
+/// The share of reads in a mix; if both directions have rates, it follows from them.
 pub(super) fn mix_read_percent(job: &Job) -> u32 {
     match rates(job) {
         PerKind { read: Some(read), write: Some(write), .. } => {

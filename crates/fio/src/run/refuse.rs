@@ -1,5 +1,5 @@
-//! Options that the language knows and the runner does not serve: refused before anything is touched,
-//! never dropped silently.
+//! Options that the parser accepts but the runner does not support. They are refused before
+//! anything is touched, never dropped silently.
 
 use super::RunError;
 use crate::Job;
@@ -9,7 +9,7 @@ pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
     let found = RULES.iter().find(|rule| (rule.asked)(job));
     let Some(rule) = found else { return Ok(()) };
     let text = format!("{}: {} is not supported: {}", job.origin, rule.option, rule.why);
-    Err(RunError::usage(text, "leave it out, or run this job with fio"))
+    Err(RunError::usage(text, "omit it, or run this job with fio"))
 }
 
 struct Rule {
@@ -21,12 +21,12 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         option: "verify with a rate for one direction of a mix",
-        why: "its operations depend on time, and cannot be drawn again for reading back",
+        why: "its operations depend on time, and cannot be regenerated for reading back",
         asked: |job| job.verifies() && super::rates::half_rated(job),
     },
     Rule {
         option: "flow together with rate or thinktime",
-        why: "a job waits for others or for its time, not for both",
+        why: "a job waits either for others or for its time, not for both",
         asked: |job| {
             let (bytes, operations) = (job.pace.rate.each(), job.pace.rate_iops.each());
             let rated = bytes.iter().any(|r| r.is_some()) || operations.iter().any(|r| r.is_some());
@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         option: "file_append of a job that reads",
-        why: "there are no data beyond the end of a file",
+        why: "there is no data beyond the end of a file",
         asked: |job| job.space.file_append && job.access.rw.reads(),
     },
     Rule {

@@ -1,6 +1,6 @@
 //! The rounds of a clone: its operations, and the verification of its writes.
 //!
-//! fio repeats a job `loops` times and reads back after each round, or with `verify_backlog`
+//! fio repeats a job `loops` times and reads back after each round, or, with `verify_backlog`,
 //! whenever enough writes have accumulated. Each switch between writing and reading back ends a
 //! part: the queue is drained first, so that no block is read while it is being written.
 
@@ -16,7 +16,7 @@ use super::stream::{Outline, Stream};
 pub(super) enum Checks {
     /// Nothing.
     None,
-    /// All of them, after each round.
+    /// All writes, after each round.
     Rounds,
     /// A batch whenever `blocks` writes wait, and the rest after each round.
     Backlog { blocks: usize, batch: usize },
@@ -29,18 +29,18 @@ pub(super) struct Rounds {
     checks: Checks,
     /// Bytes of the smallest block.
     grid: u64,
-    /// The files are emptied between rounds.
+    /// Whether the files are emptied between rounds.
     empties: bool,
-    /// With verify_only: the blocks read so far. Writes become reads, and nothing else is issued.
+    /// With `verify_only`: the blocks read so far. Writes become reads, and nothing else is issued.
     only_reads: Option<Seen>,
-    /// Rounds still to come after this one.
+    /// Remaining rounds after this one.
     more: u32,
     phase: Phase,
-    /// Writes waiting to be read back, each with its number among all operations drawn.
+    /// Writes to be read back, each with its number among all operations drawn.
     waiting: VecDeque<(u64, Op)>,
     /// Operations drawn since the beginning of the job.
     given: u64,
-    /// The stream at the start of the round, to draw the same operations again.
+    /// The stream at the start of the round, for drawing the same operations again.
     begin: Option<Box<Stream>>,
     /// Operations issued before this part.
     issued_before: u64,
@@ -53,7 +53,7 @@ enum Phase {
     Work,
     /// The backlog is full.
     Due,
-    /// Reads back `left` of the waiting writes; `last` if no more follow in this round.
+    /// Reads back `left` of the waiting writes; `last` if it is the last batch of this round.
     Batch {
         left: usize,
         last: bool,
@@ -62,8 +62,8 @@ enum Phase {
     Again(Box<Stream>, u64, Seen),
 }
 
-/// Blocks that have been read back, one bit each. Of two writes to a block, only the later content
-/// can be checked, as in fio.
+/// Blocks that have been read back, one bit each. As in fio, only the later of two writes to a
+/// block can be checked.
 #[derive(Debug, Default)]
 struct Seen {
     grid: u64,
@@ -75,7 +75,7 @@ impl Seen {
         Seen { grid: grid.max(1), words: HashMap::new() }
     }
 
-    /// Adds the blocks of an operation; returns whether any is new.
+    /// Adds the blocks of an operation; returns whether any of them is new.
     fn add(&mut self, op: &Op) -> bool {
         let blocks = op.offset / self.grid..op.end().div_ceil(self.grid);
         blocks.fold(false, |new, block| {
@@ -92,14 +92,14 @@ impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let grid = outline.access.min_bs();
         let only_reads = outline.verify_only.then(|| Seen::new(grid));
-        // Rounds with work between them are counted here, others by the stream.
+        // Rounds with work in between are counted here, others by the stream.
         let apart = checks != Checks::None || empties;
         let more = match outline.passes {
             Some(passes) if apart => passes.saturating_sub(1),
             _ => 0,
         };
         let passes = match outline.passes {
-            // Once all blocks are read, there is nothing more to check.
+            // Once all blocks are read, nothing is left to check.
             None if outline.verify_only => Some(1),
             passes if apart => passes.map(|_| 1),
             passes => passes,
@@ -122,7 +122,7 @@ impl Rounds {
         }
     }
 
-    /// The next operation of the job proper.
+    /// The next operation of the job itself.
     #[inline]
     fn work(&mut self) -> Option<Op> {
         if let Some(seen) = &mut self.only_reads {
@@ -154,7 +154,7 @@ impl Rounds {
         }
     }
 
-    /// At the end of a round, begins to read back if there is anything to read.
+    /// At the end of a round, starts reading back if there is anything to read.
     fn checks_of_round(&mut self, over: bool) -> Option<After> {
         let last = self.more == 0 || over;
         match self.checks {
@@ -171,7 +171,7 @@ impl Rounds {
         Some(After::Check { last })
     }
 
-    /// Begins another round, if there is one.
+    /// Starts another round, if any.
     fn next_round(&mut self) -> After {
         let Some(more) = self.more.checked_sub(1) else { return After::End };
         self.more = more;

@@ -1,16 +1,17 @@
-//! `latency_target=`: searches for the largest queue depth at which enough operations keep a latency,
-//! by fio's algorithm.
+//! `latency_target=`: searches for the largest queue depth at which enough operations meet a
+//! latency, by fio's algorithm.
 //!
-//! Each depth is tried for a window: it doubles from 1 until a window fails, then moves halfway between
-//! the deepest success and the shallowest failure. A successful window that leaves the depth unchanged
-//! ends the search; statistics are reset, and the next successful window is the result. With
-//! `latency_run` the search never ends and keeps adjusting.
+//! Each depth is tried for a window: it doubles from 1 until a window fails, then moves halfway
+//! between the deepest success and the shallowest failure. A successful window that leaves the
+//! depth unchanged ends the search. Statistics are reset, and the next successful window is the
+//! result. With `latency_run`, the search never ends but keeps adjusting.
 
 use rig::Ruling;
 
 use crate::LatencyTarget;
 
-/// Successful windows in a row, just below a depth that failed, after which that depth is tried again.
+/// Number of consecutive successful windows just below a failed depth after which that depth is
+/// tried again.
 const STABLE: u32 = 3;
 
 /// The search of one clone.
@@ -20,14 +21,14 @@ pub(super) struct Search {
     window_ns: u64,
     percentile: f64,
     goes_on: bool,
-    /// The deepest allowed.
+    /// Maximum depth.
     depth_max: u32,
     depth: u32,
-    /// The deepest that kept the latency, and the shallowest that did not.
+    /// The deepest success, and the shallowest failure.
     low: u32,
     high: u32,
     stable: u32,
-    /// The present window is the result.
+    /// Whether the current window is the result.
     last: bool,
     began_ns: u64,
     seen: u64,
@@ -66,7 +67,7 @@ impl Search {
         self.new_window(now_ns);
     }
 
-    /// An operation completed. `None`: the latency cannot be kept at all.
+    /// Handles a completion. `None`: the latency cannot be met at all.
     pub(super) fn completed(&mut self, service_ns: u64, now_ns: u64) -> Option<Ruling> {
         self.seen += 1;
         if service_ns > self.target_ns {
@@ -143,8 +144,8 @@ mod tests {
         LatencyTarget { target, window, percentile, run }
     }
 
-    /// A drive whose latency grows with the depth beyond `knee`. Gives the depths of all windows,
-    /// and the number of resets.
+    /// Simulates a drive whose latency grows with the depth beyond `knee`. Returns the depths of
+    /// all windows, and the number of resets.
     fn tried(search: &mut Search, knee: u32, windows: usize) -> (Vec<u32>, usize) {
         let (mut depths, mut anew, mut now) = (vec![search.depth()], 0, 0);
         while depths.len() < windows {
@@ -171,13 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_that_keeps_it_gets_all_there_is() {
+    fn a_drive_that_meets_the_latency_gets_the_maximum_depth() {
         let mut search = Search::new(&asked(99.0, false), 24, 0);
         assert_eq!(tried(&mut search, 99, 100).0, [1, 2, 4, 8, 16, 24, 24]);
     }
 
     #[test]
-    fn it_goes_on_to_follow_where_that_was_asked_for() {
+    fn with_latency_run_it_keeps_adjusting() {
         let mut search = Search::new(&asked(99.0, true), 64, 0);
         let (_, anew) = tried(&mut search, 20, 100);
         assert_eq!(anew, 0);
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_that_one_alone_does_not_keep_is_hopeless() {
+    fn a_latency_missed_at_depth_1_cannot_be_met() {
         let mut search = Search::new(&asked(100.0, false), 64, 0);
         assert_eq!(search.completed(150_000, 1), None);
         let mut most = Search::new(&asked(99.0, false), 64, 0);
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_enough_where_all_must_keep_it() {
+    fn one_failure_is_enough_if_all_must_meet_it() {
         let mut search = Search::new(&asked(100.0, false), 64, 0);
         assert_eq!(search.completed(50_000, 10_000_000), Some(Ruling::Depth(2)));
         assert_eq!(search.completed(50_000, 20_000_000), Some(Ruling::Depth(4)));

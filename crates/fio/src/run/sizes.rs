@@ -1,27 +1,27 @@
-//! The part of a file that a clone uses: fio's rules about size, filesize, offset and percentages.
+//! The part of a file used by a clone: fio's rules for size, filesize, offset and percentages.
 //!
-//! The figures in the tests are fio 3.33's with the same words.
+//! The figures in the tests are fio 3.33's for the same options.
 
 use crate::{Amount, Job};
 
-/// One of a clone's files, as it is before the run.
+/// The state of one of a clone's files before the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Its number among the files, and how many there are.
+    /// Its number among the files.
     pub index: u64,
-    /// How many files the clone has.
+    /// Number of files of the clone.
     pub count: u64,
-    /// Bytes there now; none for a file that is not there.
+    /// Current size, bytes; `None` for a missing file.
     pub there: Option<u64>,
-    /// Its size after earlier jobs of the plan, bytes; 0 where none uses it.
+    /// Its size after earlier jobs of the plan, bytes; 0 if none uses it.
     pub planned: u64,
-    /// Bytes that it may grow by to fill its file system, short of the reserve.
+    /// Bytes by which it may grow to fill its file system, except for the reserve.
     pub room: u64,
     /// Whether it is a device, which cannot grow.
     pub device: bool,
 }
 
-/// First byte and number of bytes used; none where neither the job nor the file says how many.
+/// First used byte and number of bytes; `None` if neither the job nor the file determines it.
 pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> {
     let there = place.there.unwrap_or(0);
     let start = match job.space.file_append && !place.device {
@@ -55,7 +55,7 @@ pub(super) fn fills(job: &Job) -> bool {
     job.space.fill_device && job.space.size.is_none() && job.space.filesize.is_none()
 }
 
-/// A file's share of `all` bytes; the first ones get a block more where they do not divide evenly.
+/// A file's share of `all` bytes; the first files get an additional block if there is a remainder.
 fn share(job: &Job, place: Place, all: u64) -> u64 {
     let least = job.access.min_bs().max(1);
     let count = place.count.max(1);
@@ -63,7 +63,7 @@ fn share(job: &Job, place: Place, all: u64) -> u64 {
     all / count + if place.index < more { least } else { 0 }
 }
 
-/// A size between two, in whole blocks, drawn uniformly from the job's seed.
+/// A size between two bounds, in whole blocks, drawn uniformly from the job's seed.
 fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
     if low == high {
         return low;
@@ -76,8 +76,8 @@ fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
     (size - size % job.access.min_bs().max(1)).max(low)
 }
 
-/// First byte used of a file that is `there` bytes long now. With a percentage in it, it is
-/// rounded up once, after all steps.
+/// First used byte of a file that is currently `there` bytes long. If it involves a percentage, it
+/// is rounded up once, after all steps.
 fn offset(job: &Job, clone: u32, there: u64) -> u64 {
     let space = &job.space;
     let first = space.offset.of(there);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn appending_begins_at_the_end_and_filling_takes_the_room() {
+    fn appending_starts_at_the_end_and_filling_uses_the_free_space() {
         let append = job(&["--file_append=1", "--size=64k"]);
         let there = Place { there: Some(100_000), ..PLACE };
         assert_eq!(extent(&append, 0, there), Some((100_000, 65536)));

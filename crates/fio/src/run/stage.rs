@@ -1,4 +1,4 @@
-//! One stage of a plan: the jobs that run at the same time, as one performance of the rig.
+//! One stage of a plan: the jobs that run at the same time, as one job launch on the rig.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,12 +16,12 @@ use super::steady::SteadyWatch;
 use super::{JobRun, OpLog, RunError, numa};
 use crate::{Job, Plan};
 
-/// Bounds of the sampling intervals, nanoseconds: shorter ones cost too much, longer ones show too
-/// little.
+/// Bounds of the sampling intervals, nanoseconds: shorter intervals cost too much, longer ones show
+/// too little.
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
 const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// Runs the clones; returns the result of each, and of all together.
+/// Runs the clones; returns the result of each, and the combined result.
 pub(super) fn perform<'p>(
     clones: &[&JobClone<'p>],
     (plan, real): (&Plan, bool),
@@ -66,7 +66,7 @@ pub(super) fn perform<'p>(
     Ok((runs, whole))
 }
 
-/// Sees the jobs of a stage while they run.
+/// Observes the jobs of a stage while they run.
 struct Seen {
     steady: SteadyWatch,
     /// The log of each clone.
@@ -87,7 +87,7 @@ impl IntervalObserver for Seen {
     }
 }
 
-/// The log of a clone, in the directory that its lines will be written to.
+/// The log of a clone, in the directory to which its lines will be written.
 fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
     if !clone.job.logs.each_op() {
         return Ok(OpLog::default());
@@ -100,27 +100,27 @@ fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
     let place = parent.unwrap_or(Path::new("."));
     OpLog::within(place).map_err(|source| {
         RunError::Rig(RigError::Io {
-            context: format!("make a log in {}", place.display()),
+            context: format!("create a log in {}", place.display()),
             source,
         })
     })
 }
 
-/// The finding of a job that ended because it passed a limit of its own.
+/// The finding for a job that ended because it exceeded one of its limits.
 fn limit_passed(run: &JobRun<'_>) -> Option<Finding> {
     let (_, why) = run.judgement.failed.as_ref()?;
     let text = format!("{} ended early: {why}", run.job.name);
     Some(Finding::new(FindingKind::LimitPassed, Level::Bad, text))
 }
 
-/// The clones of a job within a stage; empty if they ran in an earlier one.
+/// The clones of a job within a stage; empty if they ran in an earlier stage.
 fn waited_for(clones: &[&JobClone<'_>], job: Option<&Job>) -> Range<usize> {
     let is = |clone: &&&JobClone<'_>| job.is_some_and(|job| std::ptr::eq(clone.job, job));
     let first = clones.iter().position(|clone| is(&clone)).unwrap_or(0);
     first..first + clones.iter().filter(is).count()
 }
 
-/// A short interval that divides every average asked for.
+/// A short interval that divides every requested average.
 fn interval_ns(clones: &[&JobClone<'_>]) -> u64 {
     let asked = clones.iter().flat_map(|clone| {
         let (logs, shown) = (&clone.job.logs, &clone.job.reporting);

@@ -1,10 +1,10 @@
-//! `steadystate=`: a job ends once its rate or latency has been steady for a while. As in fio, the last
-//! `ss_dur` is judged in windows of `ss_interval`: by the slope of a line through them, or by the
-//! largest deviation from their mean.
+//! `steadystate=`: ends a job once its rate or latency has been steady for a while. As in fio, the
+//! last `ss_dur` is judged in windows of `ss_interval`: by the slope of a line through them, or by
+//! the largest deviation from their mean.
 //!
-//! Windows consist of the rig's intervals, which lose nothing: an operation counts in the interval in
-//! which it completed, however late that is reported. With `group_reporting` the jobs of a group are
-//! judged and ended together.
+//! Windows consist of the rig's intervals, which are complete: an operation counts in the interval
+//! of its completion, however late that is reported. With `group_reporting`, the jobs of a group
+//! are judged and ended together.
 
 use rig::{IntervalObserver, JobSeen};
 
@@ -14,9 +14,9 @@ use crate::{Criterion, Steady, Threshold};
 /// The steady state of a job or of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadySeen {
-    /// The criterion asked for.
+    /// The requested criterion.
     pub asked: Steady,
-    /// It was steady, and ended for that.
+    /// Whether it ended because it was steady.
     pub attained: bool,
     /// The slope or the largest deviation, in percent of the mean if the limit is.
     pub criterion: f64,
@@ -24,7 +24,7 @@ pub struct SteadySeen {
     pub deviation: f64,
     /// Slope, in units of the criterion per window.
     pub slope: f64,
-    /// The last windows, as many as `ss_dur` has at most, in order.
+    /// The last windows in order, at most those of `ss_dur`.
     pub windows: Vec<Window>,
 }
 
@@ -56,7 +56,7 @@ impl SteadySeen {
         self.windows.iter().map(of).sum::<u64>() / (self.windows.len() as u64).max(1)
     }
 
-    /// Adds a window, and judges the last `ss_dur` when there are enough.
+    /// Adds a window, and judges the last `ss_dur` if there are enough.
     fn add(&mut self, window: Window) {
         let wanted = (self.asked.duration.as_micros() / self.asked.interval.as_micros()) as usize;
         if self.windows.len() == wanted {
@@ -88,7 +88,7 @@ impl SteadySeen {
             Threshold::Absolute(limit) => (limit, found),
         };
         self.criterion = criterion;
-        // No operations at all are not steady: 0/0 is not a number.
+        // No operations are not steady: 0/0 is not a number.
         self.attained = criterion.abs() < limit;
     }
 }
@@ -115,9 +115,9 @@ struct Group {
     /// Numbers of the jobs in their stage.
     members: Vec<u32>,
     seen: SteadySeen,
-    /// The first intervals may be incomplete: a ramp ended within them.
+    /// Whether the first intervals may be incomplete, because a ramp ended within them.
     ramped: bool,
-    /// Intervals of a window, and the number of the next window's first interval, once known.
+    /// Number of intervals in a window, and the next window's first interval, once known.
     per_window: u64,
     next: Option<u64>,
 }
@@ -145,7 +145,7 @@ impl SteadyWatch {
         SteadyWatch { interval_ns, groups: groups.into_iter().map(|(_, group)| group).collect() }
     }
 
-    /// The steady state of the job of that number.
+    /// The steady state of the job with this number.
     pub(super) fn seen(&self, job: u32) -> Option<SteadySeen> {
         let group = self.groups.iter().find(|group| group.members.contains(&job))?;
         Some(group.seen.clone())
@@ -167,7 +167,7 @@ impl IntervalObserver for SteadyWatch {
 }
 
 impl Group {
-    /// The next window, once it is final.
+    /// The next window, once complete.
     fn window(&mut self, jobs: &[JobSeen], interval_ns: u64) -> Option<Window> {
         let mine = || self.members.iter().filter_map(|job| jobs.get(*job as usize));
         let first = self.next.or_else(|| {
@@ -177,7 +177,7 @@ impl Group {
         })?;
         self.next = Some(first);
         let end = first + self.per_window;
-        // A job that has not begun does nothing.
+        // A job that has not started does nothing.
         let goes_on = mine().any(|job| job.closed >= end && job.closed < u64::MAX);
         if !goes_on || mine().any(|job| job.closed > 0 && job.closed < end) {
             return None;
@@ -187,7 +187,7 @@ impl Group {
         for job in mine() {
             let from = job.intervals.partition_point(|interval| interval.index < first);
             let inside = job.intervals[from..].iter().take_while(|i| i.index < end);
-            // Reads, writes and trims: flushes do not count.
+            // Reads, writes and trims; flushes do not count.
             let kinds = inside.flat_map(|i| [i.kinds[0], i.kinds[1], i.kinds[3]]);
             kinds.for_each(|kind| {
                 sums = (sums.0 + kind.0, sums.1 + kind.1, sums.2 + kind.2);
@@ -221,7 +221,7 @@ mod tests {
         SteadyWatch { interval_ns: 100_000_000, groups: vec![group] }
     }
 
-    /// A job with these numbers of operations of 4 KiB and 50 us in each second.
+    /// A job with these numbers of operations per second, of 4 KiB and 50 us each.
     fn job(by_second: &[u64]) -> JobSeen {
         let intervals = (0u64..).zip(by_second).flat_map(|(second, ops)| {
             (0..10).map(move |tenth| {
@@ -234,7 +234,7 @@ mod tests {
         JobSeen { closed: intervals.len() as u64, intervals, ..JobSeen::default() }
     }
 
-    /// The jobs that were ended, and the steady state.
+    /// The ended jobs, and the steady state.
     fn found(asked: Steady, jobs: &[JobSeen]) -> (Vec<u32>, SteadySeen) {
         let mut watch = watch(asked, (0..jobs.len() as u32).collect());
         let ended = std::cell::RefCell::new(Vec::new());
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((iops, seen.deviation), (vec![500, 510, 520, 530], 15.0));
         assert!((seen.criterion - 100.0 * 15.0 / 515.0).abs() < 1e-9, "{seen:?}");
         assert_eq!((seen.mean(|w| w.iops), seen.mean(|w| w.lat)), (515, 50_000));
-        // The same, with a limit that excludes a deviation of 15.
+        // The same with a limit below a deviation of 15.
         let absolute = asked(Criterion::Iops, false, Threshold::Absolute(15.0));
         assert!(found(absolute, &[job(&[500, 510, 520, 530])]).0.is_empty());
     }
@@ -269,11 +269,11 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_judged_by_its_sum_and_ended_as_one() {
+    fn a_group_is_judged_by_its_sum_and_ended_together() {
         let limit = asked(Criterion::Iops, false, Threshold::Percent(1.0));
         let (up, down) = (job(&[100, 200, 300, 400]), job(&[400, 300, 200, 100]));
         assert_eq!(found(limit, &[up.clone(), down]).0, [0, 1]);
-        // A job that has not begun delays nothing; one that lags does.
+        // A job that has not started delays nothing; a lagging job does.
         assert_eq!(found(limit, &[job(&[500; 4]), JobSeen::default()]).0, [0, 1]);
         assert!(found(limit, &[job(&[500; 4]), job(&[500; 3])]).0.is_empty());
     }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn latency_is_the_mean_of_all_that_completed() {
+    fn latency_is_the_mean_of_all_completed_operations() {
         let limit = asked(Criterion::Latency, false, Threshold::Absolute(1.0));
         let (ended, seen) = found(limit, &[job(&[10, 100, 1000, 500])]);
         assert_eq!((ended, seen.mean(|w| w.lat)), (vec![0], 50_000));

@@ -1,8 +1,8 @@
 //! The operations of one clone of a job, in fio's order: direction, file, offset, size, flushes,
 //! and the end.
 //!
-//! Pure, and deterministic from the seed. An address has a file's number in the upper bits and the
-//! offset in that file in the lower ([`rig::place_bits`]).
+//! Pure, and deterministic from the seed. The upper bits of an address are the file's number, the
+//! lower ones the offset in that file ([`rig::place_bits`]).
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
 /// Read, write, trim, in the order of [`crate::PerKind`].
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
-/// The description that a stream draws from.
+/// The description from which a stream is drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     pub access: Access,
     pub service: FileService,
-    /// Bits of an address for the offset in a file.
+    /// Number of address bits for the offset in a file.
     pub shift: u32,
     /// First byte and number of bytes used in each file.
     pub files: Vec<(u64, u64)>,
     /// Bytes moved in a pass over the files (`size`, or `io_size`).
     pub pass_bytes: u64,
-    /// `io_size` was given: a pass ends with its bytes, not with the files.
+    /// Whether `io_size` was given: a pass then ends with its bytes, not with the files.
     pub by_bytes: bool,
     /// Passes; `None` for no limit.
     pub passes: Option<u32>,
@@ -35,14 +35,15 @@ pub(super) struct Outline {
     pub ops_max: u64,
     /// Writes between flushes; 0 for no flush.
     pub flush_every: u32,
-    /// The job reads the data of an earlier run: writes become reads.
+    /// Whether the job reads the data of an earlier run: writes become reads.
     pub verify_only: bool,
     /// The rate of one direction of a mix.
     pub throttle: Option<Throttle>,
     pub seed: u64,
 }
 
-/// The only direction of a mix that has a schedule. While it is not due, the other takes its turns.
+/// The only direction with a schedule in a mix. While it is not due, the other direction takes its
+/// turns.
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
     kind: usize,
@@ -55,14 +56,14 @@ impl Throttle {
         Throttle { kind, open, now: 0 }
     }
 
-    /// The direction of the next operation if the mix drew `drawn`.
+    /// The direction of the next operation, if the mix drew `drawn`.
     fn kind(&mut self, drawn: usize) -> usize {
         let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
         if waits { 1 - drawn } else { drawn }
     }
 }
 
-/// Number of draws of a size that fits the rest of a file before the smallest is taken.
+/// Number of attempts to draw a size that fits the rest of a file, before the smallest is used.
 const DRAWS_MAX: u32 = 10_000;
 
 /// One clone's operations.
@@ -76,7 +77,7 @@ pub(super) struct Stream {
     passes_left: Option<u32>,
     ops_left: u64,
     writes: u32,
-    /// The last operation was a flush.
+    /// Whether the last operation was a flush.
     flushed: bool,
     /// The write that follows a trim, and the address of the last write.
     pending: Option<Op>,
@@ -94,7 +95,7 @@ struct Walk {
     next: [u64; 3],
     /// Start of the last operation.
     last: u64,
-    /// Operations since the last jump to a random place.
+    /// Operations since the last jump to a random offset.
     in_row: u32,
     /// Bytes of a place.
     grid: u64,
@@ -172,8 +173,8 @@ impl Stream {
         self.writes += 1;
     }
 
-    /// As in fio: before each operation while the number of writes is a multiple. In a mix, reads
-    /// after such a write are preceded by flushes, too.
+    /// As in fio, a flush precedes each operation while the number of writes is a multiple. In a
+    /// mix, reads after such a write are therefore preceded by flushes, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
         let every = self.outline.flush_every;
@@ -209,7 +210,7 @@ impl Stream {
                 }
                 self.supported = u32::MAX;
             }
-            // All files are at their end; the stream ends if none can hold another operation.
+            // All files are at their end; the stream ends if none has room for another operation.
             let again = self.outline.by_bytes || self.outline.passes.is_none();
             let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
             if !goes_on && !self.next_pass() {
@@ -223,7 +224,7 @@ impl Stream {
         }
     }
 
-    /// Index of the file whose turn it is.
+    /// Index of the next file.
     #[inline]
     fn serve(&mut self) -> usize {
         let FileService { order, every } = self.outline.service;
@@ -246,7 +247,7 @@ impl Stream {
         self.current
     }
 
-    /// Begins another pass, if there is one.
+    /// Starts another pass, if any.
     #[cold]
     fn next_pass(&mut self) -> bool {
         match &mut self.passes_left {
@@ -258,7 +259,7 @@ impl Stream {
         true
     }
 
-    /// Goes back to the beginning of all files.
+    /// Returns to the start of all files.
     #[cold]
     pub(super) fn begin_pass(&mut self) {
         self.bytes_left = self.outline.pass_bytes;
@@ -306,7 +307,7 @@ impl Walk {
         }
     }
 
-    /// Whether the file can hold an operation of this direction at all.
+    /// Whether the file is large enough for any operation of this direction.
     fn holds(&self, outline: &Outline, kind: usize) -> bool {
         self.bytes >= outline.access.blocks.each()[kind].min()
     }
@@ -337,7 +338,7 @@ impl Walk {
         Some(found)
     }
 
-    /// The bounds of the current zone; without zones, of the whole file.
+    /// The bounds of the current zone, or of the whole file without zones.
     fn enter_zone(&mut self, access: &Access) -> (u64, u64) {
         let (Some(rules), Some((at, moved))) = (&access.zone, &mut self.zone) else {
             return (self.start, self.end());
@@ -353,7 +354,7 @@ impl Walk {
         (first, (first + rules.range).min(self.start + self.bytes))
     }
 
-    /// Whether the next operation of a random direction goes to a random place.
+    /// Whether the next operation of a random direction has a random offset.
     #[inline]
     fn jumps(&mut self, access: &Access, kind: usize, rng: &mut Xoshiro256PlusPlus) -> bool {
         if access.random_every > 1 {
@@ -378,7 +379,7 @@ impl Walk {
         let mut offset = zone.0 + place * self.grid;
         let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
         if let Some(Places::Once(once)) = &mut self.places {
-            // Truncated where it would repeat a place or pass the end.
+            // Truncated if it would repeat a place or exceed the end.
             let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
             return Some((offset, bytes.min(free)));
         }
@@ -391,7 +392,7 @@ impl Walk {
         Some((offset, bytes))
     }
 
-    /// The operation after the last one of this direction.
+    /// The operation that follows the last one of this direction.
     #[inline]
     fn follow(
         &mut self,
@@ -413,7 +414,7 @@ impl Walk {
                 offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
             }
         }
-        // Reads between random places, zones and holes wrap around; a plain pass ends here.
+        // Reads between random offsets, zones and holes wrap around; a plain pass ends here.
         let round = random || self.zone.is_some() || add != 0;
         if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
             if !round {
@@ -425,7 +426,7 @@ impl Walk {
     }
 }
 
-/// Bytes of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
+/// Size of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
 pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
     let used = (0..3).filter(|kind| uses(access.rw, *kind));
     let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
@@ -447,7 +448,7 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
     if let Blocks::Fixed(bytes) = blocks {
         return Some(*bytes);
     }
-    // Drawn again until one fits. The smallest fits, but may have no share.
+    // Draws until a size fits. The smallest fits, but may have no share.
     for _ in 0..DRAWS_MAX {
         let bytes = match blocks {
             Blocks::Fixed(bytes) => *bytes,

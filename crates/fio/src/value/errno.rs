@@ -1,10 +1,10 @@
-//! Names of errors, for `ignore_error=`.
+//! Error names, for `ignore_error=`.
 
 use rustix::io::Errno;
 
 use super::Parsed;
 
-/// The errors of I/O on files and devices. Others can be given by number.
+/// I/O errors of files and devices. Others can be given by number.
 const NAMES: &[(&str, Errno)] = &[
     ("EPERM", Errno::PERM),
     ("ENOENT", Errno::NOENT),
@@ -37,8 +37,8 @@ const NAMES: &[(&str, Errno)] = &[
     ("ESTALE", Errno::STALE),
 ];
 
-/// The number of an error that the rig reports: by name or as `error 95`. Other words stand for a
-/// short transfer.
+/// The number of an error reported by the rig, by name or as `error 95`. Other words mean a short
+/// transfer.
 pub(crate) fn errno_of(text: &str) -> i32 {
     let number = text.strip_prefix("error ").unwrap_or(text);
     errno(number).unwrap_or(Errno::IO.raw_os_error())

@@ -1,13 +1,13 @@
 //! Arithmetic in values, in parentheses as in fio: `size=(8*(1+3))k`.
 //!
-//! `+ - * / % ^`, unary minus, parentheses, whole numbers and fractions, and the suffixes of sizes
-//! and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Suffixes are powers of
-//! 1024 (`kib` and the like: 1000), whatever `kb_base` says. Fractions are computed in floating
-//! point, whole numbers in 64 bits, where an overflow is an error.
+//! Supports `+ - * / % ^`, unary minus, parentheses, whole numbers and fractions, and the suffixes
+//! of sizes and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Suffixes are
+//! powers of 1024 (`kib` and the like: 1000), regardless of `kb_base`. Fractions are computed in
+//! floating point, whole numbers in 64 bits, where an overflow is an error.
 
 use super::Parsed;
 
-/// Maximum nesting, arbitrary. It keeps hostile input from overflowing the stack.
+/// Maximum nesting depth (arbitrary); keeps hostile input from overflowing the stack.
 const DEEPEST: u32 = 64;
 
 /// The unit of a number without a suffix.
@@ -40,7 +40,7 @@ pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
     .ok_or_else(|| format!("'{text}' is negative or too large"))
 }
 
-/// An intermediate value: exact as long as no fraction was involved.
+/// An intermediate value, exact unless a fraction was involved.
 #[derive(Clone, Copy, Debug)]
 struct Term {
     whole: Option<i64>,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_an_error_and_nothing_worse() {
+    fn invalid_expressions_are_errors_without_panics() {
         let deep = "(".repeat(100_000);
         let minus = format!("({}1)", "-".repeat(100_000));
         let towers = format!("(1{})", "^1".repeat(100_000));

@@ -1,8 +1,8 @@
-//! The values of options: numbers with suffixes, times, expressions, lists, words.
+//! Option values: numbers with suffixes, times, expressions, lists and words.
 //!
-//! Every function gives the value, or an error in one line that suggests the right form. fio reads the
-//! beginning of a number and ignores the rest; here the rest is an error, because the user never means
-//! fio's reading.
+//! Every function returns the value, or a one-line error that suggests the right form. fio parses
+//! the beginning of a number and ignores the rest; this parser reports an error, because the user
+//! never intends fio's interpretation.
 
 mod errno;
 mod expression;
@@ -21,7 +21,7 @@ pub(crate) use split::{block, parts, shares, spread};
 
 use super::{Amount, PerKind, TimeRange, World};
 
-/// A value, or the error in words that follow `option=value: `.
+/// A value, or an error text that follows `option=value: `.
 pub(crate) type Parsed<T> = Result<T, String>;
 
 /// Stores a value: the last step of most options.
@@ -30,20 +30,20 @@ pub(crate) fn put<T>(place: &mut T, value: T) -> Parsed<()> {
     Ok(())
 }
 
-/// The value of one option, with the context needed to read it.
+/// The value of one option, with the context needed to parse it.
 pub(crate) struct Value<'a> {
     /// The text after the `=`; `None` for an option alone.
     pub text: Option<&'a str>,
-    /// Gives the files of patterns.
+    /// Provides the files of patterns.
     pub world: &'a dyn World,
-    /// `kb_base` in force.
+    /// The current `kb_base`.
     pub kb: u64,
-    /// Takes remarks about the reading of the value.
+    /// Collects remarks about the interpretation of the value.
     pub notes: &'a RefCell<Vec<String>>,
 }
 
 impl<'a> Value<'a> {
-    /// The text, which must be there.
+    /// The text, which is required.
     pub fn text(&self) -> Parsed<&'a str> {
         match self.text.map(str::trim) {
             Some(text) if !text.is_empty() => Ok(text),
@@ -51,7 +51,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// 0 or 1, which must be there.
+    /// 0 or 1, which is required.
     pub fn flag(&self) -> Parsed<bool> {
         match self.text()? {
             "0" => Ok(false),
@@ -68,7 +68,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value that belongs to a word; text after a `:` is ignored.
+    /// The value for a word; text after a `:` is ignored.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Parsed<T> {
         let word = self.text()?.split(':').next().unwrap_or_default().trim();
         match words.iter().find(|(name, _)| *name == word) {
@@ -99,14 +99,14 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// One size in a longer text, with a remark where fio's unit surprises.
+    /// One size within a text, with a remark if fio's unit is surprising.
     pub fn size(&self, text: &str) -> Parsed<Number> {
         let number = size(text, self.kb)?;
         let letters = text.trim_start_matches(|c: char| c.is_ascii_digit());
         let binary = letters.len() == 3 && letters.to_ascii_lowercase().ends_with("ib");
         if let (true, 1024, Number::Plain(bytes)) = (binary, self.kb, &number) {
             let note = format!(
-                "'{text}' is {bytes} bytes: with fio's kb_base=1024 the i stands for powers of \
+                "'{text}' is {bytes} bytes: with fio's kb_base=1024 the i means powers of \
                  1000; write '{}' for 1024, or kb_base=1000",
                 &text[..text.len() - 2]
             );
@@ -124,7 +124,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same as 32 bits.
+    /// The same with 32 bits.
     pub fn count32(&self, low: u32, high: u32) -> Parsed<u32> {
         Ok(self.count(u64::from(low), u64::from(high))? as u32)
     }
@@ -143,7 +143,7 @@ impl<'a> Value<'a> {
         time(self.text()?, unit)
     }
 
-    /// A time or two, from and to; a bare number counts `unit`s.
+    /// A time, or a minimum and a maximum; a bare number counts `unit`s.
     pub fn times(&self, unit: Duration) -> Parsed<TimeRange> {
         let parts = parts(self.text()?);
         let low = time(parts[0], unit)?;
@@ -162,8 +162,8 @@ impl<'a> Value<'a> {
         Ok(Duration::from_millis(self.count(0, u64::from(u32::MAX))?))
     }
 
-    /// One to three values, for read, write, trim: one value is for all, the second of two for write
-    /// and trim, an empty one keeps the previous value.
+    /// One to three values, for read, write and trim: one value applies to all, the second of two
+    /// to write and trim, and an empty one keeps the previous value.
     pub fn per_kind<T: Copy>(
         &self,
         into: &mut PerKind<T>,
@@ -172,7 +172,7 @@ impl<'a> Value<'a> {
         self.per_kind_split(into, parts(self.text()?), &mut one)
     }
 
-    /// The same, separated by commas only, where `-` and `:` have another meaning.
+    /// The same, separated only by commas, for options in which `-` and `:` have another meaning.
     pub fn per_kind_commas<T: Clone>(
         &self,
         into: &mut PerKind<T>,

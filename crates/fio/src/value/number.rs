@@ -1,7 +1,7 @@
 //! Sizes and times with fio's suffixes.
 //!
-//! With `kb_base=1024`, the default, `k` and `kb` mean 1024 and `kib` 1000: fio keeps the meaning that
-//! its first users gave the letters, against the standards. `kb_base=1000` swaps them.
+//! With `kb_base=1024`, the default, `k` and `kb` mean 1024 and `kib` means 1000: contrary to the
+//! standards, fio keeps the original meaning of the letters. `kb_base=1000` swaps them.
 
 use std::time::Duration;
 
@@ -18,13 +18,11 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// The number, where a percentage makes no sense.
+    /// The number, for options in which a percentage makes no sense.
     pub fn bytes(self) -> Parsed<u64> {
         match self {
             Number::Plain(bytes) => Ok(bytes),
-            Number::Percent(percent) => {
-                Err(format!("'{percent}%': a percentage has no meaning here"))
-            }
+            Number::Percent(percent) => Err(format!("'{percent}%': a percentage is not allowed")),
         }
     }
 }
@@ -86,13 +84,13 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
         "d" => Duration::from_secs(86_400),
         _ => {
             return Err(format!(
-                "'{text}' is not a time: fio knows us, ms, s, m, h, d (and takes other letters \
-                 for microseconds)"
+                "'{text}' is not a time: fio knows us, ms, s, m, h, d (and reads other letters \
+                 as microseconds)"
             ));
         }
     };
     let nanos = u128::from(number) * one.as_nanos();
-    // A hundred years: more is a typing error, and the limit keeps sums of times within 64 bits.
+    // A hundred years: more is a typing error, and the limit keeps sums of times below 64 bits.
     let most = 100 * 365 * 86_400 * 1_000_000_000u128;
     match nanos > most {
         true => Err(format!("'{text}' is more than a hundred years")),
@@ -100,12 +98,12 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
     }
 }
 
-/// A whole number without suffix, perhaps negative.
+/// A whole number without suffix, possibly negative.
 pub(crate) fn integer(text: &str) -> Parsed<i64> {
     text.trim().parse().map_err(|_| format!("'{text}' is not a whole number"))
 }
 
-/// A size that may be negative, as the step of `rw=read:-8k`.
+/// A size that may be negative, such as the step of `rw=read:-8k`.
 pub(crate) fn signed(value: &Value, text: &str) -> Parsed<i64> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -124,7 +122,7 @@ fn digits(text: &str) -> Parsed<(u64, &str)> {
     }
     if rest.starts_with('.') {
         return Err(format!(
-            "'{text}' has a fraction, where fio takes '{digits}' and drops the rest; write whole \
+            "'{text}' has a fraction: fio reads '{digits}' and drops the rest; write whole \
              numbers of a smaller unit"
         ));
     }
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_mean_what_they_mean_in_fio() {
+    fn suffixes_have_fios_meaning() {
         assert_eq!(plain("4k", 1024), 4096);
         assert_eq!(plain("4KB", 1024), 4096);
         assert_eq!(plain("4KiB", 1024), 4000);
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fio_would_cut_short_is_an_error() {
+    fn values_that_fio_would_truncate_are_errors() {
         for text in ["1.5g", "4q", "4kk", "-4k", "", "k", "200%", "99999999999p", "4k*2", "0x1g"] {
             assert!(size(text, 1024).is_err(), "{text}");
         }

@@ -1,12 +1,13 @@
-//! `buffer_pattern` and `verify_pattern`: texts, numbers and placeholders, one after the other.
+//! `buffer_pattern` and `verify_pattern`: a sequence of texts, numbers and placeholders.
 //!
-//! `"abc"` is the bytes of the text. `0xdeadbeef` is its bytes from the left, and a first digit
-//! alone is a byte. A decimal number is its bytes from the lowest, as many as it needs, four if
-//! negative. `%o` is eight bytes for the offset of the block. `'file'` is the content of a file.
+//! `"abc"` stands for the bytes of the text. `0xdeadbeef` stands for its bytes from the left, where
+//! an odd first digit is a byte. A decimal number stands for as many bytes as it needs, lowest
+//! first, or four if negative. `%o` is eight bytes for the offset of the block. `'file'` is the
+//! content of a file.
 
 use super::{Parsed, Value};
 
-/// Longest pattern, bytes; arbitrary (fio 3.33 takes 512).
+/// Maximum length of a pattern, bytes; arbitrary (fio 3.33 accepts 512).
 const LONGEST: usize = 1 << 20;
 
 /// The bytes of a pattern, with zeroes at the placeholders, and the placeholders.
@@ -52,19 +53,19 @@ pub(crate) fn pattern(value: &Value) -> Parsed<Filled> {
 
 fn wrong(rest: &str) -> String {
     let shown: String = rest.chars().take(40).collect();
-    format!("'{shown}' is no pattern; write for example 0xdeadbeef, \"text\" or %o")
+    format!("'{shown}' is not a pattern; write for example 0xdeadbeef, \"text\" or %o")
 }
 
 /// The text between quotes, and the text after them.
 fn quoted(rest: &str, quote: char) -> Parsed<(&str, &str)> {
-    rest[1..].split_once(quote).ok_or_else(|| "has a quote that is not closed".to_string())
+    rest[1..].split_once(quote).ok_or_else(|| "has an unclosed quote".to_string())
 }
 
 fn file(value: &Value, name: &str) -> Parsed<Vec<u8>> {
     value.world.read(name).map_err(|error| format!("file '{name}': {error}"))
 }
 
-/// Reads a number at the start of `rest` into `bytes`; gives the text after it.
+/// Reads a number at the start of `rest` into `bytes`; returns the text after it.
 fn number<'a>(rest: &'a str, bytes: &mut Vec<u8>) -> Parsed<&'a str> {
     if rest.starts_with("0x") || rest.starts_with("0X") {
         return hex(&rest[2..], bytes).ok_or_else(|| wrong(rest));
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_fios_manual() {
+    fn examples_from_fios_manual() {
         assert_eq!(bytes("\"abcd\""), b"abcd");
         assert_eq!(bytes("-1024"), [0x00, 0xfc, 0xff, 0xff]);
         assert_eq!(bytes("66"), [0x42]);
@@ -122,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn places_are_reported() {
+    fn placeholders_are_reported() {
         let filled = with_value("%o0xde%o", pattern).expect("a pattern");
         assert_eq!(filled.offsets_at, [0, 9]);
     }
 
     #[test]
-    fn nonsense_is_an_error() {
+    fn invalid_patterns_are_errors() {
         for text in ["\"a", "%x", "0x", "-", "abc", "99999999999", "'no such file'", "é"] {
             assert!(with_value(text, pattern).is_err(), "{text}");
         }

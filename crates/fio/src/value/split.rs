@@ -1,4 +1,4 @@
-//! Lists: values for read, write and trim; shares of sizes and zones; parameters of distributions.
+//! Lists: values for read, write and trim, shares of sizes and zones, parameters of distributions.
 
 use super::super::{Share, Spread, ZoneBytes, ZonePercent};
 use super::{Parsed, Value, integer};
@@ -8,9 +8,9 @@ const MOST_SIZES: usize = 64;
 /// Maximum number of zones, as in fio.
 const MOST_ZONES: usize = 256;
 
-/// Splits a list as fio does: at commas; if no comma follows, at colons; else at dashes. An
-/// expression in parentheses is one part. At most four parts: no list here has more than three
-/// values.
+/// Splits a list as fio does: at commas, if no comma follows at colons, and otherwise at dashes. An
+/// expression in parentheses is one part. Returns at most four parts, because no list has more than
+/// three values.
 pub(crate) fn parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -36,8 +36,8 @@ fn separator(text: &str) -> Option<usize> {
     first.into_iter().flatten().next()
 }
 
-/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share the rest. Sorted by
-/// ascending percentage, as in fio.
+/// `bssplit` of one direction: `4k/60:64k/40`. Sizes without a percentage share the rest. As in
+/// fio, the result is sorted by ascending percentage.
 pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     let mut shares = Vec::new();
     let mut open = Vec::new();
@@ -48,7 +48,7 @@ pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
         let (bytes, percent) = entry.split_once('/').unwrap_or((entry, ""));
         let bytes = block(value.size(bytes)?.bytes()?)?;
         let percent = match percent.trim() {
-            // fio cannot tell an explicit 0 from none.
+            // fio does not distinguish an explicit 0 from a missing percentage.
             "" | "0" => {
                 open.push(shares.len());
                 0
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_without_a_share_divide_the_rest() {
+    fn sizes_without_a_percentage_share_the_rest() {
         let split = |text: &str| with_value(text, |value| shares(value, text));
         let share = |bytes, percent| Share { bytes, percent };
         assert_eq!(

@@ -1,11 +1,11 @@
-//! The fuzz targets of this room: fio's command lines and job files.
+//! The fuzz targets of this crate: fio's command lines and job files.
 
 use std::io;
 
 use fio::{Request, World, parse};
 use fuzz::{Target, outcome};
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[Target] = &[COMMAND_LINE, JOB_FILE];
 
 /// Command lines, one word per line.
@@ -25,15 +25,15 @@ fn job_file(input: &[u8]) -> u64 {
     parsed(&["a.fio".to_string()], input)
 }
 
-/// Parses in a world where every job file is the same one.
+/// Parses in a world where all job files are the same.
 fn parsed(words: &[String], file: &[u8]) -> u64 {
-    // The option as typed stands before the colon.
+    // The option as typed precedes the colon.
     let why = |text: &str| outcome(text.split_once(": ").map_or(text, |(_, why)| why));
     match parse(words, &Closed { file }) {
         Err(error) => why(&error.what),
         Ok(Request::Answer(text)) => outcome(text.split_whitespace().next().unwrap_or_default()),
         Ok(Request::Run(plan)) => {
-            // The runner of a plan asks for the paths; their number must be bounded.
+            // The runner of a plan needs the paths; their number must be bounded.
             let paths: usize = plan.jobs.iter().take(8).map(|job| job.paths(0).len()).sum();
             let notes = plan.notes.first().map_or(0, |note| why(&note.text));
             let engines: String = plan.jobs.iter().take(2).map(|job| job.engine.name()).collect();
@@ -55,7 +55,7 @@ impl World for Closed<'_> {
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        // Long enough that many of them make a line too long.
+        // Long enough for several of them to exceed the maximum line length.
         (name.len() % 2 == 1).then(|| "64k".repeat(name.len() * 40))
     }
 }

@@ -19,7 +19,7 @@ const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   permit overwriting the device after -f
   --legacy           only iozone's figures, not those that can be believed
-  --store=FILE       the store that keeps the record
+  --store=FILE       the store for the record
   --json             the record as JSON, no table
   --quiet            no progress on stderr
   --dry-run          show the plan and stop
