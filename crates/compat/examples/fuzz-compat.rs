@@ -1,4 +1,4 @@
-//! Fuzzes one parser of this room: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
+//! Fuzzes one parser of this crate: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 
 #[path = "../tests/fuzz/targets.rs"]
 mod targets;

@@ -1,7 +1,7 @@
-//! Other tools' languages: their command lines and their results.
+//! Other tools' command lines and results.
 //!
 //! [`iozone`] parses iozone's command line and prints its table; an unsupported option is an error
-//! with its reason. [`import`] turns results of other tools into records. fio's language is a
+//! with a reason. [`import`] turns results of other tools into records. fio's language is a
 //! separate crate.
 
 #![forbid(unsafe_code)]

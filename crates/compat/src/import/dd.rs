@@ -3,7 +3,7 @@
 //!
 //! GNU dd is localised, including its numbers (`1,5 s`); busybox omits blanks; BSD writes `bytes
 //! transferred in N secs`. All of them start with the number of bytes, and the seconds precede a
-//! unit that begins with s.
+//! unit that starts with s.
 
 use record::{FindingKind, Run, Unit};
 

@@ -1,18 +1,19 @@
-//! The text that CrystalDiskMark (3 to 8) copies, and KDiskMark's, which looks like it.
+//! The text copied by CrystalDiskMark (3 to 8), and KDiskMark's, which looks similar.
 //!
-//! Up to version 3 the rows are named (`Random Read 4KB (QD=32)`), from 4 on they tell queues and
-//! threads (`Q= 32,T= 1`), from 7 on reads and writes stand under headings. Its `T` are threads
-//! that each have `Q` in flight. MB are 10^6 bytes; KB in names of rows up to version 3 are 1024.
+//! Rows are named up to version 3 (`Random Read 4KB (QD=32)`), state queues and threads from
+//! version 4 on (`Q= 32,T= 1`), and have separate headings for reads and writes from version 7 on.
+//! `T` is the number of threads, each with `Q` operations in flight. MB are 10^6 bytes; KB in row
+//! names up to version 3 are 1024 bytes.
 
 use record::{FindingKind, MetricKey, Run, Statistic, Unit};
 
 use super::found::{self, Shape, Side, put, put_side, run};
 use super::lines::{ImportError, Lines, number, number_after};
 
-/// The names of the tools as they print them.
+/// The names of the tools, as printed.
 const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 
-/// Block of a sequential row that does not tell it (versions 3 to 6), bytes.
+/// Block size of a sequential row that does not state it (versions 3 to 6), bytes.
 const SEQUENTIAL_BLOCK: [(u32, u64); 2] = [(5, 1 << 17), (3, 1 << 20)];
 
 fn tool(line: &str) -> Option<(&'static str, String)> {
@@ -47,7 +48,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             row(&mut run, line, major, &section)
                 .ok_or_else(|| lines.wrong("not a row of results"))?;
         } else if fact(&mut run, line) {
-            // A comment may follow; other words are somebody else's.
+            // A comment may follow; other text is not from the tool.
         } else if line.starts_with("Comment") {
             break;
         }
@@ -65,7 +66,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(vec![run])
 }
 
-/// What the heading above the rows says.
+/// The heading above the rows.
 #[derive(Default)]
 struct Section {
     direction: Option<&'static str>,
@@ -149,11 +150,11 @@ fn block_bytes(words: &str) -> Option<u64> {
         "MiB" | "MB" => 1 << 20,
         _ => return None,
     };
-    // Lazily: a size out of range overflows.
+    // Computed lazily, because a size out of range overflows.
     (1.0..1e6).contains(&value).then(|| value as u64 * scale)
 }
 
-/// Test, date, system. `true` where the line was one of them.
+/// Parses test, date and system. Returns whether the line was one of them.
 fn fact(run: &mut Run, line: &str) -> bool {
     let Some((key, value)) = line.split_once(':') else { return false };
     let value = value.trim();
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_all_versions_have_the_shape_they_name() {
+    fn rows_of_all_versions_have_the_named_shape() {
         let named =
             |label: &str, major, direction: &str| shape(label, major).map(|s| s.name(direction));
         let table = [

@@ -1,4 +1,4 @@
-//! f3write, f3read and f3probe. Its KB, MB and GB are powers of 1024.
+//! f3write, f3read and f3probe. Their KB, MB and GB are powers of 1024.
 
 use record::{
     Evidence, IoErrors, MetricKey, Run, Statistic, TargetKind, Unit, Verdict, VerdictKind,
@@ -14,7 +14,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     begins.iter().chain(&more).any(|words| line.starts_with(words))
 }
 
-/// f3read's categories of lost data, and the names of ssdyno's checks.
+/// f3read's categories of lost data, and ssdyno's names for them.
 const LOST: [(&str, &str); 3] =
     [("Corrupted:", "flipped"), ("Slightly changed:", "torn"), ("Overwritten:", "misplaced")];
 
@@ -80,7 +80,7 @@ fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
     run.verdicts.push(Verdict::new(VerdictKind::F3, text).with_evidence(evidence));
 }
 
-/// The verdict of f3probe on a device.
+/// f3probe's verdict on a device.
 fn probe(run: &mut Run, line: &str) -> Result<(), String> {
     for (words, real) in [("Good news: The device `", true), ("Bad news: The device `", false)] {
         let Some(rest) = line.strip_prefix(words) else { continue };

@@ -1,7 +1,7 @@
-//! fio's JSON, plain and with the bins of json+. Warnings of fio may precede it.
+//! fio's JSON, plain and with the bins of json+. fio's warnings may precede it.
 //!
-//! fio 3 gives bytes and nanoseconds; fio 2 gave KiB and microseconds under nearly the same names
-//! (`io_kbytes` came with fio 3). Options missing in a job have fio's defaults.
+//! fio 3 reports bytes and nanoseconds; fio 2 reported KiB and microseconds under nearly the same
+//! names (`io_kbytes` came with fio 3). Options missing from a job have fio's defaults.
 
 use record::{Histogram, IoErrors, LatencyProfile, Run};
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     let version = document["fio version"].as_str().unwrap_or_default();
     let version = version.strip_prefix("fio-").unwrap_or(version);
     let mut run = run("fio", "fio", Some(version.to_string()), begin);
-    // The clients of a server are listed elsewhere; fio 2 used the same name for the list.
+    // A server's clients are in a different list, which had the same name in fio 2.
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();
     for entry in jobs.iter().filter(|job| job["jobname"] != "All clients") {

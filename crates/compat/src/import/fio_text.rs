@@ -17,7 +17,7 @@ use super::lines::{ImportError, Lines, after, number, number_after, size, unit_s
 struct Defined {
     name: String,
     shape: Shape,
-    /// Bytes of a read and of a write, if all have one size.
+    /// Block sizes of reads and writes, if constant, bytes.
     blocks: [Option<u64>; 2],
 }
 
@@ -68,19 +68,19 @@ fn version(line: &str) -> Option<&str> {
     (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')).then_some(version)
 }
 
-/// Whether fio's JSON begins here; it may follow text.
+/// Whether fio's JSON starts at the current line; it may follow text.
 pub(crate) fn json_begins(lines: &Lines<'_>) -> bool {
     let Some(object) = lines.peek().filter(|l| l.starts_with('{')).map(|_| lines.rest()) else {
         return false;
     };
-    // fio writes its version first; after a sort of the keys it stands anywhere.
+    // fio writes its version first; if the keys were sorted, it can be anywhere.
     object[1..].trim_start().starts_with(VERSION) || has_version(object)
 }
 
 /// The key of fio's version.
 const VERSION: &str = "\"fio version\"";
 
-/// Whether the first object of a text has a version of fio among its own keys.
+/// Whether the first object of a text has fio's version among its own keys.
 fn has_version(text: &str) -> bool {
     type Keys = BTreeMap<String, IgnoredAny>;
     let keys = serde_json::Deserializer::from_str(text).into_iter::<Keys>().next();
@@ -138,7 +138,11 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
             origin.version = Some(version.to_string());
         }
         if line.contains(": Laying out IO file") {
-            note(run, FindingKind::LaidOut, "it laid out its file first, other runs may find one");
+            note(
+                run,
+                FindingKind::LaidOut,
+                "it laid out its file first; other runs may find an existing file",
+            );
         }
         jobs.extend(defined(line));
     }
@@ -194,7 +198,7 @@ struct Body {
     /// Rate in bytes and operations per second, and the time in milliseconds.
     rates: [Option<(f64, Option<f64>, f64)>; 2],
     sides: [Side; 2],
-    /// Direction of the latencies that follow.
+    /// Direction of the following latencies.
     at: usize,
     /// Nanoseconds per unit of the percentile table.
     scale: f64,

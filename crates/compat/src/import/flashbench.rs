@@ -1,12 +1,12 @@
 //! flashbench: the tables of `-a` (read times before, on and after boundaries), and of `--open-au`
-//! and `--find-fat` (rates by block size, a column for each erase block tried).
+//! and `--find-fat` (rates by block size, one column per erase block tried).
 
 use record::{MetricKey, Run, Unit, size_word};
 
 use super::found::{put, run};
 use super::lines::{ImportError, Lines, number, size};
 
-/// Column labels of `-a`, and our names for them.
+/// Column labels of `-a`, and ssdyno's names for them.
 const TIMES: [(&str, &str); 4] =
     [("pre ", "before"), ("on ", "on"), ("post ", "behind"), ("diff ", "difference")];
 
@@ -47,7 +47,7 @@ fn boundary(run: &mut Run, line: &str) -> Option<()> {
     let at = MetricKey::of_words(&[&"boundary", &size_word(bytes as u64)]).to_string();
     for (word, name) in TIMES {
         let ns = line.split_once(word).and_then(|(_, rest)| time_ns(rest))?;
-        // A negative difference is noise; a metric cannot hold it.
+        // A negative difference is noise, and not a valid metric.
         put(run, MetricKey::parse(name).within(&at), Unit::Nanoseconds, ns);
     }
     Some(())

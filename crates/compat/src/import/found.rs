@@ -1,4 +1,4 @@
-//! Builds records from parsed results. Metrics are named like ssdyno's own, so that the two can be
+//! Builds records from parsed results. Metrics have the same names as ssdyno's, so that they can be
 //! compared, and nothing is added that was not in the text.
 
 use record::{
@@ -32,7 +32,7 @@ pub(crate) fn with_command(mut run: Run, command: Option<String>) -> Run {
     run
 }
 
-/// Adds a name that the tool's user gave to a part of the result, once.
+/// Adds the user's name for a part of the result, once.
 pub(crate) fn title(run: &mut Run, name: &str) {
     let Some(origin) = run.origin.as_mut().filter(|_| !name.is_empty()) else { return };
     match &mut origin.title {
@@ -50,7 +50,7 @@ pub(crate) fn start(run: &mut Run, started: Option<String>) {
     }
 }
 
-/// Adds a single value of the tool. Negative and infinite values are ignored.
+/// Adds a single value. Negative and infinite values are ignored.
 pub(crate) fn put(run: &mut Run, name: impl Into<String>, unit: Unit, value: f64) {
     if value.is_finite() && value >= 0.0 {
         run.metrics.push(Metric::single(name, unit, value));
@@ -94,7 +94,7 @@ impl Shape {
         CellKey { words, ..CellKey::new(order, None, block_bytes, depth) }.to_string()
     }
 
-    /// Whether its rate is reported in operations, as ssdyno would.
+    /// Whether its rate is reported in operations, as in ssdyno.
     pub fn in_operations(&self) -> bool {
         self.random || self.mixed || self.block_bytes.is_none()
     }
@@ -147,7 +147,7 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
     name
 }
 
-/// Parses `Tue Oct  3 18:02:42 2023`, taken as UTC: the tools do not give the zone.
+/// Parses `Tue Oct  3 18:02:42 2023` as UTC, because the tools do not state the time zone.
 pub(crate) fn ctime(text: &str) -> Option<jiff::civil::DateTime> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -157,7 +157,7 @@ pub(crate) fn ctime(text: &str) -> Option<jiff::civil::DateTime> {
     format!("{year:0>4}-{month:02}-{day:0>2}T{time}").parse().ok()
 }
 
-/// A local time of an unknown zone as RFC 3339.
+/// A local time in an unknown zone as RFC 3339.
 pub(crate) fn moment(time: jiff::civil::DateTime) -> String {
     format!("{time}Z")
 }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_ssdynos_own_metrics() {
+    fn names_match_ssdynos_metrics() {
         let mut shape = Shape {
             random: true,
             block_bytes: Some(4096),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_too_few_operations_is_left_out() {
+    fn a_percentile_of_too_few_operations_is_omitted() {
         let shape =
             Shape { random: true, block_bytes: Some(4096), depth: Some(1), ..Shape::default() };
         let percentiles = vec![(0.5, 1e3), (0.99, 2e3), (0.999, 3e3)];
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn times_as_c_prints_them() {
+    fn times_in_ctime_format() {
         let time = |text| ctime(text).map(moment);
         assert_eq!(time("Tue Oct  3 18:02:42 2023"), Some("2023-10-03T18:02:42Z".to_string()));
         for text in ["", "Tue Oct  3 18:02:42", "Tue Foo  3 18:02:42 2023", "a Oct 33 1:2:3 2023"] {

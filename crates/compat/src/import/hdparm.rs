@@ -1,5 +1,5 @@
-//! hdparm -t and -T. Its MB are 2^20 bytes, counted in whole numbers; the printed rate is more
-//! precise than bytes and seconds.
+//! hdparm -t and -T. MB are 2^20 bytes, in whole numbers; the printed rate is more precise than
+//! bytes and seconds.
 
 use record::{Run, TargetKind, Unit};
 

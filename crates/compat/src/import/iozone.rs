@@ -46,7 +46,7 @@ fn is_heading(line: &str) -> bool {
         && words.next() == Some("write")
 }
 
-/// Lines that may stand between and after tables.
+/// Lines that may appear between and after tables.
 fn goes_on(line: &str) -> bool {
     let words = ["random", "Excel output is below", "iozone test complete"];
     let line = line.trim();
@@ -201,7 +201,7 @@ fn enter(run: &mut Run, cells: &[Cell]) {
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
     if !command.is_empty() && !flag("-I") {
-        let text = "without -I reads follow the writes of the same file: they came from memory \
+        let text = "without -I, reads follow the writes of the same file: they came from memory \
                     unless the file is larger than it";
         run.warnings.push(Finding::new(FindingKind::PageCache, Level::Warn, text));
     }

@@ -1,8 +1,8 @@
-//! A text line by line, with line numbers for errors.
+//! Reads a text line by line, with line numbers for errors.
 
 use thiserror::Error;
 
-/// Maximum characters of a line quoted in a message.
+/// Maximum number of characters quoted from a line in a message.
 const QUOTED: usize = 80;
 
 /// A text in an unexpected format.
@@ -40,7 +40,7 @@ impl<'a> Lines<'a> {
         Some(self.text[start..end].trim_end_matches(['\n', '\r']))
     }
 
-    /// The current line; moves on to the next one.
+    /// Returns the current line and advances to the next.
     pub fn next(&mut self) -> Option<&'a str> {
         let line = self.peek()?;
         self.at += 1;
@@ -57,12 +57,12 @@ impl<'a> Lines<'a> {
         self.at + 1
     }
 
-    /// Everything from the current line on.
+    /// The text from the current line on.
     pub fn rest(&self) -> &'a str {
         self.starts.get(self.at).map_or("", |start| &self.text[*start..])
     }
 
-    /// Moves to the first line that begins at least this many bytes after the current one.
+    /// Advances to the first line that starts at least this many bytes after the current one.
     pub fn skip(&mut self, bytes: usize) {
         let Some(start) = self.starts.get(self.at) else { return };
         let end = start + bytes;
@@ -103,7 +103,7 @@ pub(crate) fn number_after(line: &str, word: &str) -> Option<f64> {
     number(after(line, word)?).map(|(value, _)| value)
 }
 
-/// A size such as `4k`, `4KiB`, `4096B`, `1M`: the letters are powers of 1024, as in fio.
+/// A size such as `4k`, `4KiB`, `4096B`, `1M`; as in fio, the letters are powers of 1024.
 pub(crate) fn size(text: &str) -> Option<u64> {
     let (value, unit) = number(text)?;
     let power = match unit.trim().chars().next().map(|c| c.to_ascii_lowercase()) {

@@ -1,8 +1,8 @@
 //! Results of other tools, parsed from their output.
 //!
-//! A text is scanned line by line. Where a tool's result begins, its parser takes over and returns
-//! a record per result; other lines (prompts, warnings, prose) are skipped. An unreadable line
-//! inside a result is an error that quotes it. Information missing in the output stays unknown.
+//! A text is scanned line by line. Where a tool's result starts, its parser takes over and returns
+//! one record per result; other lines (prompts, warnings, prose) are skipped. An unreadable line
+//! inside a result is an error that quotes it. Information missing from the output stays unknown.
 
 mod dd;
 mod diskmark;
@@ -32,9 +32,9 @@ pub struct Format {
     pub name: &'static str,
     /// Description.
     pub about: &'static str,
-    /// Whether a result begins at the current line.
+    /// Whether a result starts at the current line.
     begins: fn(&Lines<'_>) -> bool,
-    /// Reads the result that begins there.
+    /// Reads the result that starts at the current line.
     read: fn(&mut Lines<'_>) -> Result<Vec<Run>, ImportError>,
 }
 
@@ -97,7 +97,7 @@ pub const FORMATS: [Format; 9] = [
     },
 ];
 
-/// The format with a name.
+/// The format with this name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
@@ -109,7 +109,7 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
     if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
 }
 
-/// [`read`], but a text without a result is none.
+/// Like [`read`], but a text without a result gives an empty list.
 pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
     let mut lines = Lines::new(text);
@@ -126,12 +126,12 @@ pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportErro
     Ok(runs)
 }
 
-/// There is no result: quotes the first line that is not blank.
+/// The error for a text without results; quotes the first line that is not blank.
 fn nothing(text: &str, only: Option<&Format>) -> ImportError {
     let first = text.lines().position(|line| !line.trim().is_empty());
     let why = match only {
-        Some(format) => format!("no result of {} begins at this line or below", format.name),
-        None => "no result of a known tool begins at this line or below".to_string(),
+        Some(format) => format!("no result of {} from this line on", format.name),
+        None => "no result of a known tool from this line on".to_string(),
     };
     Lines::new(text).wrong_at(first.map_or(1, |i| i + 1), why)
 }

@@ -1,5 +1,5 @@
-//! Output of `ssdyno export --csv`: it has only metrics, so it becomes an import. JSON records keep
-//! their identity and go through `pieces.rs`.
+//! Output of `ssdyno export --csv`. It contains only metrics, so it becomes an import. JSON records
+//! keep their identity and are handled by `pieces.rs`.
 
 use record::{Covers, Metric, Run, SCHEMA, Unit};
 
@@ -16,10 +16,10 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     })
 }
 
-/// Digits of a record's id.
+/// Number of digits in a record's id.
 const ID_DIGITS: usize = 26;
 
-/// Whether the text of an object is a record: it has the schema as a member, at any position.
+/// Whether the text of an object is a record: the schema is a member, at any position.
 pub(crate) fn is_record(json: &str) -> bool {
     let mut rest = json;
     while let Some((_, after)) = rest.split_once("\"schema\"") {
@@ -54,8 +54,8 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             let mut run = run(method, "ssdyno", None, number);
             run.target.spec.clone_from(target);
             if let Some(origin) = &mut run.origin {
-                origin.command = Some(format!("run {id}, its metrics alone"));
-                // A machine without a store gives a name instead of an id.
+                origin.command = Some(format!("run {id}, only its metrics"));
+                // On a machine without a store, this is a name instead of an id.
                 origin.title = Some(id.clone()).filter(|id| id.len() != ID_DIGITS);
             }
             runs.push((id.clone(), run));
@@ -68,7 +68,7 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             high: optional(high).ok_or_else(wrong)?,
             n: n.parse().map_err(|_| wrong())?,
             samples: samples.split(' ').filter_map(|s| s.parse().ok()).collect(),
-            // Tables of earlier versions lack this column.
+            // Tables from earlier versions lack this column.
             covers: covers.first().filter(|name| !name.is_empty()).map(|name| Covers::named(name)),
             runs: None,
         };
@@ -79,7 +79,7 @@ fn table(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// An empty field is unknown.
+/// Parses an optional number; an empty field is unknown.
 fn optional(field: &str) -> Option<Option<f64>> {
     if field.is_empty() { Some(None) } else { field.parse().ok().map(Some) }
 }

@@ -1,38 +1,38 @@
-//! A stream of results in pieces: records of ssdyno one at a time, and the text between them.
+//! Splits a stream of results into pieces: single ssdyno records, and the text between them.
 //!
-//! A store of 100,000 records is larger than memory, so no more than one record is held, and its
-//! size is limited. Text of other tools is read whole, because a result may be anywhere in it; the
-//! same limit holds. A record begins at a `{` in the first column and ends with its last brace, on
-//! the same line or on a later one.
+//! A store of 100,000 records is larger than memory, so at most one record is in memory, and its
+//! size is limited. Text of other tools is read whole, up to the same limit, because a result may
+//! be anywhere in it. A record starts with `{` in the first column and ends with its last brace, on
+//! the same line or a later one.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
 use super::own;
 
-/// Written in front of UTF-8 by Windows tools.
+/// Written before UTF-8 text by Windows tools.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A piece of a stream.
 #[derive(Debug)]
 pub enum Piece {
-    /// A record of ssdyno, JSON.
+    /// An ssdyno record in JSON.
     Record {
         /// Its text.
         json: String,
         /// Number of its first line, from 1.
         line: usize,
     },
-    /// Text that may hold results of other tools.
+    /// Text that may contain results of other tools.
     Text {
-        /// As it was read.
+        /// The text as read.
         bytes: Vec<u8>,
         /// Number of its first line, from 1.
         line: usize,
     },
 }
 
-/// Splits a stream into pieces of at most `limit` bytes. Fails at a longer one.
+/// Splits a stream into pieces of at most `limit` bytes. Fails at a longer piece.
 #[derive(Debug)]
 pub struct Pieces<R> {
     reader: R,
@@ -41,16 +41,16 @@ pub struct Pieces<R> {
     lines: usize,
     /// Text that precedes the next record, and its first line.
     text: (Vec<u8>, usize),
-    /// The beginning of an object in the first column, or a line that was read too far.
+    /// An incomplete object that starts in the first column, or a line read ahead.
     object: Object,
-    /// Pieces that are complete: text, and the record after it.
+    /// Complete pieces: text, and the record after it.
     ready: VecDeque<Piece>,
-    /// UTF-16 is read to its end: it holds no record of ssdyno.
+    /// Whether the text is UTF-16, which is read to its end because it contains no ssdyno records.
     wide: bool,
     ended: bool,
 }
 
-/// An object that is being read.
+/// An object being read.
 #[derive(Debug, Default)]
 struct Object {
     bytes: Vec<u8>,
@@ -124,7 +124,7 @@ impl<R: BufRead> Pieces<R> {
         self.wide |= self.lines == 1 && marks.iter().any(|mark| line.starts_with(mark));
         let begins = !self.wide && line.starts_with(b"{");
         if begins {
-            // The object before was not closed: a record that was cut off.
+            // The previous object was not closed: a truncated record.
             self.close();
             self.object.line = self.lines;
         }
@@ -136,7 +136,7 @@ impl<R: BufRead> Pieces<R> {
         Ok(true)
     }
 
-    /// Ends the object: it is a record, or text like any other.
+    /// Ends the object, which is either a record or ordinary text.
     fn close(&mut self) {
         let Object { bytes, line, .. } = std::mem::take(&mut self.object);
         match String::from_utf8(bytes) {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn records_and_text_come_in_their_order() {
+    fn records_and_text_keep_their_order() {
         let two = format!("{RECORD}\n\n{RECORD}");
         assert_eq!(pieces(&two, 1000), ["R1:1", "R3:1"]);
         let mixed = format!("a\nb\n{RECORD}\nc\n{{\"fio version\": 3}}\n{RECORD}\n");
@@ -213,19 +213,19 @@ mod tests {
     }
 
     #[test]
-    fn a_record_on_several_lines_is_one() {
+    fn a_record_may_span_several_lines() {
         let pretty = RECORD.replace(':', " :\n ").replace('}', "\n}");
         assert_eq!(pieces(&format!("{pretty}\n{RECORD}\n"), 1000)[..], ["R1:5", "R6:1"][..]);
     }
 
     #[test]
-    fn a_record_that_was_cut_off_takes_no_other_with_it() {
+    fn a_truncated_record_does_not_affect_others() {
         let cut = &RECORD[..RECORD.len() - 1];
         assert_eq!(pieces(&format!("{cut}\n{RECORD}\n"), 1000), ["R1:1", "R2:1"]);
     }
 
     #[test]
-    fn what_is_too_long_is_refused_with_its_line() {
+    fn a_record_that_is_too_long_is_refused_with_its_line() {
         let long = format!("{RECORD}\n{{{}", "x".repeat(5 << 20));
         let found = pieces(&long, 1 << 20);
         assert_eq!(found, ["R1:1", "E:line 2: a record or text of more than 1 MiB"]);

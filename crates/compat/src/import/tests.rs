@@ -1,5 +1,5 @@
-//! Outputs of the real tools (`tests/import`) and texts in the same format with published figures;
-//! unreadable input; and proof that nothing makes a parser panic.
+//! Outputs of the real tools (`tests/import`), texts in the same format with published figures, and
+//! unreadable input; also proof that no input makes a parser panic.
 
 use proptest::prelude::*;
 use record::{Document, Unit};
@@ -12,7 +12,7 @@ macro_rules! sample {
     };
 }
 
-/// Every sample with its name, in order of the names.
+/// Every sample with its name, sorted by name.
 fn samples() -> Vec<(String, String)> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import");
     let files = std::fs::read_dir(dir).expect("the samples").map(|file| file.expect("a sample"));
@@ -64,14 +64,14 @@ fn fio_text_and_json_of_one_kind_agree() {
 }
 
 #[test]
-fn the_bins_of_json_plus_are_a_histogram() {
+fn the_bins_of_json_plus_become_a_histogram() {
     let run = one(sample!("fio-plus.json"));
     let profile = run.latency("rand-read-4KiB-q4", "read").expect("bins");
     assert_eq!(profile.service.count(), 2048);
     let median = value(&run, "rand-read-4KiB-q4.p50");
     let here = profile.service.percentile(0.5).expect("many") as f64;
     assert!((here / median - 1.0).abs() < 0.02, "{here} and {median}");
-    assert_eq!(run.metric("rand-read-4KiB-q4.p99.9"), None, "2 of 2,048 lie beyond");
+    assert_eq!(run.metric("rand-read-4KiB-q4.p99.9"), None, "only 2 of 2,048 are beyond");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn several_jobs_are_distinguished() {
 }
 
 #[test]
-fn warnings_before_the_json_and_both_forms_at_once() {
+fn warnings_before_the_json_and_both_formats_together() {
     let warned = format!("fio: something is not supported here\n{}", sample!("fio-mix.json"));
     let run = one(&warned);
     assert_eq!(run.origin.as_ref().and_then(|o| o.place.as_deref()), Some("line 2"));
@@ -102,7 +102,7 @@ fn warnings_before_the_json_and_both_forms_at_once() {
 #[test]
 fn the_order_of_keys_does_not_matter() {
     for text in [sample!("fio-mix.json"), sample!("fio-jobs.json")] {
-        // A line of fio's may stand before its object.
+        // A line from fio may precede its object.
         let object = &text[text.find("{\n").expect("an object")..];
         let value: serde_json::Value = serde_json::from_str(object).expect("JSON");
         let sorted = serde_json::to_string_pretty(&value).expect("JSON");
@@ -145,7 +145,7 @@ fn iozone_values_are_identified_by_position() {
 }
 
 #[test]
-fn iozone_for_spreadsheets_and_with_its_blanks_lost() {
+fn iozone_for_spreadsheets_and_without_its_blanks() {
     let sheet = one(sample!("iozone-excel.txt"));
     assert_eq!(value(&sheet, "iozone-64KiB-8KiB.rewrite"), 4300.0 * 1024.0);
     assert_eq!(sheet.metrics.len(), 6);
@@ -157,7 +157,7 @@ fn iozone_for_spreadsheets_and_with_its_blanks_lost() {
 }
 
 #[test]
-fn diskmarks_of_all_versions() {
+fn all_versions_of_diskmark() {
     let run = one(sample!("cdm8.txt"));
     assert_eq!(value(&run, "seq-read-1MiB-q8"), 546_512_000.0);
     assert_eq!(value(&run, "rand-read-4KiB-q32"), 60_090.1);
@@ -237,7 +237,7 @@ fn flashbench_tables() {
 #[test]
 fn dd_of_gnu_busybox_and_bsd_in_three_languages() {
     let found = runs(sample!("dd.txt"));
-    assert_eq!(found.len(), 3, "a line of progress is no result: {found:?}");
+    assert_eq!(found.len(), 3, "a progress line is not a result: {found:?}");
     assert_eq!(found[0].target.spec, "/mnt/test/z");
     assert_eq!(found[0].target.direct, Some(true));
     assert!(found[1].origin.as_ref().is_some_and(|o| o.command.is_none()));
@@ -262,7 +262,7 @@ fn records_of_ssdyno_are_unchanged() {
     assert_eq!(documents.len(), 2);
     let run = documents[0].run();
     assert_eq!((run.id.as_str(), run.method.as_str()), ("01M80BQAXA8MM512X4A4P11BSR", "io"));
-    assert_eq!(run.origin, None, "as good as measured here");
+    assert_eq!(run.origin, None, "equal to a local measurement");
     let table = one(sample!("export.csv"));
     assert_eq!(table.metric("throughput"), run.metric("throughput"));
     assert_eq!((table.id.as_str(), table.target.spec.as_str()), ("", "null:"));
@@ -270,7 +270,7 @@ fn records_of_ssdyno_are_unchanged() {
 }
 
 #[test]
-fn a_log_of_several_tools_gives_a_run_for_each() {
+fn a_log_of_several_tools_gives_one_run_each() {
     let log =
         [sample!("iozone.txt"), "Then:\n", sample!("fio2.txt"), sample!("hdparm.txt")].join("\n");
     let tools: Vec<_> = runs(&log).iter().map(|run| run.method.clone()).collect();
@@ -282,10 +282,7 @@ fn a_log_of_several_tools_gives_a_run_for_each() {
 #[test]
 fn unreadable_input_is_quoted_with_its_line() {
     let said = |text: &str| read(text, None).map(|runs| runs.len()).expect_err(text).to_string();
-    assert_eq!(
-        said("\n\nhello\n"),
-        "line 3: no result of a known tool begins at this line or below: 'hello'"
-    );
+    assert_eq!(said("\n\nhello\n"), "line 3: no result of a known tool from this line on: 'hello'");
     assert!(said("").starts_with("line 1: "));
     let cut = sample!("fio-mix.json").lines().take(20).collect::<Vec<_>>().join("\n");
     assert!(said(&cut).starts_with("line 20: fio's JSON cannot be read"), "{}", said(&cut));
@@ -315,7 +312,7 @@ fn missing_information_stays_unknown() {
     }
 }
 
-/// A sample with some of its characters changed, doubled or deleted.
+/// A sample with some characters changed, duplicated or deleted.
 fn spoiled() -> impl Strategy<Value = String> {
     let texts: Vec<String> = samples().into_iter().map(|(_, text)| text).collect();
     let letters = prop::sample::select(
@@ -358,7 +355,7 @@ proptest! {
 }
 
 #[test]
-fn the_serial_port_of_a_bare_machine_is_a_table_of_metrics() {
+fn serial_output_of_a_bare_machine_is_a_table_of_metrics() {
     let run = one(sample!("bare.txt"));
     assert_eq!(run.target.spec, "nvme:SSDYNO-BARE");
     let expected = [

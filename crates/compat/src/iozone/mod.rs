@@ -1,7 +1,7 @@
-//! iozone's language: from a command line to a [`methods::Iozone`], from a record to iozone's
-//! table.
+//! iozone's language: parses a command line into a [`methods::Iozone`], and prints a record as
+//! iozone's table.
 //!
-//! Source: iozone's documentation and published outputs. An option of iozone that ssdyno does not
+//! Source: iozone's documentation and published outputs. An iozone option that ssdyno does not
 //! support is an error that names it and suggests an alternative; none is ignored.
 
 mod size;
@@ -19,7 +19,7 @@ use methods::Iozone;
 pub struct Command {
     /// The method to run.
     pub run: Iozone,
-    /// `-f`: the file as typed; `None` for a scratch file in this directory.
+    /// `-f`: the file as typed; `None`: a scratch file in the current directory.
     pub file: Option<String>,
     /// `-R`: repeat the figures, one block per test.
     pub excel: bool,
@@ -29,7 +29,7 @@ pub struct Command {
     pub lines: Vec<String>,
     /// Differences from iozone's interpretation.
     pub notes: Vec<String>,
-    /// The command line as typed, for the line that repeats it.
+    /// The command line as typed, for the line that echoes it.
     pub typed: String,
 }
 
@@ -37,7 +37,7 @@ pub struct Command {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct IozoneError {
-    /// One line that names the word.
+    /// One line that names the option.
     pub what: String,
     /// The suggested alternative, if any.
     pub advice: Option<String>,

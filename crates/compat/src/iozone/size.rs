@@ -29,7 +29,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sizes_are_kib_unless_they_say_otherwise() {
+    fn sizes_are_kib_without_a_suffix() {
         let of = |text| parse("-s", text);
         assert_eq!(of("512"), Ok(512 << 10));
         assert_eq!(of("4k"), Ok(4 << 10));
@@ -48,7 +48,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_of_each_unit_are_what_they_say(number in 1u64..1 << 20, unit in 0usize..3) {
+        fn numbers_of_each_unit_are_exact(number in 1u64..1 << 20, unit in 0usize..3) {
             let text = format!("{number}{}", ["k", "m", "g"][unit]);
             prop_assert_eq!(parse("-r", &text), Ok(number << (10 * (unit + 1))));
         }

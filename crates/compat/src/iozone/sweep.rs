@@ -10,9 +10,9 @@ use super::IozoneError;
 const AUTO_FILES: [u64; 2] = [64 << 10, 512 << 20];
 const AUTO_RECORDS: [u64; 2] = [4 << 10, 16 << 20];
 
-/// Auto mode uses no small records for files above this size, bytes.
+/// Auto mode skips small records for files above this size, bytes.
 const CROSSOVER: u64 = 16 << 20;
-/// Below this a record is small, bytes.
+/// Records below this size are small, bytes.
 const LARGE_RECORD: u64 = 64 << 10;
 
 /// iozone's defaults, bytes.
@@ -75,7 +75,7 @@ impl Sizes {
     }
 }
 
-/// From one end to the other, doubling.
+/// Sizes from one end to the other, doubling.
 fn doubling(
     options: &str,
     range: [Option<u64>; 2],
@@ -83,9 +83,7 @@ fn doubling(
 ) -> Result<Vec<u64>, IozoneError> {
     let [from, to] = [range[0].unwrap_or(usual[0]), range[1].unwrap_or(usual[1])];
     if from > to {
-        return Err(IozoneError::new(format!(
-            "{options}: nothing is between {from} and {to} bytes"
-        )));
+        return Err(IozoneError::new(format!("{options}: nothing between {from} and {to} bytes")));
     }
     Ok(std::iter::successors(Some(from), |size| size.checked_mul(2))
         .take_while(|size| *size <= to)
@@ -96,7 +94,7 @@ fn doubling(
 fn row(file: u64, record: u64) -> Result<IozoneRow, IozoneError> {
     let record_bytes = u32::try_from(record).ok().filter(|_| record <= RECORD_MOST);
     let record_bytes =
-        record_bytes.ok_or_else(|| IozoneError::new("a record has 1 GiB at most"))?;
+        record_bytes.ok_or_else(|| IozoneError::new("a record has at most 1 GiB"))?;
     Ok(IozoneRow { file_bytes: file - file % record, record_bytes })
 }
 
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_512_kib_in_records_of_4() {
+    fn the_default_is_512_kib_in_4_kib_records() {
         assert_eq!(rows(&Sizes::default()), [(512, 4)]);
         let several = Sizes { records: vec![4096, 8192], files: vec![1 << 20], ..Sizes::default() };
         assert_eq!(rows(&several), [(1024, 4), (1024, 8)]);

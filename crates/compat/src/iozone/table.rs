@@ -1,5 +1,5 @@
-//! iozone's table from the record of a run: the same columns in the same places, KiB/s rounded
-//! down.
+//! Prints a run's record as iozone's table: the same columns in the same positions, in KiB/s,
+//! rounded down.
 
 use methods::{Iozone, IozoneFigure as Figure, IozoneHonest as Honest, IozoneRow as Row};
 use record::Run;
@@ -173,7 +173,7 @@ mod tests {
     const ROW: Row = Row { file_bytes: 100 << 20, record_bytes: 4096 };
 
     #[test]
-    fn a_row_is_the_one_of_document_002_to_the_letter() {
+    fn a_row_matches_document_002_exactly() {
         let figures = [
             ("write", 2781),
             ("rewrite", 4202),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn spreadsheets_get_a_block_for_each_figure_or_a_line_for_each_row() {
+    fn spreadsheets_get_one_block_per_figure_or_one_line_per_row() {
         let command = command("-i 0 -s 100m -r 4k -r 8k -R");
         let run = run(ROW, &[("write", 5), ("cold-read", 6)]);
         let excel = excel(&command.run, &run);

@@ -1,4 +1,4 @@
-//! Parsing of an iozone command line.
+//! Parses an iozone command line.
 //!
 //! As in getopt, letters without a value may be joined (`-eo`, `-az`), and a value may follow its
 //! letter directly (`-s100M`, `-i0`) or as the next word.
@@ -14,9 +14,9 @@ type Result<T> = std::result::Result<T, IozoneError>;
 /// The result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// A run.
+    /// Run this.
     Run(Box<Command>),
-    /// Text to print instead of a run: the help.
+    /// Print this help text instead.
     Answer(&'static str),
 }
 
@@ -46,10 +46,10 @@ Usage: ssdyno iozone [OPTION]...
 /// Known but unsupported letters with a value, and the alternative.
 const REFUSED_VALUES: &[(char, &str, &str)] = &[
     ('t', "threads", "ssdyno io DIR --jobs N"),
-    ('u', "processes at most", "ssdyno io DIR --jobs N"),
-    ('l', "processes at least", "ssdyno io DIR --jobs N"),
-    ('F', "a file for each thread", "ssdyno io DIR --jobs N"),
-    ('U', "remounting", "the honest figures drop the cache, and say whether it is empty"),
+    ('u', "maximum processes", "ssdyno io DIR --jobs N"),
+    ('l', "minimum processes", "ssdyno io DIR --jobs N"),
+    ('F', "one file per thread", "ssdyno io DIR --jobs N"),
+    ('U', "remounting", "the honest figures drop the cache, and report whether it is empty"),
     ('V', "checking a pattern", "ssdyno io DIR --rw randwrite --verify"),
     ('d', "delays between threads", "ssdyno io DIR --rate IOPS"),
     ('J', "delays before operations", "ssdyno io DIR --rate IOPS"),
@@ -66,14 +66,14 @@ const REFUSED: &[(char, &str, &str)] = &[
     ('D', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
     ('G', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
     ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),
-    ('E', "pread and pwrite tests of their own", "-i 0 -i 1: all calls here are pread and pwrite"),
+    ('E', "separate pread and pwrite tests", "-i 0 -i 1: all calls are pread and pwrite"),
     ('K', "jitter", "ssdyno io DIR --rate IOPS --poisson"),
-    ('N', "microseconds for each operation", "ssdyno show last --json: latencies"),
+    ('N', "microseconds per operation", "ssdyno show last --json: latencies"),
     ('O', "operations per second", "ssdyno show last --json"),
     ('Q', "offset and latency files", "ssdyno show last --json: latencies"),
     ('T', "POSIX threads", "ssdyno io DIR --jobs N"),
-    ('W', "locking the file", "leave it out"),
-    ('m', "several buffers", "leave it out"),
+    ('W', "locking the file", "omit it"),
+    ('m', "several buffers", "omit it"),
     ('v', "the version", "ssdyno --version"),
 ];
 
@@ -174,8 +174,9 @@ impl Draft {
             }
             'w' => return self.note("-w: the scratch file is always removed"),
             'p' => {
-                return self
-                    .note("-p: the processor's cache is not purged; each record is new to it");
+                return self.note(
+                    "-p: the processor's cache is not purged, because each record is new to it",
+                );
             }
             'x' | 'C' | 'M' => {
                 return self.note(&format!("-{letter} concerns threads: no effect"));
@@ -237,7 +238,7 @@ impl Draft {
             Ok(test @ 8..=12) => {
                 let error = IozoneError::new(format!(
                     "-i {test} is not supported: it needs threads or \
-                    calls of its own"
+                    other calls"
                 ));
                 return Err(error.advise("-i 0 to -i 7; mixes: ssdyno io DIR --rw randrw --jobs N"));
             }
@@ -277,13 +278,13 @@ impl Draft {
             self.tests.extend(0..=7);
         }
         if self.close {
-            self.note("-c: the scratch file stays open, as closing it writes nothing here")?;
+            self.note("-c: the scratch file stays open, because closing it writes nothing")?;
         }
         if self.csv.as_ref().is_some_and(|path| path.ends_with(".xls")) {
             self.note("-b: writes CSV, which every spreadsheet reads")?;
         }
         if !self.tests.contains(&0) {
-            self.note("without -i 0 the file is first written once, untimed")?;
+            self.note("without -i 0, the file is first written once, untimed")?;
         }
         let rows = self.sizes.rows()?;
         Ok(Command {
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_of_document_002_as_written() {
+    fn the_command_line_of_document_002() {
         let command = run("-f /data/iozone.tst -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2");
         let expected = Iozone { honest: true, ..Iozone::default() };
         assert_eq!(command.run, expected);

@@ -1,9 +1,9 @@
-//! IOMeter configurations as a fuzz target. The parser is in `methods`, beside the method that runs
-//! them.
+//! IOMeter configurations as a fuzz target. The parser is in `methods`, next to the method that
+//! runs them.
 
 use fuzz::{Target, outcome};
 
-/// Files as IOMeter saves them.
+/// Files as saved by IOMeter.
 pub const ICF: Target = Target { name: "icf", run: icf, corpus: FILES };
 
 fn icf(input: &[u8]) -> u64 {

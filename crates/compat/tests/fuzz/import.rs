@@ -1,10 +1,10 @@
-//! Results of other tools as fuzz targets, a target per format.
+//! Results of other tools as fuzz targets, one per format.
 
 use compat::import::{Piece, Pieces, decode, format, read};
 use fuzz::{Target, outcome};
 use record::Document;
 
-/// A number for the result of reading records of ssdyno, and for the text between them.
+/// A number for the outcome of reading ssdyno records and the text between them.
 fn records(bytes: &[u8]) -> u64 {
     let mut result = 0u64;
     for piece in Pieces::new(bytes, 1 << 20) {
@@ -21,12 +21,13 @@ fn records(bytes: &[u8]) -> u64 {
     result
 }
 
-/// A number for the result of reading in one format.
+/// A number for the outcome of reading one format.
 fn imported(bytes: &[u8], name: &str) -> u64 {
     match read(&decode(bytes), format(name)) {
         Ok(runs) => {
             let metrics = runs.iter().flat_map(|run| &run.metrics);
-            // Powers of ten of the values, so that formats with few names have several results, too.
+            // Powers of ten of the values, so that formats with few names have several outcomes,
+            // too.
             let power = |m: &record::Metric| m.value.unwrap_or(0.0).max(1e-9).log10() as i64;
             let powers = metrics.clone().fold(0u64, |sum, m| {
                 sum.wrapping_mul(31).wrapping_add(power(m).unsigned_abs() % 31)
@@ -53,7 +54,7 @@ macro_rules! targets {
     };
 }
 
-/// Exports of ssdyno, as JSON and as CSV.
+/// ssdyno exports, as JSON and as CSV.
 pub const OWN: Target = Target {
     name: "import-ssdyno",
     run: records,

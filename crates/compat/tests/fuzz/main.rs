@@ -1,5 +1,5 @@
-//! Every parser with a few thousand inputs made from its examples, the same ones in every run.
-//! `cargo xtask fuzz NAME --time 10m` goes on from there.
+//! Runs every parser on a few thousand inputs derived from its examples, the same in every run.
+//! `cargo xtask fuzz NAME --time 10m` continues from there.
 
 mod targets;
 

@@ -1,4 +1,4 @@
-//! The fuzz targets of this room: every parser of text that others wrote.
+//! The fuzz targets of this crate: every parser of foreign text.
 
 #[path = "icf.rs"]
 mod icf;
@@ -7,7 +7,7 @@ mod import;
 #[path = "iozone.rs"]
 mod iozone;
 
-/// Every parser of this room.
+/// Every parser of this crate.
 pub const TARGETS: &[fuzz::Target] = &[
     iozone::COMMAND_LINE,
     icf::ICF,
