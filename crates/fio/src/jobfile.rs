@@ -105,9 +105,9 @@ impl Reader<'_> {
         path: &str,
         depth: usize,
     ) -> Result<(), FioError> {
-        let beside = path.rsplit_once('/').map(|(directory, _)| format!("{directory}/{name}"));
+        let sibling = path.rsplit_once('/').map(|(directory, _)| format!("{directory}/{name}"));
         let here = self.world.read(name).is_ok();
-        let path = beside.filter(|_| !here).unwrap_or_else(|| name.into());
+        let path = sibling.filter(|_| !here).unwrap_or_else(|| name.into());
         self.file(&path, place, depth + 1)
     }
 
@@ -128,7 +128,7 @@ impl Reader<'_> {
     fn substituted(&mut self, line: &str, place: &str) -> Result<String, FioError> {
         let mut out = String::new();
         let mut rest = line;
-        while let Some((before, name, behind)) = variable(rest) {
+        while let Some((before, name, after)) = variable(rest) {
             out.push_str(before);
             match self.world.env(name) {
                 Some(value) => out.push_str(&value),
@@ -137,7 +137,7 @@ impl Reader<'_> {
                     format!("${{{name}}} is not set; it is empty, as in fio"),
                 )),
             }
-            rest = behind;
+            rest = after;
             if out.len() > LONGEST_LINE {
                 break;
             }
@@ -173,8 +173,8 @@ impl Reader<'_> {
 /// The text before the first `${NAME}`, the name, and the text after it.
 fn variable(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once("${")?;
-    let (name, behind) = rest.split_once('}')?;
-    Some((before, name, behind))
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
 }
 
 #[cfg(test)]

@@ -270,14 +270,14 @@ mod tests {
 
     #[test]
     fn the_fraction_of_life_is_an_upper_bound_or_unknown() {
-        let told = |wear_percent, written_bytes, rated_bytes| {
+        let share = |wear_percent, written_bytes, rated_bytes| {
             Health { wear_percent, written_bytes, rated_bytes, ..Health::default() }
                 .life_share(1000)
         };
-        assert_eq!(told(Some(1.0), Some(20_000), None), Some(0.001));
-        assert_eq!(told(Some(1.0), Some(20_000), Some(10_000)), Some(0.1));
-        assert_eq!(told(Some(0.0), Some(20_000), None), None);
-        assert_eq!((told(None, Some(1), None), told(Some(5.0), None, None)), (None, None));
-        assert_eq!(told(Some(5.0), Some(0), None), None);
+        assert_eq!(share(Some(1.0), Some(20_000), None), Some(0.001));
+        assert_eq!(share(Some(1.0), Some(20_000), Some(10_000)), Some(0.1));
+        assert_eq!(share(Some(0.0), Some(20_000), None), None);
+        assert_eq!((share(None, Some(1), None), share(Some(5.0), None, None)), (None, None));
+        assert_eq!(share(Some(5.0), Some(0), None), None);
     }
 }

@@ -210,12 +210,12 @@ pub(crate) const ROOM_BYTES: u64 = 128 << 10;
 fn cannot_grow(path: &Path) -> Option<StoreError> {
     let path = path.to_path_buf();
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
-        let beside = ["", "-wal", "-journal"].map(|end| {
+        let sizes = ["", "-wal", "-journal"].map(|end| {
             let mut name = path.clone().into_os_string();
             name.push(end);
             std::fs::metadata(name).map_or(0, |file| file.len())
         });
-        if beside.iter().any(|bytes| bytes + ROOM_BYTES > limit_bytes) {
+        if sizes.iter().any(|bytes| bytes + ROOM_BYTES > limit_bytes) {
             return Some(StoreError::Limited { path, limit_bytes });
         }
     }

@@ -196,13 +196,13 @@ pub(crate) fn set_up(mut conn: Connection, journal: Journal) -> rusqlite::Result
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     if migrated {
         // Optional: otherwise the space is reused later.
-        let _ = give_back(&conn);
+        let _ = return_free_pages(&conn);
     }
     Ok(Opened { conn, journal, read_only: None })
 }
 
 /// Returns free pages to the file system: one per requested row.
-pub(crate) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn return_free_pages(conn: &Connection) -> rusqlite::Result<()> {
     let mut statement = conn.prepare("PRAGMA incremental_vacuum")?;
     let mut pages = statement.query([])?;
     while pages.next()?.is_some() {}
@@ -273,17 +273,17 @@ fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn log_is_empty(path: &Path) -> bool {
-    fs::metadata(beside(path, "-wal")).map_or(true, |meta| meta.len() == 0)
+    fs::metadata(sibling(path, "-wal")).map_or(true, |meta| meta.len() == 0)
 }
 
 /// Whether the file has an unfinished transaction (sqlite.org/fileformat.html, section 3).
 fn has_rollback_journal(path: &Path) -> bool {
     let mut magic = [0; 8];
-    let read = fs::File::open(beside(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
+    let read = fs::File::open(sibling(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
     read.is_ok() && magic == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn sibling(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(ending);
     name.into()

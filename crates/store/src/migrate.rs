@@ -50,11 +50,11 @@ pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
     let sql = "SELECT number FROM run_1 ORDER BY number";
     let numbers: Vec<i64> =
         conn.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let mut told = Instant::now();
+    let mut reported = Instant::now();
     for (done, number) in numbers.iter().enumerate() {
         move_run(conn, *number)?;
-        if told.elapsed() >= PATIENCE {
-            told = Instant::now();
+        if reported.elapsed() >= PATIENCE {
+            reported = Instant::now();
             PROGRESS.get().iter().for_each(|tell| tell(done as u64 + 1, numbers.len() as u64));
         }
     }

@@ -294,7 +294,7 @@ impl Store {
             // A drive's serial numbers are removed with its last run.
             tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
-        file::give_back(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
+        file::return_free_pages(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
     }
 
     fn stored(&self, number: i64) -> Result<(Stored, bool), StoreError> {

@@ -47,7 +47,7 @@ fn is_heading(line: &str) -> bool {
 }
 
 /// Lines that may appear between and after tables.
-fn goes_on(line: &str) -> bool {
+fn is_continuation(line: &str) -> bool {
     let words = ["random", "Excel output is below", "iozone test complete"];
     let line = line.trim();
     let known = line.is_empty() || words.iter().any(|word| line.starts_with(word));
@@ -65,7 +65,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let (mut table, mut sheets) = (Vec::new(), Vec::new());
     while let Some(line) = lines.peek() {
         let read = !table.is_empty() || !sheets.is_empty();
-        if is_title(line) && lines.number() > begin || read && !goes_on(line) {
+        if is_title(line) && lines.number() > begin || read && !is_continuation(line) {
             break;
         }
         lines.next();
@@ -118,7 +118,7 @@ fn rows(
             break;
         }
         lines.next();
-        let row = by_place(line, width).or_else(|| in_order(line, asked.as_deref()));
+        let row = by_column(line, width).or_else(|| in_order(line, asked.as_deref()));
         cells.extend(row.ok_or_else(|| lines.wrong("not a row of iozone's table"))?);
     }
     Ok(())
@@ -132,7 +132,7 @@ fn words(line: &str) -> Vec<(&str, usize)> {
 }
 
 /// Values by column. Leading blanks may be missing, blanks in between may not.
-fn by_place(line: &str, width: usize) -> Option<Vec<Cell>> {
+fn by_column(line: &str, width: usize) -> Option<Vec<Cell>> {
     let words = words(line);
     let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
     (second - first == 8 && !values.is_empty()).then_some(())?;

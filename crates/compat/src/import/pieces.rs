@@ -95,8 +95,8 @@ impl<R: BufRead> Pieces<R> {
 
     /// The next line with its terminator; empty at the end.
     fn line(&mut self) -> io::Result<Vec<u8>> {
-        let held = self.text.0.len() + self.object.bytes.len();
-        let room = self.limit.saturating_sub(held) + 1;
+        let buffered = self.text.0.len() + self.object.bytes.len();
+        let room = self.limit.saturating_sub(buffered) + 1;
         let mut line = Vec::new();
         self.reader.by_ref().take(room as u64).read_until(b'\n', &mut line)?;
         if line.len() >= room {

@@ -90,7 +90,7 @@ fn direction(d: &mut Draft, v: &Value) -> Parsed<()> {
     let access = &mut d.job.access;
     access.rw = v.word(&words)?;
     (access.random_every, access.sequence_add) = (1, 0);
-    match v.behind_colon() {
+    match v.after_colon() {
         None => {}
         Some(text) if access.rw.random() => {
             access.random_every = match v.size(text)?.bytes()? {
@@ -147,13 +147,13 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
         deviation if (0.0..100.0).contains(&deviation) => Ok(Distribution::Normal(spread)),
         deviation => Err(format!("deviation {deviation} is not within 0 to 100")),
     };
-    let behind = v.behind_colon();
-    let zones = || v_with(v, behind.ok_or("needs its zones, for example zoned:60/10:40/90")?);
+    let parameters = v.after_colon();
+    let zones = || v_with(v, parameters.ok_or("needs its zones, for example zoned:60/10:40/90")?);
     d.job.access.distribution = match v.text()?.split(':').next().unwrap_or_default() {
         "random" => Distribution::Random,
-        "zipf" => zipf(spread(behind, 1.1)?)?,
-        "pareto" => pareto(spread(behind, 0.2)?)?,
-        "normal" => normal(spread(behind, 0.0)?)?,
+        "zipf" => zipf(spread(parameters, 1.1)?)?,
+        "pareto" => pareto(spread(parameters, 0.2)?)?,
+        "normal" => normal(spread(parameters, 0.0)?)?,
         "zoned" => {
             let mut kinds = crate::PerKind::default();
             zones()?.per_kind_commas(&mut kinds, ZonePercent::list)?;
@@ -164,7 +164,7 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
             zones()?.per_kind_commas(&mut kinds, |text| ZoneBytes::list(v, text))?;
             Distribution::ZonedAbs(kinds)
         }
-        "sequence" => Distribution::Sequence(sequence(behind.unwrap_or_default())?),
+        "sequence" => Distribution::Sequence(sequence(parameters.unwrap_or_default())?),
         other => {
             let known = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
             return Err(format!("'{other}' is none of {known}"));

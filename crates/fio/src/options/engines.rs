@@ -44,7 +44,10 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["null"], Engine::Null, ""),
     not(&["cpuio"], "it does no I/O; load the processor with another program"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),
-    not(&["sg", "mtd", "io_uring_cmd", "nvme"], "commands cannot bypass the block layer"),
+    not(
+        &["sg", "mtd", "io_uring_cmd", "nvme"],
+        "commands that bypass the block layer are not supported",
+    ),
     not(&["libzbc"], "zoned block devices are not supported"),
     not(&["net", "netsplice", "rdma", "rdmaio"], "it measures a network, not a drive"),
     not(

@@ -125,7 +125,7 @@ fn service(v: &Value) -> Parsed<FileService> {
         }
         other => return Err(format!("'{other}' is none of random, roundrobin, sequential")),
     };
-    let every = match v.behind_colon() {
+    let every = match v.after_colon() {
         None => 1,
         Some(text) => match v.size(text)?.bytes()? {
             every @ 1..=0xffff_ffff => every as u32,

@@ -103,7 +103,7 @@ fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
             Ok(percent) if (0.0..=100.0).contains(&percent) => list.push(percent),
             _ => return Err(format!("'{text}' is not within 0 to 100")),
         }
-        let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len().min(10));
+        let digits = text.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(10));
         reporting.percentile_precision = reporting.percentile_precision.max(digits as u32);
     }
     if list.len() > MOST_PERCENTILES {

@@ -33,7 +33,7 @@ fn criterion(d: &mut Draft, v: &Value) -> Parsed<()> {
         ("lat_slope", (Criterion::Latency, true)),
     ];
     (d.steady.criterion, d.steady.slope) = v.word(&words)?;
-    let text = v.behind_colon().ok_or("needs a limit, for example iops_slope:0.1%")?;
+    let text = v.after_colon().ok_or("needs a limit, for example iops_slope:0.1%")?;
     let number = |text: &str| match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
         _ => Err(format!("'{text}' is not a limit")),

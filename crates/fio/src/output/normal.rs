@@ -96,7 +96,7 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
         classes(text, shown);
     }
     machine(text, shown);
-    beside(text, shown);
+    extra_figures(text, shown);
 }
 
 fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
@@ -252,7 +252,7 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
 }
 
 /// Figures that fio has but does not print.
-fn beside(text: &mut String, shown: &Shown<'_>) {
+fn extra_figures(text: &mut String, shown: &Shown<'_>) {
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
     let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");

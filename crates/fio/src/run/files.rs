@@ -71,14 +71,14 @@ impl PlanFiles {
     /// other files.
     fn part_of_room(&self, path: &Path, files: &mut dyn Files) -> Result<u64, RunError> {
         let directory = directory(path);
-        let beside = |(plan, seen): &&(FilePlan, FileSeen)| {
+        let neighbour = |(plan, seen): &&(FilePlan, FileSeen)| {
             !seen.device
                 && !self.filling.contains(&plan.path)
                 && self::directory(&plan.path) == directory
         };
         let grows =
             |(plan, seen): &(FilePlan, FileSeen)| plan.end.saturating_sub(seen.bytes.unwrap_or(0));
-        let taken: u64 = self.list.iter().filter(beside).map(grows).sum();
+        let taken: u64 = self.list.iter().filter(neighbour).map(grows).sum();
         let sharing = self.filling.iter().filter(|other| self::directory(other) == directory);
         let room = files.room(&directory)?.saturating_sub(taken);
         // Other programs may write to the file system before all files are admitted.

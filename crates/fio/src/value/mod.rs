@@ -81,7 +81,7 @@ impl<'a> Value<'a> {
     }
 
     /// The text after the first `:`, if any.
-    pub fn behind_colon(&self) -> Option<&'a str> {
+    pub fn after_colon(&self) -> Option<&'a str> {
         let (_, rest) = self.text?.split_once(':')?;
         Some(rest.trim()).filter(|rest| !rest.is_empty())
     }

@@ -25,14 +25,14 @@ pub(crate) fn pattern(value: &Value) -> Parsed<Filled> {
     while !rest.is_empty() {
         rest = match rest.as_bytes()[0] {
             b'"' => {
-                let (inside, behind) = quoted(rest, '"')?;
+                let (inside, after) = quoted(rest, '"')?;
                 filled.bytes.extend(inside.as_bytes());
-                behind
+                after
             }
             b'\'' => {
-                let (name, behind) = quoted(rest, '\'')?;
+                let (name, after) = quoted(rest, '\'')?;
                 filled.bytes.extend(file(value, name)?);
-                behind
+                after
             }
             b'%' => {
                 filled.offsets_at.push(filled.bytes.len());
@@ -88,7 +88,7 @@ fn hex<'a>(digits: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
     if end > 1 && digits[end..].starts_with(['x', 'X']) && digits[..end].ends_with('0') {
         end -= 1;
     }
-    let (mut here, behind) = digits.split_at(end);
+    let (mut here, after) = digits.split_at(end);
     if here.is_empty() {
         return None;
     }
@@ -97,7 +97,7 @@ fn hex<'a>(digits: &'a str, bytes: &mut Vec<u8>) -> Option<&'a str> {
         bytes.push(u8::from_str_radix(byte, 16).ok()?);
         here = more;
     }
-    Some(behind)
+    Some(after)
 }
 
 #[cfg(test)]

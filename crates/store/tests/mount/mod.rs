@@ -28,8 +28,8 @@ impl Mount {
 
     /// An ext4 of 2 MiB in a file. Its blocks of 1 KiB are smaller than a page of memory.
     fn ext4() -> Option<Mount> {
-        let beside = tempfile::tempdir().expect("a directory");
-        let image = beside.path().join("image");
+        let outer = tempfile::tempdir().expect("a directory");
+        let image = outer.path().join("image");
         File::create(&image).and_then(|file| file.set_len(2 << 20)).expect("made");
         let image = image.to_str().expect("a plain name");
         if !succeeds(Command::new("mkfs.ext4").args(["-q", "-m", "0", "-O", "^has_journal", image]))
@@ -38,7 +38,7 @@ impl Mount {
             return None;
         }
         let dir = tempfile::tempdir().expect("a directory");
-        mount("ext4", &["-o", "loop", image], dir, Some(beside))
+        mount("ext4", &["-o", "loop", image], dir, Some(outer))
     }
 
     pub fn path(&self) -> &Path {

@@ -24,7 +24,7 @@ function track(series, columns) {
 
 // A sensor is read less often than other values. Its value is held until the next one of the same
 // workload, but never through a rest.
-function held(t, unit) {
+function holdValues(t, unit) {
   if (unit === "C") for (const { from, to } of t.segments) for (const column of t.columns) {
     let last = to - 1;
     while (last > from && column[last] === null) last--;
@@ -109,7 +109,7 @@ function timeline() {
   const series = run.series.filter((s) => s.t_ns.length && !derived(s)).sort((a, b) => a.start_ns - b.start_ns);
   if (!parent || !series.length) return;
   parent.replaceChildren();
-  const panels = panelsOf(series).map((p) => ({ ...p, track: held(track(series, p.columns), p.unit) }))
+  const panels = panelsOf(series).map((p) => ({ ...p, track: holdValues(track(series, p.columns), p.unit) }))
     .filter((p) => p.track.columns.some((c) => c.some((v) => v !== null)));
   if (!panels.length) return;
   const all = panels[0].track.x;
