@@ -242,8 +242,8 @@ impl Histogram {
     }
 }
 
-/// The JSON form: exact count, sum, minimum and maximum, and the non-empty buckets as `[lower edge,
-/// count]`.
+/// The JSON form: exact count, sum, minimum and maximum, and the non-empty buckets, each as
+/// `[lower edge, count]`.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     count: u64,

@@ -1,9 +1,9 @@
 //! dd's final lines. Bytes and seconds are exact; the rate is derived from them. The direction is
 //! known only if the command line precedes the output.
 //!
-//! GNU dd is localised, including its numbers (`1,5 s`); busybox omits blanks; BSD writes `bytes
-//! transferred in N secs`. All of them start with the number of bytes, and the seconds precede a
-//! unit that starts with s.
+//! GNU dd is localised, including its numbers (`1,5 s`); busybox omits blanks; BSD writes
+//! `bytes transferred in N secs`. All of them start with the number of bytes, and the seconds
+//! precede a unit that starts with s.
 
 use record::{FindingKind, Run, Unit};
 

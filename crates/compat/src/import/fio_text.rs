@@ -1,5 +1,5 @@
-//! fio's normal output: `read: IOPS=6987, BW=27.3MiB/s (..)` of fio 3, `read : io=.., bw=.., iops=..,
-//! runt=..msec` of fio 2 (where KB are 1024 bytes).
+//! fio's normal output: `read: IOPS=6987, BW=27.3MiB/s (..)` of fio 3, and
+//! `read : io=.., bw=.., iops=.., runt=..msec` of fio 2 (where KB are 1024 bytes).
 //!
 //! One record per run of fio, from the lines that define its jobs to the disk statistics. If
 //! operations were counted, rates are derived from them and the time, because the printed rates are

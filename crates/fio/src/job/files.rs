@@ -7,12 +7,12 @@ pub const MAX_FILES: u32 = 1_000_000;
 
 /// The used part of the files, and the number of bytes moved.
 ///
-/// fio's rules for laying out files: `size` is the sum over the job's files. Each gets `size /
-/// nrfiles`, and the first ones get an additional smallest block if there is a remainder. With
-/// `filesize`, a file has that size whatever `size` is. Without either, files must exist, and their
-/// whole length from `offset` on is used. Percentages of `size` apply to each file or device. The
-/// number of bytes moved is `io_size`, or else `size`, times `loops`; with `time_based`, this is
-/// repeated.
+/// fio's rules for laying out files: `size` is the sum over the job's files. Each gets an equal
+/// share (`size / nrfiles`), and the first ones an additional smallest block if there is a
+/// remainder. With `filesize`, a file has that size whatever `size` is. Without either, files must
+/// exist, and their whole length from `offset` on is used. Percentages of `size` apply to each file
+/// or device. The number of bytes moved is `io_size`, or else `size`, times `loops`; with
+/// `time_based`, this is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// `size=`.

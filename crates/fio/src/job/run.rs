@@ -27,7 +27,7 @@ pub struct Schedule {
     pub ramp_size: u64,
     /// `loops=`: repetitions of the whole job; at least 1.
     pub loops: u32,
-    /// `exitall`: the end of this job ends others. In fio, one job with this option sets it for all.
+    /// `exitall`: the end of this job ends others. In fio, one job's option applies to all jobs.
     pub exitall: bool,
     /// `exit_what=`: the jobs that it ends.
     pub exit_what: ExitWhat,
