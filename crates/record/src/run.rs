@@ -55,7 +55,7 @@ pub struct Run {
     pub schema: String,
     /// Unique over all machines; sorts by time.
     pub id: String,
-    /// Number in the store it was recorded in; `null` elsewhere.
+    /// Number in the store in which it was recorded; `null` elsewhere.
     #[serde(default)]
     pub number: Option<i64>,
     /// RFC 3339, with the machine's offset. For imported records see `origin.start_known`.

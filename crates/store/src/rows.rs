@@ -254,7 +254,7 @@ impl Stored {
     }
 }
 
-/// The whole record. If it is damaged, the error names the run and the part.
+/// The whole record and its writer. If it is damaged, the error names the run and the part.
 pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<Stored>> {
     let part = |name: &'static str| move |e| named(number, name, e);
     let sql = "SELECT writer_pid, writer_start, writer_boot, kind, hash, body, latencies

@@ -216,7 +216,7 @@ impl Once {
         None
     }
 
-    /// Takes up to `wanted` free places from `place` on; returns their number.
+    /// Takes up to `wanted` consecutive free places from `place` on; returns their number.
     pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
         if self.taken.is_empty() {
             return wanted;

@@ -110,7 +110,7 @@ fn script(path: &Path, journal: Journal, generation: usize) {
     store.import(&documents).expect("imported");
     store.sync().expect("synced");
     carried.iter().for_each(|run| mark(Fact::Saved, &run.id));
-    // The runs of all generations before the last one.
+    // The runs from before the previous generation.
     let old = |id: &str| generation_of(id).is_some_and(|of| of + 1 < generation);
     let list = store.runs(&Filter::default()).expect("a list");
     let old: Vec<_> = list.iter().filter(|run| old(&run.id)).collect();
