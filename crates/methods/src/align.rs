@@ -12,7 +12,7 @@ use workload::{Mix, Pattern, Region, Workload};
 
 use crate::schedule;
 use crate::session::Session;
-use crate::test_region::TestRegion;
+use crate::test_region::{TestRegion, random_writes_max};
 use crate::verdict::Shift;
 use crate::whole::Whole;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
@@ -120,7 +120,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
         let mut w =
             whole.random(&key(shift).to_string(), Mix::WRITE, whole.test_region.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
-        w.stop.bytes = Some(w.region.bytes / SHARE_MOST);
+        w.stop.bytes = Some(random_writes_max(target, w.region.bytes, SHARE_MOST));
         w.depth = OUTSTANDING;
         w
     };

@@ -26,6 +26,20 @@ pub(crate) const ROUNDS: u32 = 4;
 /// A larger number would be a typing error.
 const ROUNDS_MAX: u32 = 1000;
 
+/// Rate of a link, bytes per second, below which random writes are few: SD cards, USB 2.
+const SLOW_LINK: f64 = 150e6;
+
+/// Divisor of the cap on random writes behind a slow link.
+const SLOW_DIVISOR: u64 = 8;
+
+/// Maximum bytes of a timed workload of random writes: `1/share` of its region, to limit wear on a
+/// fast drive. A card completes far fewer in the time, and a cap that it never reaches would make
+/// the plan promise many times the bytes written, so its cap is lower.
+pub(crate) fn random_writes_max(target: &TargetInfo, region_bytes: u64, share: u64) -> u64 {
+    let slow = target.limits.link_bytes_per_s.is_some_and(|rate| rate < SLOW_LINK);
+    region_bytes / share / if slow { SLOW_DIVISOR } else { 1 }
+}
+
 /// The resources of a method.
 #[derive(Clone, Debug)]
 pub(crate) struct TestRegion {

@@ -8,7 +8,9 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits, perform};
 use crate::options::Form;
-use crate::{Method, MethodError, MethodInfo, Options, Outcome, Session, all, by_hand, find, plan};
+use crate::{
+    Budget, Method, MethodError, MethodInfo, Options, Outcome, Session, all, by_hand, find, plan,
+};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -279,6 +281,27 @@ fn small_cards_large_blocks_and_odd_sizes_work() {
     let mut fake = Fake::new(Traits::default());
     fake.info.logical_block_bytes = 16384;
     metric(&run(&mut fake, "quick").0, "rand-read-16KiB-q32");
+}
+
+#[test]
+fn a_budget_cuts_its_body_in_time_and_in_operations() {
+    let mut reads = Workload::new("a", Pattern::Uniform, Mix::READ, 4096, Region::first(8 << 20));
+    reads.stop = Stop { bytes: Some(30 * 4096), ..Stop::after_ns(400_000_000) };
+    let spend = |budget| {
+        let mut fake = Fake::new(slow());
+        fake.filled = 8 << 20;
+        let mut session = Session::new(&mut fake);
+        let body = |session: &mut Session<'_>| loop {
+            session.measure(&reads, 0)?;
+        };
+        session.budget("part", budget, body).expect("a spent budget is no error");
+        drop(session);
+        (fake.now_ns, fake.issued.iter().filter_map(|w| w.stop.ops).collect::<Vec<_>>())
+    };
+    let (_, ops) = spend(Budget { ops: 100, ..Budget::default() });
+    assert_eq!(ops, [100, 70, 40, 10], "the rest of the budget, 30 at a time");
+    let (now_ns, _) = spend(Budget { seconds: 0.1, ..Budget::default() });
+    assert!((100_000_000..105_000_000).contains(&now_ns), "{now_ns}");
 }
 
 #[test]

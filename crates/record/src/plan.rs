@@ -26,10 +26,21 @@ pub struct Step {
     /// Expected duration of all its repetitions, in seconds.
     #[serde(deserialize_with = "crate::null::number")]
     pub seconds: f64,
-    /// Number of repetitions.
+    /// Number of repetitions, at most.
     pub repeats: u32,
+    /// Minimum number of repetitions, on a drive too slow for all of them; absent if all are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats_least: Option<u32>,
     /// Maximum bytes written, over all repetitions.
     pub write_bytes_max: u64,
+}
+
+impl Step {
+    /// The number of repetitions on screen: `4`, or `2-4`.
+    pub fn times(&self) -> String {
+        let least = self.repeats_least.map(|least| format!("{least}-")).unwrap_or_default();
+        format!("{least}{}", self.repeats)
+    }
 }
 
 /// The cost and the steps of a run.

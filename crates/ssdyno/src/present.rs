@@ -206,7 +206,7 @@ pub fn plan(announcement: &str, plan: &Plan, health: Option<&Health>, style: &St
         };
         table.row([
             Cell::new(Ink::Plain, step.name.as_str()),
-            Cell::dim(step.repeats.to_string()),
+            Cell::dim(step.times()),
             Cell::dim(units::span(step.seconds)),
             Cell::new(Ink::Plain, written),
         ]);

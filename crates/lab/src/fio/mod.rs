@@ -122,6 +122,7 @@ fn plan(jobs: &fio::Plan, prepared: &Prepared<'_>, info: &TargetInfo) -> Plan {
         name: job.name.clone(),
         seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
         repeats: job.numjobs,
+        repeats_least: None,
         write_bytes_max: 0,
     };
     Plan {

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use analysis::LatencyReplicates;
 use record::{LatencyProfile, Metric, MetricKey, Statistic, Unit};
-use rig::Measurement;
+use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
 use workload::{Mix, OpKind, Pacing, Pattern, Workload};
 
 use crate::schedule;
 use crate::session::Session;
-use crate::test_region::TestRegion;
+use crate::test_region::{TestRegion, random_writes_max};
 use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 
 use search::Search;
@@ -224,7 +224,7 @@ impl Loads {
         let key = MetricKey::parse("curve-closed");
         let mut amounts = Vec::new();
         session.rounds(self.rounds, None, |session, round| {
-            let w = self.workload(&key.to_string(), Pacing::Closed);
+            let w = self.workload(session.target(), &key.to_string(), Pacing::Closed);
             let m = session.probe(&w, round)?;
             amounts.push((operations(&m), m.seconds()));
             session.put_metric(analysis::pooled(key.clone(), Unit::Iops, &amounts));
@@ -243,14 +243,14 @@ impl Loads {
         (self.closed * percent / 100.0).max(0.001)
     }
 
-    fn workload(&mut self, name: &str, pacing: Pacing) -> Workload {
+    fn workload(&mut self, target: &TargetInfo, name: &str, pacing: Pacing) -> Workload {
         let region = self.test_region.region();
         let small = self.test_region.small;
         let mut w = Workload::new(name, Pattern::Uniform, self.mix, small, region);
         (w.depth, w.pacing) = (DEPTH, pacing);
         w.stop.time_ns = Some((self.each * 1e9) as u64);
         if w.mix.changes_data() {
-            w.stop.bytes = Some(region.bytes / WRITE_SHARE);
+            w.stop.bytes = Some(random_writes_max(target, region.bytes, WRITE_SHARE));
             w.flush_at_end = true;
         }
         w.seed = self.test_region.seed_of(self.count);
@@ -265,7 +265,7 @@ impl Loads {
         rate: f64,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        let w = self.workload(name, Pacing::Poisson { rate });
+        let w = self.workload(session.target(), name, Pacing::Poisson { rate });
         session.probe(&w, replicate)
     }
 

@@ -131,6 +131,17 @@ impl Planner {
         }
     }
 
+    /// Records that of the `most` rounds since the mark a slow drive gets only `least`.
+    pub(crate) fn patient(&mut self, mark: &[Step], most: u32, least: u32) {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            let before = mark.get(i).map_or(0, |step| step.repeats);
+            let each = (step.repeats - before) / most.max(1);
+            if each > 0 && least < most {
+                step.repeats_least = Some(before + each * least);
+            }
+        }
+    }
+
     /// Adds an operation to the current step: maximum bytes written, expected seconds, and minimum
     /// duration.
     fn add(&mut self, written: u64, seconds: f64, least_ns: u64) {
@@ -147,7 +158,13 @@ impl Planner {
         self.add_reference();
         self.current = self.steps.iter().position(|s| s.name == name).unwrap_or_else(|| {
             let name = name.to_string();
-            self.steps.push(Step { name, seconds: 0.0, repeats: 0, write_bytes_max: 0 });
+            self.steps.push(Step {
+                name,
+                seconds: 0.0,
+                repeats: 0,
+                repeats_least: None,
+                write_bytes_max: 0,
+            });
             self.steps.len() - 1
         });
         self.steps[self.current].repeats += 1;

@@ -5,6 +5,7 @@
 //! ([`Session::assume`]). Where the link would allow more bytes than any drive writes, an enforced
 //! limit caps them ([`Session::at_most`]). An adaptive part is one step with a [`Budget`].
 
+use record::Step;
 use rig::Measurement;
 use workload::{OpKind, Workload};
 
@@ -91,6 +92,7 @@ impl<'a> Session<'a> {
         patience: Option<Patience>,
         mut body: impl FnMut(&mut Session<'a>, u32) -> Result<Round, MethodError>,
     ) -> Result<u32, MethodError> {
+        let mark = self.mark();
         let begun_ns = self.rig().elapsed_ns();
         for round in 0..most {
             let spent = self.rig().elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
@@ -102,6 +104,9 @@ impl<'a> Session<'a> {
             if body(self, round)? == Round::Settled && !self.plans() {
                 return Ok(round + 1);
             }
+        }
+        if let (Door::Plan(planner), Some(patience)) = (&mut self.door, patience) {
+            planner.patient(&mark, most, patience.rounds_least);
         }
         Ok(most)
     }
@@ -138,10 +143,7 @@ impl<'a> Session<'a> {
         budget: Budget,
         body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
     ) -> Result<(), MethodError> {
-        let mark = match &self.door {
-            Door::Plan(planner) => planner.mark(),
-            Door::Drive(_) => Vec::new(),
-        };
+        let mark = self.mark();
         let begun_ns = self.rig().elapsed_ns();
         self.limits.push(Limit { step, budget, begun_ns, bytes: 0, ops: 0 });
         let result = body(self);
@@ -161,15 +163,20 @@ impl<'a> Session<'a> {
         seconds: f64,
         body: impl FnOnce(&mut Session<'a>) -> Result<T, MethodError>,
     ) -> Result<T, MethodError> {
-        let mark = match &self.door {
-            Door::Plan(planner) => planner.mark(),
-            Door::Drive(_) => Vec::new(),
-        };
+        let mark = self.mark();
         let result = body(self);
         if let Door::Plan(planner) = &mut self.door {
             planner.limit(&mark, seconds, u64::MAX);
         }
         result
+    }
+
+    /// The steps planned so far; none on a drive.
+    fn mark(&self) -> Vec<Step> {
+        match &self.door {
+            Door::Plan(planner) => planner.mark(),
+            Door::Drive(_) => Vec::new(),
+        }
     }
 
     /// The step that has a budget now, and the share used.

@@ -349,7 +349,7 @@ fn steps(run: &Run, plan: &Plan) -> Markup {
         @for step in &plan.steps {
             tr {
                 th scope="row" { (step.name) }
-                td.number { (step.repeats) }
+                td.number { (step.times()) }
                 td.number { (finite(step.seconds).map_or_else(|| UNKNOWN.to_string(), span)) }
                 td.number { (decimal(step.write_bytes_max)) }
                 td { (words(&step.name)) }

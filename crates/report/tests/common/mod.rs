@@ -202,6 +202,7 @@ fn add_cell(run: &mut Run, cell: &Cell, noise: &mut Noise) {
         name: name.into(),
         seconds: 6.0,
         repeats: 3,
+        repeats_least: None,
         write_bytes_max: writes,
     });
 
