@@ -3,6 +3,7 @@
 
 mod proving;
 
+use model::DriveSpec;
 use proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use record::{FindingKind, MetricKey, Order, VerdictKind};
 
@@ -55,6 +56,17 @@ fn only_the_injected_causes_are_named() {
         assert!(tally.slips.is_empty(), "{:?}", tally.slips);
         assert!(tally.right.contains_key(kind.name()), "{name}: {tally:?}");
     }
+}
+
+/// The first part of this drive is still in its write cache, and is read faster than the other one
+/// before any discard.
+#[test]
+fn a_drive_that_ignores_discards_is_not_said_to_trim() {
+    let spec = DriveSpec::preset("wd-sn530-256").expect("a preset");
+    let spec = spec.with_overrides(&[("trim", "false")]).expect("an override");
+    let out = method("trim", &spec, 1, 300);
+    let kinds: Vec<_> = out.verdicts.iter().map(|verdict| verdict.kind.name()).collect();
+    assert!(kinds.contains(&"NO TRIM") && !kinds.contains(&"TRIM WORKS"), "{kinds:?}");
 }
 
 /// Document 000 found 1558 and 4347 KiB/s, mostly an effect of the host.

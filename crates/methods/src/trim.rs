@@ -48,7 +48,8 @@ const CANARY_MOST: u64 = 1 << 30;
 /// Size of the canary in a directory, bytes.
 const SCRATCH: u64 = 64 << 20;
 
-/// Names of the two workloads compared, for reads and for writes.
+/// Names of the two workloads compared: reads before the discard, reads after it, and writes.
+const BEFORE: [&str; 2] = ["trim-before-mapped", "trim-before-discarded"];
 const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
 const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
 
@@ -60,7 +61,7 @@ static INFO: MethodInfo = MethodInfo {
     summary: "does a discard reach it, with what effect",
     about: "On a drive: fills it and writes at random until it is used; discards a part of it, \
             checks the content of its blocks, and whether reads of them still take the time of \
-            flash; then compares random writes before and after a discard of the whole drive; \
+            flash, relative to another part, as before the discard; then compares random writes before and after a discard of the whole drive; \
             twice. In a directory: writes a scratch file, finds its blocks on the device, frees \
             them, trims (fstrim), and reads the blocks without the file system, which needs root. \
             The verdict lists the signals observed.",
@@ -78,6 +79,11 @@ static INFO: MethodInfo = MethodInfo {
             "trim-read-{mapped,discarded}",
             Unit::BytesPerSecond,
             "random 4 KiB reads at queue depth 1 of blocks with data; of discarded ones, in turn",
+        ),
+        MetricInfo::new(
+            "trim-read-discarded.ratio",
+            Unit::Number,
+            "the second over the first, relative to the same ratio before the discard",
         ),
         MetricInfo::new(
             "trim-write-{used,restored}",
@@ -134,9 +140,11 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
         let used = writes(whole, WRITES[0], WRITE_SECONDS, WRITE_PASSES);
         rates[0].push(session.rate_kept(&used, round)?);
         if round == 0 {
-            let [given, _] = canaries(whole);
-            session.release(given)?;
-            compare_reads(session, whole)?;
+            let before = read_both(session, whole, BEFORE)?;
+            let [discarded, _] = canaries(whole);
+            session.release(discarded)?;
+            let after = read_both(session, whole, READS)?;
+            put_reads(session, &before, &after);
         }
         session.discard(whole, "discard", whole.everything)?;
         let restored = writes(whole, WRITES[1], WRITE_SECONDS, WRITE_PASSES);
@@ -151,10 +159,14 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
     Ok(())
 }
 
-/// Compares reads of the discarded region with reads of the other, in alternation.
-fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
-    let [given, kept] = canaries(whole);
-    let sides = [reads(whole, READS[0], kept), reads(whole, READS[1], given)];
+/// Reads the part to keep and the part to discard, in alternation, and returns their rates.
+fn read_both(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    names: [&str; 2],
+) -> Result<[Vec<f64>; 2], MethodError> {
+    let [discarded, kept] = canaries(whole);
+    let sides = [reads(whole, names[0], kept), reads(whole, names[1], discarded)];
     let mut rates = [Vec::new(), Vec::new()];
     session.rounds(READ_ROUNDS, None, |session, round| {
         for side in schedule::order(sides.len(), round) {
@@ -162,12 +174,22 @@ fn compare_reads(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodE
         }
         Ok(Round::Again)
     })?;
-    for (name, rates) in READS.iter().zip(&rates) {
+    Ok(rates)
+}
+
+/// Publishes the reads. The two parts need not be equally fast even with data: one of them can
+/// still be in a write cache. So the effect of the discard is the change of their ratio.
+fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64>; 2]) {
+    for (name, rates) in READS.iter().zip(after) {
         session.put_rates(MetricKey::parse(name), rates);
     }
-    session.trim().reads = rates;
+    let relative = |[kept, discarded]: &[Vec<f64>; 2]| -> Vec<f64> {
+        discarded.iter().zip(kept).map(|(discarded, kept)| discarded / kept).collect()
+    };
+    let ratios = [relative(before), relative(after)];
+    session.put_ratio(MetricKey::parse(READS[1]), &ratios[0], &ratios[1]);
+    session.trim().reads = ratios;
     session.checkpoint();
-    Ok(())
 }
 
 impl Session<'_> {

@@ -2,12 +2,14 @@
 //!
 //! The presets record for every parameter whether it is published, fitted or guessed, and from
 //! which figure. A figure cited by a fitted parameter must be reproduced, which shows only that the
-//! model is able to. A figure cited by a published parameter is an input. The model predicts
+//! model is able to; so must a rate of a filled drive whose parameter was fitted to another figure
+//! of that rate. A figure cited by a published parameter is an input. The model predicts
 //! everything else, from parameters some of which are guesses.
 
 use model::FigureLine;
 
 use super::document::{Basis, Figure};
+use super::time_series::Reading;
 use crate::virtual_drive;
 
 /// The basis of a figure on the virtual drive `sim:NAME?...`.
@@ -18,10 +20,24 @@ pub(super) fn basis(figure: &Figure, target: &str) -> Basis {
     let Ok(spec) = virtual_drive::named(target) else { return Basis::Predicted };
     let lines = spec.figures();
     let cited = |from: &str| lines.iter().filter(|l| l.from == from).any(|l| cites(l, figure));
-    match (cited("fitted"), cited("published")) {
+    let fitted =
+        |l: &FigureLine| l.from == "fitted" && determining(&figure.read).contains(&&*l.key);
+    match (cited("fitted") || lines.iter().any(fitted), cited("published")) {
         (true, _) => Basis::Fitted,
         (false, true) => Basis::Stated,
         (false, false) => Basis::Predicted,
+    }
+}
+
+/// The parameters that determine a rate of a drive while it is filled.
+fn determining(read: &Reading) -> &'static [&'static str] {
+    match read {
+        Reading::Metric(name) => match name.as_str() {
+            "sustain-fresh.inside" => &["nand.slc_program_us"],
+            "sustain-fresh.average" | "sustain-fresh.worst-1%" => &["nand.program_us", "slc.drain"],
+            _ => &[],
+        },
+        _ => &[],
     }
 }
 

@@ -73,7 +73,10 @@ pub(crate) fn states(out: &Outcome) -> Option<Answer> {
 pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Does TRIM reach the drive, and what does it do there?");
     let ratio = |a: &str, b: &str| draft.value(a).zip(draft.value(b)).map(|(a, b)| a / b);
-    let reads = ratio("trim-read-discarded", "trim-read-mapped");
+    // Records of earlier versions lack the ratio before the discard.
+    let reads = draft
+        .part("trim-read-discarded", Statistic::Ratio)
+        .or_else(|| ratio("trim-read-discarded", "trim-read-mapped"));
     let writes = ratio("trim-write-restored", "trim-write-used");
     let zeros = draft.part("trim-canary", Statistic::Zeros);
     let works = draft.concluded(&VerdictKind::TrimWorks);

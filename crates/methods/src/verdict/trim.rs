@@ -33,7 +33,7 @@ pub(crate) struct Trim {
     pub released: Option<Released>,
     /// Why the content could not be checked.
     pub unseen: Option<String>,
-    /// Read rates of kept and of discarded blocks, bytes per second.
+    /// Reads of discarded blocks relative to reads of kept ones: before and after the discard.
     pub reads: [Vec<f64>; 2],
     /// Random write rates of the used drive and after discarding everything, bytes per second.
     pub writes: [Vec<f64>; 2],
@@ -110,7 +110,12 @@ fn reads(c: &Comparison) -> Signal {
         Some(true) => format!("they are read {:.2} times as fast as blocks in flash", c.ratio),
         _ => format!("they are read at {} of the rate of other blocks", percent(c.ratio)),
     };
-    Signal { seen: faster(c), words, name: "reads, discarded / mapped", value: c.ratio }
+    Signal {
+        seen: faster(c),
+        words,
+        name: "reads, discarded / mapped, after / before",
+        value: c.ratio,
+    }
 }
 
 fn writes(c: &Comparison) -> Signal {

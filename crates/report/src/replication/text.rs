@@ -57,6 +57,7 @@ fn table(figures: &[Figure], style: &Style) -> String {
     table.heading(["figure", "published", "here", "", "off", "allowed", "", "from"]);
     for figure in figures {
         let (ink, word) = if figure.met { (Ink::Good, "met") } else { (Ink::Bad, "MISSED") };
+        let word = format!("{word}, {}", figure.basis);
         let [off, allowed] = &figure.off;
         table.row([
             Cell::from(figure.what.as_str()),
