@@ -66,6 +66,26 @@ pub fn pooled(name: impl Into<String>, unit: Unit, rounds: &[Amount]) -> Metric 
     ranged(name, unit, (seconds > 0.0).then(|| amount / seconds), samples)
 }
 
+/// Smallest change of a rate between the halves of its rounds that counts.
+const DRIFT_LEAST: f64 = 0.03;
+
+/// Mean rates of the first and the second half of the rounds, if they clearly differ: by at least
+/// 3%, and every rate of one half is above every rate of the other. That occurs by chance in one of
+/// three series of four rounds, so up to five must also be in order. `None` with fewer than four.
+pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
+    if rates.len() < 4 {
+        return None;
+    }
+    let (early, late) = rates.split_at(rates.len() / 2);
+    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
+    let above = |a: &[f64], b: &[f64]| a.iter().all(|a| b.iter().all(|b| a > b));
+    let in_order = rates.is_sorted() || rates.iter().rev().is_sorted();
+    let apart = above(early, late) || above(late, early);
+    let (early, late) = (mean(early), mean(late));
+    let far = (late / early - 1.0).abs() >= DRIFT_LEAST;
+    (apart && far && (rates.len() > 5 || in_order)).then_some((early, late))
+}
+
 fn ranged(name: impl Into<String>, unit: Unit, value: Option<f64>, samples: Vec<f64>) -> Metric {
     let known = samples.iter().filter(|s| s.is_finite()).count() as u32;
     let name = name.into();
@@ -93,6 +113,16 @@ mod tests {
     use super::*;
     use crate::simulate::Dice;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_rate_that_changes_for_good_between_its_halves_drifts() {
+        assert_eq!(drift(&[4.0, 4.0, 4.0, 4.0, 2.0, 1.0, 1.0, 1.0]), Some((4.0, 1.25)));
+        assert_eq!(drift(&[100.0, 102.0, 104.0, 106.0]), Some((101.0, 105.0)), "it rises");
+        assert_eq!(drift(&[100.0, 101.0, 102.0, 103.0]), None, "2%");
+        assert_eq!(drift(&[102.0, 100.0, 110.0, 108.0]), None, "four in no order");
+        assert_eq!(drift(&[4.0, 4.0, 2.0, 4.0, 2.0, 2.0]), None, "the halves overlap");
+        assert_eq!(drift(&[3.0, 2.0, 1.0]), None, "too few");
+    }
 
     #[test]
     fn the_interval_holds_the_truth_in_95_of_100_cases() {

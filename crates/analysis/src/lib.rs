@@ -26,7 +26,7 @@ pub use changepoint::{Change, Piece, Steps, medians, steps};
 pub use compare::{Comparison, EQUIVALENT_WITHIN, Outcome, compare, compare_among};
 pub use cost::Cost;
 pub use counts::binomial_tail;
-pub use estimate::{Amount, Estimate, estimate, metric, pooled};
+pub use estimate::{Amount, Estimate, drift, estimate, metric, pooled};
 pub use latency::LatencyReplicates;
 pub use live::{LOOKS, Look, look, pairs_for};
 pub use period::{Period, Stream, period};

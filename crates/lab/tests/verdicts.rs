@@ -3,6 +3,10 @@
 
 mod proving;
 
+use std::sync::Arc;
+
+use engine::Simulator;
+use methods::{Options, Session, find};
 use model::DriveSpec;
 use proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use record::{FindingKind, MetricKey, Order, VerdictKind};
@@ -56,6 +60,28 @@ fn only_the_injected_causes_are_named() {
         assert!(tally.slips.is_empty(), "{:?}", tally.slips);
         assert!(tally.right.contains_key(kind.name()), "{name}: {tally:?}");
     }
+}
+
+/// After four rounds of random writes the cache of this drive is full.
+#[test]
+fn writes_that_leave_the_cache_between_rounds_are_said_to_fall() {
+    let spec = DriveSpec::preset("wd-sn530-256").expect("a preset");
+    let spec = spec.with_overrides(&[("vary", "0")]).expect("an override");
+    let noted = |rounds: u32| {
+        let nobody = Box::new(|_: &rig::Event| {});
+        let mut drive = Simulator::new(spec.clone(), "sim:drive", Arc::default(), nobody);
+        let mut session = Session::new(&mut drive);
+        let options = Options { replicates: Some(rounds), ..Options::default() };
+        find("quick").expect("a method").run(&mut session, &options).expect("it ends");
+        let out = session.finish();
+        let note = |kind| out.warnings.iter().find(|f| f.kind == kind).map(|f| f.text.clone());
+        (note(FindingKind::NotSteady), note(FindingKind::InsideCache))
+    };
+    let (falls, inside) = noted(8);
+    let falls = falls.expect("noted");
+    assert!(falls.contains("random 4 KiB writes at depth 32 fell from"), "{falls}");
+    assert_eq!(inside, None, "they did not stay in the cache");
+    assert!(noted(2).1.is_some());
 }
 
 /// The first part of this drive is still in its write cache, and is read faster than the other one

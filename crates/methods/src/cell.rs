@@ -3,6 +3,7 @@
 use analysis::{Amount, LatencyReplicates};
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
 use rig::Measurement;
+use workload::units::{amount, throughput};
 use workload::{Mix, OpKind, Pattern, Workload};
 
 use crate::MethodError;
@@ -106,6 +107,11 @@ impl Cell {
         self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
+    /// The rates that drifted over the rounds, in words, and whether one of them fell.
+    pub fn drifts(&self) -> Vec<(String, bool)> {
+        self.parts.iter().filter_map(Part::drift).collect()
+    }
+
     /// Runs the replicate of this round and publishes the metrics so far.
     pub fn run(&mut self, session: &mut Session<'_>, round: u32) -> Result<(), MethodError> {
         let m = session.measure_warm(&TestRegion::replicate(&self.workload, round), round)?;
@@ -133,6 +139,19 @@ impl Part {
         if let Some(kind) = kind {
             self.latencies.add(&kind.service);
         }
+    }
+
+    fn drift(&self) -> Option<(String, bool)> {
+        let rates: Vec<f64> =
+            self.rounds.iter().map(|(amount, seconds)| amount / seconds).collect();
+        let (early, late) = analysis::drift(&rates)?;
+        let shown = |rate: f64| match self.unit {
+            Unit::Iops => format!("{} IOPS", amount(rate)),
+            _ => throughput(rate),
+        };
+        let (what, verb) = (self.metric.in_words(), if late < early { "fell" } else { "rose" });
+        let words = format!("{what} {verb} from {} to {}", shown(early), shown(late));
+        Some((words, late < early))
     }
 
     /// The rate, its best round, and the latencies.

@@ -26,25 +26,42 @@ pub(crate) struct Rounds {
     pub all: bool,
 }
 
-/// Runs the cells. A drive much slower than planned gets fewer rounds; returns their number.
+/// The rounds of a phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Their number.
+    pub rounds: u32,
+    /// Whether a rate fell over them.
+    pub fell: bool,
+}
+
+/// Runs the cells. A drive much slower than planned gets fewer rounds. Rates that drift are noted.
 pub(crate) fn run(
     session: &mut Session<'_>,
     rounds: Rounds,
     cells: &mut [Cell],
-) -> Result<u32, MethodError> {
+) -> Result<Run, MethodError> {
     let each: f64 = cells.iter().map(Cell::seconds).sum();
     let seconds = PATIENCE * each * f64::from(rounds.most);
     let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
-    session.rounds(rounds.most, (!rounds.all).then_some(patience), |session, round| {
-        cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
-        Ok(Round::Again)
-    })
+    let run =
+        session.rounds(rounds.most, (!rounds.all).then_some(patience), |session, round| {
+            cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;
+            Ok(Round::Again)
+        })?;
+    let (drifts, fell): (Vec<String>, Vec<bool>) = cells.iter().flat_map(Cell::drifts).unzip();
+    if !drifts.is_empty() && !session.plans() {
+        let text = format!("over {run} rounds {}: more rounds change it", drifts.join("; "));
+        let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
+        session.out.note(finding.advise("-m sustain shows lasting rates"));
+    }
+    Ok(Run { rounds: run, fell: fell.contains(&true) })
 }
 
 /// The note about phases that were too slow for all rounds; none if all of them ran.
-pub(crate) fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, u32)]) {
-    let cut = run.iter().filter(|(_, rounds)| *rounds < most);
-    let cut: Vec<String> = cut.map(|(name, rounds)| format!("{rounds} of {name}")).collect();
+pub(crate) fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, Run)]) {
+    let cut = run.iter().filter(|(_, run)| run.rounds < most);
+    let cut: Vec<String> = cut.map(|(name, run)| format!("{} of {name}", run.rounds)).collect();
     if !cut.is_empty() {
         let text = format!("the drive is slow: rounds run were {}, not {most}", cut.join(", "));
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));

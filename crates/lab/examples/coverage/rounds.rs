@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 
 use methods::Options;
 use model::DriveSpec;
-use record::{Explained, FindingKind, VerdictKind};
+use record::{Finding, FindingKind, MetricKey};
 
 use crate::sample::{cells, outcome};
 
 /// Relative difference within which values count as equal.
 const WITHIN: f64 = 0.03;
-
-/// Bytes to measure.
-const SIZE: u64 = 256 << 20;
 
 /// Prints the cells that differ. Returns whether each is marked as working within a cache or
 /// reaching its end.
@@ -22,19 +19,25 @@ pub fn run() -> bool {
     let (mut presets, mut count, mut apart, mut unmarked) = (0, 0, 0, 0);
     for preset in DriveSpec::presets() {
         let with = |rounds| {
-            let options =
-                Options { replicates: Some(rounds), size: Some(SIZE), ..Options::default() };
+            let options = Options { replicates: Some(rounds), ..Options::default() };
             outcome(preset, &[("vary", "0")], &options)
         };
         let [few, many] = [2, 8].map(with);
-        let marked = [&few, &many].iter().any(|out| {
-            let explains = |e: &Explained| e.metric.contains("write");
-            out.warnings.iter().any(|finding| finding.kind == FindingKind::InsideCache)
-                || out
-                    .verdicts
-                    .iter()
-                    .any(|v| v.kind == VerdictKind::CacheEnd && v.explains.iter().any(explains))
-        });
+        let both = [&few.warnings, &many.warnings];
+        let inside = |findings: &&Vec<Finding>| {
+            findings.iter().any(|finding| finding.kind == FindingKind::InsideCache)
+        };
+        let cache = both.iter().all(inside);
+        let drifts = |name: &str| {
+            let words = MetricKey::parse(name).in_words();
+            let about = |f: &Finding| f.kind == FindingKind::NotSteady && f.text.contains(&words);
+            both.iter().any(|findings| findings.iter().any(about))
+        };
+        let marked = |name: &str| {
+            // The reads of a mix wait for its writes.
+            let writes = name.contains("write") || name.starts_with("mixed");
+            writes && cache || drifts(name)
+        };
         let [few, many]: [BTreeMap<_, _>; 2] = [few, many].map(|out| cells(out.metrics));
         presets += 1;
         for (name, few) in &few {
@@ -42,8 +45,7 @@ pub fn run() -> bool {
             let ratio = many.value() / few.value();
             count += 1;
             if (ratio - 1.0).abs() > WITHIN {
-                // The reads of a mix wait for its writes.
-                let mark = marked && (name.contains("write") || name.starts_with("mixed"));
+                let mark = marked(name);
                 apart += 1;
                 unmarked += u32::from(!mark);
                 println!(
