@@ -30,9 +30,9 @@ pub fn presets() -> Result<Vec<VirtualDrive>> {
     DriveSpec::presets().map(preset).collect()
 }
 
-/// A preset or a file, with optional `sim:` prefix and overrides.
+/// A preset or a file, with optional `sim:` prefix and overrides, as a run uses it.
 pub fn named(name: &str) -> Result<VirtualDrive> {
-    virtual_drive::named(name).map(VirtualDrive::from)
+    virtual_drive::named(name).map(virtual_drive::varied).map(VirtualDrive::from)
 }
 
 impl From<DriveSpec> for VirtualDrive {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use methods::{Outcome, Session};
-use record::{Answer, HistoryKey, OriginKind, Peer, Run, Target as Place, TargetKind};
+use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Target as Place, TargetKind};
 use rig::Event;
 use store::Store;
 
@@ -64,7 +64,9 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
 fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
     let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST).ok()?;
-    earlier.retain(|other| other.protocol == run.protocol);
+    // Figures of memory are no measure for those of the drive.
+    let of_drive = |other: &Run| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_));
+    earlier.retain(|other| other.protocol == run.protocol && of_drive(other));
     let repeat = earlier.iter().position(|other| spread::comparable(run, other));
     (!earlier.is_empty()).then(|| earlier.swap_remove(repeat.unwrap_or(0)))
 }

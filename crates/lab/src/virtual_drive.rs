@@ -14,15 +14,21 @@ pub const PREFIX: &str = "sim:";
 /// take the same time would be misleading.
 pub(crate) fn described(target: &str, session_seed: u64) -> Option<Result<DriveSpec>> {
     let spec = target.strip_prefix(PREFIX).map(parse)?;
-    Some(spec.map(|mut spec| {
-        if spec.vary.amount.from == Origin::Guessed {
-            spec.vary.amount.value = 1.0;
-        }
+    Some(spec.map(|spec| {
+        let mut spec = varied(spec);
         if spec.vary.session_seed.from == Origin::Guessed {
             spec.vary.session_seed.value = session_seed;
         }
         spec
     }))
+}
+
+/// The drive with the variation of a run, unless its description sets another.
+pub(crate) fn varied(mut spec: DriveSpec) -> DriveSpec {
+    if spec.vary.amount.from == Origin::Guessed {
+        spec.vary.amount.value = 1.0;
+    }
+    spec
 }
 
 /// The drive with this name, with or without the prefix.

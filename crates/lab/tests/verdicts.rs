@@ -28,6 +28,7 @@ fn the_link_is_not_blamed_for_random_access_limited_by_another_cause() {
         "cache ends inside the run",
         "12 times the link",
         "NAND-bound SATA drive",
+        "worn, reads repeat",
     ];
     for name in causes {
         let mut spec = plain();

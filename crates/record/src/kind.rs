@@ -245,6 +245,8 @@ kinds! {
         PageCache = "page-cache",
         /// The file was written just before the workload, which changes the state of the drive.
         LaidOut = "laid-out",
+        /// The title is that of the other results in its section of the text.
+        SharedTitle = "shared-title",
     }
 }
 

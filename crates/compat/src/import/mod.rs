@@ -19,7 +19,7 @@ mod pieces;
 #[cfg(test)]
 mod tests;
 
-use record::Run;
+use record::{FindingKind, Run};
 
 pub use self::lines::ImportError;
 use self::lines::Lines;
@@ -113,17 +113,40 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
 pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
     let mut lines = Lines::new(text);
-    let mut runs = Vec::new();
-    while lines.peek().is_some() {
+    let (mut runs, mut section) = (Vec::new(), 0);
+    while let Some(line) = lines.peek() {
         let before = lines.number();
         if let Some(format) = formats.iter().find(|format| (format.begins)(&lines)) {
             runs.extend((format.read)(&mut lines)?);
+        } else if is_heading(line) {
+            share_title(&mut runs[section..]);
+            section = runs.len();
         }
         if lines.number() == before {
             lines.next();
         }
     }
+    share_title(&mut runs[section..]);
     Ok(runs)
+}
+
+/// Whether a line is a Markdown heading, which starts a section.
+fn is_heading(line: &str) -> bool {
+    let words = line.trim_start_matches('#');
+    words.len() < line.len() && words.starts_with(' ')
+}
+
+/// Gives the results of a section its only title: iozone, unlike fio, has no name for a result.
+fn share_title(section: &mut [Run]) {
+    let title = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
+    let mut titles: Vec<String> = section.iter().filter_map(title).collect();
+    titles.dedup();
+    let [only] = &titles[..] else { return };
+    for run in section.iter_mut().filter(|run| title(run).is_none()) {
+        found::title(run, only);
+        let text = format!("the title is that of the other results in its section: {only}");
+        found::note(run, FindingKind::SharedTitle, text);
+    }
 }
 
 /// The error for a text without results; quotes the first line that is not blank.

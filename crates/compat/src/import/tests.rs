@@ -46,6 +46,23 @@ fn value(run: &Run, name: &str) -> f64 {
 }
 
 #[test]
+fn a_result_without_a_title_has_the_only_one_of_its_section() {
+    let (fio, iozone) = (sample!("fio-mix.txt"), sample!("iozone.txt"));
+    let titles = |text: &str| -> Vec<Option<String>> {
+        runs(text).into_iter().map(|run| run.origin.expect("imported").title).collect()
+    };
+    let own = titles(fio).pop().flatten().expect("fio has one");
+    let sections = format!("## First\n{iozone}\n{fio}\n## Second\n{iozone}\n");
+    let found = titles(&sections);
+    assert_eq!(found.first(), Some(&Some(own)));
+    assert_eq!(found.last(), Some(&None), "a section without a title");
+    assert!(runs(&sections)[0].warnings.iter().any(|f| f.kind.name() == "shared-title"));
+    let other = fio.replace("mix", "other");
+    let two = format!("{iozone}\n{fio}\n{other}\n");
+    assert_eq!(titles(&two).first(), Some(&None), "two titles");
+}
+
+#[test]
 fn fio_text_and_json_of_one_kind_agree() {
     let (text, json) = (one(sample!("fio-mix.txt")), one(sample!("fio-mix.json")));
     let names = |run: &Run| run.metrics.iter().map(|m| m.name.clone()).collect::<Vec<_>>();

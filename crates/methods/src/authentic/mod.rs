@@ -84,7 +84,7 @@ const CELLS: [MetricInfo; 5] = [
 ];
 
 /// Metrics of the checks, which `quick` also runs.
-pub(crate) const CHECKS: [MetricInfo; 4] = [
+pub(crate) const CHECKS: [MetricInfo; 5] = [
     MetricInfo::new(
         "check-read-{direct,cached}",
         Unit::BytesPerSecond,
@@ -94,6 +94,11 @@ pub(crate) const CHECKS: [MetricInfo; 4] = [
         "check-read-within-{size}.p50",
         Unit::Nanoseconds,
         "single reads within growing working sets",
+    ),
+    MetricInfo::new(
+        "check-read-at-end.p50",
+        Unit::Nanoseconds,
+        "single reads within the smallest of them, at the end of the region",
     ),
     MetricInfo::new(
         "check-flush-{size}.{p50,p99,p99.9,max}",

@@ -1,6 +1,8 @@
 //! Small random reads at depth 1 within working sets, each four times as large as the last.
 //!
-//! Each set is first read sequentially, as far as time allows, so that a cache can hold it.
+//! Each set is first read sequentially, as far as time allows, so that a cache can hold it. The sets
+//! begin where the region begins, which may be faster than the rest for another reason, such as a
+//! write cache that still has its data. So the smallest set is also read at the end of the region.
 
 use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;
@@ -23,6 +25,9 @@ const FACTOR: u64 = 4;
 /// cache of that size.
 const LARGEST: u64 = 16 << 30;
 
+/// The smallest set at the end of the region.
+const AT_END: &str = "check-read-at-end";
+
 /// Queue depth of the sequential reads.
 const WARM_UP_DEPTH: u32 = 8;
 
@@ -33,11 +38,15 @@ fn run(
     test_region: &TestRegion,
     seconds: f64,
 ) -> Result<(), MethodError> {
-    let workloads = workloads(test_region, seconds);
+    let mut workloads = workloads(test_region, seconds);
+    let far = workloads.len();
+    workloads.push(at_end(&workloads[0], test_region));
     let empty = |w: &Workload| WorkingSet { bytes: w.region.bytes, p50_ns: Vec::new() };
     // The sets are ascending, so those that fit come first.
     let fits = |w: &&Workload| w.region.bytes <= test_region.bytes;
-    session.checks.working_sets = Some(workloads.iter().filter(fits).map(empty).collect());
+    let sets = workloads[..far].iter().filter(fits).map(empty).collect();
+    session.checks.working_sets = Some(sets);
+    session.checks.far_set = Some(empty(&workloads[far]));
     session.rounds(test_region.rounds, None, |session, round| {
         for index in schedule::order(workloads.len(), round) {
             let w = TestRegion::replicate(&workloads[index], round);
@@ -50,9 +59,13 @@ fn run(
             session.probe(&warm_up, round)?;
             let m = session.probe(&w, round)?;
             let median = m.kind(OpKind::Read).and_then(|k| k.service.percentile(0.5));
-            let sets = session.checks.working_sets.get_or_insert_default();
-            sets[index].p50_ns.extend(median.map(|ns| ns as f64));
-            let samples = sets[index].p50_ns.clone();
+            let checks = &mut session.checks;
+            let set = match index == far {
+                true => checks.far_set.get_or_insert_default(),
+                false => &mut checks.working_sets.get_or_insert_default()[index],
+            };
+            set.p50_ns.extend(median.map(|ns| ns as f64));
+            let samples = set.p50_ns.clone();
             if !samples.is_empty() {
                 let key = MetricKey::of(&w).with(Statistic::P50);
                 session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
@@ -66,7 +79,7 @@ fn run(
 /// The measured reads. They take half of the time; the unreported warm-up takes the other half.
 fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let sets = sets(test_region);
-    let each = seconds / sets.len() as f64 / f64::from(test_region.rounds);
+    let each = seconds / (sets.len() + 1) as f64 / f64::from(test_region.rounds);
     let of = |bytes| {
         let key = MetricKey::of_words(&[&"check-read-within", &binary_tight(bytes)]);
         let region = Region::first(bytes);
@@ -77,6 +90,14 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
         w
     };
     sets.into_iter().map(of).collect()
+}
+
+/// The same reads at the end of the region.
+fn at_end(smallest: &Workload, test_region: &TestRegion) -> Workload {
+    let mut w = smallest.clone();
+    w.name = AT_END.to_string();
+    w.region.start = test_region.bytes.saturating_sub(w.region.bytes);
+    w
 }
 
 /// Sizes from [`FIRST`] to the requested region or [`LARGEST`], in steps of [`FACTOR`]. They do not

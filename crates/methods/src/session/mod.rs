@@ -352,7 +352,7 @@ impl<'a> Session<'a> {
             return;
         }
         self.out.verdicts = match &self.own {
-            Some(own) => own.clone(),
+            Some(own) => verdict::own(self.target(), own.clone()),
             None => verdict::judge(self.target(), &self.digests, &self.checks),
         };
         self.out.answer = (self.answer)(&self.out);

@@ -2,7 +2,8 @@
 //!
 //! The rule compares reads at depth 1 within working sets that grow fourfold. A cache in the drive
 //! (or in the host of a virtual one) shows as a step in the median: small sets fit, large ones do
-//! not. A cache that is larger than the largest set, or never filled, is not detected.
+//! not. The smallest set must be fast at both ends of the region: otherwise its place is fast, not
+//! its size. A cache that is larger than the largest set, or never filled, is not detected.
 
 use analysis::compare;
 use record::{Order, Unit, VerdictKind};
@@ -35,7 +36,8 @@ pub(crate) static RULE: Rule = Rule {
     role: Role::Check,
     overridden_by: &[&super::ram::RULE],
     judge: |facts| {
-        let ruling = facts.checks.working_sets.as_deref().map(device_cache);
+        let far = facts.checks.far_set.as_ref();
+        let ruling = facts.checks.working_sets.as_deref().map(|sets| device_cache(sets, far));
         ruling.map(|ruling| of_single_reads(ruling, facts.seen)).into_iter().collect()
     },
 };
@@ -51,8 +53,8 @@ fn of_single_reads(ruling: Ruling, seen: &[Digest]) -> Ruling {
     }
 }
 
-/// Judges the working sets, in ascending order.
-pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
+/// Judges the working sets, in ascending order, and the smallest one at the other end.
+pub(crate) fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Ruling {
     let [small, .., large] = sets else {
         return no_room();
     };
@@ -60,7 +62,12 @@ pub(crate) fn device_cache(sets: &[WorkingSet]) -> Ruling {
         return no_room();
     }
     let n = small.p50_ns.len().min(large.p50_ns.len());
-    let step = compare(&small.p50_ns[..n], &large.p50_ns[..n]);
+    let slower = |i: usize| {
+        let far = far.and_then(|far| far.p50_ns.get(i)).copied().unwrap_or(0.0);
+        small.p50_ns[i].max(far)
+    };
+    let smallest: Vec<f64> = (0..n).map(slower).collect();
+    let step = compare(&smallest, &large.p50_ns[..n]);
     let ends = step.and_then(|c| c.low.zip(c.high));
     let Some((step, (low, high))) = step.zip(ends) else {
         return Ruling::unknown("Whether the drive has a read cache is unknown: too few reads.");
@@ -123,25 +130,33 @@ mod tests {
 
     #[test]
     fn a_step_is_found_with_its_place() {
-        let ruling = device_cache(&sets(&[20e3, 20e3, 21e3, 80e3, 90e3], 0.03));
+        let ruling = device_cache(&sets(&[20e3, 20e3, 21e3, 80e3, 90e3], 0.03), None);
         assert_eq!(ruling.answer, Answer::Yes);
         assert!(ruling.verdict.text.contains("within 16 MiB"), "{}", ruling.verdict.text);
-        assert_eq!(device_cache(&sets(&[80e3, 81e3, 79e3, 80e3], 0.03)).answer, Answer::No);
+        assert_eq!(device_cache(&sets(&[80e3, 81e3, 79e3, 80e3], 0.03), None).answer, Answer::No);
+    }
+
+    #[test]
+    fn a_fast_place_is_no_cache() {
+        let within = sets(&[35e3, 36e3, 58e3, 60e3], 0.03);
+        let far = |ns| sets(&[ns], 0.03).remove(0);
+        assert_eq!(device_cache(&within, Some(&far(36e3))).answer, Answer::Yes);
+        assert_eq!(device_cache(&within, Some(&far(59e3))).answer, Answer::No);
     }
 
     #[test]
     fn little_space_few_rounds_and_noise_are_inconclusive() {
-        assert_eq!(device_cache(&sets(&[20e3, 80e3], 0.0)).answer, Answer::Unknown);
-        assert_eq!(device_cache(&[]).answer, Answer::Unknown);
-        assert_eq!(device_cache(&sets(&[20e3, 25e3, 30e3], 0.4)).answer, Answer::Unknown);
+        assert_eq!(device_cache(&sets(&[20e3, 80e3], 0.0), None).answer, Answer::Unknown);
+        assert_eq!(device_cache(&[], None).answer, Answer::Unknown);
+        assert_eq!(device_cache(&sets(&[20e3, 25e3, 30e3], 0.4), None).answer, Answer::Unknown);
         let mut once = sets(&[20e3, 80e3, 80e3], 0.0);
         once.iter_mut().for_each(|s| s.p50_ns.truncate(1));
-        assert_eq!(device_cache(&once).answer, Answer::Unknown);
+        assert_eq!(device_cache(&once, None).answer, Answer::Unknown);
     }
 
     #[test]
     fn a_step_of_a_fifth_is_one() {
-        let answer = |step: f64| device_cache(&sets(&[50e3, 50e3, 50e3 * step], 0.0)).answer;
+        let answer = |step: f64| device_cache(&sets(&[50e3, 50e3, 50e3 * step], 0.0), None).answer;
         assert_eq!([answer(1.22), answer(1.18)], [Answer::Yes, Answer::No]);
     }
 }

@@ -77,6 +77,8 @@ pub struct Checks {
     pub(crate) flush: Option<FlushTimes>,
     pub(crate) contents: Option<Contents>,
     pub(crate) working_sets: Option<Vec<WorkingSet>>,
+    /// The smallest of them, at the other end of the region.
+    pub(crate) far_set: Option<WorkingSet>,
     pub(crate) map: Option<Vec<MapSpan>>,
     pub(crate) sustained: Option<Sustained>,
     pub(crate) states: Option<States>,
@@ -147,7 +149,10 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.findings.is_empty());
     let (mut applied, mut bounds) = (Vec::new(), Vec::new());
     let mut rulings = checks.findings.clone();
-    for rule in RULES.iter().filter(|rule| !untimed || rule.role == Role::Claim) {
+    let asked = |rule: &&&Rule| {
+        !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
+    };
+    for rule in RULES.iter().filter(asked) {
         if rule.is_overridden(&applied) {
             continue;
         }
@@ -170,6 +175,15 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
     let open = if explained { &open[..] } else { &[] };
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
+}
+
+/// The conclusions of a method that draws its own. On a target in memory they are not about a drive,
+/// which comes first.
+pub(crate) fn own(target: &TargetInfo, mut verdicts: Vec<Verdict>) -> Vec<Verdict> {
+    if target.ram && verdicts.iter().all(|verdict| verdict.kind != VerdictKind::Ram) {
+        verdicts.insert(0, ram::ram(target, &[], None).verdict);
+    }
+    verdicts
 }
 
 /// The metrics of reported workloads that none of these verdicts explains.
