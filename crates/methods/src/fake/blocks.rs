@@ -82,6 +82,23 @@ impl Fake {
         self.door.undo.clear();
     }
 
+    /// Flips a bit of the stored content.
+    pub fn flip_bit(&mut self, offset: u64) {
+        let size = u64::from(self.info.logical_block_bytes);
+        let block = self.door.content.get_mut(&(offset / size)).expect("written");
+        block[(offset % size) as usize] ^= 1;
+    }
+
+    /// Overwrites stored content with that of another place.
+    pub fn copy_over(&mut self, from: Region, to: u64) {
+        let mut bytes = vec![0; from.bytes as usize];
+        self.copy_content(from.start, &mut bytes);
+        let size = u64::from(self.info.logical_block_bytes);
+        for (number, block) in (to / size..).zip(bytes.chunks(size as usize)) {
+            self.door.content.insert(number, block.into());
+        }
+    }
+
     /// Counts a request towards the end.
     fn approach_end(&mut self) {
         let Some((left, end)) = &mut self.door.end else { return };

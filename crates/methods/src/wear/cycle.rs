@@ -23,6 +23,9 @@ const ENDS: usize = 10;
 /// The name of the series, and of its step.
 pub(super) const CYCLE: &str = "wear-cycle";
 
+/// The step that writes the static data.
+pub(super) const FILL: &str = "wear-fill";
+
 /// A running test.
 pub(super) struct Test {
     pub layout: Layout,
@@ -40,7 +43,7 @@ pub(super) struct Test {
     pub added: u64,
     /// Cycled blocks by their content.
     pub cycled: Tally,
-    /// Static blocks by their content, of the last check.
+    /// Static blocks: the good ones of the last check, and the faults of all checks.
     pub fixed: Tally,
     /// Good blocks in all checks.
     checked: u64,
@@ -93,7 +96,8 @@ impl Test {
     /// Continues where an earlier run ended.
     pub fn resume(&mut self, left: Left) {
         (self.earlier, self.next) = (left.blocks(), left.last + 1);
-        (self.seed, self.cycled, self.holes) = (left.seed, left.faults, left.holes);
+        (self.seed, self.holes) = (left.seed, left.holes);
+        (self.fixed, self.cycled) = (left.fixed, left.cycled);
     }
 
     /// Blocks written by this run and earlier runs.
@@ -115,13 +119,20 @@ impl Test {
         self.refused.is_none() && self.cycled.bad() + self.fixed.bad() == 0
     }
 
-    /// Writes the missing static data.
+    /// Writes the missing static data. The blocks that were in flight when the earlier run was
+    /// killed are durable before any other write, so that only the last blocks on a drive can be
+    /// missing.
     pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let fixed = self.layout.fixed;
         let (holes, later): (Vec<u64>, Vec<u64>) =
             std::mem::take(&mut self.holes).into_iter().partition(|number| *number <= fixed);
         self.holes = later;
-        self.write(session, "wear-fill", holes.into_iter().chain(self.next..fixed + 1))?;
+        self.write(session, FILL, holes.into_iter())?;
+        let rest = self.next..fixed + 1;
+        match self.refused {
+            None => drop(self.write(session, FILL, rest)?),
+            Some(_) => self.missing.extend(rest),
+        }
         self.next = self.next.max(fixed + 1);
         session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?;
         session.rig().prepare(Preparation::DropCaches)?;
@@ -162,7 +173,7 @@ impl Test {
     /// Checks all static data that were written.
     pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let numbers = (1..self.layout.fixed + 1).filter(|number| !self.missing.contains(number));
-        let mut tally = Tally::default();
+        let mut tally = self.fixed.faults();
         self.door("wear-check").check(session, numbers, &mut tally)?;
         self.checked += tally.good();
         self.fixed = tally;

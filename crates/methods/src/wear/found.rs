@@ -3,9 +3,9 @@
 //! The classes extend those of f3. A block is good only if all of its sectors are from the expected
 //! write: an older or newer write to the same address is a fault.
 
-use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
+use std::collections::BTreeMap;
 
-use super::layout::BLOCK;
+use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
 
 /// Maximum number of 64-bit words that differ in a sector with flipped bits, which f3 calls
 /// changed. A sector with more has other content.
@@ -106,24 +106,27 @@ fn sector_class(sector: &[u8], expected: Stamp) -> Class {
     }
 }
 
-/// Counts of blocks by class.
+/// Counts of blocks by class. A block with a fault counts once, with the first fault found, and is
+/// not good again if a later read succeeds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     good: u64,
-    bad: [u64; Class::BAD.len()],
-    places: Vec<(Class, u64)>,
+    /// The faults by offset.
+    bad: BTreeMap<u64, Class>,
 }
 
 impl Tally {
     pub fn add(&mut self, class: Class, offset: u64) {
-        let Some(index) = Class::BAD.iter().position(|bad| *bad == class) else {
-            self.good += 1;
-            return;
-        };
-        self.bad[index] += 1;
-        if self.bad[index] <= PLACES_MAX as u64 {
-            self.places.push((class, offset));
+        match class {
+            _ if self.bad.contains_key(&offset) => {}
+            Class::Good => self.good += 1,
+            _ => drop(self.bad.insert(offset, class)),
         }
+    }
+
+    /// The same faults, without good blocks: the tally of another check of the same blocks.
+    pub fn faults(&self) -> Tally {
+        Tally { good: 0, bad: self.bad.clone() }
     }
 
     /// Good blocks, counted at every read.
@@ -133,18 +136,18 @@ impl Tally {
 
     /// Blocks with this fault.
     pub fn of(&self, class: Class) -> u64 {
-        let index = Class::BAD.iter().position(|bad| *bad == class);
-        index.map_or(self.good, |index| self.bad[index])
+        self.bad.values().filter(|bad| **bad == class).count() as u64
     }
 
     /// Blocks with any fault.
     pub fn bad(&self) -> u64 {
-        self.bad.iter().sum()
+        self.bad.len() as u64
     }
 
     /// Offsets of the first blocks with this fault.
     pub fn places(&self, class: Class) -> Vec<u64> {
-        self.places.iter().filter(|(c, _)| *c == class).map(|(_, at)| *at).collect()
+        let places = self.bad.iter().filter(|(_, bad)| **bad == class);
+        places.map(|(offset, _)| *offset).take(PLACES_MAX).collect()
     }
 
     /// The faults in words: `3 stale, 1 torn`.
@@ -156,18 +159,36 @@ impl Tally {
     }
 }
 
-/// The number of the write that a whole block is from, at its own address; `None` if it is from no
-/// write of this run, or from several.
-pub(super) fn holds(bytes: &[u8], offset: u64, seed: u64) -> Option<u64> {
-    let first = read_sector(bytes.get(..SECTOR)?, Layout::default().at)?;
-    let expected = Stamp { offset, seed, sequence: first.sequence };
-    let whole = bytes.len() as u64 == BLOCK && Class::of(bytes, expected) == Class::Good;
-    whole.then_some(first.sequence)
+/// The stamps of a run in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamped {
+    /// The greatest number of a write to this address, of which one sound sector is enough.
+    pub newest: Option<u64>,
+    /// Whether a sector has the stamp of another address.
+    pub misplaced: bool,
+}
+
+impl Stamped {
+    /// Reads the stamps of a block.
+    pub fn of(bytes: &[u8], offset: u64, seed: u64) -> Stamped {
+        let mut found = Stamped::default();
+        for (at, sector) in (offset..).step_by(SECTOR).zip(bytes.chunks_exact(SECTOR)) {
+            let stamp = read_sector(sector, Layout::default().at);
+            let Some(stamp) = stamp.filter(|stamp| stamp.seed == seed) else { continue };
+            match stamp.offset == at {
+                true => found.newest = found.newest.max(Some(stamp.sequence)),
+                false => found.misplaced = true,
+            }
+        }
+        found
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::wear::layout::BLOCK;
 
     const SEED: u64 = 9;
 
@@ -181,10 +202,14 @@ mod tests {
         Class::of(bytes, Stamp { offset: 5 * BLOCK, sequence: 70, seed: SEED })
     }
 
+    fn stamped(bytes: &[u8]) -> Stamped {
+        Stamped::of(bytes, 5 * BLOCK, SEED)
+    }
+
     #[test]
     fn every_fault_has_its_class_and_only_the_expected_write_is_good() {
         let good = block(5 * BLOCK, 70, SEED);
-        assert_eq!((class(&good), holds(&good, 5 * BLOCK, SEED)), (Class::Good, Some(70)));
+        assert_eq!(class(&good), Class::Good);
         for (offset, sequence, seed, expected) in [
             (5 * BLOCK, 60, SEED, Class::Stale),
             (5 * BLOCK, 71, SEED, Class::Stale),
@@ -203,7 +228,7 @@ mod tests {
             let mut flipped = good.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(class(&flipped), Class::Flipped, "{bit}");
-            assert_eq!(holds(&flipped, 5 * BLOCK, SEED), None);
+            assert_eq!(stamped(&flipped), Stamped { newest: Some(70), misplaced: false });
         }
         let half = BLOCK as usize / 2;
         let torn = |rest: &[u8]| [&good[..half], rest].concat();
@@ -216,13 +241,29 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_places_are_kept_by_class() {
+    fn one_sound_sector_is_enough_for_the_number_of_a_write() {
+        let mut bytes = vec![0; BLOCK as usize];
+        assert_eq!(stamped(&bytes), Stamped::default());
+        for (at, sequence) in [(0, 70), (8192, 75)] {
+            let sector = &block(5 * BLOCK, sequence, SEED)[at..at + SECTOR];
+            bytes[at..at + SECTOR].copy_from_slice(sector);
+        }
+        assert_eq!(stamped(&bytes), Stamped { newest: Some(75), misplaced: false });
+        assert_eq!(Stamped::of(&bytes, 5 * BLOCK, SEED + 1), Stamped::default(), "another run");
+        assert_eq!(stamped(&block(6 * BLOCK, 71, SEED)), Stamped { newest: None, misplaced: true });
+    }
+
+    #[test]
+    fn counts_and_places_are_kept_by_class_and_a_block_counts_once() {
         let mut tally = Tally::default();
         for (class, at) in
             [(Class::Good, 0), (Class::Torn, 1), (Class::Stale, 2), (Class::Stale, 3)]
         {
             tally.add(class, at);
         }
+        tally.add(Class::Flipped, 2);
+        tally.add(Class::Good, 3);
+        assert_eq!((tally.faults().good(), tally.faults().bad()), (0, 3));
         assert_eq!((tally.good(), tally.bad(), tally.of(Class::Stale)), (1, 3, 2));
         assert_eq!(tally.places(Class::Stale), [2, 3]);
         assert_eq!(tally.words(), "2 stale, 1 torn");

@@ -23,7 +23,7 @@ use workload::units::{binary, parse_bytes};
 use crate::session::{Budget, Session};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
-use cycle::Test;
+use cycle::{CYCLE, FILL, Test};
 use layout::{BLOCK, Layout};
 
 /// Default duration in seconds: a 4 GB card at 10 MB/s, written twice and read twice.
@@ -209,14 +209,14 @@ fn measure(
     if session.target().target.kind != TargetKind::Directory {
         session.out.state_after = State::Used;
     }
-    session.step("wear-fill", 0);
+    session.step(FILL, 0);
     test.fill(session)?;
     session.step("wear-check", 0);
     // A run resumed within a pass checks its static data once, at the end.
     if !test.resumed_in_pass() {
         test.check_fixed(session)?;
     }
-    session.budget("wear-cycle", Budget::default(), |session| test.cycle(session, age))?;
+    session.budget(CYCLE, Budget::default(), |session| test.cycle(session, age))?;
     session.step("wear-check", 1);
     test.check_fixed(session)?;
     test.publish(session);

@@ -2,21 +2,27 @@
 //!
 //! Only the drive is needed, so that any machine can resume the run. Blocks that were in flight
 //! when the run was killed count if they were written, and are written again if not. A power cut
-//! can tear a block of the current pass, or leave its old content. It does not explain flipped bits
-//! and content of another address, which are faults.
+//! can tear a block written since the last flush, or leave its old content. It does not explain
+//! flipped bits and content of another address, which are faults, nor any fault of a block written
+//! before that flush. A run that lost all cycled blocks resumes as after the static data: the drive
+//! holds nothing else of the amount written.
 
 use std::collections::BTreeMap;
 
 use rig::{Fault, RigError};
 use workload::stamp::{Layout as Stamps, SECTOR, read_sector};
 
-use super::found::{Class, Tally, holds};
+use super::found::{Class, Stamped, Tally};
 use super::layout::{BLOCK, Layout, mixed, stamp};
+use super::transfer;
 use crate::MethodError;
 use crate::session::Session;
 
 /// Number of blocks read at once.
 const PIECE: u64 = 64;
+
+/// Maximum number of blocks written since the last flush.
+const UNFLUSHED: u64 = transfer::PIECE as u64;
 
 /// The state of an unfinished run.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +33,10 @@ pub(super) struct Left {
     pub last: u64,
     /// Smaller numbers that were not written, or not completely.
     pub holes: Vec<u64>,
+    /// Faults in the static data, if the run was cut while writing them.
+    pub fixed: Tally,
     /// Faults in the current pass, and in the previous one if it is unchecked.
-    pub faults: Tally,
+    pub cycled: Tally,
 }
 
 impl Left {
@@ -62,17 +70,20 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
         }
         .into());
     };
-    let cycled = 2 * layout.half;
-    let mut last = 0;
-    read(session, layout.fixed..layout.fixed + cycled, |offset, bytes| {
-        let number = holds(bytes, offset, seed).filter(|n| layout.offset(*n) == offset);
-        last = last.max(number.unwrap_or(0));
+    let mut left = Left { seed, ..Left::default() };
+    read(session, layout.fixed..layout.fixed + 2 * layout.half, |offset, bytes| {
+        let found = Stamped::of(bytes, offset, seed);
+        let number = found.newest.filter(|n| *n > 0 && layout.offset(*n) == offset);
+        left.last = left.last.max(number.unwrap_or(0));
+        if found.misplaced {
+            left.cycled.add(Class::Misplaced, offset);
+        }
         true
     })?;
-    if let Some(pass) = layout.pass(last.max(1)) {
-        return cut_in_pass(session, layout, Left { seed, last, ..Left::default() }, pass);
+    match layout.pass(left.last.max(1)) {
+        Some(pass) => cut_in_pass(session, layout, left, pass),
+        None => cut_in_fill(session, layout, left),
     }
-    cut_in_fill(session, layout, Left { seed, ..Left::default() })
 }
 
 /// Completes `left` for a run that was cut while cycling: all earlier passes are written.
@@ -90,7 +101,7 @@ fn cut_in_pass(
         let class = Class::of(bytes, stamp(layout, number, left.seed));
         match class {
             Class::Good => {}
-            Class::Flipped | Class::Misplaced => left.faults.add(class, offset),
+            Class::Flipped | Class::Misplaced => left.cycled.add(class, offset),
             _ => left.holes.push(number),
         }
         true
@@ -116,7 +127,7 @@ fn check_before(
         let number = first + (offset - region.start) / BLOCK;
         match Class::of(bytes, stamp(layout, number, left.seed)) {
             Class::Lost | Class::Torn => {}
-            class => left.faults.add(class, offset),
+            class => left.cycled.add(class, offset),
         }
         true
     })
@@ -128,17 +139,21 @@ fn cut_in_fill(
     layout: &Layout,
     mut left: Left,
 ) -> Result<Left, MethodError> {
-    let (mut missing, mut last) = (Vec::new(), 0);
     read(session, 0..layout.fixed, |offset, bytes| {
         let number = offset / BLOCK + 1;
-        match holds(bytes, offset, left.seed) == Some(number) {
-            true => last = number,
-            false => missing.push(number),
+        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        match class {
+            Class::Good => {}
+            Class::Flipped | Class::Misplaced => left.fixed.add(class, offset),
+            _ => left.holes.push(number),
         }
-        number < last + 2 * PIECE
+        if Stamped::of(bytes, offset, left.seed).newest == Some(number) {
+            left.last = number;
+        }
+        number < left.last + UNFLUSHED
     })?;
-    left.holes = missing.into_iter().filter(|number| *number < last).collect();
-    left.last = last;
+    // Earlier blocks were durable: the check of the static data counts those that differ.
+    left.holes.retain(|number| *number <= left.last && number + UNFLUSHED > left.last);
     Ok(left)
 }
 

@@ -1,11 +1,12 @@
 //! `wear` on a fake drive: killed and resumed, refused, and compared with its plan.
 
 use record::Safety;
+use workload::Region;
 
 use crate::fake::{Fake, Traits, perform};
 use crate::{Options, Outcome, plan};
 
-use super::layout::BLOCK;
+use super::layout::{BLOCK, Layout};
 use super::{AGE, AMOUNT, RESUME, Wear};
 
 const MIB: u64 = 1 << 20;
@@ -73,6 +74,85 @@ fn killed_again_and_again_the_total_is_right_to_the_block() {
         assert_eq!(out.verdicts[0].kind.name(), "ENDURED", "{}", out.verdicts[0].text);
         assert_eq!(value(&out, "wear-static"), (7 * MIB) as f64);
     }
+}
+
+/// Kills a run in its n-th request without a power cut, changes the drive's content, and resumes.
+fn changed(requests: u64, change: impl FnOnce(&mut Fake, &Layout)) -> Outcome {
+    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let layout = Layout::new(&fake.info, &Options::default()).expect("room");
+    fake.kill_in(requests, false);
+    let mut out = Outcome::default();
+    let result = perform(&Wear, &mut fake, &options(1, 24 * MIB, false), &mut out);
+    assert!(result.expect_err("killed").interrupted());
+    fake.restart();
+    change(&mut fake, &layout);
+    let mut out = Outcome::default();
+    perform(&Wear, &mut fake, &options(2, 24 * MIB, true), &mut out).expect("a finding");
+    out
+}
+
+/// Blocks with faults, and of these, flipped and misplaced.
+fn bad(out: &Outcome) -> (f64, [f64; 2]) {
+    let classes = ["flipped", "misplaced", "stale", "torn", "lost", "unreadable"];
+    let counts = classes.map(|class| value(out, &format!("wear-{class}")));
+    (counts.iter().sum(), [counts[0], counts[1]])
+}
+
+/// The requests of 8 MiB: the fill, its check, two passes and the check of the first.
+const FILLED: u64 = 56;
+const TWO_PASSES: u64 = 2 * FILLED + 4 + 4 + 4;
+
+#[test]
+fn a_block_that_changed_while_the_run_was_killed_in_the_fill_is_a_fault() {
+    for number in [5, 29, 30] {
+        let out = changed(30, |fake, layout| fake.flip_bit(layout.offset(number) + 77_000));
+        assert_eq!(bad(&out), (1.0, [1.0, 0.0]), "flipped {number}");
+        assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{}", out.verdicts[0].text);
+        let out = changed(30, |fake, layout| {
+            let next = Region { start: layout.offset(number - 1), bytes: BLOCK };
+            fake.copy_over(next, layout.offset(number));
+        });
+        assert_eq!(bad(&out), (1.0, [0.0, 1.0]), "copied over {number}");
+        assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{}", out.verdicts[0].text);
+    }
+    let out = changed(30, |_, _| {});
+    assert_eq!((out.verdicts[0].kind.name(), bad(&out).0), ("ENDURED", 0.0));
+}
+
+#[test]
+fn a_block_that_changed_while_the_run_was_killed_in_a_pass_is_one_fault() {
+    for written in 1..=4 {
+        let newest = FILLED + 8 + written;
+        for number in [newest, newest - 1] {
+            let of = |change: &dyn Fn(&mut Fake, &Layout)| changed(TWO_PASSES + written, change);
+            let out = of(&|fake, layout| fake.flip_bit(layout.offset(number) + 77_000));
+            assert_eq!(bad(&out), (1.0, [1.0, 0.0]), "flipped {number} of {newest}");
+            let out = of(&|fake, layout| {
+                let fixed = Region { start: 0, bytes: BLOCK };
+                fake.copy_over(fixed, layout.offset(number));
+            });
+            assert_eq!(bad(&out), (1.0, [0.0, 1.0]), "copied over {number} of {newest}");
+            assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{}", out.verdicts[0].text);
+        }
+    }
+    let out = changed(TWO_PASSES + 2, |fake, layout| {
+        (layout.fixed..layout.blocks).for_each(|block| fake.flip_bit(block * BLOCK + 77_000));
+    });
+    assert!(bad(&out).1[0] >= 2.0, "all flipped: {:?}", bad(&out));
+    assert_eq!(value(&out, "wear-written"), ((FILLED + 10) * BLOCK) as f64);
+}
+
+#[test]
+fn a_block_lost_long_before_the_kill_is_not_written_again() {
+    let mut fake = Fake::given_away(Traits::default(), 80 * MIB);
+    fake.kill_in(600, true);
+    let mut out = Outcome::default();
+    perform(&Wear, &mut fake, &options(1, 81 * MIB, false), &mut out).expect_err("killed");
+    fake.restart();
+    let empty = Region { start: 79 * MIB, bytes: BLOCK };
+    fake.copy_over(empty, 5 * BLOCK);
+    perform(&Wear, &mut fake, &options(1, 81 * MIB, true), &mut out).expect("a finding");
+    assert_eq!((bad(&out).0, value(&out, "wear-lost")), (1.0, 1.0));
 }
 
 #[test]

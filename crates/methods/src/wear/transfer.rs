@@ -16,8 +16,8 @@ use crate::session::Session;
 /// Requests in flight.
 pub(super) const DEPTH: u32 = 8;
 
-/// Number of blocks between two progress reports; the queue drains there.
-const PIECE: usize = 512;
+/// Number of blocks between two progress reports and flushes; the queue drains there.
+pub(super) const PIECE: usize = 512;
 
 /// A write that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
