@@ -207,6 +207,17 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
+        let measurement = self.attempt(w, replicate)?;
+        complete(self.rig(), measurement)
+    }
+
+    /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors, or
+    /// be interrupted.
+    pub(crate) fn attempt(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<Measurement, MethodError> {
         let mut measurement = self.execute(w, Some(replicate))?;
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
             digest.probe = true;
@@ -216,7 +227,7 @@ impl<'a> Session<'a> {
         measurement.findings.retain(listed);
         self.out.keep_doubts(&w.name, &measurement);
         measurement.findings = all;
-        complete(self.rig(), measurement)
+        Ok(measurement)
     }
 
     /// Runs one replicate of a workload and returns its bytes per second.

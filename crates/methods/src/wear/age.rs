@@ -1,15 +1,17 @@
 //! `--age`: a small set of the workloads of `quick`, repeated every N drive writes.
 //!
 //! Reads use static data; writes go to the half that was just checked and is written next. The set
-//! is always the same and ends after a fixed amount, so that a plan knows its bytes.
+//! is always the same and ends after a fixed amount, so that a plan knows its bytes. An age at which
+//! the drive fails is the last and has no rates.
 
 use record::{Metric, MetricKey, Unit};
+use rig::{Measurement, StopReason};
 use workload::{Mix, OpKind, Pattern, Region, Workload};
 
 use super::layout::{BLOCK, Layout};
-use super::transfer::DEPTH;
+use super::transfer::{DEPTH, Refused};
 use crate::MethodError;
-use crate::session::Session;
+use crate::session::{Session, complete};
 
 /// Repeats of each workload.
 const ROUNDS: u32 = 4;
@@ -37,7 +39,11 @@ struct Age {
 
 /// The rates at all ages so far.
 #[derive(Default)]
-pub(super) struct Ages(Vec<Age>);
+pub(super) struct Ages {
+    all: Vec<Age>,
+    /// Bytes written by these measurements.
+    pub written: u64,
+}
 
 /// The key of the rates of a kind.
 pub(super) fn key(kind: &str) -> String {
@@ -46,46 +52,63 @@ pub(super) fn key(kind: &str) -> String {
 
 impl Ages {
     /// Measures before write number `next`, if this is the first age or `every` more drive writes
-    /// are complete.
+    /// are complete. Returns the error at which the drive failed, if any.
     pub fn measure(
         &mut self,
         session: &mut Session<'_>,
         layout: &Layout,
         next: u64,
         every: Option<u64>,
-    ) -> Result<(), MethodError> {
-        let (Some(every), writes) = (every, (next - 1) / layout.blocks) else { return Ok(()) };
-        let due = self.0.last().is_none_or(|last| writes / every > last.writes / every);
-        let Some(pass) = layout.pass(next).filter(|_| due) else { return Ok(()) };
+    ) -> Result<Option<Refused>, MethodError> {
+        let (Some(every), writes) = (every, (next - 1) / layout.blocks) else { return Ok(None) };
+        let due = self.all.last().is_none_or(|last| writes / every > last.writes / every);
+        let Some(pass) = layout.pass(next).filter(|_| due) else { return Ok(None) };
         let mut rates: [Vec<f64>; KINDS.len()] = Default::default();
-        let age = self.0.len() as u32;
+        let age = self.all.len() as u32;
         for round in 0..ROUNDS {
             for (rates, kind) in rates.iter_mut().zip(KINDS) {
                 let (in_order, op) = (kind.1 == Pattern::Sequential, kind.2);
                 let w = workload(layout, pass, kind, age * ROUNDS + round);
-                let m = session.probe(&w, age * ROUNDS + round)?;
+                let m = session.attempt(&w, age * ROUNDS + round)?;
+                self.written += m.kind(OpKind::Write).map_or(0, |moved| moved.bytes);
+                if m.stop == StopReason::Errors {
+                    return Ok(Some(refused(op, &m)));
+                }
+                let m = complete(session.rig(), m)?;
                 rates.extend(if in_order { m.throughput(Some(op)) } else { m.iops(Some(op)) });
             }
         }
-        self.0.push(Age { writes, rates });
-        Ok(())
+        self.all.push(Age { writes, rates });
+        Ok(None)
     }
 
     /// Publishes the rates of every age, and the ratio of the last to the first.
     pub fn publish(&self, session: &mut Session<'_>) {
+        let written = Some(self.written as f64).filter(|bytes| *bytes > 0.0);
+        session.put(MetricKey::parse("wear-age-written"), Unit::Bytes, written);
         for (index, (kind, pattern, _)) in KINDS.into_iter().enumerate() {
             let unit =
                 if pattern == Pattern::Sequential { Unit::BytesPerSecond } else { Unit::Iops };
-            for age in &self.0 {
+            for age in &self.all {
                 let name = MetricKey::parse(&format!("{}-{}", key(kind), age.writes));
                 let metric: Metric = analysis::metric(name, unit, age.rates[index].clone());
                 session.put_metric(metric);
             }
-            if let [first, .., last] = &self.0[..] {
+            if let [first, .., last] = &self.all[..] {
                 let subject = MetricKey::parse(&key(kind));
                 session.put_ratio(subject, &first.rates[index], &last.rates[index]);
             }
         }
+    }
+}
+
+/// The first error of a measurement that the drive ended.
+fn refused(op: OpKind, m: &Measurement) -> Refused {
+    let first = m.errors.first();
+    Refused {
+        op: op.name(),
+        offset: first.and_then(|error| error.first_offsets.first().copied()).unwrap_or(0),
+        error: first.map_or("I/O errors".into(), |error| error.kind.clone()),
     }
 }
 

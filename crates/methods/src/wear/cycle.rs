@@ -49,7 +49,7 @@ pub(super) struct Test {
     checked: u64,
     /// Numbers that the drive refused, and later numbers that were not written.
     missing: HashSet<u64>,
-    /// The first write that the drive refused.
+    /// The first operation that the drive refused.
     pub refused: Option<Refused>,
     /// Whether checked blocks are discarded.
     erases: bool,
@@ -165,7 +165,7 @@ impl Test {
     /// Records a failed flush as a failure of the drive, which does not abort the run.
     fn refuse(&mut self, error: RigError) -> Result<(), RigError> {
         let RigError::Io { context, source } = error else { return Err(error) };
-        let refused = Refused { offset: 0, error: format!("{context}: {source}") };
+        let refused = Refused { op: "flush", offset: 0, error: format!("{context}: {source}") };
         self.refused.get_or_insert(refused);
         Ok(())
     }
@@ -190,9 +190,7 @@ impl Test {
         // A pass that was complete when this run began may be unchecked.
         let mut open = self.layout.pass(self.next - 1);
         self.mend(session)?;
-        if self.is_sound() {
-            self.ages.measure(session, &self.layout, self.next, age)?;
-        }
+        self.age(session, age)?;
         while self.next <= self.goal && self.is_sound() {
             let Some(pass) = self.layout.pass(self.next) else { break };
             self.pass(session, pass)?;
@@ -201,8 +199,8 @@ impl Test {
                 self.check(session, self.layout.numbers(pass - 1))?;
             }
             let complete = self.next == self.layout.numbers(pass).end;
-            if complete && self.is_sound() {
-                self.ages.measure(session, &self.layout, self.next, age)?;
+            if complete {
+                self.age(session, age)?;
             }
             self.checkpoint(session);
         }
@@ -212,6 +210,19 @@ impl Test {
         }
         self.push_row(session);
         Ok(())
+    }
+
+    /// Measures the speed at this age if it is due. A drive that fails in it ends the test.
+    fn age(&mut self, session: &mut Session<'_>, every: Option<u64>) -> Result<(), MethodError> {
+        if self.is_sound() {
+            self.refused = self.ages.measure(session, &self.layout, self.next, every)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes written by measurements of age.
+    pub fn age_bytes(&self) -> u64 {
+        self.ages.written
     }
 
     /// Writes the blocks that were in flight when the earlier run was killed. They are durable
@@ -287,7 +298,7 @@ impl Test {
 
     fn push_row(&mut self, session: &mut Session<'_>) {
         let row = std::mem::take(&mut self.row);
-        if row.ns == 0 || session.plans() {
+        if row.blocks == 0 || row.ns == 0 || session.plans() {
             return;
         }
         let t_ns = session.rig().elapsed_ns().saturating_sub(self.series.start_ns);

@@ -84,7 +84,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 15] = [
+const METRICS: [MetricInfo; 16] = [
     MetricInfo::new(
         "wear-written",
         Unit::Bytes,
@@ -116,6 +116,11 @@ const METRICS: [MetricInfo; 15] = [
         "wear-amplification",
         Unit::Number,
         "bytes written to flash over bytes written by hosts, by the drive's counters",
+    ),
+    MetricInfo::new(
+        "wear-age-written",
+        Unit::Bytes,
+        "bytes written by this run's measurements of age",
     ),
     MetricInfo::new(
         "wear-age-seq-{read,write}-{writes}",

@@ -20,13 +20,17 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let total = test.total() * BLOCK;
     let times = test.total() as f64 / test.layout.blocks as f64;
     let written = format!("{} ({} times the size)", decimal(total), amount(times));
+    let with_age = match test.age_bytes() {
+        0 => String::new(),
+        bytes => format!(" and {} for age", decimal(bytes)),
+    };
     let fixed = static_words(test);
     let bad = test.cycled.bad() + test.fixed.bad();
     let (kind, text) = match &test.refused {
         Some(refused) => {
             let text = format!(
-                "The drive refused a write after {written}: {} at {}. {fixed}",
-                refused.error, refused.offset
+                "The drive refused a {} after {written}{with_age}: {} at {}. {fixed}",
+                refused.op, refused.error, refused.offset
             );
             (VerdictKind::Wear, text)
         }
@@ -90,7 +94,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let age = aged(out).map(|text| format!(" {text}"));
     let sentence = match out.verdicts.first().map(|verdict| &verdict.kind) {
         Some(VerdictKind::Wear) => {
-            format!("The drive died after {written}, {times} times its size.")
+            let age = draft
+                .value("wear-age-written")
+                .map_or(String::new(), |bytes| format!(", and {} for age", decimal(bytes as u64)));
+            format!("The drive died after {written}, {times} times its size{age}.")
         }
         Some(VerdictKind::ContentLost) => {
             let blocks = if bad == 1.0 { "block differs" } else { "blocks differ" };
@@ -186,7 +193,7 @@ fn aged(out: &Outcome) -> Option<String> {
         None if ratios.iter().all(|(_, metric)| same(metric)) => {
             Some("Age did not change its speed.".into())
         }
-        None => Some("No effect of age is certain.".into()),
+        None => Some("The effect of age is undetermined.".into()),
         Some((kind, ratio)) => {
             let kind = kind.replace("seq-", "sequential ").replace("rand-", "random ");
             Some(format!("With age: {kind}s {ratio:.2} times as fast."))

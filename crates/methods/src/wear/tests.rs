@@ -177,6 +177,28 @@ fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
 }
 
 #[test]
+fn a_drive_that_dies_while_its_age_is_measured_has_a_verdict_and_all_results() {
+    let options = options(1, 48 * MIB, false).with(&AGE, Some(1));
+    let run = |vanishes_at_ns| {
+        let mut fake = Fake::given_away(Traits { vanishes_at_ns, ..Traits::default() }, 8 * MIB);
+        let mut out = Outcome::default();
+        perform(&Wear, &mut fake, &options, &mut out).expect("a finding, no failure");
+        (fake, out)
+    };
+    let (good, _) = run(None);
+    assert_eq!(good.issued[0].name, "wear-age-seq-read");
+    // Within the first measurements of age, which follow 7 MiB of static data and their check.
+    let (_, out) = run(Some(good.now_ns / 4));
+    assert_eq!(out.verdicts[0].kind.name(), "WEAR", "{}", out.verdicts[0].text);
+    let age = value(&out, "wear-age-written");
+    assert!(age > 0.0 && !out.errors.is_empty());
+    let headline = out.answer.expect("one").headline;
+    assert!(headline.starts_with("The drive died after "), "{headline}");
+    assert!(headline.ends_with(" for age."), "{headline}");
+    assert!(!out.metrics.iter().any(|m| m.name == "wear-write" && m.value == Some(0.0)));
+}
+
+#[test]
 fn content_of_another_run_is_never_taken_for_that_of_this_one() {
     let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
     let mut out = Outcome::default();

@@ -19,9 +19,11 @@ pub(super) const DEPTH: u32 = 8;
 /// Number of blocks between two progress reports and flushes; the queue drains there.
 pub(super) const PIECE: usize = 512;
 
-/// A write that failed.
+/// The operation that failed, and its error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
+    /// `write`, `flush`, or `read` in a measurement of age.
+    pub op: &'static str,
     pub offset: u64,
     pub error: String,
 }
@@ -68,7 +70,7 @@ impl Door<'_> {
                     Ok(()) => drop(done.insert(one.request.tag)),
                     Err(error) => {
                         let offset = one.request.offset;
-                        let refused = Refused { offset, error: error.to_string() };
+                        let refused = Refused { op: "write", offset, error: error.to_string() };
                         written.refused.get_or_insert(refused);
                     }
                 }
