@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{Catalog, Declared, Image, Method, MethodInfo, MetricInfo, Options, Session};
+use methods::{
+    Catalog, Declared, IcfError, Image, Method, MethodInfo, MetricInfo, Options, Session,
+};
 use record::{FindingKind, Safety, Unit};
 
 use crate::error::{LabError, Result};
@@ -216,5 +218,12 @@ fn icf(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     // The added line end marks the text as a configuration; without it, a one-line file could match
     // one of the option's names.
-    Ok(String::from_utf8_lossy(&bytes).into_owned() + "\n")
+    let text = String::from_utf8_lossy(&bytes).into_owned() + "\n";
+    match methods::parse_icf(&text) {
+        Ok(_) => Ok(text),
+        Err(IcfError { line, text, fault }) => {
+            let text = format!("{}:{line}: '{text}': {fault}", path.display());
+            Err(LabError::usage(text).advise("a configuration that IOMeter saved (.icf)"))
+        }
+    }
 }

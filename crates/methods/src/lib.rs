@@ -62,7 +62,7 @@ pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use catalog::Catalog;
 pub use digest::Digest;
-pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfScript, parse as parse_icf};
+pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iozone::{
     Figure as IozoneFigure, Honest as IozoneHonest, IOZONE, Iozone, Row as IozoneRow,
     metric as iozone_metric,

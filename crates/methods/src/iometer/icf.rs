@@ -2,8 +2,8 @@
 //!
 //! A line that begins with an apostrophe is a heading for the indented lines below it. Only settings
 //! that decide the I/O are read: run time and ramp, access specifications, workers with their
-//! outstanding I/Os and assigned specifications, and the extent of the disk. A setting that would
-//! change the I/O and cannot be served is an error with its line.
+//! outstanding I/Os, assigned specifications and extents of the disk. A setting that would change
+//! the I/O and cannot be served is an error with its line.
 
 use std::fmt;
 
@@ -49,23 +49,38 @@ pub struct AccessSpec {
     pub lines: Vec<AccessLine>,
 }
 
-/// A test: access specifications that run one after the other, and who issues them.
+/// A specification, and the workers with equal settings that issue it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IcfScript {
-    /// The specifications in the order of their runs.
-    pub specs: Vec<AccessSpec>,
-    /// Workers, each with I/Os of its own.
+pub struct IcfJob {
+    /// The specification.
+    pub spec: AccessSpec,
+    /// Number of workers, each with I/Os of its own.
     pub workers: u32,
     /// Outstanding I/Os of each worker.
     pub outstanding: u32,
-    /// Run time of each specification, seconds; `None`: until it is stopped.
+    /// First byte of the disk that is used.
+    pub start: u64,
+    /// Number of bytes that are used; 0: all.
+    pub bytes: u64,
+}
+
+/// A test: runs in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcfScript {
+    /// The jobs of each run, which run at the same time: at least one. Run n issues specification n
+    /// of each worker.
+    pub runs: Vec<Vec<IcfJob>>,
+    /// Duration of each run, seconds; `None`: until it is stopped.
     pub seconds: Option<u64>,
     /// Time before it that does not count, seconds.
     pub ramp_seconds: u64,
-    /// Bytes of the disk that are used; 0: all.
-    pub bytes: u64,
-    /// First byte that is used.
-    pub start: u64,
+}
+
+impl IcfScript {
+    /// All jobs of all runs.
+    pub fn jobs(&self) -> impl Iterator<Item = &IcfJob> {
+        self.runs.iter().flatten()
+    }
 }
 
 /// A line that cannot be served.
@@ -107,7 +122,7 @@ impl<'a> Value<'a> {
         let number = text.and_then(|text| text.parse::<u64>().ok());
         number
             .filter(|number| *number <= most)
-            .ok_or_else(|| self.error(format!("{what} is no whole number up to {most}")))
+            .ok_or_else(|| self.error(format!("{what} must be a whole number up to {most}")))
     }
 
     fn access(&self) -> Result<AccessLine, IcfError> {
@@ -148,6 +163,9 @@ pub fn parse(text: &str) -> Result<IcfScript, IcfError> {
     }
     reader.finish(text.lines().count())
 }
+
+/// The specification of a worker that waits.
+const IDLE: &str = "Idle";
 
 /// A worker as it is read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -238,10 +256,13 @@ impl Reader {
     }
 
     fn access(&mut self, value: &Value<'_>) -> Result<(), IcfError> {
-        let line = value.access()?;
         let Some(spec) = self.specs.last_mut() else {
             return Err(value.error("there is no access specification that it belongs to"));
         };
+        if spec.name == IDLE {
+            return Ok(());
+        }
+        let line = value.access()?;
         let alike = spec
             .lines
             .first()
@@ -261,48 +282,53 @@ impl Reader {
             |(line, text): &(usize, String), fault: &str| Value { line: *line, text }.error(fault);
         for (spec, place) in self.specs.iter().zip(&self.places) {
             let sum: u32 = spec.lines.iter().map(|line| line.share).sum();
-            if sum != 100 && spec.name != "Idle" {
+            if sum != 100 && spec.name != IDLE {
                 return Err(at(place, &format!("its shares add up to {sum}%, not to 100%")));
             }
         }
-        let workers: Vec<Worker> = self.workers.drain(..).filter(|w| !w.network).collect();
-        let alike = |a: &Worker, b: &Worker| {
-            (a.outstanding, &a.specs, a.bytes, a.start)
-                == (b.outstanding, &b.specs, b.bytes, b.start)
-        };
-        if let [first, rest @ ..] = &workers[..]
-            && let Some(other) = rest.iter().find(|other| !alike(first, other))
-        {
-            let place = (other.line, other.name.clone());
-            return Err(at(&place, "all workers must have the same settings"));
+        let mut workers: Vec<Worker> = self.workers.drain(..).filter(|w| !w.network).collect();
+        if workers.is_empty() {
+            workers.push(Worker { outstanding: 1, ..Worker::default() });
         }
-        let first =
-            workers.first().cloned().unwrap_or(Worker { outstanding: 1, ..Worker::default() });
-        let place = (first.line.max(1), first.name.clone());
-        let mut assigned = Vec::new();
-        for name in &first.specs {
-            match self.specs.iter().find(|spec| spec.name == *name) {
-                Some(spec) => assigned.push(spec.clone()),
-                None if name == "Idle" => {}
-                None => return Err(at(&place, &format!("there is no specification '{name}'"))),
+        if workers.iter().all(|worker| worker.specs.is_empty()) {
+            let all: Vec<String> = self.specs.iter().map(|spec| spec.name.clone()).collect();
+            workers.iter_mut().for_each(|worker| worker.specs.clone_from(&all));
+        }
+        let last = workers.iter().map(|worker| worker.specs.len()).max().unwrap_or(0);
+        let mut runs = Vec::new();
+        for index in 0..last {
+            let mut jobs = Vec::new();
+            for worker in &workers {
+                let Some(name) = worker.specs.get(index).filter(|name| *name != IDLE) else {
+                    continue;
+                };
+                let spec = self.specs.iter().find(|spec| spec.name == *name).ok_or_else(|| {
+                    let place = (worker.line.max(1), worker.name.clone());
+                    at(&place, &format!("there is no specification '{name}'"))
+                })?;
+                add(&mut jobs, worker, spec);
             }
+            runs.extend(Some(jobs).filter(|jobs| !jobs.is_empty()));
         }
-        let mut specs = if first.specs.is_empty() { self.specs } else { assigned };
-        specs.retain(|spec| !spec.lines.is_empty());
-        let count = workers.len().max(1) as u32;
-        if specs.is_empty() || count > WORKERS_MAX {
+        if runs.is_empty() || workers.len() as u32 > WORKERS_MAX {
             let fault = "no access specification to run, or too many workers";
             return Err(IcfError { line: lines, text: "end of file".into(), fault: fault.into() });
         }
-        Ok(IcfScript {
-            specs,
-            workers: count,
-            outstanding: first.outstanding,
-            seconds: Some(self.seconds).filter(|seconds| *seconds > 0),
-            ramp_seconds: self.ramp_seconds,
-            bytes: first.bytes,
-            start: first.start,
-        })
+        let seconds = Some(self.seconds).filter(|seconds| *seconds > 0);
+        Ok(IcfScript { runs, seconds, ramp_seconds: self.ramp_seconds })
+    }
+}
+
+/// Adds a worker to the job with its settings, or a job.
+fn add(jobs: &mut Vec<IcfJob>, worker: &Worker, spec: &AccessSpec) {
+    let Worker { outstanding, start, bytes, .. } = *worker;
+    if spec.lines.is_empty() {
+        return;
+    }
+    let new = IcfJob { spec: spec.clone(), workers: 1, outstanding, start, bytes };
+    match jobs.iter_mut().find(|job| IcfJob { workers: 1, ..(**job).clone() } == new) {
+        Some(job) => job.workers += 1,
+        None => jobs.push(new),
     }
 }
 
@@ -339,17 +365,18 @@ mod tests {
     #[test]
     fn a_file_as_iometer_writes_it() {
         let script = parse(FILE).expect("well formed");
-        let names: Vec<&str> = script.specs.iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = script.jobs().map(|job| job.spec.name.as_str()).collect();
         assert_eq!(names, ["stream", "database, 8K"], "in the order of assignment");
-        assert_eq!((script.workers, script.outstanding), (1, 3));
+        let job = &script.runs[1][0];
+        assert_eq!((job.workers, job.outstanding), (1, 3));
         assert_eq!((script.seconds, script.ramp_seconds), (Some(90), 5));
-        assert_eq!((script.bytes, script.start), (1 << 30, 32 << 10));
-        let line = script.specs[1].lines[0];
+        assert_eq!((job.bytes, job.start), (1 << 30, 32 << 10));
+        let line = job.spec.lines[0];
         assert_eq!(
             (line.size, line.share, line.reads, line.random, line.align),
             (8192, 80, 67, 100, 0)
         );
-        let stream = script.specs[0].lines[0];
+        let stream = script.runs[0][0].spec.lines[0];
         assert_eq!((stream.delay_ms, stream.burst), (10, 4));
     }
 
@@ -369,8 +396,30 @@ mod tests {
         assert!(error("\tNORMAL", "\tCYCLE_WORKERS").contains("only tests of the type NORMAL"));
         assert!(error("\tstream\n", "\tstreams\n").contains("no specification 'streams'"));
         assert!(error("65536,20,100,0,0,1", "65536,20,100,0,5,1").contains("delay and burst"));
-        let second = "'Worker\n\tWorker 2\n'Worker type\n\tDISK\n'End worker\n'End manager";
-        assert!(error("'End manager", second).contains("same settings"));
+        let text = error("0,10,4,0,0", "0,10,4,0,x");
+        assert!(text.ends_with("reply must be a whole number up to 1073741824"), "{text}");
         assert!(parse("").expect_err("empty").to_string().contains("no access specification"));
+    }
+
+    #[test]
+    fn workers_have_their_own_extents_depths_and_specifications() {
+        let second = "'Worker\n\tWorker 2\n'Worker type\n\tDISK\n\
+            'Number of outstanding IOs,test connection rate\n\t5,DISABLED\n\
+            'Disk maximum size,starting sector,Data pattern\n\t2097152,100000,0\n\
+            'Assigned access specs\n\tstream\n\tIdle\n'End worker\n'End manager";
+        let idle = "'Access specification name,default assignment\n\tIdle,NONE\n\
+            'size,% of size,% reads,% random,delay,burst,align,reply\n\t0,100,100,0,0,1,0,0\n\
+            'END access";
+        let text = FILE.replace("'End manager", second).replace("'END access", idle);
+        let runs = parse(&text).expect("well formed").runs;
+        let settings = |job: &IcfJob| (job.workers, job.outstanding, job.start / SECTOR);
+        let settings = runs.iter().map(|run| run.iter().map(settings).collect::<Vec<_>>());
+        let expected = [vec![(1, 3, 64), (1, 5, 100_000)], vec![(1, 3, 64)]];
+        assert_eq!(settings.collect::<Vec<_>>(), expected);
+        let twice = "'Worker\n\tWorker 2\n'Worker type\n\tDISK\n'Worker\n\tWorker 3\n";
+        let end = "'Assigned access specs\n\tstream\n'End worker\n'End manager";
+        let alike = FILE.replace("'End manager", &format!("{twice}{end}"));
+        let runs = parse(&alike).expect("well formed").runs;
+        assert_eq!(runs[0].iter().map(|job| job.workers).sum::<u32>(), 2, "one is idle");
     }
 }

@@ -15,12 +15,12 @@ use rig::{Measurement, RigError};
 use workload::units::binary;
 use workload::{BlockSizes, Mix, OpKind, Pacing, Pattern, Region, Source, Workload};
 
-use crate::session::Session;
+use crate::session::{Part, Session};
 use crate::test_region::TestRegion;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use access::{Accesses, alignment};
-use icf::{AccessLine, AccessSpec, IcfScript};
+use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
 
 /// Seconds of each specification whose file names none.
 const EACH_SECONDS: f64 = 30.0;
@@ -37,6 +37,9 @@ const REST_SHARE: f64 = 0.1;
 
 /// Default duration in seconds, with one specification.
 const SECONDS: f64 = FILL_SECONDS + REST_SECONDS + EACH_SECONDS;
+
+/// Extents begin and end at multiples of this, bytes.
+const MIB: u64 = 1 << 20;
 
 /// Writes of a specification end after this many passes over the region.
 const PASSES_MOST: u64 = 1;
@@ -177,7 +180,7 @@ impl Method for Iometer {
         session.declare(&INFO);
         let script = script(options)?;
         admit(session, &script)?;
-        let size = options.size.or((script.bytes > 0).then_some(script.start + script.bytes));
+        let size = options.size.or(extent(&script));
         let options = Options { size, ..options.clone() };
         let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
         test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
@@ -190,14 +193,21 @@ impl Method for Iometer {
         }
         note_alignment(session, &script);
         let given = options.time.map(|_| {
-            (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.specs.len() as f64
+            (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.runs.len() as f64
         });
         let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
-        for (index, spec) in script.specs.iter().enumerate() {
-            specification(session, &test_region, &script, (index, spec), seconds)?;
+        let ramp_seconds = script.ramp_seconds.min(RAMP_MOST);
+        for (index, jobs) in script.runs.iter().enumerate() {
+            run(session, &test_region, (index, jobs), [ramp_seconds as f64, seconds])?;
         }
         Ok(())
     }
+}
+
+/// The end of the last extent in bytes; `None` if a job uses all of the disk.
+fn extent(script: &IcfScript) -> Option<u64> {
+    let ends = script.jobs().map(|job| (job.bytes > 0).then_some(job.start + job.bytes));
+    ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// The configuration of a file, or the one by hand.
@@ -211,15 +221,14 @@ fn script(options: &Options) -> Result<IcfScript, MethodError> {
         Icf::Nothing => {
             let line = options.get(&ACCESS);
             let name = describe(&line);
-            Ok(IcfScript {
-                specs: vec![AccessSpec { name, lines: vec![line] }],
+            let job = IcfJob {
+                spec: AccessSpec { name, lines: vec![line] },
                 workers: options.get(&WORKERS),
                 outstanding: options.get(&OUTSTANDING),
-                seconds: None,
-                ramp_seconds: 0,
-                bytes: 0,
                 start: 0,
-            })
+                bytes: 0,
+            };
+            Ok(IcfScript { runs: vec![vec![job]], seconds: None, ramp_seconds: 0 })
         }
     }
 }
@@ -233,7 +242,8 @@ fn describe(line: &AccessLine) -> String {
 fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
     let target = session.target();
     let block = u64::from(target.logical_block_bytes.max(1));
-    let all = || script.specs.iter().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
+    let specs = || script.jobs().map(|job| &job.spec);
+    let all = || specs().flat_map(|spec| spec.lines.iter().map(move |l| (spec, l)));
     let odd = |line: &AccessLine| {
         !u64::from(line.size).is_multiple_of(block) || !alignment(line).is_multiple_of(block)
     };
@@ -264,8 +274,7 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
 /// Says where IOMeter would have aligned to 512 bytes.
 fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
     let open = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
-    let count = script.specs.iter().filter(|spec| open(spec)).count();
-    if count > 0 {
+    if script.jobs().any(|job| open(&job.spec)) {
         let text = "addresses are aligned to the size of a transfer, where IOMeter takes 512 bytes";
         let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
         session
@@ -274,57 +283,59 @@ fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
     }
 }
 
-fn specification(
+/// Runs jobs at the same time, after a ramp that does not count.
+fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,
-    script: &IcfScript,
-    (index, spec): (usize, &AccessSpec),
-    seconds: f64,
+    (index, jobs): (usize, &[IcfJob]),
+    [ramp_seconds, seconds]: [f64; 2],
 ) -> Result<(), MethodError> {
     let key = MetricKey::of_words(&[&"iometer", &(index + 1)]);
-    let mut w = workload(test_region, script, spec, &key.to_string(), seconds);
     let block = session.target().logical_block_bytes;
-    let sources = |seed: u64| -> Vec<Box<dyn Source>> {
-        let source = |worker: u32| {
-            let seed = seed.wrapping_add(u64::from(worker) << 8);
-            Box::new(Accesses::new(&spec.lines, w.region, block, seed)) as Box<dyn Source>
+    let seed = test_region.seed_of(index as u32);
+    let parts = |name: &str, seconds: f64, seed: u64| -> Vec<Part> {
+        let part = |(number, job): (usize, &IcfJob)| {
+            let name = match number {
+                0 => name.to_string(),
+                number => format!("{name}-job-{}", number + 1),
+            };
+            let mut w = workload(test_region, job, &name, seconds);
+            w.seed = seed;
+            let source = |worker: u32| {
+                let seed = seed.wrapping_add(u64::from(worker) << 8 | (number as u64) << 24);
+                Box::new(Accesses::new(&job.spec.lines, w.region, block, seed)) as Box<dyn Source>
+            };
+            let sources = (0..job.workers).map(source).collect();
+            (w, sources)
         };
-        (0..script.workers).map(source).collect()
+        jobs.iter().enumerate().map(part).collect()
     };
-    let (seed, ramp) = (test_region.seed_of(index as u32), script.ramp_seconds.min(RAMP_MOST));
-    let (first, rest) = (sources(seed ^ 1), sources(seed));
-    if ramp > 0 {
-        let mut warm = Workload { name: format!("{key}-ramp"), ..w.clone() };
-        warm.stop.time_ns = Some(ramp * 1_000_000_000);
-        session.play(&warm, first, 0)?;
+    if ramp_seconds > 0.0 {
+        session.play(parts(&format!("{key}-ramp"), ramp_seconds, seed ^ 1), 0)?;
     }
-    w.seed = seed;
-    let m = session.play(&w, rest, 0)?;
+    let m = session.play(parts(&key.to_string(), seconds, seed), 0)?;
     publish(session, &key, &m);
     session.checkpoint();
     Ok(())
 }
 
-/// The description of a specification: its sizes, mix and pace. The addresses are those of the source.
-fn workload(
-    test_region: &TestRegion,
-    script: &IcfScript,
-    spec: &AccessSpec,
-    name: &str,
-    seconds: f64,
-) -> Workload {
+/// The description of a job: its extent, sizes, mix and pace. The addresses are those of the source.
+fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) -> Workload {
+    let spec = &job.spec;
     let sum = |of: &dyn Fn(&AccessLine) -> u32| spec.lines.iter().map(of).sum::<u32>();
     let reads = sum(&|line| line.share * line.reads) / 100;
     let random = sum(&|line| line.share * line.random) / 100;
     let pattern = if random >= 50 { Pattern::Uniform } else { Pattern::Sequential };
-    let start = script.start.min(test_region.bytes / 2) / (1 << 20) * (1 << 20);
-    let region = Region { start, bytes: test_region.bytes - start };
+    let start = job.start.min(test_region.bytes / 2) / MIB * MIB;
+    let left = test_region.bytes - start;
+    let bytes = if job.bytes > 0 { job.bytes.next_multiple_of(MIB).min(left) } else { left };
+    let region = Region { start, bytes };
     let first = &spec.lines[0];
     let mut w = Workload::new(name, pattern, Mix::read_percent(reads), first.size, region);
     if spec.lines.len() > 1 {
         w.blocks = BlockSizes::Split(spec.lines.iter().map(|l| (l.size, l.share.max(1))).collect());
     }
-    (w.depth, w.jobs) = (script.outstanding, script.workers);
+    (w.depth, w.jobs) = (job.outstanding, job.workers);
     if first.delay_ms > 0 {
         let pause_ns = u64::from(first.delay_ms) * 1_000_000;
         w.pacing = Pacing::Pauses { every: first.burst, pause_ns };

@@ -24,6 +24,7 @@ use crate::verdict::{self, Checks, Neighbour};
 use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
+pub(crate) use play::Part;
 
 /// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
 /// file.

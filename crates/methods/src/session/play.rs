@@ -1,4 +1,4 @@
-//! Workloads with external operations, such as a specification in another tool's language.
+//! Workloads with external operations, such as specifications in another tool's language.
 
 use rig::{Job, Measurement, Stage};
 use workload::{Source, Workload};
@@ -6,25 +6,33 @@ use workload::{Source, Workload};
 use super::Session;
 use crate::{Digest, MethodError};
 
+/// A workload, and the source of each of its jobs.
+pub(crate) type Part = (Workload, Vec<Box<dyn Source>>);
+
 impl Session<'_> {
-    /// [`Session::measure`] with operations from external sources, one for each job of the
-    /// workload.
+    /// [`Session::measure`] with operations from external sources, for workloads that run at the
+    /// same time. The measurement of all of them is that of the first: at least one is needed.
     pub(crate) fn play(
         &mut self,
-        w: &Workload,
-        sources: Vec<Box<dyn Source>>,
+        parts: Vec<Part>,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        let limited = self.limited(w)?;
-        self.step(&w.name, replicate);
-        self.out.issued(&limited);
-        self.mark_written(w.mix.changes_data());
-        let job = Job { sources, ..Job::of(&limited) };
-        let measurement = self.rig().perform(vec![job], Stage::default())?.whole;
-        self.spend(&limited, &measurement);
-        if !self.plans() {
-            self.digests.push(Digest::of(w, &measurement));
+        let (workloads, sources): (Vec<Workload>, Vec<_>) = parts.into_iter().unzip();
+        let limited = workloads.iter().map(|w| self.limited(w));
+        let limited = limited.collect::<Result<Vec<Workload>, MethodError>>()?;
+        let first = &workloads[0];
+        self.step(&first.name, replicate);
+        limited.iter().for_each(|w| self.out.issued(w));
+        self.mark_written(workloads.iter().any(|w| w.mix.changes_data()));
+        let jobs = limited.iter().zip(sources).map(|(w, sources)| Job { sources, ..Job::of(w) });
+        let measurement = self.rig().perform(jobs.collect(), Stage::default())?.whole;
+        // A plan spends the bound of each workload, a run the sum that was measured.
+        let spent = if self.plans() { &limited[..] } else { &limited[..1] };
+        spent.iter().for_each(|w| self.spend(w, &measurement));
+        // Rules know single workloads.
+        if let ([only], false) = (&workloads[..], self.plans()) {
+            self.digests.push(Digest::of(only, &measurement));
         }
-        self.report(w, replicate, measurement)
+        self.report(first, replicate, measurement)
     }
 }
