@@ -102,12 +102,15 @@ impl Layout {
     /// A run in chunks of another size, at the start. On a slow drive, each turn uses the next part
     /// of the location, and the last turn ends with the location: a card that is rewritten before
     /// an erase block is full copies the rest of the block, a cost of the sweep rather than of a
-    /// chunk.
+    /// chunk. Parts are powers of two, 4 MiB in most cases, so that they also end with such a
+    /// block.
     pub fn chunk(&self, kind: OpKind, size: u32, turn: usize, rate: f64) -> Workload {
         let place = self.places[0].region;
         let parts = if rate >= WHOLE_PLACE { 1 } else { self.sizes.len() as u64 };
-        let grid = u64::from(self.chunk);
-        let part = (place.bytes / parts / grid).max(1) * grid;
+        let part = match parts {
+            1 => place.bytes,
+            parts => previous_power_of_two(place.bytes / parts).max(u64::from(self.chunk)),
+        };
         let (turn, last) = (turn as u64 % parts, parts - 1);
         let start = (turn * part).min(place.bytes - part);
         let bytes = if turn == last { place.bytes - start } else { part };
