@@ -63,6 +63,9 @@ struct Costs {
     rmw: u64,
     piece: u64,
     cross: u64,
+    page_cross: u64,
+    /// Size of a page of the flash, bytes.
+    flash_page: u64,
     idle_after: u64,
     sleep_after: u64,
     wake: u64,
@@ -85,6 +88,8 @@ impl Costs {
             rmw: ns(*spec.map.rmw_us),
             piece: ns(*spec.map.piece_us),
             cross: ns(*spec.map.cross_us),
+            page_cross: ns(*spec.map.page_cross_us),
+            flash_page: u64::from(*spec.nand.page_bytes),
             idle_after: ns(*spec.collect.idle_after_ms * 1e3),
             sleep_after: ns(*spec.command.sleep_after_ms * 1e3),
             wake: ns(*spec.command.wake_us),
@@ -310,7 +315,7 @@ impl Drive {
         let mut ready = self.cores.take(at, self.costs.read);
         let (lpn, end) = (self.page_of(op.offset), self.page_of(op.end() - 1) + 1);
         ready = self.map_cache.look_up(ready, lpn, end - lpn, false, &mut self.media);
-        ready = self.find_pieces(ready, lpn, end - lpn);
+        ready = self.find_pieces(ready, op, lpn, end - lpn);
         let (mut first, mut last) = (u64::MAX, ready);
         let (media, cache) = (&mut self.media, &mut self.read_cache);
         let mut fetch = |ppn: u32, n: u32, slc: bool| {
@@ -341,17 +346,28 @@ impl Drive {
 
     /// Adds the core time to look up every piece of a read, before its data transfer starts.
     #[inline]
-    fn find_pieces(&mut self, at: u64, lpn: u32, n: u32) -> u64 {
+    fn find_pieces(&mut self, at: u64, op: &Op, lpn: u32, n: u32) -> u64 {
         let page = match &self.translation {
             Translation::Page(page) if self.costs.piece > 0 => page,
             Translation::Au(au) if self.costs.cross > 0 && au.crosses(lpn, n) => {
                 return self.cores.hold(at, self.costs.cross);
+            }
+            Translation::Au(_) if self.costs.page_cross > 0 && n == 1 => {
+                return self.cross_pages(at, op);
             }
             _ => return at,
         };
         let mut pieces: u64 = 0;
         page.map().pieces(lpn, n, |_, _, _| pieces += 1);
         self.cores.hold(at, pieces.saturating_sub(1) * self.costs.piece)
+    }
+
+    /// Adds the time of a read within a mapping unit that crosses from one page of the flash into
+    /// the next. A read of the whole unit takes all pages at once.
+    fn cross_pages(&mut self, at: u64, op: &Op) -> u64 {
+        let [first, last] = [op.offset, op.end() - 1].map(|byte| byte / self.costs.flash_page);
+        let part = op.bytes < self.page_bytes;
+        if part && first != last { self.cores.hold(at, self.costs.page_cross) } else { at }
     }
 
     fn write(&mut self, at: u64, op: &Op) -> (u64, Status) {

@@ -59,6 +59,7 @@ const RANGES: &[Range] = &[
     ("map.miss_us", 0.0, LONGEST_US, "us"),
     ("map.au", 4096.0, 1e9, "bytes"),
     ("map.cross_us", 0.0, LONGEST_US, "us"),
+    ("map.page_cross_us", 0.0, LONGEST_US, "us"),
     ("map.open_aus", 1.0, 65536.0, ""),
     ("map.fat", 0.0, 1e9, "bytes"),
     ("slc.fixed", 0.0, LARGEST, "bytes"),

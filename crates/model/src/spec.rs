@@ -253,6 +253,9 @@ pub struct MapSpec {
     pub open_aus: Figure<u32>,
     /// Additional time of a read that crosses from one allocation unit into the next, us.
     pub cross_us: Figure<f64>,
+    /// Additional time of a read of part of a mapping unit that crosses from one page of the flash
+    /// into the next, us. Only for allocation units.
+    pub page_cross_us: Figure<f64>,
     /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
     /// Size of the zone at the start for the tables of a FAT file system, bytes; 0: none. Its
@@ -273,6 +276,7 @@ impl Default for MapSpec {
             au: guess(Size(4 << 20)),
             open_aus: guess(2),
             cross_us: guess(0.0),
+            page_cross_us: guess(0.0),
             random_in_au: guess(false),
             fat: guess(Size(0)),
         }

@@ -47,9 +47,12 @@ fn value(out: &Outcome, name: &str) -> f64 {
     find(out, name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Every preset on USB or an SD bus.
+/// Every preset on USB or an SD bus, large ones with 4 GiB.
 fn removable() -> impl Iterator<Item = DriveSpec> {
-    let all = DriveSpec::presets().map(|name| preset(name, &[("capacity", "4GiB")]));
+    let all = DriveSpec::presets().map(|name| match preset(name, &[]) {
+        small if small.capacity.0 <= 4 << 30 => small,
+        _ => preset(name, &[("capacity", "4GiB")]),
+    });
     all.filter(|spec| {
         let bus = spec.link.first().map_or("", |link| link.bus.value.as_str());
         bus.starts_with("sd") || bus.starts_with("usb")
@@ -153,7 +156,10 @@ fn fake_finds_counterfeit_cards_of_three_kinds_and_clears_a_good_one() {
             (verdict.as_str(), range),
             ("CAPACITY REAL", Some((1024.0 * MIB, 1024.0 * MIB)))
         );
-        assert_eq!(headline, "The capacity of 1.07 GB is real.");
+        assert_eq!(
+            headline,
+            "The capacity of 1.07 GB is real. Only a cache of 16 MiB could hide a missing end."
+        );
         for (kind, real, cache) in [
             ("wrap", "256MiB", "0"),
             ("wrap", "317MiB", "0"),
@@ -344,41 +350,42 @@ fn authentic_measures_the_bytes_covered_by_the_map_cache() {
     }
 }
 
-/// The results of `geometry`: page, erase block, and open blocks, linear and random.
-fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 4], Outcome) {
+/// The results of `geometry`: page, pages read at once, erase block, and open blocks, linear and
+/// random.
+fn geometry(name: &str, overrides: &[(&str, &str)], seed: u64) -> ([Option<f64>; 5], Outcome) {
     let spec = preset(name, &[&[("capacity", "512MiB")], overrides].concat());
     let options = Options { seed, ..Options::default() };
     let out = run_with(methods::find("geometry").expect("a method"), &spec, &options);
-    let names = ["page", "erase-block", "open-linear", "open-random"];
+    let names = ["page", "plane", "erase-block", "open-linear", "open-random"];
     (names.map(|name| find(&out, &format!("geometry-{name}"))), out)
 }
 
 #[test]
 fn geometry_finds_erase_blocks_of_both_forms_and_the_number_of_open_ones() {
     const MIB: f64 = 1048576.0;
-    const PAGE: Option<f64> = Some(16384.0);
+    const PAGES: [Option<f64>; 2] = [Some(8192.0), Some(16384.0)];
     // The first card was used to develop the method; the others are held out. A page of the last
     // one adds less than 2% to a read over its slow bridge, so it is not claimed.
-    for (name, overrides, page, erase, linear, random) in [
-        ("sd-class2", &[][..], PAGE, 4.0, 1.0, 0.0),
-        ("sd-150x", &[], PAGE, 4.0, 5.0, 5.0),
-        ("usb-16k", &[], None, 4.0, 2.0, 0.0),
-        ("sd-class2", &[("map.au", "1572864"), ("open_aus", "2")], PAGE, 1.5, 2.0, 0.0),
-        ("sd-150x", &[("map.au", "12582912"), ("open_aus", "6")], PAGE, 12.0, 6.0, 6.0),
+    for (name, overrides, [page, plane], erase, linear, random) in [
+        ("sd-class2", &[][..], PAGES, 4.0, 1.0, 0.0),
+        ("sd-150x", &[], PAGES, 4.0, 5.0, 5.0),
+        ("usb-16k", &[], [None; 2], 4.0, 2.0, 0.0),
+        ("sd-class2", &[("map.au", "1572864"), ("open_aus", "2")], PAGES, 1.5, 2.0, 0.0),
+        ("sd-150x", &[("map.au", "12582912"), ("open_aus", "6")], PAGES, 12.0, 6.0, 6.0),
     ] {
         let (found, out) = geometry(name, overrides, 1);
         println!("{name} {overrides:?}: {found:?} {}", out.verdicts[0].text);
         println!("{:?}", out.answer.as_ref().map(|answer| &answer.headline));
         assert_eq!(
             found,
-            [page, Some(erase * MIB), Some(linear), Some(random)],
+            [page, plane, Some(erase * MIB), Some(linear), Some(random)],
             "{name} {overrides:?}"
         );
     }
     for name in ["samsung-970-evo-plus-250", "samsung-980-pro-1t", "crucial-p2-500"] {
         let (found, out) = geometry(name, &[], 1);
         println!("{name}: {found:?} {}", out.verdicts[0].text);
-        assert_eq!(found, [None; 4], "{name}");
+        assert_eq!(found, [None; 5], "{name}");
         assert_eq!(out.verdicts[0].kind.name(), "UNDETERMINED");
     }
 }

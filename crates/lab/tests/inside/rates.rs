@@ -2,6 +2,8 @@
 //! preset, over several specimens, sessions and seeds. `cargo xtask bench inside` runs 20 seeds;
 //! the test suite runs one.
 
+mod figures;
+
 use methods::Options;
 use model::DriveSpec;
 use workload::OpKind;
@@ -73,14 +75,15 @@ fn geometry(name: &str, au: &str, open: &str, pages: Pages, seed: u64) -> Judged
     let out = outcome("geometry", &spec, seed);
     let random = if *spec.map.random_in_au { f64::from(*spec.map.open_aus) } else { 0.0 };
     let truths = [
-        ("geometry-page", 16384.0),
+        ("geometry-page", f64::from(*spec.nand.page_bytes)),
+        ("geometry-plane", f64::from(*spec.nand.planes * *spec.nand.page_bytes)),
         ("geometry-erase-block", spec.map.au.0 as f64),
         ("geometry-open-linear", f64::from(*spec.map.open_aus)),
         ("geometry-open-random", random),
     ];
     let mut figures = truths.map(|(name, truth)| find(&out, name).map(|found| found == truth));
     if pages == Pages::Hidden {
-        figures[0] = Some(figures[0].is_none());
+        figures[..2].iter_mut().for_each(|figure| *figure = Some(figure.is_none()));
     }
     judged_all(figures)
 }
@@ -113,7 +116,7 @@ fn judged_all<const N: usize>(figures: [Option<bool>; N]) -> Judged {
 fn hidden(name: &str, seed: u64) -> Judged {
     let spec = specimen(name, &[("capacity", "512MiB")], seed);
     let out = outcome("geometry", &spec, seed);
-    let names = ["page", "erase-block", "open-linear", "write-period", "fat-zone"];
+    let names = ["page", "plane", "erase-block", "open-linear", "write-period", "fat-zone"];
     let silent = |name: &&str| find(&out, &format!("geometry-{name}")).is_none();
     Judged::answered(names.iter().all(silent))
 }
@@ -317,6 +320,7 @@ fn cases() -> Vec<Case> {
     for name in ["samsung-970-evo-plus-250", "crucial-bx100-120", "sd-150x", "usb-16k"] {
         cases.push(case(format!("curve, {name}"), move |seed| curve(name, seed)));
     }
+    cases.extend(figures::cases());
     cases
 }
 
@@ -324,8 +328,10 @@ fn cases() -> Vec<Case> {
 fn error_rates() {
     let seeds = std::env::var("SSDYNO_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     println!("| case | runs | right | undetermined | false |\n|---|---|---|---|---|");
+    // SSDYNO_CASES selects the cases whose names contain it.
+    let part = std::env::var("SSDYNO_CASES").unwrap_or_default();
     let (mut runs, mut wrong) = (0, 0);
-    for Case { name, judge } in cases() {
+    for Case { name, judge } in cases().into_iter().filter(|case| case.name.contains(&part)) {
         let judged: Vec<Judged> = (1..=seeds).map(judge).collect();
         let count = |kind| judged.iter().filter(|j| **j == kind).count();
         let counts = [Judged::Right, Judged::Undetermined, Judged::False].map(count);

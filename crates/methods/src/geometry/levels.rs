@@ -6,7 +6,7 @@
 const TRIM: f64 = 0.1;
 
 /// A class is on a higher level if it differs by at least this many standard errors. A drive has at
-/// most 22 classes (20 at 4 KiB blocks), so 5 gives a false step in fewer than one drive in ten
+/// most 23 classes (20 at 4 KiB blocks), so 5 gives a false step in fewer than one drive in ten
 /// thousand.
 const ERRORS: f64 = 5.0;
 

@@ -44,8 +44,9 @@ const BOUNDARIES_LEAST: usize = 8;
 /// Rounds of reads.
 const ROUNDS: u32 = 2;
 
-/// Exponents of the classes: 2^k and 3 * 2^(k-1) bytes.
-const POWERS: std::ops::RangeInclusive<u32> = 13..=24;
+/// Exponents of the classes: 2^k and 3 * 2^(k-1) bytes. The smallest is the level below a page of
+/// 8 KiB.
+const POWERS: std::ops::RangeInclusive<u32> = 12..=24;
 const TRIPLES: std::ops::RangeInclusive<u32> = 15..=24;
 
 /// Minimum size of an erase block; pages are smaller.
@@ -58,9 +59,9 @@ static INFO: MethodInfo = MethodInfo {
     name: "geometry",
     summary: "how large are pages and erase blocks",
     about: "Writes the first GiB, so that no empty flash is read. Then times reads of two blocks \
-            across up to 32 boundaries each of 2^k and of 3*2^k bytes, from 8 KiB to 24 MiB, and \
+            across up to 32 boundaries each of 2^k and of 3*2^k bytes, from 4 KiB to 24 MiB, and \
             next to them, in shuffled order. Where the cost of crossing rises with the size of the \
-            boundary and stays high, a page or an erase block ends. Small random writes in single \
+            boundary and stays high, a page, the planes read at once or an erase block end. Small random writes in single \
             erase blocks show whether the first ones are a zone for FAT tables. Writes of 64 KiB \
             go to more and more erase blocks in turn, sequentially and at random within each, \
             until a write takes more than twice as long as with one block: fewer than that many \
@@ -77,7 +78,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 13] = [
+const METRICS: [MetricInfo; 14] = [
     MetricInfo::new(
         "geometry-read",
         Unit::Nanoseconds,
@@ -91,7 +92,13 @@ const METRICS: [MetricInfo; 13] = [
     MetricInfo::new(
         "geometry-page",
         Unit::Bytes,
-        "page, or the planes read at once; absent if undetermined",
+        "page: the smallest boundary that costs time; absent if undetermined",
+    ),
+    MetricInfo::new(
+        "geometry-plane",
+        Unit::Bytes,
+        "pages that all planes read at once: the largest such boundary below the erase block; absent \
+         if it is that of the page, or undetermined",
     ),
     MetricInfo::new("geometry-erase-block", Unit::Bytes, "erase block; absent if undetermined"),
     MetricInfo::new(
@@ -253,10 +260,12 @@ impl Found {
         last(false).or_else(|| last(true))
     }
 
-    /// The largest step below [`ERASE_LEAST`]: the page, or the planes that are read at once.
-    fn page(&self) -> Option<u64> {
+    /// The page and the planes that are read at once: the smallest step below [`ERASE_LEAST`], and
+    /// the largest if it is another.
+    fn pages(&self) -> [Option<u64>; 2] {
         let found = steps(&self.levels(false), self.read_ns());
-        found.into_iter().map(|step| step.0).rfind(|bytes| *bytes < ERASE_LEAST)
+        let mut small = found.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_LEAST);
+        [small.next(), small.last()]
     }
 
     fn publish(&self, session: &mut Session<'_>, writes: bool) {
@@ -267,8 +276,10 @@ impl Found {
         }
         let erase = self.erase_block();
         // If no erase block was found, a step may also be that of a mapping unit.
-        let page = self.page().filter(|_| erase.is_some());
-        for (name, bytes) in [("geometry-page", page), ("geometry-erase-block", erase)] {
+        let [page, plane] = self.pages().map(|bytes| bytes.filter(|_| erase.is_some()));
+        let sizes =
+            [("geometry-page", page), ("geometry-plane", plane), ("geometry-erase-block", erase)];
+        for (name, bytes) in sizes {
             session.put(MetricKey::parse(name), Unit::Bytes, bytes.map(|bytes| bytes as f64));
         }
         for (name, open) in
@@ -281,7 +292,7 @@ impl Found {
         self.publish_writes(session);
         declared::publish(session);
         let declared = declared::of(session);
-        session.conclude(vec![summary::verdict(self, [page, erase], writes, &declared)]);
+        session.conclude(vec![summary::verdict(self, [page, plane, erase], writes, &declared)]);
         session.checkpoint();
     }
 }

@@ -5,22 +5,23 @@ use record::{
 };
 use workload::units::{binary, latency, parse_bytes};
 
-use super::{Found, Open, declared};
+use super::{ERASE_LEAST, Found, Open, declared};
 use crate::Outcome;
 use crate::answer::Draft;
 
 /// The verdict: GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(
     found: &Found,
-    [page, erase]: [Option<u64>; 2],
+    [page, plane, erase]: [Option<u64>; 3],
     writes: bool,
     declared: &DeclaredSizes,
 ) -> Verdict {
     let (declared, evidence) = declared::sentence(declared, erase);
     let Some(erase) = erase else {
         let text = format!(
-            "No boundary costs significantly more than the smaller ones: reads of this drive do \
-             not reveal its erase blocks.{}{declared}",
+            "No boundary of {} or more costs significantly more than the smaller ones: reads of \
+             this drive do not reveal its erase blocks.{}{declared}",
+            binary(ERASE_LEAST),
             in_a_stream(found, erase)
         );
         let next =
@@ -29,15 +30,17 @@ pub(super) fn verdict(
         verdict.evidence.extend(evidence);
         return Verdict { next_test: Some(next.into()), ..verdict };
     };
-    let pages = page.map(|page| format!(", pages (or planes read at once) of {}", binary(page)));
+    let planes = plane.map_or(String::new(), |plane| format!(" ({} read at once)", binary(plane)));
+    let pages = page.map(|page| format!(", pages of {}{planes}", binary(page)));
     let words = |open: Option<Open>| match open {
-        Some(Open::Exactly(count)) => count.to_string(),
-        Some(Open::AtLeast(count)) => format!("{count} or more"),
-        None => "an undetermined number".into(),
+        Some(Open::Exactly(1)) => "1 block".to_string(),
+        Some(Open::Exactly(count)) => format!("{count} blocks"),
+        Some(Open::AtLeast(count)) => format!("{count} or more blocks"),
+        None => "an undetermined number of blocks".into(),
     };
     let open_words = match writes {
         true => format!(
-            " Writes in turn stay fast on {} blocks if sequential and on {} if random.",
+            " Writes in turn stay fast on {} if sequential and on {} if random.",
             words(found.open[0]),
             words(found.open[1])
         ),
@@ -53,7 +56,11 @@ pub(super) fn verdict(
     );
     let mut verdict = Verdict::new(VerdictKind::Geometry, text);
     verdict.evidence.push(Evidence::new("erase block", erase as f64, Unit::Bytes));
-    verdict.evidence.extend(page.map(|page| Evidence::new("page", page as f64, Unit::Bytes)));
+    let sizes = [("page", page), ("pages read at once", plane)];
+    let sizes = sizes.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
+    verdict
+        .evidence
+        .extend(sizes.map(|(name, bytes)| Evidence::new(name, bytes as f64, Unit::Bytes)));
     verdict.evidence.extend(evidence);
     verdict.explains.push(Explained { metric: "geometry-erase-block".into(), share: None });
     verdict
@@ -107,7 +114,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = match (erase, open) {
         (Some(erase), Some(open)) => format!("{erase} erase blocks, {open:.0} open at once."),
         (Some(erase), None) => format!("{erase} erase blocks."),
-        (None, _) => format!("Undetermined: no boundary stands out in reads of {}.", latency(read)),
+        (None, _) => format!("Undetermined: no erase block shows in reads of {}.", latency(read)),
     };
     let other = declared::disagreement(&draft, draft.value("geometry-erase-block"));
     let zone = draft.value("geometry-fat-zone");
@@ -130,6 +137,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     draft
         .tile("Erase block", "geometry-erase-block", Better::Neither)
         .tile("Page", "geometry-page", Better::Neither)
+        .tile("Pages read at once", "geometry-plane", Better::Neither)
         .tile("Open, sequential", "geometry-open-linear", Better::Higher)
         .tile("Open, random", "geometry-open-random", Better::Higher)
         .tile("FAT zone", "geometry-fat-zone", Better::Neither)
