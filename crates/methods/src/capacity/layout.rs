@@ -18,8 +18,11 @@ pub(super) const PLACE: u64 = 128 << 10;
 /// Bytes of a request where much is written.
 const LARGE: u64 = 1 << 20;
 
-/// The piece at the end. f3's author reports caches of counterfeit sticks of about 1 MiB.
-pub(super) const TOP: u64 = 16 << 20;
+/// The piece at the end: 1/64 of the drive, within these limits. f3's author reports caches of
+/// counterfeit sticks of about 1 MiB; a cache larger than the piece hides a missing end.
+const TOP_SHARE: u64 = 64;
+const TOP_LEAST: u64 = 16 << 20;
+const TOP_MOST: u64 = 256 << 20;
 
 /// Most bytes written at the start: a journal holds all of them, with the other places.
 const LOW_MOST: u64 = 256 << 20;
@@ -42,6 +45,8 @@ pub(super) struct Layout {
     pub places: Vec<Place>,
     /// Distance of the places in the middle.
     pub spacing: u64,
+    /// Bytes of the piece at the end, which a cache must exceed to hide a missing end.
+    pub top: u64,
     /// Everything is written: a file.
     pub whole: bool,
     /// Blocks of the user, which get their content back.
@@ -58,9 +63,10 @@ impl Layout {
         let borrows = target.allowed == record::Safety::Borrows;
         if target.target.kind == TargetKind::Directory {
             let all = Place { region: Region::first(bytes), chunk: LARGE };
-            return Ok(Layout { bytes, places: vec![all], spacing: 0, whole: true, borrows });
+            let top = TOP_LEAST.min(bytes);
+            return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
         }
-        let top = TOP.min(bytes / 4) / LARGE * LARGE;
+        let top = (bytes / TOP_SHARE).clamp(TOP_LEAST, TOP_MOST).min(bytes / 4) / LARGE * LARGE;
         // As much at the start as everywhere else together, which is least in all.
         let root = ((bytes as f64 * LARGE as f64).sqrt() as u64).next_power_of_two();
         let low = root.min(LOW_MOST).min(bytes / 4) / LARGE * LARGE;
@@ -74,7 +80,7 @@ impl Layout {
         let mut places: Vec<Place> = starts.map(|start| place(start, PLACE, PLACE)).collect();
         places.push(place(bytes - top, top, LARGE));
         places.push(place(0, low, LARGE));
-        Ok(Layout { bytes, places, spacing, whole: false, borrows })
+        Ok(Layout { bytes, places, spacing, top, whole: false, borrows })
     }
 
     /// Bytes written.
@@ -107,7 +113,7 @@ mod tests {
 
     #[test]
     fn places_do_not_touch_and_are_few() {
-        for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 96 << 20), (1 << 40, 600 << 20)] {
+        for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 144 << 20), (1 << 40, 800 << 20)] {
             let layout = layout(bytes, 7);
             let mut regions: Vec<Region> = layout.places.iter().map(|p| p.region).collect();
             regions.sort_by_key(|r| r.start);

@@ -39,18 +39,18 @@ static INFO: MethodInfo = MethodInfo {
     name: "fake",
     summary: "is the capacity real",
     about: "Writes blocks that are stamped with their address and the seed of the run: at equal distances \
-            over all addresses, the last 16 MiB, and then the first bytes, as many as the distance (64 \
-            MiB on a card of 4 GB, at most 256 MiB). Then it reads all of them in that order. A drive \
+            over all addresses, the last 64th (16 to 256 MiB), and then the first bytes, as many as the \
+            distance (64 MiB on a card of 4 GB, at most 256 MiB). Then it reads all of them in that order. A drive \
             that ignores high address bits shows the stamps of other addresses, whatever its real \
-            capacity; one that forgets what lies beyond its memory shows none, unless it has a cache of \
-            16 MiB or more. What comes out is the real capacity, and the probability of finding a drive \
+            capacity; one that forgets what lies beyond its memory shows none, unless it has a cache as \
+            large as the last piece, which the answer names. What comes out is the real capacity, and the probability of finding a drive \
             on which one place in a hundred is bad. On a directory a scratch file is written and read as \
             a whole, which says nothing about the space beside it; with --size it may take all that is \
             free, where other methods leave 10%, except on the file system of the root. A device must be lent with --borrow \
             (its blocks are in a journal first, and get their content back) or given away with --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
-    writes: "100 MB to 600 MB, at most 1 in 40 bytes of a card of 4 GB; a file in a directory",
+    writes: "140 MB on a card of 4 GB, at most 810 MB; a file in a directory",
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
     answer: summary::answer,
@@ -59,7 +59,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 5] = [
+const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "fake-capacity",
         Unit::Bytes,
@@ -78,9 +78,14 @@ const METRICS: [MetricInfo; 5] = [
         "of these, bytes with the stamp of another address",
     ),
     MetricInfo::new(
+        "fake-cache",
+        Unit::Bytes,
+        "a missing end is found unless the drive has a cache of this size; absent where a file was tested",
+    ),
+    MetricInfo::new(
         "fake-detection",
         Unit::Number,
-        "probability of finding a drive on which one place in a hundred, anywhere, is bad",
+        "probability of finding a drive without a cache on which one place in a hundred, anywhere, is bad",
     ),
 ];
 
@@ -208,7 +213,7 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
 }
 
 fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
-    let (sum, top) = (found.sum(), layout.bytes - layout.bytes.min(layout::TOP));
+    let (sum, top) = (found.sum(), layout.bytes - layout.top);
     let capacity = found.capacity(top);
     let ends = match capacity {
         // Addresses within a file say nothing about those of the drive.
@@ -236,6 +241,8 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     for (name, unit, value) in figures {
         session.put(MetricKey::parse(name), unit, Some(value));
     }
+    let cache = (!layout.whole).then_some(layout.top as f64);
+    session.put(MetricKey::parse("fake-cache"), Unit::Bytes, cache);
     if capacity != Capacity::Real && !session.plans() {
         let text = format!(
             "{} of {} written did not come back",

@@ -4,7 +4,7 @@ use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictK
 use workload::units::{binary, decimal};
 
 use super::found::{Capacity, Found};
-use super::layout::{Layout, TOP};
+use super::layout::Layout;
 use crate::Outcome;
 use crate::answer::Draft;
 
@@ -93,7 +93,7 @@ fn real(layout: &Layout, places: usize) -> String {
     format!(
         "All {places} places came back as written: {wraps}, and a missing end unless a cache of {} \
          hides it. A drive with 1% of bad places is found with a probability of {:.0}%.",
-        binary(TOP),
+        binary(layout.top),
         layout.detects(0.01) * 100.0
     )
 }
@@ -129,11 +129,18 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .source("fake-tested", "written")
         .source("fake-lost", "lost")
         .source("fake-misplaced", "of another address");
+    let cache = match kind {
+        Some(VerdictKind::CapacityReal) => draft.value("fake-cache"),
+        _ => None,
+    };
+    let cache = cache.map_or(String::new(), |bytes| {
+        format!(" Only a cache of {} could hide a missing end.", binary(bytes as u64))
+    });
     draft
         .tile("Real capacity", "fake-capacity", Better::Higher)
         .tile("Tested", "fake-tested", Better::Neither)
         .tile("Lost", "fake-lost", Better::Lower)
         .tile("Misplaced", "fake-misplaced", Better::Lower)
         .chart(chart)
-        .say(sentence, &[])
+        .say(sentence, &[cache])
 }
