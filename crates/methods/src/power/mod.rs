@@ -62,8 +62,9 @@ static INFO: MethodInfo = MethodInfo {
             three times, upwards and downwards, beside 64 reads in a row in each round. Rests of up to a \
             second whose first reads disagree are repeated six times. What comes out is the time of the \
             first read after each rest, the shortest rest after which first reads took at least half as \
-            long again (all of three, or seven of nine), and what waking adds. With --time the longest \
-            rests are left out until the rest fits.",
+            long again (all of three, or seven of nine), and what waking adds. If that is the shortest of \
+            all, the host's processor or its virtual machine may be what sleeps: undetermined. With --time \
+            the longest rests are left out until the rest fits.",
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a scratch file of 256 MiB",
@@ -227,6 +228,8 @@ enum Sleep {
     Never,
     /// Some of the first reads took longer, and not all of them after longer rests.
     Unclear,
+    /// After every rest, even the shortest: the host's own wake-up takes as long.
+    Always,
 }
 
 /// How many of the first reads after a rest were slow.
@@ -264,9 +267,8 @@ fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
     let from = counts.iter().rposition(|slow| *slow != Slow::All).map_or(0, |last| last + 1);
     let early = counts[..from].iter().any(|slow| *slow != Slow::None);
     match after.get(from) {
-        Some((rest, _)) if !early => {
-            Sleep::After(if from > 0 { after[from - 1].0 } else { 0.0 }, *rest)
-        }
+        Some(_) if from == 0 => Sleep::Always,
+        Some((rest, _)) if !early => Sleep::After(after[from - 1].0, *rest),
         _ => Sleep::Unclear,
     }
 }
@@ -294,7 +296,8 @@ mod tests {
         let found = |times| sleep(&awake, &after(times));
         assert_eq!(found([fast, fast, fast, fast]), Sleep::Never);
         assert_eq!(found([fast, slow, slow, slow]), Sleep::After(0.1, 1.0));
-        assert_eq!(found([slow, slow, slow, slow]), Sleep::After(0.0, 0.1));
+        // The rest at which that begins is unknown, and so is the sleeper.
+        assert_eq!(found([slow, slow, slow, slow]), Sleep::Always);
         // One slow read is a disturbance, and no sleep that ends with a longer rest is one.
         assert_eq!(found([fast, [80.0, 900.0], fast, fast]), Sleep::Unclear);
         assert_eq!(found([fast, slow, fast, fast]), Sleep::Unclear);

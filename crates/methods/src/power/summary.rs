@@ -13,12 +13,11 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
     let first = after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
     let (kind, text) = match sleep {
         Sleep::After(low, high) => {
-            let range = match low {
-                0.0 => format!("before {}", words(high)),
-                low => format!("between {} and {}", words(low), words(high)),
-            };
             let text = format!(
-                "The drive falls asleep {range} of rest: the first read then takes {}, others {}.",
+                "The drive falls asleep between {} and {} of rest: the first read then takes {}, \
+                 others {}.",
+                words(low),
+                words(high),
                 latency(first),
                 latency(awake_ns)
             );
@@ -36,6 +35,18 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
                         disturbance, or a state that this test does not see.";
             (VerdictKind::Undetermined, text.to_string())
         }
+        Sleep::Always => {
+            let shortest = after.first().map_or(0.0, |(seconds, _)| *seconds);
+            let text = format!(
+                "The first read takes longer even after {} of rest: {} after the longest rest, {} \
+                 without one. An idle processor or virtual machine of the host wakes as slowly, so \
+                 the drive's share is unknown.",
+                words(shortest),
+                latency(first),
+                latency(awake_ns)
+            );
+            (VerdictKind::Undetermined, text)
+        }
     };
     let mut verdict = Verdict::new(kind, text);
     verdict.evidence.push(Evidence::new("awake", awake_ns, Unit::Nanoseconds));
@@ -43,12 +54,15 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
         let name = format!("after {}", words(*seconds));
         verdict.evidence.push(Evidence::new(name, quantile(samples, 0.5), Unit::Nanoseconds));
     }
-    if sleep != Sleep::Unclear {
+    if matches!(sleep, Sleep::After(..) | Sleep::Never) {
         let metric = after.last().map(|(seconds, _)| key(*seconds).to_string());
         verdict.explains.extend(metric.map(|metric| Explained { metric, share: None }));
         return verdict;
     }
-    let next = "more rounds: --replicates 6, with nothing else running";
+    let next = match sleep {
+        Sleep::Always => "the same with the host's idle states off (cpupower idle-set -D 0)",
+        _ => "more rounds: --replicates 6, with nothing else running",
+    };
     Verdict { next_test: Some(next.into()), ..verdict }
 }
 
@@ -74,7 +88,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ if draft.concluded(&VerdictKind::NoPowerState) => {
             format!("No sleep shows up to {} of rest.", words(*longest))
         }
-        _ => "Some first reads take longer, with no clear rule.".to_string(),
+        _ => "Undetermined: first reads take longer, but not by a rule of the drive's.".to_string(),
     };
     let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds);
     let chart = rests.iter().fold(chart, |chart, (rest, k)| chart.point("", k, *rest));
