@@ -29,12 +29,17 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
             }
             None => "Writes are deduplicated.".into(),
         },
-        () if draft.concluded(&VerdictKind::Compressible) => match random.zip(zeros) {
-            Some((random, zeros)) if zeros > random => {
-                format!("Writes are compressed: zeros are {} as fast.", times(zeros / random))
+        () if draft.concluded(&VerdictKind::Compressible) => {
+            let dedupes = draft.find("check-dedupe").is_some();
+            let also = if dedupes { " and deduplicated" } else { "" };
+            match random.zip(zeros) {
+                Some((random, zeros)) if zeros > random => {
+                    let gain = times(zeros / random);
+                    format!("Writes are compressed{also}: zeros are {gain} as fast.")
+                }
+                _ => format!("Writes are compressed{also}: content changes their speed."),
             }
-            _ => "Writes are compressed: content changes their speed.".into(),
-        },
+        }
         () if draft.concluded(&VerdictKind::Flush) => match &flush {
             Some((_, ns)) => format!("A flush takes {}: too fast to be real.", latency(*ns)),
             None => "Flushes are too fast to be real.".into(),
