@@ -96,6 +96,14 @@ impl Table {
         Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic, kept: 0 }
     }
 
+    /// Adds a column on the right, which becomes the elastic one. Rows keep their cells.
+    #[must_use]
+    pub fn with(mut self, column: Align) -> Table {
+        self.columns.push(column);
+        self.elastic = self.columns.len() - 1;
+        self
+    }
+
     /// Sets the gap between columns.
     #[must_use]
     pub fn gap(mut self, blanks: usize) -> Table {

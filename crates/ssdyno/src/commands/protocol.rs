@@ -12,8 +12,8 @@ use lab::protocol::{
 };
 use lab::{LabError, Recorded, Request, protocol};
 use record::Plan;
-use report::Ink;
 use report::table::{Align, Cell, Table};
+use report::{Ink, Style};
 use serde_json::json;
 use store::Store;
 
@@ -21,6 +21,10 @@ use super::{io, session};
 use crate::cli::{RESUME, RunArgs};
 use crate::failure::{Failure, REFUSED, Result, USAGE};
 use crate::{interrupt, present, screen};
+
+/// Blanks between columns, and the minimum width of wrapped text.
+const GAP: usize = 2;
+const TEXT_LEAST: usize = 20;
 
 /// Runs or plans a protocol on one target.
 pub fn run(file: &str, args: &RunArgs) -> Result {
@@ -98,7 +102,7 @@ impl Runner<'_> {
                 let (style, written) = (screen::style(), workload::units::binary(bytes));
                 let title = style.paint(Ink::Strong, &self.protocol.title);
                 let time = workload::units::span(seconds);
-                let table = steps(&items, progress.place()).render(&style);
+                let table = steps(&items, progress.place(), &style);
                 format!(
                     "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
                     self.protocol.name
@@ -188,18 +192,39 @@ impl Runner<'_> {
     }
 }
 
-/// A line for each remaining item; `first` is the number of the first, `of` the total.
-fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize)) -> Table {
-    let mut table = Table::new(&[Align::Right, Align::Left, Align::Left]);
+/// A row for each remaining item; `first` is the number of the first, `of` the total.
+fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize), style: &Style) -> String {
+    let mut rows = Vec::new();
     for (number, planned) in (first..).zip(items) {
         let (id, text) = match planned {
             PlannedItem::Ask(id, ask) => (*id, format!("asks: {}", ask.text)),
             PlannedItem::Measure { item, plan, .. } => (item.step.id.as_str(), cost(item, plan)),
         };
         let place = format!("{number}/{of}");
-        table.row([Cell::dim(place), Cell::new(Ink::Strong, id), Cell::from(text)]);
+        rows.push((vec![Cell::dim(place), Cell::new(Ink::Strong, id)], text));
     }
-    table
+    wrapped(Table::new(&[Align::Right, Align::Left]), rows, style)
+}
+
+/// A table of cells, and of text in a further column, which is wrapped to the screen. `table` has
+/// the columns of the cells, and the headings.
+fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> String {
+    let mut cells = table.clone();
+    rows.iter().for_each(|(row, _)| cells.row(row.clone()));
+    let room = style.width.max(40).saturating_sub(cells.width() + GAP).max(TEXT_LEAST);
+    let mut table = table.with(Align::Left);
+    for (mut row, text) in rows {
+        let columns = row.len();
+        for line in report::wrap(&text, room) {
+            row.push(Cell::from(line));
+            table.row(row);
+            row = vec![Cell::default(); columns];
+        }
+        if text.is_empty() {
+            table.row(row);
+        }
+    }
+    table.render(style)
 }
 
 /// A measurement in one line.
@@ -232,22 +257,23 @@ fn preparing(step: Preparing) -> String {
 fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
     let style = screen::style();
     let right = Align::Right;
-    let mut table = Table::new(&[Align::Left, right, Align::Left, right, right, Align::Left]);
-    table.heading(["step", "", "side", "run", "elapsed", ""]);
+    let mut table = Table::new(&[Align::Left, right, Align::Left, right, right]);
+    table.heading(["step", "", "side", "run", "elapsed"]);
+    let mut rows = Vec::new();
     for row in &conclusion.elapsed {
         let seconds = row.seconds.map_or("simulated".to_string(), |s| format!("{s:.2} s"));
         let number = row.run.map_or(String::new(), |number| number.to_string());
-        table.row([
+        let cells = vec![
             Cell::from(row.step.as_str()),
             Cell::dim(row.repeat.to_string()),
             Cell::from(row.side.clone().unwrap_or_default()),
             Cell::from(number),
             Cell::new(Ink::Strong, seconds),
-            Cell::from(row.headline.clone().unwrap_or_default()),
-        ]);
+        ];
+        rows.push((cells, row.headline.clone().unwrap_or_default()));
     }
-    let mut text =
-        format!("{}\n{}", style.paint(Ink::Strong, &protocol.title), table.render(&style));
+    let table = wrapped(table, rows, &style);
+    let mut text = format!("{}\n{table}", style.paint(Ink::Strong, &protocol.title));
     if let [a, b] = protocol.sides.as_slice() {
         for sentence in &conclusion.sentences {
             text += &format!("\n{}\n", screen::wrap(sentence, style.width.min(90)));
@@ -274,6 +300,17 @@ mod tests {
     use lab::protocol::Action;
 
     use super::*;
+
+    #[test]
+    fn long_text_is_wrapped_and_never_cut() {
+        let text = "a durable write takes 1.20 ms, of which the flush takes most, and no longer";
+        let rows = vec![(vec![Cell::from("1/2"), Cell::from("board-a")], text.to_string())];
+        let style = Style { width: 60, ..Style::PLAIN };
+        let shown = wrapped(Table::new(&[Align::Right, Align::Left]), rows, &style);
+        let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+        assert_eq!(words(&shown), [&words("1/2 board-a")[..], &words(text)].concat());
+        assert!(shown.lines().count() > 1 && shown.lines().all(|line| line.len() <= 60), "{shown}");
+    }
 
     /// Only the command can check options of `io` in the bundled protocols.
     #[test]
