@@ -21,13 +21,14 @@ fn run(place: &Place, target: &str, method: &str, more: &[&str]) -> Value {
 }
 
 /// Methods that end soon, each with the options to shorten it.
-const SHORT: [(&str, &[&str]); 7] = [
+const SHORT: [(&str, &[&str]); 8] = [
     ("wear", &["--amount", "80MiB"]),
     ("restore", &[]),
     ("fake", &[]),
     ("iometer", &["--time", "1s"]),
     ("curve", &["--time", "1s"]),
     ("power", &["--time", "1s"]),
+    ("authentic", &["--time", "2s"]),
     ("sdclass", &["--time", "1s"]),
 ];
 
