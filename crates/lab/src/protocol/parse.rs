@@ -270,10 +270,13 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
         _ => {
             let first = words.first().copied().unwrap_or_default();
             let near = did_you_mean(first, PREPARATIONS.into_iter());
-            Err(format!(
-                "no preparation '{text}'{near}; there are fstrim, blkdiscard, fill, rest TIME and \
-                 cool DEGREES"
-            ))
+            Err(match near.is_empty() {
+                true => format!(
+                    "no preparation '{text}'; there are fstrim, blkdiscard, fill, rest TIME and cool \
+                     DEGREES"
+                ),
+                false => format!("no preparation '{text}'{near}"),
+            })
         }
     }
 }
@@ -297,13 +300,10 @@ fn explained(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default().trim();
     let quoted: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
     match (line.starts_with("unknown field"), quoted.split_first()) {
-        (true, Some((name, known))) => {
-            let known_list = known.join(", ");
-            format!(
-                "unknown key '{name}'{}; there are: {known_list}",
-                did_you_mean(name, known.iter().copied())
-            )
-        }
+        (true, Some((name, known))) => match did_you_mean(name, known.iter().copied()).as_str() {
+            "" => format!("unknown key '{name}'; there are: {}", known.join(", ")),
+            near => format!("unknown key '{name}'{near}"),
+        },
         _ => line.to_string(),
     }
 }

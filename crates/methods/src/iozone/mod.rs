@@ -32,7 +32,7 @@ pub(crate) struct IozoneMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "iozone",
-    summary: "iozone's table, and what of it holds",
+    summary: "iozone's table, and which figures hold",
     about: "Writes, rewrites, reads, rereads, and reads and writes at random, with records of 4 KiB \
             in a file of 100 MiB (or --size), as iozone -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2 does: \
             through the page cache, every write durable when it returns. Beside it the first read \
