@@ -460,7 +460,7 @@ fn geometry_reports_the_declared_sizes_with_those_found() {
         ("declared.discard_alignment", "1MiB"),
     ];
     let (sizes, out) = geometry("samsung-970-evo-plus-250", &nvme, 1);
-    assert_eq!(sizes, [None; 4]);
+    assert_eq!(sizes, [None; 5]);
     let all: Vec<f64> = declared(&out).into_iter().map(|(_, bytes)| bytes).collect();
     assert_eq!(all, [16384.0, 131_072.0, 4_194_304.0, 1_048_576.0]);
     assert_eq!(out.verdicts[0].kind.name(), "UNDETERMINED");

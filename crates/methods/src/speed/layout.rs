@@ -99,23 +99,24 @@ impl Layout {
         self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
-    /// A run in chunks of another size, at the start. On a slow drive, each turn uses the next part
-    /// of the location, and the last turn ends with the location: a card that is rewritten before
-    /// an erase block is full copies the rest of the block, a cost of the sweep rather than of a
-    /// chunk. Parts are powers of two, 4 MiB in most cases, so that they also end with such a
-    /// block.
+    /// A run in chunks of this size, at the start. On a slow drive, the sizes other than that of the
+    /// passes take turns: each uses the next part of the location, and the last turn ends with it.
+    /// Parts are powers of two, because a card that is rewritten before an erase block is full
+    /// copies the rest of the block, a cost of the sweep rather than of a chunk.
     pub fn chunk(&self, kind: OpKind, size: u32, turn: usize, rate: f64) -> Workload {
         let place = self.places[0].region;
-        let parts = if rate >= WHOLE_PLACE { 1 } else { self.sizes.len() as u64 };
-        let part = match parts {
-            1 => place.bytes,
-            parts => previous_power_of_two(place.bytes / parts).max(u64::from(self.chunk)),
-        };
+        let whole = rate >= WHOLE_PLACE || size == self.chunk || self.sizes.len() <= 2;
+        let region = if whole { place } else { self.part(place, turn) };
+        self.in_order(chunk_key(kind, size), kind, size, region)
+    }
+
+    fn part(&self, place: Region, turn: usize) -> Region {
+        let parts = self.sizes.len() as u64 - 1;
+        let part = previous_power_of_two(place.bytes / parts).max(u64::from(self.chunk));
         let (turn, last) = (turn as u64 % parts, parts - 1);
         let start = (turn * part).min(place.bytes - part);
         let bytes = if turn == last { place.bytes - start } else { part };
-        let region = Region { start: place.start + start, bytes };
-        self.in_order(chunk_key(kind, size), kind, size, region)
+        Region { start: place.start + start, bytes }
     }
 
     fn in_order(&self, key: MetricKey, kind: OpKind, block: u32, region: Region) -> Workload {

@@ -27,10 +27,7 @@ use layout::Layout;
 /// Default duration in seconds on a drive of at least 20 MB/s; a slower one gets fewer passes.
 const SECONDS: f64 = 90.0;
 
-/// Share of the time for the passes.
-const PASSES_SHARE: f64 = 0.7;
-
-/// No round of passes starts if it would end later than this multiple of their time.
+/// No round starts if it would end later than this multiple of the time.
 const PATIENCE: f64 = 1.5;
 
 /// Unit of the old tool's numbers: 0.1 MB/s.
@@ -44,9 +41,9 @@ static INFO: MethodInfo = MethodInfo {
     summary: "what does .speed say, and what is true",
     about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes \
             the same bytes back, flush included. It does the same in the middle and at the end of \
-            a drive, four times in alternating order. Then chunks from 4 KiB up to the largest \
-            transfer are read and written, with their flush (below 64 MB/s, each size gets a part \
-            of the 32 MiB in turn): a fit of T = t0 + size/B gives the cost of a command without \
+            a drive, four times in alternating order. After each time, chunks from 4 KiB up to the largest \
+            transfer are read and written, with their flush (below 64 MB/s, each smaller size \
+            gets a part of the 32 MiB in turn): a fit of T = t0 + size/B gives the cost of a command without \
             its data. The results are the number as .speed printed it, in decimal MB/s, as a range \
             if passes differ, and the rate with flush and interval. In a directory, a scratch file \
             is used. A device is only read, unless it is opened with --borrow (or --destroy): then \
@@ -123,8 +120,25 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
             session.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
         }
     }
-    let rates = passes(session, layout)?;
-    chunks(session, layout, rates)
+    let (mut passes, mut chunks) = (AllPasses::new(layout), Chunks::new(layout));
+    let patience = Patience { rounds_least: 1, seconds: PATIENCE * layout.seconds };
+    // The passes and the sweep of a round meet the drive in the same state: a card takes longer
+    // once it has no erased blocks left.
+    let run = session.rounds(
+        layout.rounds,
+        (!layout.rounds_given).then_some(patience),
+        |session, round| {
+            passes.round(session, layout, round)?;
+            chunks.round(session, layout, round, passes.slowest())?;
+            session.checkpoint();
+            Ok(Round::Again)
+        },
+    )?;
+    if run < layout.rounds {
+        let text = format!("the drive is slow: only {run} of {} passes ran", layout.rounds);
+        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
+    }
+    Ok(())
 }
 
 /// Rates of one direction at one location.
@@ -167,11 +181,20 @@ impl Times {
     }
 }
 
-/// Returns the slowest rates of reads and writes at the start.
-fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], MethodError> {
-    let mut rates = vec![[Passes::default(), Passes::default()]; layout.places.len()];
-    let patience = patience(layout, PASSES_SHARE);
-    let run = session.rounds(layout.rounds, patience, |session, round| {
+/// The passes over all locations, in both directions.
+struct AllPasses(Vec<[Passes; 2]>);
+
+impl AllPasses {
+    fn new(layout: &Layout) -> AllPasses {
+        AllPasses(vec![[Passes::default(), Passes::default()]; layout.places.len()])
+    }
+
+    fn round(
+        &mut self,
+        session: &mut Session<'_>,
+        layout: &Layout,
+        round: u32,
+    ) -> Result<(), MethodError> {
         for index in schedule::order(layout.places.len(), round) {
             let place = &layout.places[index];
             for kind in layout.kinds() {
@@ -181,27 +204,21 @@ fn passes(session: &mut Session<'_>, layout: &Layout) -> Result<[f64; 2], Method
                 }
                 let w = TestRegion::replicate(&layout.pass(place, kind), round);
                 let m = session.measure(&w, round)?;
-                rates[index][kind as usize].add(kind, &m);
+                self.0[index][kind as usize].add(kind, &m);
             }
         }
-        put_passes(session, layout, &rates);
+        put_passes(session, layout, &self.0);
         session.checkpoint();
-        Ok(Round::Again)
-    })?;
-    if run < layout.rounds {
-        let text = format!("the drive is slow: only {run} of {} passes ran", layout.rounds);
-        session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
+        Ok(())
     }
-    let slowest =
-        |kind: OpKind| rates[0][kind as usize].honest.iter().copied().fold(f64::INFINITY, f64::min);
-    Ok([OpKind::Read, OpKind::Write].map(slowest))
-}
 
-/// The patience of rounds that have this share of the time; unlimited if the user gave the number
-/// of rounds.
-fn patience(layout: &Layout, share: f64) -> Option<Patience> {
-    let patience = Patience { rounds_least: 1, seconds: PATIENCE * share * layout.seconds };
-    (!layout.rounds_given).then_some(patience)
+    /// The slowest rates of reads and writes at the start.
+    fn slowest(&self) -> [f64; 2] {
+        [OpKind::Read, OpKind::Write].map(|kind| {
+            let rates = self.0[0][kind as usize].honest.iter();
+            rates.copied().fold(f64::INFINITY, f64::min)
+        })
+    }
 }
 
 fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]]) {
@@ -227,39 +244,49 @@ fn put_passes(session: &mut Session<'_>, layout: &Layout, rates: &[[Passes; 2]])
     session.checks.places = places.collect();
 }
 
-fn chunks(session: &mut Session<'_>, layout: &Layout, speeds: [f64; 2]) -> Result<(), MethodError> {
-    let cells: Vec<(OpKind, u32)> = layout
-        .kinds()
-        .into_iter()
-        .flat_map(|kind| layout.sizes.iter().map(move |size| (kind, *size)))
-        .collect();
-    // Times in nanoseconds and rates of all chunks with their flush, per cell and round. A drive
-    // that buffers takes most chunks at once and the rest late, so that no quantile is the cost of
-    // a chunk.
-    let mut times = vec![Vec::new(); cells.len()];
-    let mut rates = vec![Vec::new(); cells.len()];
-    let patience = patience(layout, 1.0 - PASSES_SHARE);
-    session.rounds(layout.rounds, patience, |session, round| {
+/// The sweep of chunk sizes: times of a chunk in nanoseconds and rates, of all chunks with their
+/// flush, per cell and round. A drive that buffers takes most chunks at once and the rest late, so
+/// that no quantile is the cost of a chunk.
+struct Chunks {
+    cells: Vec<(OpKind, u32)>,
+    times: Vec<Vec<f64>>,
+    rates: Vec<Vec<f64>>,
+}
+
+impl Chunks {
+    fn new(layout: &Layout) -> Chunks {
+        let of = |kind: OpKind| layout.sizes.iter().map(move |size| (kind, *size));
+        let cells: Vec<(OpKind, u32)> = layout.kinds().into_iter().flat_map(of).collect();
+        let none = vec![Vec::new(); cells.len()];
+        Chunks { cells, times: none.clone(), rates: none }
+    }
+
+    fn round(
+        &mut self,
+        session: &mut Session<'_>,
+        layout: &Layout,
+        round: u32,
+        speeds: [f64; 2],
+    ) -> Result<(), MethodError> {
         let mut turns = [0; 2];
-        for index in schedule::order(cells.len(), round) {
-            let (kind, size) = cells[index];
+        for index in schedule::order(self.cells.len(), round) {
+            let (kind, size) = self.cells[index];
             let speed = session.assume(speeds[kind as usize], f64::INFINITY);
             let w = layout.chunk(kind, size, turns[kind as usize], speed);
-            turns[kind as usize] += 1;
+            turns[kind as usize] += usize::from(size != layout.chunk);
             let m = session.moment(&TestRegion::replicate(&w, round), round)?;
             let sums = Times::of(kind, &m);
-            times[index].push(sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops));
+            let each = sums.as_ref().map_or(f64::NAN, |sums| sums.whole_ns() / sums.ops);
+            self.times[index].push(each);
             let rate = sums.map_or(f64::NAN, |sums| sums.bytes * 1e9 / sums.whole_ns());
-            rates[index].push(rate);
+            self.rates[index].push(rate);
         }
-        for ((kind, size), rates) in cells.iter().zip(&rates) {
+        for ((kind, size), rates) in self.cells.iter().zip(&self.rates) {
             session.put_rates(layout::chunk_key(*kind, *size), rates);
         }
-        put_costs(session, layout, &times);
-        session.checkpoint();
-        Ok(Round::Again)
-    })?;
-    Ok(())
+        put_costs(session, layout, &self.times);
+        Ok(())
+    }
 }
 
 fn put_costs(session: &mut Session<'_>, layout: &Layout, times: &[Vec<f64>]) {

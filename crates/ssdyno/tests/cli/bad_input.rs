@@ -211,3 +211,15 @@ fn block_sizes_below_the_drives_are_refused() {
     io(&["--bs", "512", "--buffered"]).good();
     io(&["--bs", "4096"]).good();
 }
+
+#[test]
+fn a_broken_line_of_an_iometer_configuration_is_quoted_with_file_and_number() {
+    let place = Place::new();
+    let file = place.path("a.icf");
+    let text = "Version 1.1.0\n'Access specification name,default assignment\n\tx,NONE\n\
+        'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,100,100,100,0,1,0,no\n";
+    fs::write(&file, text).expect("a file");
+    let words = ["run", ".", "-m", "iometer", "--icf", &place.text("a.icf")];
+    let said = "a.icf:5: '4096,100,100,100,0,1,0,no': reply must be a whole number";
+    place.ssdyno(&words).refuses(2, said);
+}
