@@ -220,7 +220,7 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
         let text = "ended early: the drive came within 5 K of its own warning temperature";
         return Some(Finding::new(FindingKind::TemperatureLimit, Level::Bad, text).with(evidence));
     }
-    let rates = case.measurement.rates();
+    let rates: Vec<f64> = case.measurement.rates().into_iter().flatten().collect();
     let third = rates.len() / 3;
     let early: f64 = rates[..third].iter().sum();
     let late: f64 = rates[rates.len() - third..].iter().sum();

@@ -38,7 +38,7 @@ pub struct Digest {
     pub(crate) stalled_s: f64,
     /// Time for which a quota kept the threads off the processor, 0 to `seconds`.
     pub(crate) throttled_s: f64,
-    /// Bytes per second of both directions, by interval.
+    /// Bytes per second of both directions, by interval, without standstills of the process.
     pub(crate) rates: Vec<f64>,
     /// Time of the flushes.
     pub(crate) flush_s: f64,
@@ -79,7 +79,7 @@ impl Digest {
             flushes: m.kind(OpKind::Flush).map_or(0, |k| k.ops),
             stalled_s: m.stalled_ns(workload) as f64 / 1e9,
             throttled_s: (m.throttled_ns.min(m.elapsed_ns)) as f64 / 1e9,
-            rates: m.rates(),
+            rates: m.rates().into_iter().flatten().collect(),
             flush_s: flush_ns as f64 / 1e9,
             read_ns: kinds[0].map_or([0.0; 2], |k| {
                 let median = k.service.quantile(0.5).unwrap_or(0);

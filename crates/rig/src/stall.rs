@@ -2,7 +2,7 @@
 //!
 //! In a closed loop, a stall appears as one slow operation per slot, which no percentile shows. The
 //! time series shows it as silent intervals. Two causes are not counted: the final flush, and
-//! standstills of the process, which remove the latencies of the operations in flight.
+//! standstills of the process, whose rows have no value and whose operations have no latency.
 
 use workload::{OpKind, Workload};
 
@@ -10,24 +10,27 @@ use crate::Measurement;
 
 /// Shortest stall, nanoseconds: ten times the shortest delay a person notices, and longer than the
 /// pauses of a busy machine.
-const LEAST_NS: u64 = 100_000_000;
+pub const STALL_NS_LEAST: u64 = 100_000_000;
 
 /// Shortest stall as a multiple of the median operation, so that a slow card does not count as
 /// stalled.
 const MEDIANS_LEAST: u64 = 20;
 
 impl Measurement {
-    /// Bytes per second in both directions, for each whole interval. The final flush and the
-    /// interval in which it began are left out, because they would look like a falling rate.
-    pub fn rates(&self) -> Vec<f64> {
+    /// Bytes per second in both directions, for each whole interval; `None` during a standstill of
+    /// the process. The final flush and the interval in which it began are left out, because they
+    /// would look like a falling rate.
+    pub fn rates(&self) -> Vec<Option<f64>> {
         let columns = self.series.columns.iter();
-        let mut sums = vec![0.0; self.series.t_ns.len()];
+        let mut sums = vec![Some(0.0); self.series.t_ns.len()];
         for column in columns.filter(|c| ["read", "write"].contains(&c.name.as_str())) {
-            for (sum, value) in sums.iter_mut().zip(&column.values) {
-                *sum += value.unwrap_or(0.0);
+            // A column begins with the first operation of its direction.
+            let silent = column.values.iter().take_while(|value| value.is_none()).count();
+            for (sum, value) in sums.iter_mut().zip(&column.values).skip(silent) {
+                *sum = sum.zip(*value).map(|(sum, value)| sum + value);
             }
         }
-        let last = sums.iter().rposition(|rate| *rate > 0.0).unwrap_or(0);
+        let last = sums.iter().rposition(|rate| *rate > Some(0.0)).unwrap_or(0);
         sums.truncate(last.max(1));
         sums
     }
@@ -36,14 +39,14 @@ impl Measurement {
     /// any depth; with long intervals and at depth 1, the longest operation does.
     pub fn stalled_ns(&self, workload: &Workload) -> u64 {
         let (longest, median) = (self.service_ns(1.0), self.service_ns(0.5));
-        if longest < LEAST_NS.max(MEDIANS_LEAST.saturating_mul(median)) {
+        if longest < STALL_NS_LEAST.max(MEDIANS_LEAST.saturating_mul(median)) {
             return 0;
         }
         let ends = self.series.t_ns.iter().copied();
         let begins = std::iter::once(0).chain(ends.clone());
         let spans: Vec<u64> =
             ends.zip(begins).map(|(end, begin)| end.saturating_sub(begin)).collect();
-        let silent = spans.iter().zip(self.rates()).filter(|(_, rate)| *rate == 0.0);
+        let silent = spans.iter().zip(self.rates()).filter(|(_, rate)| *rate == Some(0.0));
         let silent: u64 = silent.map(|(span, _)| span).sum();
         let coarse = spans.iter().any(|span| *span > longest / 2);
         let alone = workload.depth * workload.jobs == 1;
@@ -101,6 +104,16 @@ mod tests {
         assert_eq!(stalled(8, 40..50, 99_000_000), 0, "too short");
         let (m, _) = interrupted(8, 40..40, 1_000_000_000);
         assert_eq!(m.rates().len(), 94, "the last one is not whole");
+    }
+
+    #[test]
+    fn a_standstill_is_no_stall_but_silence_before_the_first_operation_is() {
+        let (mut m, w) = interrupted(8, 40..44, 400_000_000);
+        m.series.columns[0].values[60..75].fill(None);
+        assert_eq!(m.stalled_ns(&w), 400_000_000);
+        assert_eq!(m.rates()[59..61], [Some(100e6), None]);
+        m.series.columns[0].values[0..3].fill(None);
+        assert_eq!(m.stalled_ns(&w), 700_000_000);
     }
 
     #[test]
