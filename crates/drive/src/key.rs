@@ -67,6 +67,17 @@ impl DriveKey {
             == DriveKey { path: String::new(), ..other.clone() }
     }
 
+    /// Whether both keys denote places on the same drive that have bytes in common, as a drive and
+    /// its partition do.
+    pub fn overlaps(&self, other: &DriveKey) -> bool {
+        let disk = |key: &DriveKey| {
+            (key.model.clone(), key.serial.clone(), key.disk_bytes, key.backing_file.clone())
+        };
+        let begin = |key: &DriveKey| key.start.unwrap_or(0);
+        let end = |key: &DriveKey| begin(key).saturating_add(key.bytes);
+        disk(self) == disk(other) && begin(self) < end(other) && begin(other) < end(self)
+    }
+
     /// Whether a serial number or backing file distinguishes it from other drives of the same size.
     pub fn is_unique(&self) -> bool {
         self.serial.is_some() || self.backing_file.is_some()

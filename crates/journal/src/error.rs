@@ -40,6 +40,18 @@ pub enum JournalError {
     Unfinished {
         /// The drive's device node.
         drive: String,
+        /// The journal's ID.
+        id: String,
+        /// The journal.
+        path: PathBuf,
+    },
+    /// An earlier run left a journal that is damaged, so that its drive is unknown.
+    #[error("{} is damaged, and may contain blocks of {drive}", path.display())]
+    DriveUnknown {
+        /// The device node of the drive to be borrowed from.
+        drive: String,
+        /// The journal's ID.
+        id: String,
         /// The journal.
         path: PathBuf,
     },
@@ -100,9 +112,13 @@ impl JournalError {
             NoHome | SameDrive { .. } | Memory { .. } | Full { .. } => {
                 Some("--journal DIR, a directory on another drive".into())
             }
-            Unfinished { path, .. } => {
+            Unfinished { id, path, .. } => {
                 let dir = path.parent().unwrap_or(Path::new("."));
-                Some(format!("ssdyno recover --journal {}", dir.display()))
+                let command = format!("ssdyno recover --journal {}", dir.display());
+                Some(format!("{command}; with --discard {id}, its blocks are given up"))
+            }
+            DriveUnknown { id, .. } => {
+                Some(format!("ssdyno recover --discard {id}, if no drive needs its blocks"))
             }
             OutOfReach { id, .. } => Some(format!(
                 "mount its file system, then ssdyno recover; or ssdyno recover --discard {id}"

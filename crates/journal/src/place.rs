@@ -63,8 +63,13 @@ pub enum State {
     Torn,
     /// Complete: blocks may have been overwritten.
     Whole(Box<Header>),
-    /// The journal was complete, but its header is not readable, for the given reason.
-    Damaged(String),
+    /// The journal was complete, but it or its entry is not readable.
+    Damaged {
+        /// The damage, in words.
+        reason: String,
+        /// The drive of its blocks, if the registry knows it.
+        drive: Option<Box<DriveKey>>,
+    },
     /// Registered as complete, but its directory is unreachable, or the file was removed.
     OutOfReach(Box<Entry>),
 }
@@ -75,14 +80,26 @@ impl Leftover {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The reason for not borrowing from its drive again.
+    /// The reason for not overwriting blocks of this drive.
     fn refusal(self, drive: String) -> JournalError {
+        let id = self.id();
+        let path = self.path;
         match self.state {
-            State::OutOfReach(_) => {
-                JournalError::OutOfReach { drive, id: self.id(), path: self.path }
-            }
-            _ => JournalError::Unfinished { drive, path: self.path },
+            State::OutOfReach(_) => JournalError::OutOfReach { drive, id, path },
+            State::Damaged { drive: None, .. } => JournalError::DriveUnknown { drive, id, path },
+            _ => JournalError::Unfinished { drive, id, path },
         }
+    }
+
+    /// Whether it has blocks of this drive, of a partition of it, or of the drive of this
+    /// partition.
+    fn is_of(&self, drive: &DriveKey) -> bool {
+        self.drive().is_some_and(|key| key.overlaps(drive))
+    }
+
+    /// Whether the drive of its blocks can be any.
+    fn is_of_unknown_drive(&self) -> bool {
+        matches!(self.state, State::Damaged { drive: None, .. })
     }
 
     /// The drive of its blocks, if known.
@@ -90,7 +107,8 @@ impl Leftover {
         match &self.state {
             State::Whole(header) => Some(&header.drive),
             State::OutOfReach(entry) => Some(&entry.drive),
-            State::Torn | State::Damaged(_) => None,
+            State::Damaged { drive, .. } => drive.as_deref(),
+            State::Torn => None,
         }
     }
 }
@@ -138,9 +156,8 @@ impl Place {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
         let drive = device.display().to_string();
-        let key = DriveKey::at(device);
-        if let Some(left) = key.map(|key| self.still_kept(&key)).transpose()?.flatten() {
-            return Err(left.refusal(drive));
+        if let Some(key) = DriveKey::at(device) {
+            self.check_borrow(&key, &drive)?;
         }
         match separation(there, device)? {
             Separation::Elsewhere => Ok(()),
@@ -151,9 +168,7 @@ impl Place {
 
     /// Saves borrowed blocks. On return, they survive a power loss.
     pub fn keep(&self, drive: &DriveKey, borrowed: &Borrowed) -> Result<Journal, JournalError> {
-        if let Some(left) = self.still_kept(drive)? {
-            return Err(left.refusal(drive.path.clone()));
-        }
+        self.check_borrow(drive, &drive.path)?;
         for dir in [&self.dir, &self.registry] {
             make_durably(&*self.disk, dir).map_err(|e| JournalError::io("make", dir, e))?;
         }
@@ -208,14 +223,35 @@ impl Place {
         registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
-    /// A complete journal of this drive, in any directory, whose run has ended.
-    fn still_kept(&self, drive: &DriveKey) -> Result<Option<Leftover>, JournalError> {
-        let mut all = self.unfinished()?;
-        if self.dir != self.registry {
-            let registry = Place { dir: self.registry.clone(), ..self.clone() };
-            all.extend(registry.unfinished()?);
+    /// Checks that no journal, in any directory, has blocks of this device. Restoring them later
+    /// would destroy everything written to the device now.
+    pub fn check_overwrite(&self, device: &Path) -> Result<(), JournalError> {
+        let Some(key) = DriveKey::at(device) else { return Ok(()) };
+        let left = self.everywhere()?.into_iter().find(|left| left.is_of(&key));
+        left.map_or(Ok(()), |left| Err(left.refusal(device.display().to_string())))
+    }
+
+    /// Checks that no journal has blocks of this drive, or could have.
+    fn check_borrow(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
+        let all = self.everywhere()?;
+        let left = all.into_iter().find(|left| left.is_of(key) || left.is_of_unknown_drive());
+        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))
+    }
+
+    /// Journals left by ended runs, in this place and registered elsewhere.
+    fn everywhere(&self) -> Result<Vec<Leftover>, JournalError> {
+        if self.dir == self.registry {
+            return self.unfinished();
         }
-        Ok(all.into_iter().find(|left| left.drive().is_some_and(|key| key.is(drive))))
+        let registry = Place { dir: self.registry.clone(), ..self.clone() };
+        let mut all = registry.unfinished()?;
+        // The registry also knows the drive of a damaged journal.
+        for left in self.unfinished()? {
+            if all.iter().all(|known| known.path != left.path) {
+                all.push(left);
+            }
+        }
+        Ok(all)
     }
 
     /// Journals left in this place by ended runs, sorted by name. In the default place, includes
@@ -238,12 +274,20 @@ impl Place {
     fn follow(&self, path: &Path, found: Registered) -> Result<Option<Leftover>, JournalError> {
         match found {
             Registered::Damaged(reason) => {
-                Ok(Some(Leftover { path: path.to_path_buf(), state: State::Damaged(reason) }))
+                let state = State::Damaged { reason, drive: None };
+                Ok(Some(Leftover { path: path.to_path_buf(), state }))
             }
             // The run was killed between its last two steps.
             Registered::Closing(entry) => self.remove(&entry.path).map(|()| None),
             Registered::Needed(entry) => match entry.path.try_exists() {
-                Ok(true) => look(&entry.path),
+                Ok(true) => {
+                    let mut left = look(&entry.path)?;
+                    if let Some(State::Damaged { drive, .. }) = left.as_mut().map(|l| &mut l.state)
+                    {
+                        *drive = Some(Box::new(entry.drive));
+                    }
+                    Ok(left)
+                }
                 Ok(false) | Err(_) => {
                     let path = entry.path.clone();
                     Ok(Some(Leftover { path, state: State::OutOfReach(Box::new(entry)) }))
@@ -311,7 +355,7 @@ fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
         true => State::Torn,
         false => match file::read_header(&mut file, path) {
             Ok(header) => State::Whole(Box::new(header)),
-            Err(error) => State::Damaged(error.to_string()),
+            Err(error) => State::Damaged { reason: error.to_string(), drive: None },
         },
     };
     Ok(Some(Leftover { path: path.to_path_buf(), state }))

@@ -143,7 +143,7 @@ fn a_truncated_file_is_not_a_journal() {
     for length in (0..500).chain([1000]) {
         fs::write(&path, &whole[..length]).expect("written");
         let [found] = &bench.place().unfinished().expect("read")[..] else { panic!("one") };
-        let torn = matches!(found.state, State::Damaged(_));
+        let torn = matches!(found.state, State::Damaged { .. });
         assert!(torn || Kept::open(&path).is_ok(), "{length}: {found:?}");
     }
     fs::rename(&path, path.with_extension("part")).expect("renamed");

@@ -248,7 +248,7 @@ fn leftovers_are_listed_by_name_with_their_state() {
         .iter()
         .map(|left| match &left.state {
             State::Torn => "torn",
-            State::Damaged(_) => "damaged",
+            State::Damaged { .. } => "damaged",
             State::Whole(header) if header.drive == common::key(BYTES as u64) => "whole",
             State::Whole(_) => "of another drive",
             State::OutOfReach(_) => "out of reach",
@@ -353,6 +353,43 @@ fn an_unreachable_journal_stops_runs_until_it_is_discarded() {
     default.discard(left).expect("discarded");
     assert!(default.unfinished().expect("readable").is_empty());
     drop(default.keep(&key, &borrowed).expect("nothing is left"));
+}
+
+/// docs/safety.md: "a damaged journal of an unknown drive".
+#[test]
+fn a_damaged_journal_stops_runs_on_every_drive_it_can_be_of() {
+    let (dir, place, key) = killed_elsewhere();
+    let default = Place::at(&dir.path().join("state"));
+    let path = default.unfinished().expect("readable")[0].path.clone();
+    let borrowed = open_dead(&path).borrowed;
+    let other = DriveKey { serial: Some("S2".into()), ..key.clone() };
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[40..80].fill(0);
+    fs::write(&path, bytes).expect("damaged");
+    // The registry knows its drive, also if the journal is found in its directory first.
+    for place in [&default, &place] {
+        let error = place.keep(&key, &borrowed).expect_err("its drive");
+        assert!(matches!(error, JournalError::Unfinished { .. }), "{error}");
+        assert!(error.advice().is_some_and(|advice| advice.contains("--discard sd")), "{error:?}");
+        place.keep(&other, &borrowed).expect("another drive").close().expect("closed");
+    }
+    // Nothing knows the drive of one in the default place.
+    fs::copy(&path, default.dir().join("sdy-1.journal")).expect("copied");
+    let error = place.keep(&other, &borrowed).expect_err("of any drive");
+    assert!(matches!(error, JournalError::DriveUnknown { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    default.discard(&default.unfinished().expect("readable")[1]).expect("discarded");
+    place.keep(&other, &borrowed).expect("nothing is left").close().expect("closed");
+}
+
+#[test]
+fn a_partition_shares_the_journal_of_its_drive() {
+    let whole = common::key(4 << 20);
+    let part = |start| DriveKey { start: Some(start), bytes: 1 << 20, ..whole.clone() };
+    assert!(whole.overlaps(&part(1 << 20)) && part(1 << 20).overlaps(&whole));
+    assert!(!part(1 << 20).overlaps(&part(2 << 20)) && !part(2 << 20).overlaps(&part(1 << 20)));
+    let other = DriveKey { serial: Some("S2".into()), ..part(1 << 20) };
+    assert!(!whole.overlaps(&other));
 }
 
 /// A run killed after its blocks were verified: the next listing removes the journal and its entry.

@@ -135,9 +135,12 @@ impl Recovery {
                 .remove(&left.path)
                 .map_err(LabError::from)
                 .map(|()| "incomplete, so nothing had been overwritten yet: removed".to_string()),
-            State::Damaged(reason) => {
+            State::Damaged { reason, drive } => {
+                result.drive = drive.as_ref().map(|drive| drive.in_words());
                 let text = format!("{reason}: the content cannot be read");
-                Err(LabError::new(ErrorKind::Check, text))
+                let advice =
+                    format!("ssdyno recover --discard {}, if no drive needs it", left.id());
+                Err(LabError::new(ErrorKind::Check, text).advise(advice))
             }
             State::Whole(header) => {
                 result.drive = Some(header.drive.in_words());

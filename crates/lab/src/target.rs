@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use journal::Place;
+use journal::{JournalError, Place};
 use record::{Health, Safety, State};
 use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
@@ -60,8 +60,10 @@ impl Target {
             });
         }
         let planned = drive::plan_open(&self.spec, &self.open_request(fills))?;
-        if planned.info.allowed == Safety::Borrows {
-            self.place()?.check(Path::new(&self.spec))?;
+        match planned.info.allowed {
+            Safety::Borrows => self.place()?.check(Path::new(&self.spec))?,
+            Safety::Destroys => admit_overwrite(&self.spec, self.journal.as_deref())?,
+            _ => {}
         }
         Ok(planned)
     }
@@ -97,6 +99,17 @@ impl Target {
             fills,
             ..OpenRequest::to(wants)
         }
+    }
+}
+
+/// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
+/// asks this first; `journal` is its directory for journals.
+pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
+    match Place::of_user(journal) {
+        Ok(place) => Ok(place.check_overwrite(Path::new(device))?),
+        // Without a home, nothing is registered.
+        Err(JournalError::NoHome) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -118,6 +118,15 @@ impl FileSet {
         &self.info
     }
 
+    /// The devices that were opened to be overwritten.
+    pub fn destroyed(&self) -> impl Iterator<Item = &Path> {
+        let device = |opened: &Opened| opened.info.target.kind == TargetKind::Device;
+        let destroyed =
+            move |opened: &Opened| device(opened) && opened.info.allowed == Safety::Destroys;
+        let opened = self.opened.iter().filter(move |(_, opened)| destroyed(opened));
+        opened.map(|(path, _)| path.as_path())
+    }
+
     /// Returns that drive as a device without files. Opens a drive that has no kernel driver.
     pub(crate) fn drive(&mut self, patience: Duration) -> Result<AnyDevice> {
         if let Some((spec, request)) = &self.pci {

@@ -58,6 +58,7 @@ impl<'p> Request<'p> {
         let Request { jobs, permissions, store, command } = self;
         let mut target = FioTarget::of(jobs, permissions)?;
         let prepared = run::prepare(jobs, target.files())?;
+        target.admit_overwrites()?;
         let info = target.info(&prepared);
         let plan = Plan { command, ..plan(jobs, &prepared, &info) };
         Ok(Planned { plan, store, target, info, prepared })

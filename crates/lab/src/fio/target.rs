@@ -14,6 +14,7 @@ use record::TargetKind;
 use rig::{Event, Files, Observer, Rig, TargetInfo};
 
 use crate::error::{LabError, Result};
+use crate::target::admit_overwrite;
 use crate::virtual_drive;
 
 /// The target of a plan.
@@ -53,6 +54,12 @@ impl FioTarget {
             Kind::Real(files) => files.as_mut(),
             Kind::Virtual(simulator, _) => simulator.as_mut(),
         }
+    }
+
+    /// Refuses to overwrite devices of which a journal has blocks, once the files are admitted.
+    pub(super) fn admit_overwrites(&self) -> Result<()> {
+        let Kind::Real(files) = &self.0 else { return Ok(()) };
+        files.destroyed().try_for_each(|device| admit_overwrite(&device.to_string_lossy(), None))
     }
 
     /// The drive under the first file, or the null target for jobs without files.

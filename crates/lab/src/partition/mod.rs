@@ -2,6 +2,7 @@
 
 mod format;
 
+use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::partitions::{self, Layout, LayoutError, Planned, Table};
@@ -10,6 +11,7 @@ use record::{Safety, TargetKind};
 use rig::TargetInfo;
 
 use crate::error::{ErrorKind, LabError, Result};
+use crate::target::admit_overwrite;
 use format::FileSystem;
 
 /// Supported sector sizes of images, bytes.
@@ -36,6 +38,9 @@ impl Disc {
         let wants = if destroy.is_some() { Safety::Destroys } else { Safety::Reads };
         let request = OpenRequest { destroy, ..OpenRequest::to(wants) };
         let drive::Planned { info, destroys, .. } = drive::plan_open(target, &request)?;
+        if info.allowed == Safety::Destroys {
+            admit_overwrite(target, None)?;
+        }
         let sector_bytes = sector_bytes(target, &info, sector)?;
         let (target, bytes) = (target.to_string(), info.bytes);
         Ok(Disc { target, bytes, sector_bytes, destroys, info, request })
@@ -130,8 +135,14 @@ impl Disc {
         if kind != TargetKind::Device {
             return None;
         }
-        let unread = |e| format!("the table is written; the kernel has not read it yet: {e}");
-        partitions::reread(&self.target).err().map(unread)
+        let error = partitions::reread(&self.target).err()?;
+        Some(match error.kind() {
+            // The kernel's answer for a loop device without partitions.
+            io::ErrorKind::InvalidInput => "the table is written, but the kernel reads no tables \
+                                            of this device (loop devices: losetup --partscan)"
+                .to_string(),
+            _ => format!("the table is written, but the kernel has not read it yet: {error}"),
+        })
     }
 }
 

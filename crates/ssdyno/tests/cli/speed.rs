@@ -12,7 +12,9 @@ use crate::common::{
     Going, Loop, MIB, Mounted, Place, Said, contents, metric, or_skip, root, verdicts,
 };
 
+const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
 
 /// Size of the borrowed devices: three regions of 8 MiB.
 const BYTES: u64 = 24 * MIB;
@@ -185,6 +187,49 @@ fn damage_by_a_power_loss_is_restored_on_request() {
     lent.is_as_before();
     lent.recover(&["--replay"]).good();
     lent.is_as_before();
+}
+
+/// The first signal ends the run and restores the blocks; the second leaves that to `recover`.
+#[test]
+fn a_second_signal_leaves_the_journal_to_recover() {
+    let lent = or_skip!(Lent::new());
+    let mut run = Going::start(&lent.place, &lent.words(&[]));
+    run.until("\"name\":\"speed-write\"");
+    run.signal(SIGINT);
+    run.signal(SIGTERM);
+    assert_eq!(run.end().code, 130);
+    assert!(!lent.left(".journal").is_empty());
+    lent.run().refuses(3, "an earlier run left blocks");
+    lent.recover(&[]).good();
+    assert!(lent.left("").is_empty());
+    lent.is_as_before();
+}
+
+/// docs/safety.md: "`--borrow` and `--destroy` on that drive are refused, wherever the journal is".
+#[test]
+fn a_drive_with_a_journal_is_not_overwritten() {
+    let lent = or_skip!(Lent::new());
+    lent.killed_at("speed-write");
+    let path = &*lent.device.path;
+    let destroy = format!("--destroy={BYTES}");
+    let job = ["fio", "--name=a", "--rw=write", "--size=64k", "--filename", path, &destroy];
+    let table = ["partition", path, "--layout", "fat32", &destroy];
+    let io = ["io", path, "--rw", "write", "--ops", "8", &destroy, "--quiet"];
+    for words in [&job[..], &table, &io] {
+        lent.place.ssdyno(words).refuses(3, "an earlier run left blocks");
+    }
+    let said = lent.place.ssdyno(&io).err;
+    assert!(said.contains("ssdyno recover") && said.contains("--discard loop"), "{said}");
+    lent.is_as_before();
+    // A damaged journal is still known to the registry.
+    let [name] = &lent.left(".journal")[..] else { panic!("{:?}", lent.left("")) };
+    let journal = File::options().write(true).open(format!("{}/{name}", lent.journal));
+    journal.and_then(|file| file.write_all_at(&[0; 40], 40)).expect("damaged");
+    lent.run().refuses(3, "an earlier run left blocks");
+    lent.place.ssdyno(&io).refuses(3, "an earlier run left blocks");
+    let id = name.trim_end_matches(".journal");
+    lent.place.ssdyno(&["recover", "--discard", id]).good();
+    lent.place.ssdyno(&io).good();
 }
 
 #[test]
