@@ -9,7 +9,7 @@ mod sweep;
 mod table;
 mod words;
 
-pub use table::{csv, excel, table};
+pub use table::{csv, excel, honest, table};
 pub use words::{Request, parse};
 
 use methods::Iozone;

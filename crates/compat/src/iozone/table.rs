@@ -35,7 +35,7 @@ const HONEST: [(Honest, &str); 3] = [
     (Honest::RewriteRandomContent, "rewrite, random content"),
 ];
 
-/// iozone's complete output, followed by ssdyno's additions.
+/// iozone's complete output, and nothing else: scripts count its lines from the end.
 pub fn table(command: &Command, run: &Run, began: &str) -> String {
     let mut text = format!("        ssdyno: iozone's table\n\n        Run began: {began}\n\n");
     for line in &command.lines {
@@ -51,7 +51,6 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
     for row in &command.run.rows {
         text += &line(row, run);
     }
-    text += &honest(&command.run, run);
     if command.excel {
         text += "\nExcel output is below:\n";
         text += &excel(&command.run, run);
@@ -81,14 +80,14 @@ fn kib(run: &Run, row: &Row, figure: &str) -> Option<u64> {
     metric.value.map(|bytes_per_s| bytes_per_s as u64 >> 10)
 }
 
-/// The trustworthy figures, in a separate table.
-fn honest(spec: &Iozone, run: &Run) -> String {
+/// The trustworthy figures in a table of their own; empty if there are none.
+pub fn honest(spec: &Iozone, run: &Run) -> String {
     let known = |h: Honest| spec.rows.iter().any(|row| kib(run, row, h.name()).is_some());
     let columns: Vec<_> = HONEST.into_iter().filter(|(honest, _)| known(*honest)).collect();
     if columns.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n{:>16}{:>8}", "kB", "reclen");
+    let mut text = format!("{:>16}{:>8}", "kB", "reclen");
     for (_, heading) in &columns {
         text += &format!("  {heading}");
     }
@@ -210,6 +209,20 @@ mod tests {
         assert_eq!(alone.len(), expected.len());
         let fast = super::line(&ROW, &run(ROW, &[("write", 123_456_789), ("rewrite", 1)]));
         assert!(fast.contains("4 123456789        1"), "{fast}");
+    }
+
+    #[test]
+    fn trustworthy_figures_are_not_in_iozones_output() {
+        let command = command("-s 100m -r 4k -i 0 -i 1 -i 2");
+        let run = run(ROW, &[("write", 5), ("cold-read", 6)]);
+        let text = table(&command, &run, "today");
+        let from_end: Vec<_> = text.lines().rev().take(3).collect();
+        assert_eq!(from_end[0], "iozone test complete.");
+        assert!(from_end[1].is_empty() && from_end[2].ends_with(" 4        5"), "{text}");
+        assert_eq!(
+            honest(&command.run, &run),
+            "              kB  reclen  cold read\n          102400       4          6\n"
+        );
     }
 
     #[test]

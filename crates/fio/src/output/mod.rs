@@ -3,7 +3,7 @@
 //! The layout is fio's, so that users and programs find their way. There are three deliberate
 //! differences: latency includes the call that submits an operation (fio excludes it from `clat`),
 //! a percentile with fewer than ten samples beyond it is omitted, and findings about the numbers
-//! follow them.
+//! are remarks for stderr.
 
 mod dumps;
 mod ended;
@@ -12,14 +12,16 @@ mod logs;
 mod normal;
 mod numbers;
 mod record;
+mod remarks;
 mod shown;
 mod terse;
 
 pub use dumps::write_dumps;
 pub use json::json;
 pub use logs::write_logs;
-pub use normal::{announce, normal, remarks};
+pub use normal::{announce, normal};
 pub use record::{METRICS, latencies, metrics};
+pub use remarks::remarks;
 pub(crate) use shown::Shown;
 pub use terse::terse;
 

@@ -1,17 +1,17 @@
-//! The text familiar to fio's users, followed by figures and findings that fio does not have.
+//! The text familiar to fio's users, to its last line: scripts read it. Figures and findings that
+//! fio does not have are in `remarks.rs`.
 
 use std::fmt::Write;
 
-use record::{Finding, FindingKind, Histogram, IoErrors, Level};
+use record::Histogram;
 use rig::DiskUse;
 use workload::OpKind;
-use workload::units;
 
 use super::numbers::{self, LatencyUnit, short};
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{ended, shown};
-use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
-use crate::{Job, Plan, VerifyKind};
+use crate::run::Ran;
+use crate::{Job, Plan};
 
 /// Percentiles per line.
 const PER_LINE: usize = 4;
@@ -61,13 +61,6 @@ pub fn normal(ran: &Ran<'_>) -> String {
     text
 }
 
-/// The findings about the results, and the remaining files; empty if there are none.
-pub fn remarks(ran: &Ran<'_>) -> String {
-    let mut text = String::new();
-    doubts(&mut text, ran, &shown(ran));
-    text
-}
-
 fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     let job = shown.job;
     let ended = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
@@ -96,7 +89,6 @@ fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
         classes(text, shown);
     }
     machine(text, shown);
-    extra_figures(text, shown);
 }
 
 fn direction(text: &mut String, job: &Job, side: &Side<'_>) {
@@ -193,9 +185,6 @@ fn percentiles(text: &mut String, job: &Job, name: &str, histogram: &Histogram) 
         let percent = format!("{percent:.precision$}");
         let _ = write!(text, "{begin}{percent:>5}th=[{:>width$}]{end}", value(*ns));
     }
-    if found.len() < wanted.len() {
-        text.push_str("     | (further out there are fewer than ten samples)\n");
-    }
 }
 
 fn classes(text: &mut String, shown: &Shown<'_>) {
@@ -251,29 +240,6 @@ fn machine(text: &mut String, shown: &Shown<'_>) {
     text.push_str(&ended::lines(shown));
 }
 
-/// Figures that fio has but does not print.
-fn extra_figures(text: &mut String, shown: &Shown<'_>) {
-    let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
-    let asked = u64::from(shown.job.queue.depth) * shown.runs.len() as u64;
-    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");
-    for side in shown.reported() {
-        let line = |name: &str, histogram: &Histogram| {
-            let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
-            let points = [("p50", at(0.5)), ("p99", at(0.99)), ("p99.9", at(0.999))];
-            let shown = points.into_iter().filter_map(|(name, v)| Some(format!("{name} {}", v?)));
-            let most = histogram.max().map(|ns| format!("max {}", units::latency(ns as f64)));
-            let all: Vec<_> = shown.chain(most).collect();
-            format!("  {:<15}: {name} {}\n", side.name(), all.join(", "))
-        };
-        if shown.job.reporting.gtod_reduce {
-            text.push_str(&line("service time", &side.stats.service));
-        }
-        if let Some(response) = &side.stats.response {
-            text.push_str(&line("response time, from when it was due:", response));
-        }
-    }
-}
-
 fn groups(text: &mut String, results: &[Shown<'_>]) {
     let mut numbers: Vec<u32> = results.iter().map(|shown| shown.job.group).collect();
     numbers.dedup();
@@ -327,94 +293,4 @@ fn disks(text: &mut String, ran: &Ran<'_>) {
             ios[0], ios[1], merges[0], merges[1], ticks[0], ticks[1],
         );
     }
-}
-
-/// Findings about the numbers, and the remaining files.
-fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
-    let mut lines: Vec<String> = Vec::new();
-    let mut add = |line: String| {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    };
-    for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
-        // Reported below in fio's terms.
-        if finding.kind != FindingKind::DepthIsAFiction {
-            add(line_of(finding));
-        }
-    }
-    for shown in results {
-        notes(shown, ran.real).into_iter().for_each(&mut add);
-    }
-    if !lines.is_empty() {
-        text.push_str("\nAbout these numbers:\n");
-        lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
-    }
-    if !ran.left.is_empty() {
-        text.push_str("\nFiles that stay, as with fio (unlink=1 removes them):\n");
-        for (path, bytes) in ran.left.iter().take(8) {
-            let _ = writeln!(text, "  {} ({})", path.display(), units::binary(*bytes));
-        }
-        if ran.left.len() > 8 {
-            let _ = writeln!(text, "  and {} more", ran.left.len() - 8);
-        }
-    }
-}
-
-fn line_of(finding: &Finding) -> String {
-    let sign = match finding.level {
-        Level::Bad => "!!",
-        Level::Warn => "! ",
-        _ => "  ",
-    };
-    format!("{sign} {}", finding.text)
-}
-
-/// Remarks on a job that are independent of its results.
-fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
-    let job = shown.job;
-    let mut notes = Vec::new();
-    if let Some(how) = mapped(job).filter(|_| real) {
-        notes.push(format!("   ioengine={} is {how}", job.engine.name()));
-    }
-    // A virtual drive has no system calls that could block.
-    if depth_is_fiction(job) && (real || !job.engine.asynchronous()) {
-        let why = match job.engine {
-            crate::Engine::Libaio => "buffered libaio does the I/O in the call that submits it",
-            _ => "this engine has one operation in flight",
-        };
-        notes.push(format!("!  iodepth={} is a fiction: {why}", job.queue.depth));
-    }
-    if job.access.rw.reads() && job.access.rw.writes() {
-        notes.push(
-            "   reads and writes are a fixed mix: their rates are one measurement, not two".into(),
-        );
-    }
-    let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
-    if job.verifies() && sectors > 0 {
-        notes.push(format!(
-            "   verify: {} checked by {}",
-            units::binary(sectors * 512),
-            match job.verify.kind {
-                VerifyKind::Pattern => "the pattern",
-                _ => "ssdyno's own stamps (address, sequence, checksum)",
-            }
-        ));
-    }
-    if job.space.fill_device {
-        let note = "   fill_device: a tenth of a file system stays free; fio would fill all of it";
-        notes.push(note.into());
-    }
-    for run in &shown.runs {
-        notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));
-    }
-    notes
-}
-
-/// Errors of a kind, with the position of the first.
-fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
-    let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
-    let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));
-    let (count, op, kind) = (error.count, &error.op, &error.kind);
-    format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
 }

@@ -47,7 +47,7 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
-        let text = "share of the link in use (nothing was measured)";
+        let text = "share of the link in use (no workload bypassed the page cache)";
         return vec![Ruling::unknown(text)];
     }
     // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.

@@ -135,7 +135,9 @@ fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
 fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     let reads: Vec<_> = seen.iter().filter(|d| d.bytes[0] > 0).collect();
     if reads.is_empty() {
-        return Ruling::unknown("Whether reads reach the drive is unknown: nothing was read.");
+        return Ruling::unknown(
+            "Whether reads reach the drive is unknown: none bypassed the page cache.",
+        );
     }
     if let Some(d) = reads.iter().find(|d| d.found(&FindingKind::ServedFromRam)) {
         return Ruling::yes(

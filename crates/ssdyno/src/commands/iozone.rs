@@ -100,7 +100,7 @@ fn execute(own: &Own, command: &Command) -> Result {
         present::print(&present::record_json(&run, false)?)?;
     } else {
         present::print(&iozone::table(command, &run, &run.started))?;
-        screen::say(beside(&run).trim_end());
+        screen::say(beside(command, &run).trim_end());
     }
     if let Some(path) = &command.csv {
         emit::replace(Path::new(path), iozone::csv(&command.run, &run))
@@ -111,9 +111,13 @@ fn execute(own: &Own, command: &Command) -> Result {
     Ok(present::exit_code(&run))
 }
 
-/// What iozone does not show: verdicts, warnings and the number of the record.
-fn beside(run: &Run) -> String {
+/// The remarks: trustworthy figures, verdicts, warnings and the number of the record.
+fn beside(command: &Command, run: &Run) -> String {
     let mut text = String::from("\n");
+    let honest = iozone::honest(&command.run, run);
+    if !honest.is_empty() {
+        text += &format!("{honest}\n");
+    }
     let width = screen::style().width.min(100);
     // The figures of a failed run need no comment; the error follows.
     let judged = run.ending() != Ending::Failed;

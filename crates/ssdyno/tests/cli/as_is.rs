@@ -32,8 +32,13 @@ fn stdout_ends_like_the_tools() {
     let said = called(&place, "iozone", &words).good();
     assert!(said.out.ends_with("\niozone test complete.\n"), "{said:?}");
     assert!(said.err.contains("Kept as run 4"), "{said:?}");
+    // PiBenchmarks takes the columns of the third line from the end.
+    let words = [&words[..], &["-i", "1", "-i", "2", "-e", "-a"]].concat();
     let same = place.ssdyno(&[&["iozone"], &words[..]].concat()).good();
     assert!(same.out.ends_with("\niozone test complete.\n"), "{same:?}");
+    let figures = same.out.lines().rev().nth(2).unwrap_or_default();
+    assert_eq!(figures.split_whitespace().count(), 8, "{same:?}");
+    assert!(same.err.contains("cold read") && !same.out.contains("cold read"), "{same:?}");
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! Remarks on fio's results, for stderr: figures that fio measures but does not print, findings
+//! about the numbers, and the files that stay.
+
+use std::fmt::Write;
+
+use record::{Finding, FindingKind, Histogram, IoErrors, Level};
+use workload::units;
+
+use super::shown;
+use super::shown::Shown;
+use crate::VerifyKind;
+use crate::run::{JobRun, Ran, depth_is_fiction, mapped};
+
+/// All remarks on the results of a plan.
+pub fn remarks(ran: &Ran<'_>) -> String {
+    let results = shown(ran);
+    let mut text = String::new();
+    for shown in &results {
+        figures(&mut text, shown);
+    }
+    doubts(&mut text, ran, &results);
+    text
+}
+
+/// Figures of a job that fio has but does not print.
+fn figures(text: &mut String, shown: &Shown<'_>) {
+    let job = shown.job;
+    let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
+    let asked = u64::from(job.queue.depth) * shown.runs.len() as u64;
+    let _ = writeln!(text, "\n{}: figures that fio does not print", emit::plain(&job.name));
+    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");
+    for side in shown.reported() {
+        let line = |name: &str, histogram: &Histogram| {
+            let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
+            let points = [("p50", at(0.5)), ("p99", at(0.99)), ("p99.9", at(0.999))];
+            let shown = points.into_iter().filter_map(|(name, v)| Some(format!("{name} {}", v?)));
+            let most = histogram.max().map(|ns| format!("max {}", units::latency(ns as f64)));
+            let all: Vec<_> = shown.chain(most).collect();
+            format!("  {:<15}: {name} {}\n", side.name(), all.join(", "))
+        };
+        if job.reporting.gtod_reduce {
+            text.push_str(&line("service time", &side.stats.service));
+        }
+        if let Some(response) = &side.stats.response {
+            text.push_str(&line("response time, from when it was due:", response));
+        }
+    }
+}
+
+/// Whether percentiles that the job asks for have too few samples to be printed.
+fn omits_percentiles(shown: &Shown<'_>) -> bool {
+    let reporting = &shown.job.reporting;
+    let printed = (reporting.clat_percentiles || reporting.lat_percentiles)
+        && !reporting.gtod_reduce
+        && !(reporting.disable_lat && reporting.disable_clat);
+    let omitted = |histogram: &Histogram| {
+        let wanted = reporting.percentiles.iter();
+        histogram.count() > 0
+            && wanted.map(|p| histogram.percentile(p / 100.0)).any(|value| value.is_none())
+    };
+    printed && shown.reported().iter().any(|side| omitted(&side.stats.service))
+}
+
+/// Findings about the numbers, and the remaining files.
+fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |line: String| {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    };
+    for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
+        // Reported below in fio's terms.
+        if finding.kind != FindingKind::DepthIsAFiction {
+            add(line_of(finding));
+        }
+    }
+    for shown in results {
+        notes(shown, ran.real).into_iter().for_each(&mut add);
+    }
+    if !lines.is_empty() {
+        text.push_str("\nAbout these numbers:\n");
+        lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
+    if !ran.left.is_empty() {
+        text.push_str("\nFiles that stay, as with fio (unlink=1 removes them):\n");
+        for (path, bytes) in ran.left.iter().take(8) {
+            let path = path.to_string_lossy();
+            let _ = writeln!(text, "  {} ({})", emit::plain(&path), units::binary(*bytes));
+        }
+        if ran.left.len() > 8 {
+            let _ = writeln!(text, "  and {} more", ran.left.len() - 8);
+        }
+    }
+}
+
+fn line_of(finding: &Finding) -> String {
+    let sign = match finding.level {
+        Level::Bad => "!!",
+        Level::Warn => "! ",
+        _ => "  ",
+    };
+    format!("{sign} {}", finding.text)
+}
+
+/// Remarks on a job that are independent of its results.
+fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
+    let job = shown.job;
+    let mut notes = Vec::new();
+    if let Some(how) = mapped(job).filter(|_| real) {
+        notes.push(format!("   ioengine={} is {how}", job.engine.name()));
+    }
+    // A virtual drive has no system calls that could block.
+    if depth_is_fiction(job) && (real || !job.engine.asynchronous()) {
+        let why = match job.engine {
+            crate::Engine::Libaio => "buffered libaio does the I/O in the call that submits it",
+            _ => "this engine has one operation in flight",
+        };
+        notes.push(format!("!  iodepth={} is a fiction: {why}", job.queue.depth));
+    }
+    if job.access.rw.reads() && job.access.rw.writes() {
+        notes.push(
+            "   reads and writes are a fixed mix: their rates are one measurement, not two".into(),
+        );
+    }
+    if omits_percentiles(shown) {
+        notes.push("   percentiles with fewer than ten samples beyond them are omitted".into());
+    }
+    let sectors: u64 = shown.runs.iter().map(|r| r.did.measurement.verified_sectors).sum();
+    if job.verifies() && sectors > 0 {
+        notes.push(format!(
+            "   verify: {} checked by {}",
+            units::binary(sectors * 512),
+            match job.verify.kind {
+                VerifyKind::Pattern => "the pattern",
+                _ => "ssdyno's own stamps (address, sequence, checksum)",
+            }
+        ));
+    }
+    if job.space.fill_device {
+        let note = "   fill_device: a tenth of a file system stays free; fio would fill all of it";
+        notes.push(note.into());
+    }
+    for run in &shown.runs {
+        notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));
+    }
+    notes
+}
+
+/// Errors of a kind, with the position of the first.
+fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
+    let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
+    let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));
+    let (count, op, kind) = (error.count, &error.op, &error.kind);
+    format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
+}
