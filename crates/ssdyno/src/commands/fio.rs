@@ -13,6 +13,7 @@ use fio::run::Ran;
 use fio::{self, Eta, Format, Plan, Request, output};
 use lab::Recorded;
 use lab::fio::{Permissions, Planned};
+use workload::units;
 
 use super::words;
 use crate::cli::{self, FioArgs, OutputArgs};
@@ -29,8 +30,8 @@ ssdyno's own options:
   --dry-run          show the plan, then stop
   --as-is            accepted: stdout is always fio's own output, and remarks go to stderr
 
-Files are laid out and kept as in fio. Below fio's figures are some that fio hides: response time,
-a queue depth that was not reached, reads that came from RAM. filename=sim:NAME or
+Files are laid out and kept as in fio. On stderr are figures that fio hides: response time, a queue
+depth that was not reached, reads that came from RAM. filename=sim:NAME or
 directory=sim:NAME runs the jobs on a virtual drive.
 ";
 
@@ -106,7 +107,8 @@ fn execute(own: &Own, plan: &Plan) -> Result {
     let (ran, recorded) = record(planned, &how, &interrupt)?;
     if let Ok(ran) = &ran {
         for path in &ran.unremoved {
-            screen::say(&format!("ssdyno: {} could not be removed", path.display()));
+            let path = path.to_string_lossy();
+            screen::say(&format!("ssdyno: {} could not be removed", emit::plain(&path)));
         }
         write_results(plan, ran, recorded.run.number)?;
     }
@@ -143,8 +145,8 @@ pub fn record<'p>(
     let bar = live.bar();
     let done = planned.begin(Box::new(live))?.run(interrupt, &mut |path, bytes| {
         if how.speaks {
-            let mib = bytes.div_ceil(1 << 20);
-            let line = format!("Laying out IO file ({} / {mib}MiB)\n", path.display());
+            let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
+            let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
             // A closed stdout is noticed when the results are printed.
             let _ = present::print(&line);
         }
@@ -208,7 +210,8 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
     for path in output::write_dumps(ran, directory)
         .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be saved: {e}")))?
     {
-        screen::say(&format!("ssdyno: block that failed verification: {}", path.display()));
+        let path = path.to_string_lossy();
+        screen::say(&format!("ssdyno: block that failed verification: {}", emit::plain(&path)));
     }
     match &globals.output {
         None => present::print(&text)?,

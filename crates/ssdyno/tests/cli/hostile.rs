@@ -123,7 +123,7 @@ fn foreign_words_and_files_are_quoted_without_control_characters() {
         let job = place.text("hostile.fio");
         fs::write(&job, format!("[{hostile}]\nrw=read{hostile}\nsize=64k\n")).expect("a file");
         let (sim, odd) = (format!("sim:{preset}"), format!("sim:usb-16k?{hostile}=1"));
-        let commands: [&[&str]; 13] = [
+        let commands: [&[&str]; 14] = [
             &["run", hostile],
             &["io", hostile, "--ops", "1"],
             &["io", &sim, "--ops", "1"],
@@ -136,6 +136,8 @@ fn foreign_words_and_files_are_quoted_without_control_characters() {
             &["import", &job],
             &["fio", &job],
             &["fio", &named, "--rw=read", "--size=64k", "--ioengine=null"],
+            // A file named after the job is laid out.
+            &["fio", &named, "--rw=read", "--size=64k"],
             &["fio", &named, "--rw=read", "--size=64k", "--ioengine=null", "--minimal"],
         ];
         for words in commands {
