@@ -88,7 +88,8 @@ impl Launch<'_> {
             let threads: io::Result<Vec<_>> = threads.collect();
             let threads = threads.map_err(|error| {
                 gate.cancel();
-                let text = format!("cannot start {count} threads: {error}");
+                let threads = if count == 1 { "thread" } else { "threads" };
+                let text = format!("cannot start {count} {threads}: {error}");
                 io::Error::new(error.kind(), text)
             })?;
             drop(sender);
