@@ -5,7 +5,7 @@
 
 use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey, Naming,
-    OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
+    Origin, OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
 };
 use workload::units::{binary, decimal, duration, latency, span};
 
@@ -31,6 +31,9 @@ pub(crate) fn limiting<'r>(run: &'r Run, limit: &Limit) -> Option<&'r Verdict> {
 pub(crate) fn ending(run: &Run) -> String {
     if let Some(origin) = &run.origin {
         return match origin.kind {
+            OriginKind::Imported if is_measured_by_us(origin) => {
+                "imported: measured through ssdyno fio".to_string()
+            }
             OriginKind::Imported => "imported: not measured by ssdyno".to_string(),
             OriginKind::Published => "published: not measured by ssdyno".to_string(),
             OriginKind::Other(kind) => format!("{kind}: not measured by ssdyno"),
@@ -54,6 +57,12 @@ pub(crate) fn ending(run: &Run) -> String {
             format!("cut short{after}: {why}")
         }
     }
+}
+
+/// Whether ssdyno measured the figures of an imported record, and only their form is another
+/// tool's.
+pub fn is_measured_by_us(origin: &Origin) -> bool {
+    origin.tool.as_deref() == Some("ssdyno fio")
 }
 
 /// The origin of a record from elsewhere; empty for an ssdyno run.

@@ -7,7 +7,7 @@ use record::{Histogram, IoErrors, LatencyProfile, Run};
 use serde_json::{Map, Value};
 
 pub(crate) use super::fio_text::json_begins as begins;
-use super::fio_text::{drive, notes, pass_over};
+use super::fio_text::{OURS, drive, notes, pass_over};
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines, size};
 
@@ -33,9 +33,14 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 }
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
-    let version = document["fio version"].as_str().unwrap_or_default();
-    let version = version.strip_prefix("fio-").unwrap_or(version);
-    let mut run = run("fio", "fio", Some(version.to_string()), begin);
+    let mut run = match document["ssdyno"]["version"].as_str() {
+        Some(ours) => run("fio", OURS, Some(ours.to_string()), begin),
+        None => {
+            let version = document["fio version"].as_str().unwrap_or_default();
+            let version = version.strip_prefix("fio-").unwrap_or(version);
+            run("fio", "fio", Some(version.to_string()), begin)
+        }
+    };
     // A server's clients are in a different list, which had the same name in fio 2.
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();

@@ -63,6 +63,14 @@ fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
     (!name.starts_with(' ')).then_some((name.trim(), jobs, errors, time))
 }
 
+/// The tool of results in fio's form that `ssdyno fio` measured.
+pub(crate) const OURS: &str = "ssdyno fio";
+
+/// The version of `ssdyno fio`: the line before `Starting 1 thread`.
+fn our_version(line: &str) -> Option<&str> {
+    line.strip_prefix("ssdyno-").filter(|v| v.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 fn version(line: &str) -> Option<&str> {
     let version = line.trim().strip_prefix("fio-").or(line.trim().strip_prefix("fio "))?;
     (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')).then_some(version)
@@ -109,6 +117,9 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
     statistics(lines, &mut run);
     notes(&mut run, results);
+    if precedes_its_json(lines, &run) {
+        return Ok(Vec::new());
+    }
     Ok(vec![run])
 }
 
@@ -125,6 +136,19 @@ pub(crate) fn pass_over(lines: &mut Lines<'_>) -> Result<(), ImportError> {
     Ok(())
 }
 
+/// Whether the same results follow as JSON, which has more (`--output-format=normal,json` of
+/// `ssdyno fio`; fio prints the JSON first).
+fn precedes_its_json(lines: &Lines<'_>, run: &Run) -> bool {
+    let mut ahead = lines.clone();
+    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
+        ahead.next();
+    }
+    let names = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
+    json_begins(&ahead)
+        && super::fio_json::read(&mut ahead)
+            .is_ok_and(|json| json.first().is_some_and(|json| names(json) == names(run)))
+}
+
 /// Text before the first result.
 fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
     let mut jobs: Vec<Defined> = Vec::new();
@@ -135,6 +159,10 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
         }
         lines.next();
         if let (Some(version), Some(origin)) = (version(line), &mut run.origin) {
+            origin.version = Some(version.to_string());
+        }
+        if let (Some(version), Some(origin)) = (our_version(line), &mut run.origin) {
+            origin.tool = Some(OURS.to_string());
             origin.version = Some(version.to_string());
         }
         if line.contains(": Laying out IO file") {
@@ -329,7 +357,10 @@ pub(crate) fn drive(name: &str) -> DriveIdentity {
 
 /// Notes on fio's numbers.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
-    if run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some())) {
+    let theirs = run.origin.as_ref().is_none_or(|origin| origin.tool.as_deref() != Some(OURS));
+    let latencies =
+        run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some()));
+    if theirs && latencies {
         note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");
     }
     if run.metrics.iter().any(|m| m.key().kind() == "mixed-read") {

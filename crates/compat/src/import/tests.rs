@@ -116,6 +116,26 @@ fn warnings_before_the_json_and_both_formats_together() {
     assert_eq!(one(sample!("fio-both.txt")).metric("seq-read-64KiB-q1").map(|m| m.n), Some(1));
 }
 
+/// `ssdyno fio --output-format=normal,json`: one run, measured by ssdyno.
+#[test]
+fn our_own_fio_results_are_ours_and_one_run() {
+    let theirs = sample!("fio-mix.json");
+    let mut value: serde_json::Value =
+        serde_json::from_str(&theirs[theirs.find("{\n").expect("an object")..]).expect("JSON");
+    value["ssdyno"] = serde_json::json!({"version": "0.1.0"});
+    let json = serde_json::to_string_pretty(&value).expect("JSON");
+    let text = sample!("fio-mix.txt").replace("fio-3.33", "ssdyno-0.1.0");
+    for both in [json.clone(), text.clone(), format!("{text}\n{json}\n"), format!("{json}\n{text}")]
+    {
+        let run = one(&both);
+        let origin = run.origin.as_ref().expect("from elsewhere");
+        assert_eq!(origin.tool_name().as_deref(), Some("ssdyno fio 0.1.0"));
+        assert!(run.warnings.iter().all(|w| w.kind != record::FindingKind::FioClat));
+    }
+    // Results of two runs stay two.
+    assert_eq!(runs(&format!("{text}\n{}", sample!("fio-jobs.json"))).len(), 2);
+}
+
 #[test]
 fn the_order_of_keys_does_not_matter() {
     for text in [sample!("fio-mix.json"), sample!("fio-jobs.json")] {

@@ -166,7 +166,8 @@ fn heading(side: &Side, title: &str) -> String {
     let place = run.environment.board.clone().filter(|_| run.origin.is_some());
     let subject = [model, place].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let subject = if subject.is_empty() { run.target.spec.clone() } else { subject };
-    let word = if run.origin.is_some() { "not measured by ssdyno" } else { "" };
+    let foreign = run.origin.as_ref().is_some_and(|origin| !report::is_measured_by_us(origin));
+    let word = if foreign { "not measured by ssdyno" } else { "" };
     let parts = [title.to_string(), names, run.method.clone(), subject, word.into()];
     let parts = parts.iter().filter(|part| !part.is_empty()).map(|part| emit::plain(part));
     parts.collect::<Vec<_>>().join("   ")
