@@ -1,9 +1,11 @@
 //! The parsers of untrusted bytes, for the fuzz targets of this room: contents and responses of
-//! drives. Not used by runs.
+//! drives, and notes of detached drives. Not used by runs.
 
 use crate::contents;
 use crate::image::Image;
 use crate::partitions;
+use crate::pci::address::Address;
+use crate::pci::note;
 use crate::response::{ata, card, nvme, scsi, smart};
 
 /// The contents of a drive image with blocks of `block_bytes`.
@@ -15,6 +17,22 @@ pub fn contents(image: &[u8], block_bytes: u32) -> String {
     // Bytes beyond the end cannot be read.
     assert!(image.look(bytes, 1).is_none());
     format!("{} {oddities}", contents::in_words(&found))
+}
+
+/// A note of a drive detached from the kernel.
+pub fn note(text: &[u8]) -> String {
+    match note::parse(text) {
+        Ok(note) => {
+            let address = note.address.parse::<Address>().is_ok();
+            let unique = note.namespaces.iter().filter(|space| space.key.is_unique()).count();
+            let words =
+                note.namespaces.iter().map(|space| space.key.in_words().len()).sum::<usize>();
+            // Letters, because numbers do not count as different results.
+            let kind = "x".repeat(1 + note.namespaces.len().min(4) + 8 * unique.min(4));
+            format!("{kind} {address} {} {} {}", note.kept, note.group.is_some(), words > 0)
+        }
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Parses the bytes as the response to each command in turn.

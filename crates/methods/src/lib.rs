@@ -55,6 +55,8 @@ mod timed;
 mod trim;
 pub mod verdict;
 mod wear;
+#[doc(hidden)]
+pub use wear::fuzzing;
 mod whole;
 mod zones;
 

@@ -11,7 +11,7 @@ mod bound;
 mod claim;
 mod function;
 mod guard;
-mod note;
+pub(crate) mod note;
 #[cfg(test)]
 mod tests;
 

@@ -8,7 +8,7 @@
 //! found, under any HOME, and trusted if only root or this user can have written them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,9 @@ use crate::key::DriveKey;
 use crate::machine::Machine;
 
 const EXTENSION: &str = "json";
+
+/// Maximum length of a note, bytes: more than a controller with all its namespaces needs.
+const NOTE_BYTES_MAX: u64 = 1 << 20;
 
 /// A namespace at the time its controller was detached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,7 +164,17 @@ fn is_trusted(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> io::Result<Note> {
-    Ok(serde_json::from_slice(&fs::read(path)?)?)
+    let mut bytes = Vec::new();
+    File::open(path)?.take(NOTE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > NOTE_BYTES_MAX {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    parse(&bytes)
+}
+
+/// Parses a note. Its address and its boot are checked where they are used.
+pub(crate) fn parse(bytes: &[u8]) -> io::Result<Note> {
+    Ok(serde_json::from_slice(bytes)?)
 }
 
 /// Identifies the current boot of the machine.

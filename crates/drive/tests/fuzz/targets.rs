@@ -1,15 +1,31 @@
-//! The fuzz targets of this room: partition tables and contents of drives, and their responses.
+//! The fuzz targets of this room: partition tables and contents of drives, their responses, and
+//! notes of drives detached from the kernel.
 
 use fuzz::{Target, bytes, outcome};
 
 /// Every parser of this room.
-pub const TARGETS: &[Target] = &[CONTENTS, ANSWERS];
+pub const TARGETS: &[Target] = &[CONTENTS, ANSWERS, NOTE];
 
 /// First and last sectors of drives: tables, file systems, labels.
 const CONTENTS: Target = Target { name: "drive-contents", run: contents, corpus: IMAGES };
 
 /// Responses of drives to every command: identify pages, logs, card registers.
 const ANSWERS: Target = Target { name: "drive-answers", run: answers, corpus: PAGES };
+
+/// Notes of detached drives, which other users may have written.
+const NOTE: Target = Target { name: "drive-note", run: note, corpus: NOTES };
+
+fn note(input: &[u8]) -> u64 {
+    outcome(&drive::fuzzing::note(input))
+}
+
+const NOTES: &[&str] = &[
+    r#"{"address":"0000:00:05.0","serial":"S1","group":"7","kept":true,"boot":"b","namespaces":[]}"#,
+    r#"{"address":"0000:00:05.0","serial":"S1","group":null,"kept":false,"boot":"b","namespaces":[
+        {"nsid":1,"bytes":4096,"block_bytes":512,"drive":{"name":"nvme0n1","bus":"PCIe"},
+        "key":{"path":"/dev/nvme0n1","model":"ACME","serial":"S1","disk_bytes":4096,"start":null,
+        "bytes":4096,"backing_file":null},"contents":"empty"}]}"#,
+];
 
 /// Size of an image, bytes.
 const IMAGE: usize = 160 << 10;

@@ -1,10 +1,11 @@
-//! Fuzz targets of this crate: documents of published experiments, protocols, and drive images.
+//! Fuzz targets of this crate: documents of published experiments, protocols and their answers, and
+//! drive images.
 
 use fuzz::{Target, outcome};
 use lab::{image, protocol, replicate};
 
 /// Every parser of this crate.
-pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL];
+pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL, ANSWERS];
 
 /// Each line is an offset and bytes in hexadecimal.
 const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
@@ -68,4 +69,22 @@ fn steps(input: &[u8]) -> u64 {
 const PROTOCOLS: &[&str] = &[
     include_str!("../../../../protocols/board-against-board.toml"),
     include_str!("../../../../protocols/state-bars.toml"),
+];
+
+/// Answers to the questions of a protocol, from a file of the user (`--answers`).
+const ANSWERS: Target = Target { name: "answers", run: answers, corpus: ANSWER_FILES };
+
+fn answers(input: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(input);
+    let protocol = protocol::parse("x.toml", PROTOCOLS[0]).expect("a bundled protocol");
+    match protocol::Answers::parse("x.toml", &text, &protocol) {
+        Ok(answers) => 1 + answers.of("memory-a").len().min(5) as u64,
+        Err(error) => outcome(&error.to_string()),
+    }
+}
+
+const ANSWER_FILES: &[&str] = &[
+    "on-a = ''\nboard-a = 'A'\nmemory-a = '4 GB'\ncooling-a = 'none'\n\
+     on-b = ''\nboard-b = 'B'\nmemory-b = '8 GB'\ncooling-b = 'fan'\n",
+    "board-a = \"A\"\nmemory-a = \"\"\n",
 ];

@@ -9,6 +9,7 @@
 mod age;
 mod cycle;
 mod found;
+pub mod fuzzing;
 mod layout;
 mod resume;
 mod summary;

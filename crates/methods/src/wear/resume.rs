@@ -18,6 +18,9 @@ use super::transfer;
 use crate::MethodError;
 use crate::session::Session;
 
+/// Maximum number of a write: more than any drive endures, and small enough to calculate with.
+const NUMBER_MAX: u64 = 1 << 56;
+
 /// Number of blocks read at once.
 const PIECE: u64 = 64;
 
@@ -73,8 +76,7 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
     let mut left = Left { seed, ..Left::default() };
     read(session, layout.fixed..layout.fixed + 2 * layout.half, |offset, bytes| {
         let found = Stamped::of(bytes, offset, seed);
-        let number = found.newest.filter(|n| *n > 0 && layout.offset(*n) == offset);
-        left.last = left.last.max(number.unwrap_or(0));
+        left.last = left.last.max(number_of(layout, &found, offset).unwrap_or(0));
         if found.misplaced {
             left.cycled.add(Class::Misplaced, offset);
         }
@@ -84,6 +86,13 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
         Some(pass) => cut_in_pass(session, layout, left, pass),
         None => cut_in_fill(session, layout, left),
     }
+}
+
+/// The number of the newest write found in a block, if the layout puts that write there. Stamps come
+/// from the drive and may have any number.
+pub(super) fn number_of(layout: &Layout, found: &Stamped, offset: u64) -> Option<u64> {
+    let possible = |number: &u64| (1..=NUMBER_MAX).contains(number);
+    found.newest.filter(possible).filter(|number| layout.offset(*number) == offset)
 }
 
 /// Completes `left` for a run that was cut while cycling: all earlier passes are written.
