@@ -120,7 +120,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
             "3" => 3,
             "4" => 4,
             "5" => 5,
-            _ => return Err("is none of 3, 4, 5".into()),
+            other => return Err(format!("'{other}' is none of 3, 4, 5")),
         };
         Ok(())
     }),
@@ -129,7 +129,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
             "auto" => Eta::Auto,
             "always" => Eta::Always,
             "never" => Eta::Never,
-            _ => return Err("is none of auto, always, never".into()),
+            other => return Err(format!("'{other}' is none of auto, always, never")),
         };
         Ok(())
     }),

@@ -24,7 +24,10 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
         (!labels.is_empty()).then_some(labels)
     };
     let [weak, fitted, stated] = [0, 1, 2].map(of_rank);
-    let count = format!("{guessed} of the {} parameters of this drive are guessed", lines.len());
+    let count = match lines.len() {
+        all if guessed == all => format!("All {all} parameters of this drive are guessed"),
+        all => format!("{guessed} of the {all} parameters of this drive are guessed"),
+    };
     let text = match (weak, &fitted, &stated) {
         (None, None, None) => return None,
         (None, ..) => count,

@@ -30,7 +30,7 @@ const BATCH_BYTES: usize = 8 << 20;
 pub struct Imported {
     /// The record.
     pub document: Document,
-    /// Its source file; `-` is standard input.
+    /// Its source file, or `standard input`.
     pub file: String,
     /// The line of the file on which it begins; `None` for a result of another tool, whose origin
     /// has it.
@@ -129,11 +129,12 @@ fn pass(
     only: Option<&Format>,
     each: &mut dyn FnMut((Imported, usize)) -> Result<()>,
 ) -> Result<()> {
-    let file = path.display().to_string();
+    let standard = path == Path::new("-");
+    let file = if standard { "standard input".into() } else { path.display().to_string() };
     let wrong = |why: String| LabError::usage(format!("{file}: {why}"));
-    let input: Box<dyn BufRead> = match path.to_str() {
-        Some("-") => Box::new(io::stdin().lock()),
-        _ => Box::new(BufReader::new(File::open(path).map_err(|e| wrong(e.to_string()))?)),
+    let input: Box<dyn BufRead> = match standard {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(path).map_err(|e| wrong(e.to_string()))?)),
     };
     let own = only.is_none_or(|format| format.name == "ssdyno");
     let mut found = false;

@@ -83,7 +83,7 @@ impl DriveSpec {
         let spec: DriveSpec = toml::from_str(text).map_err(|e| {
             let at = e.span().map_or(0, |span| span.start);
             let (line, key) = line_and_key(text, at);
-            SpecError { file: file.into(), line, key, message: e.message().trim().to_string() }
+            SpecError { file: file.into(), line, key, message: in_words(&e) }
         })?;
         spec.check().map_err(|(key, message)| SpecError {
             file: file.into(),
@@ -154,7 +154,7 @@ impl DriveSpec {
         given.insert("value".into(), parse_value(value));
         given.insert("from".into(), Value::String("given".into()));
         *place = Value::Table(given);
-        table.try_into().map_err(|e: toml::de::Error| e.message().trim().to_string())
+        table.try_into().map_err(|e: toml::de::Error| in_words(&e))
     }
 
     /// Attaches the drive to the host of that name: replaces the host's costs, and inserts the
@@ -319,6 +319,19 @@ fn line_of(text: &str, key: &str) -> usize {
     0
 }
 
+/// The message of an error, without the names of Rust's number types.
+fn in_words(error: &toml::de::Error) -> String {
+    let message = error.message().trim();
+    let parts = message.strip_prefix("invalid type: ").and_then(|m| m.rsplit_once(", expected "));
+    match parts {
+        Some((found, "f64")) => format!("must be a number, not {found}"),
+        Some((found, "u8" | "u16" | "u32" | "u64" | "usize")) => {
+            format!("must be a whole number, not {found}")
+        }
+        _ => message.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,7 +342,10 @@ mod tests {
         let text = error("name = \"x\"\n[nand]\ndyes = 4\n");
         assert!(text.starts_with("x.toml:3: nand.dyes: unknown field"), "{text}");
         let text = error("[nand]\nbits = 3\ndies = { value = \"many\" }\n");
-        assert!(text.starts_with("x.toml:3: nand.dies: invalid type"), "{text}");
+        assert!(
+            text == "x.toml:3: nand.dies: must be a whole number, not string \"many\"",
+            "{text}"
+        );
         let text = error("[nand]\nbits = 3\ndies = 0\n");
         assert_eq!(text, "x.toml:3: nand.dies: 0 is not between 1 and 4096");
         let text = error("[[link]]\nbus = \"pcie-9x4\"\n");
@@ -405,7 +421,7 @@ mod tests {
         };
         assert_eq!(error("capacty", "1"), "capacty: no such parameter; did you mean 'capacity'?");
         assert_eq!(error("dyes", "1"), "dyes: no such parameter; did you mean 'nand.dies'?");
-        assert!(error("op", "much").starts_with("op: invalid type"));
+        assert_eq!(error("op", "much"), "op: must be a number, not string \"much\"");
         assert_eq!(error("op", "0"), "op: 0 is not between 0.01 and 10");
     }
 

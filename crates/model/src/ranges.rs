@@ -5,6 +5,7 @@
 //! range here.
 
 use toml::{Table, Value};
+use workload::units;
 
 /// Key, minimum, maximum and unit. Keys of list items have no index.
 type Range = (&'static str, f64, f64, &'static str);
@@ -137,9 +138,18 @@ fn check_at(key: &str, value: &Value) -> Result<(), (String, String)> {
         return Ok(());
     }
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    if unit == " bytes" {
+        let [low, high] = [low, high].map(|limit| size(*limit as u64));
+        return Err((key.into(), format!("{number} bytes are not between {low} and {high}")));
+    }
     // Use an exponent for huge numbers, instead of up to 300 digits.
     let number = if number.abs() < 1e15 { format!("{number}") } else { format!("{number:e}") };
     Err((key.into(), format!("{number} is not between {low} and {high}{unit}")))
+}
+
+/// A limit in the unit in which it is round.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1024) { units::binary(bytes) } else { units::decimal(bytes) }
 }
 
 #[cfg(test)]

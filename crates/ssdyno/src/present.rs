@@ -36,7 +36,7 @@ fn print_bytes(bytes: &[u8]) -> Result<()> {
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-        other => Ok(other?),
+        other => other.map_err(|e| Failure::new(IO, format!("cannot write to stdout: {e}"))),
     }
 }
 

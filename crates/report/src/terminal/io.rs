@@ -64,6 +64,8 @@ fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
         let value = quantity::show_known(metric.unit, metric.value);
         let of =
             nominal.filter(|_| statistic == Statistic::EffectiveDepth).map(|d| format!(" of {d}"));
+        let one = statistic == Statistic::BatchMean && value == "1";
+        let words = if one { "I/O per system call" } else { words };
         let text = format!("{value} {words}{}", of.unwrap_or_default());
         page.labelled(label, Ink::Plain, &text);
     }
