@@ -210,26 +210,35 @@ fn a_second_signal_leaves_the_journal_to_recover() {
 fn a_drive_with_a_journal_is_not_overwritten() {
     let lent = or_skip!(Lent::new());
     lent.killed_at("speed-write");
+    let [name] = &lent.left(".journal")[..] else { panic!("{:?}", lent.left("")) };
+    // The default place, which every command consults.
+    let state = lent.place.path("state");
+    let default = state.join("ssdyno/journal");
+    fs::create_dir_all(&default).expect("made");
+    fs::copy(format!("{}/{name}", lent.journal), default.join(name)).expect("copied");
+    let ssdyno = |words: &[&str]| {
+        let mut command = lent.place.command(words);
+        Said::of(command.env("XDG_STATE_HOME", &state).output().expect("starts"))
+    };
     let path = &*lent.device.path;
     let destroy = format!("--destroy={BYTES}");
     let job = ["fio", "--name=a", "--rw=write", "--size=64k", "--filename", path, &destroy];
     let table = ["partition", path, "--layout", "fat32", &destroy];
     let io = ["io", path, "--rw", "write", "--ops", "8", &destroy, "--quiet"];
     for words in [&job[..], &table, &io] {
-        lent.place.ssdyno(words).refuses(3, "an earlier run left blocks");
+        ssdyno(words).refuses(3, "an earlier run left blocks");
     }
-    let said = lent.place.ssdyno(&io).err;
+    let said = ssdyno(&io).err;
     assert!(said.contains("ssdyno recover") && said.contains("--discard loop"), "{said}");
     lent.is_as_before();
-    // A damaged journal is still known to the registry.
-    let [name] = &lent.left(".journal")[..] else { panic!("{:?}", lent.left("")) };
-    let journal = File::options().write(true).open(format!("{}/{name}", lent.journal));
+    // Damaged, it may have blocks of any drive, and cannot restore any.
+    let journal = File::options().write(true).open(default.join(name));
     journal.and_then(|file| file.write_all_at(&[0; 40], 40)).expect("damaged");
-    lent.run().refuses(3, "an earlier run left blocks");
-    lent.place.ssdyno(&io).refuses(3, "an earlier run left blocks");
-    let id = name.trim_end_matches(".journal");
-    lent.place.ssdyno(&["recover", "--discard", id]).good();
-    lent.place.ssdyno(&io).good();
+    let borrow = ["run", path, "-m", "speed", "--time", "2s", "--borrow"];
+    ssdyno(&borrow).refuses(3, "is damaged, and may contain blocks of");
+    ssdyno(&io).good();
+    ssdyno(&["recover", "--discard", name.trim_end_matches(".journal")]).good();
+    ssdyno(&borrow).good();
 }
 
 #[test]
