@@ -78,7 +78,8 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
 
 /// The sentences about a limit, most specific first.
 fn limited_by(part: &str, which: &str) -> Vec<String> {
-    vec![format!(" The {part} limits {which}."), format!(" The {part} is one limit.")]
+    let short = which.rsplit(' ').next().unwrap_or(which);
+    vec![format!(" The {part} limits {which}."), format!(" The {part} limits {short}.")]
 }
 
 /// The rate of the cell with the highest queue depth.

@@ -37,7 +37,8 @@ fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
     sizes.filter(|(bytes, _)| *bytes >= 4096).min()
 }
 
-/// A chart of the tracked cells by round, with the steady window and its band.
+/// A chart of the tracked cells by round, with the steady window of the test and the bands of its
+/// cells.
 fn rounds(
     draft: &Draft<'_>,
     test: &str,
@@ -53,7 +54,7 @@ fn rounds(
     if let Some(end) = reached(draft, test) {
         let x = Some([end - window + 0.5, end + 0.5]);
         chart.bands.push(Band { label: "steady window".into(), x, y: None });
-        for (key, _) in cells {
+        for (key, _) in cells.iter().filter(|(key, _)| key.starts_with(test)) {
             let mean = draft.part(key, Plateau).or(draft.part(key, Pts));
             let range = mean.map(|m| [m * (1.0 - PTS_BAND), m * (1.0 + PTS_BAND)]);
             let one = cells.len() == 1;
@@ -122,6 +123,8 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         out.metrics.iter().filter_map(of).max()
     };
     let (size, writes) = largest(0)?;
+    // Each size has its own rounds; the sentence is about the largest.
+    let test = MetricKey::of_words(&[&TEST, &size_word(size)]).to_string();
     let reads = largest(100).map(|(_, key)| key);
     let both = reads.as_deref().and_then(|key| draft.value(key));
     let both = both.map(|r| format!("Reads {}, writes ", rate(r))).unwrap_or("Writes ".into());
@@ -131,7 +134,8 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         draft = draft.tile(&format!("{} reads", binary(size)), reads, Better::Higher);
     }
     let draft = draft.tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither);
-    let draft = draft.tile("Steady in round", &name_of(TEST, PtsRound), Better::Lower);
+    let plateau = draft.part(&test, PlateauRound).map_or(PtsRound, |_| PlateauRound);
+    let draft = draft.tile("Steady in round", &name_of(&test, plateau), Better::Lower);
     let cells: Vec<(String, String)> = out
         .series
         .iter()
@@ -143,8 +147,8 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         })
         .collect();
     let unit = Unit::BytesPerSecond;
-    let chart = rounds(&draft, TEST, "Speed by round", unit, &cells);
-    let more = when(&draft, TEST);
+    let chart = rounds(&draft, &test, "Speed by round", unit, &cells);
+    let more = when(&draft, &test);
     let matrix = matrix(out, TEST, "Speed by size and direction", unit);
     draft.chart(chart).chart(matrix).say(sentence, &[more, ".".into()])
 }

@@ -45,8 +45,8 @@ fn quick_reports_the_deepest_queues_and_the_bound_of_its_workload() {
     let table = [
         (VerdictKind::Link, "seq-read-1MiB-q8", " The link limits sequential reads."),
         // The exact sentence is one character too long.
-        (VerdictKind::Link, "seq-write-1MiB-q8", " The link is one limit."),
-        (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor is one limit."),
+        (VerdictKind::Link, "seq-write-1MiB-q8", " The link limits writes."),
+        (VerdictKind::Cpu, "rand-read-4KiB-q32", " The processor limits reads."),
         (VerdictKind::Depth, "rand-write-4KiB-q32", ""),
     ];
     for (kind, name, words) in table {
@@ -102,4 +102,34 @@ fn sustain_reports_the_cache_and_both_rates() {
     let longest = all.map(|(name, unit, v)| (name, unit, v * 1.234e4));
     let answer = sustain(&outcome(&longest)).expect("measured");
     assert!(answer.headline.chars().count() <= HEADLINE_MAX, "{}", answer.headline);
+}
+
+#[test]
+fn a_steady_throughput_names_its_round_and_marks_the_window() {
+    let all = [
+        ("snia-throughput-1MiB-r0", Unit::BytesPerSecond, 160e6),
+        ("snia-throughput-1MiB-r0.plateau", Unit::BytesPerSecond, 160e6),
+        ("snia-throughput-1MiB-r100", Unit::BytesPerSecond, 280e6),
+        ("snia-throughput-1MiB.pts-round", Unit::Number, 5.0),
+        ("snia-throughput-1MiB.plateau-round", Unit::Number, 6.0),
+        ("snia-throughput-128KiB-r0", Unit::BytesPerSecond, 120e6),
+        ("snia-throughput-128KiB-r0.plateau", Unit::BytesPerSecond, 120e6),
+        ("snia-throughput-128KiB.plateau-round", Unit::Number, 9.0),
+    ];
+    let of = |metrics: &[(&str, Unit, f64)]| {
+        let mut out = outcome(metrics);
+        let series = ["1MiB-r0", "128KiB-r0"];
+        let series = series.map(|cell| format!("snia-throughput-{cell}-rounds"));
+        out.series.extend(series.map(|name| record::Series::new(name, 0, 0)));
+        snia_throughput(&out).expect("measured")
+    };
+    let steady = of(&all);
+    let expected = "Reads 280 MB/s, writes 160 MB/s in steady state, reached in round 6.";
+    assert_eq!(steady.headline, expected);
+    assert!(steady.tiles.iter().any(|t| t.label == "Steady in round" && t.value == Some(6.0)));
+    let bands = &steady.charts[0].bands;
+    assert_eq!(bands[0].x, Some([1.5, 6.5]));
+    let levels: Vec<_> = bands.iter().filter_map(|band| band.y).collect();
+    assert_eq!(levels, [[144e6, 176e6]], "the band of the size that the window belongs to");
+    assert!(of(&all[..3]).headline.ends_with("not steady when the rounds ended."));
 }
