@@ -1,4 +1,4 @@
-//! Numbers with units, for display. Unknown is a word, never 0.
+//! Numbers with units, for display: at most four significant digits. Unknown is a word, never 0.
 
 use record::{Covers, HistoryKey, Metric, Run, Unit};
 use workload::units::{amount, binary, decimal, latency, significant, throughput};
@@ -8,7 +8,7 @@ use crate::style::Style;
 /// The word for an unknown value.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// A value with its unit: `3480 MB/s`, `83.1 us`, `12,300 IOPS`, `41 C`.
+/// A value with its unit: `3480 MB/s`, `83.1 us`, `12.3k IOPS`, `41 C`.
 pub fn show(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerSecond => throughput(value),
@@ -48,6 +48,23 @@ pub(crate) fn bare(unit: Unit, value: f64) -> String {
 /// A fraction in percent, with at most three digits.
 pub(crate) fn share(value: f64) -> String {
     format!("{}%", trimmed((value * 1e4).round() / 1e2))
+}
+
+/// The ends of a range in the unit of the value beside it, `6932-7100`; with their units if these
+/// differ.
+pub(crate) fn range(unit: Unit, value: f64, [low, high]: [f64; 2]) -> String {
+    let of = |value: f64| {
+        let shown = show(unit, value);
+        shown.split_once(' ').map(|(n, unit)| (n.to_string(), unit.to_string()))
+    };
+    match [value, low, high].map(of) {
+        [Some((_, unit)), Some((low, unit_low)), Some((high, unit_high))]
+            if unit == unit_low && unit == unit_high =>
+        {
+            format!("{low}-{high}")
+        }
+        _ => format!("{}-{}", show(unit, low), show(unit, high)),
+    }
 }
 
 /// Whole numbers without decimals, others with three significant digits.
@@ -172,7 +189,7 @@ mod tests {
     fn every_unit_is_written_as_usual() {
         let table = [
             (Unit::BytesPerSecond, 3.48e9, "3480 MB/s"),
-            (Unit::Iops, 12_300.4, "12,300 IOPS"),
+            (Unit::Iops, 12_300.4, "12.3k IOPS"),
             (Unit::Nanoseconds, 83_120.0, "83.1 us"),
             (Unit::Bytes, 1e12, "1.00 TB"),
             (Unit::Celsius, 41.0, "41 C"),

@@ -101,9 +101,15 @@ pub fn decimal(bytes: u64) -> String {
     }
 }
 
-/// Throughput in decimal MB/s with at least three significant digits: `3480 MB/s`, `41.2 MB/s`.
+/// Throughput in decimal MB/s with three or four significant digits: `3480 MB/s`, `41.2 MB/s`; in
+/// kB/s below 1 MB/s, in GB/s from 10,000 MB/s.
 pub fn throughput(bytes_per_s: f64) -> String {
-    format!("{} MB/s", amount(bytes_per_s / 1e6))
+    match bytes_per_s.abs() {
+        v if v > 0.0 && v < 999.5 => format!("{} B/s", significant(bytes_per_s)),
+        v if v > 0.0 && v < 999_500.0 => format!("{} kB/s", significant(bytes_per_s / 1e3)),
+        v if v < 9_995e6 => format!("{} MB/s", amount(bytes_per_s / 1e6)),
+        _ => format!("{} GB/s", significant(bytes_per_s / 1e9)),
+    }
 }
 
 /// A latency with three significant digits and its unit: `812 ns`, `83.1 us`, `1.20 s`.
@@ -148,20 +154,19 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// A count or rate, with thousands separators from 10,000: `843`, `12,300`.
+/// A count or rate with three or four significant digits: `0.0123`, `843`, `15.6k`, `188k`,
+/// `1.20M`.
 pub fn amount(value: f64) -> String {
-    if value.abs() < 9_999.5 {
-        return significant(value);
-    }
-    let digits = format!("{:.0}", value.abs());
-    let mut out = String::with_capacity(digits.len() * 4 / 3 + 1);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
+    match value.abs() {
+        v if v > 0.0 && v < 0.995 => {
+            let decimals = (2.0 - v.log10().floor()).clamp(2.0, 9.0) as usize;
+            format!("{value:.decimals$}")
         }
-        out.push(digit);
+        v if v < 9_995.0 => significant(value),
+        v if v < 999_500.0 => format!("{}k", significant(value / 1e3)),
+        v if v < 999.5e6 => format!("{}M", significant(value / 1e6)),
+        _ => format!("{}G", significant(value / 1e9)),
     }
-    if value < 0.0 { format!("-{out}") } else { out }
 }
 
 /// The greatest common divisor; with 0, the other number. It loops instead of recursing, because
@@ -216,7 +221,14 @@ mod tests {
         assert_eq!(binary(1_000_204_886_016), "932 GiB");
         assert_eq!(decimal(1_000_204_886_016), "1.00 TB");
         assert_eq!(throughput(41.23e6), "41.2 MB/s");
-        assert_eq!(throughput(12_345.6e6), "12,346 MB/s");
+        assert_eq!(throughput(12_345.6e6), "12.3 GB/s");
+        assert_eq!(throughput(12_345.6), "12.3 kB/s");
+        assert_eq!(throughput(999_400.0), "999 kB/s");
+        assert_eq!(throughput(999_600.0), "1.00 MB/s");
+        assert_eq!(throughput(0.0), "0.00 MB/s");
+        let amounts = [0.0123, 0.5, 843.2, 9_994.0, 184_632.0, 1_200_000.0, -15_600.0];
+        let shown = ["0.0123", "0.500", "843", "9994", "185k", "1.20M", "-15.6k"];
+        assert_eq!(amounts.map(amount), shown);
         assert_eq!(latency(83_120.0), "83.1 us");
         assert_eq!(latency(812.0), "812 ns");
         assert_eq!(latency(-2738.0), "-2.74 us");

@@ -3,7 +3,7 @@
 
 use record::{Answer, Covers, Level, Metric, MetricKey, Order, Run, Unit, Verdict, VerdictKind};
 use workload::OpKind;
-use workload::units::{amount, latency};
+use workload::units::latency;
 
 use super::{io, page::Page, stamp_ink};
 use crate::facts;
@@ -188,11 +188,8 @@ fn cells(grid: &Grid<'_>, wide: bool, unmeasured: &str) -> Table {
 
 /// `7090 MB/s`, `188k IOPS`; without a value `unmeasured`.
 fn rate(metric: &Metric, unmeasured: &str) -> String {
-    match (metric.unit, metric.value) {
-        (_, None) => unmeasured.to_string(),
-        (Unit::Iops, Some(value)) => format!("{} IOPS", short(value)),
-        (unit, Some(value)) => quantity::show(unit, value),
-    }
+    let shown = metric.value.map(|value| quantity::show(metric.unit, value));
+    shown.unwrap_or_else(|| unmeasured.to_string())
 }
 
 /// For one operation at a time, the tail latency; for others, the range for the next run.
@@ -216,22 +213,8 @@ fn range(metric: &Metric) -> String {
     if metric.covers == Some(Covers::NextRun) && high > NOISY_FROM * low {
         return "too noisy".into();
     }
-    let ends = match metric.unit {
-        Unit::BytesPerSecond => [low, high].map(|v| amount(v / 1e6)),
-        Unit::Iops => [low, high].map(short),
-        unit => [low, high].map(|v| quantity::show(unit, v)),
-    };
-    format!("{word} {}-{}", ends[0], ends[1])
-}
-
-/// `640`, `15.6k`, `188k`, `1.20M`.
-fn short(value: f64) -> String {
-    let of = workload::units::significant;
-    match value {
-        v if v >= 999_500.0 => format!("{}M", of(v / 1e6)),
-        v if v >= 9_995.0 => format!("{}k", of(v / 1e3)),
-        v => amount(v),
-    }
+    let value = metric.value.unwrap_or(low);
+    format!("{word} {}", quantity::range(metric.unit, value, [low, high]))
 }
 
 /// The main numbers, one per line.
