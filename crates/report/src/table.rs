@@ -2,15 +2,12 @@
 //!
 //! Cells are plain text with an ink; widths are computed before colour is added. A table wider than
 //! the screen truncates its elastic column (the last one by default), so that each row stays on one
-//! line. Widths count characters, not terminal cells: a CJK name shifts its row.
+//! line; no other column is truncated. Widths count characters, not terminal cells: a CJK name shifts its row.
 
 use crate::style::{Ink, Style};
 
 /// Minimum width of the elastic column.
 const ELASTIC_LEAST: usize = 4;
-
-/// Minimum width of other columns if the elastic one has a larger minimum.
-const COLUMN_LEAST: usize = 16;
 
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +82,13 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     gap: usize,
     elastic: usize,
-    /// Width that the elastic column keeps at the expense of the others.
-    kept: usize,
 }
 
 impl Table {
     /// Creates a table with these columns, separated by two blanks.
     pub fn new(columns: &[Align]) -> Table {
         let elastic = columns.len().saturating_sub(1);
-        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic, kept: 0 }
+        Table { columns: columns.to_vec(), rows: Vec::new(), gap: 2, elastic }
     }
 
     /// Adds a column on the right, which becomes the elastic one. Rows keep their cells.
@@ -118,20 +113,15 @@ impl Table {
         self
     }
 
-    /// Sets the width that the elastic column keeps while another column can be truncated.
-    #[must_use]
-    pub fn keeping(mut self, characters: usize) -> Table {
-        self.kept = characters;
-        self
-    }
-
     /// Removes the columns with these headings if the table is too wide.
     #[must_use]
     pub fn or_without(self, headings: &[&str], style: &Style) -> Table {
         if self.width() > style.width { self.without(headings) } else { self }
     }
 
-    fn without(mut self, headings: &[&str]) -> Table {
+    /// Removes the columns with these headings.
+    #[must_use]
+    pub fn without(mut self, headings: &[&str]) -> Table {
         let heading = self.rows.first().cloned().unwrap_or_default();
         let is_kept = |column: usize| {
             heading.get(column).is_none_or(|cell| !headings.contains(&cell.text.as_str()))
@@ -139,6 +129,14 @@ impl Table {
         self.elastic = (0..self.elastic).filter(|column| is_kept(*column)).count();
         retain(&mut self.columns, is_kept);
         self.rows.iter_mut().for_each(|row| retain(row, is_kept));
+        self
+    }
+
+    /// Renames a heading.
+    #[must_use]
+    pub fn headed(mut self, heading: &str, name: &str) -> Table {
+        let cells = self.rows.first_mut().into_iter().flatten();
+        cells.filter(|cell| cell.text == heading).for_each(|cell| cell.text = name.into());
         self
     }
 
@@ -162,6 +160,15 @@ impl Table {
         self.rows.iter().map(|row| self.row_width(row, &self.widths())).max().unwrap_or(0)
     }
 
+    /// Width in columns if the elastic column is truncated to `kept` characters.
+    pub fn least(&self, kept: usize) -> usize {
+        let elastic = self.widths().get(self.elastic).copied().unwrap_or_default();
+        let mut narrow = self.clone();
+        narrow.rows.iter_mut().for_each(|row| row.truncate(self.elastic));
+        let others = narrow.widths().iter().take(self.elastic).map(|w| w + self.gap).sum::<usize>();
+        others + elastic.min(kept)
+    }
+
     /// The rows, each with a line break.
     pub fn render(&self, style: &Style) -> String {
         let mut widths = self.widths();
@@ -169,32 +176,12 @@ impl Table {
         self.rows.iter().map(|row| self.render_row(row, &widths, style)).collect()
     }
 
-    /// Narrows the elastic column to the width it keeps, then the widest of the others if it keeps
-    /// any, and then the elastic column further.
+    /// Narrows the elastic column.
     fn narrow(&self, widths: &mut [usize], screen: usize) {
-        let mut over = self.width().saturating_sub(screen);
-        let mut take = |width: &mut usize, least: usize| {
-            let taken = over.min(width.saturating_sub(least));
-            *width -= taken;
-            over -= taken;
-            taken
-        };
+        let columns = widths.iter().map(|width| width + self.gap).sum::<usize>();
+        let over = columns.saturating_sub(self.gap).saturating_sub(screen);
         if let Some(elastic) = widths.get_mut(self.elastic) {
-            take(elastic, self.kept.max(ELASTIC_LEAST));
-        }
-        let others = |widths: &[usize]| {
-            let all = (0..widths.len()).filter(|column| *column != self.elastic);
-            all.max_by_key(|column| widths[*column])
-        };
-        while let Some(widest) = others(widths).filter(|_| self.kept > 0) {
-            // One character at a time, so that two wide columns end up alike.
-            let least = COLUMN_LEAST.max(widths[widest].saturating_sub(1));
-            if take(&mut widths[widest], least) == 0 {
-                break;
-            }
-        }
-        if let Some(elastic) = widths.get_mut(self.elastic) {
-            take(elastic, ELASTIC_LEAST);
+            *elastic -= over.min(elastic.saturating_sub(ELASTIC_LEAST));
         }
     }
 
@@ -271,11 +258,12 @@ nvme0n1           x
     }
 
     #[test]
-    fn the_elastic_column_keeps_its_width_at_the_expense_of_others() {
-        let mut table = Table::new(&[Align::Left, Align::Left]).keeping(14);
-        table.row(["sim:samsung-980-pro-2t?capacity=128GiB", "Records 1.35 GB/s on average"]);
-        let narrow = Style { width: 42, unicode: true, ..Style::PLAIN };
-        assert_eq!(table.render(&narrow), "sim:samsung-980-pro-2t?ca…  Records 1.35 …\n");
+    fn the_least_width_counts_the_other_columns_whole() {
+        let mut table = Table::new(&[Align::Left, Align::Left]);
+        table.row(["sim:samsung-980-pro-2t", "Records 1.35 GB/s on average"]);
+        assert_eq!((table.width(), table.least(14), table.least(99)), (52, 38, 52));
+        table.row([Cell::free(Ink::Plain, "a name that extends over the columns to its right")]);
+        assert_eq!(table.least(14), 38);
     }
 
     #[test]

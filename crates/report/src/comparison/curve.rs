@@ -11,6 +11,9 @@ const INTERVALS_MIN: usize = 20;
 /// Minimum fraction of the drive that a workload must write to count as filling it.
 const SHARE_LEAST: f64 = 0.1;
 
+/// The last word of a workload on a fresh drive.
+const FRESH: &str = "-fresh";
+
 /// A rate over the bytes written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
@@ -22,26 +25,34 @@ pub struct Curve {
     pub points: Vec<[f64; 2]>,
 }
 
-/// The fill workload common to all of these runs, over the bytes written: the longest if there are
-/// several, none if the runs have none in common.
+/// A fill workload common to at least two of these runs, over the bytes written; empty without one.
+/// The workload is the one that most of them have, then one on a fresh drive, which shows the end of
+/// the cache, then the longest. A run without it has no curve.
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
-    let Some((first, others)) = runs.split_first() else { return Vec::new() };
-    let common = first.1.series.iter().filter_map(|series| {
-        let find =
-            |run: &Run| run.series.iter().find(|other| other.name == series.name).and_then(points);
-        let mut all = vec![(first.0, points(series)?)];
-        for (letter, run) in others {
-            all.push((*letter, find(run)?));
+    let mut names: Vec<&str> = Vec::new();
+    for series in runs.iter().flat_map(|(_, run)| &run.series) {
+        if !names.contains(&series.name.as_str()) {
+            names.push(&series.name);
         }
-        Some((series.name.clone(), all))
-    });
-    let written = |all: &[(char, Vec<[f64; 2]>)]| all[0].1.last().map_or(0.0, |point| point[0]);
-    let longest = common.max_by(|a, b| written(&a.1).total_cmp(&written(&b.1)));
-    let least = SHARE_LEAST * first.1.target.bytes.unwrap_or(0) as f64;
-    let longest = longest.filter(|(_, all)| written(all) >= least);
-    let Some((workload, all)) = longest else { return Vec::new() };
-    let curve = |(letter, points)| Curve { letter, workload: workload.clone(), points };
-    all.into_iter().map(curve).collect()
+    }
+    let curves = |name: &str| -> Vec<Curve> {
+        let of = |(letter, run): &(char, &Run)| {
+            let series = run.series.iter().find(|series| series.name == name)?;
+            let points = points(series)?;
+            let least = SHARE_LEAST * run.target.bytes.unwrap_or(0) as f64;
+            let fills = points.last().is_some_and(|point| point[0] >= least);
+            fills.then(|| Curve { letter: *letter, workload: name.into(), points })
+        };
+        runs.iter().filter_map(of).collect()
+    };
+    let written = |curves: &[Curve]| curves[0].points.last().map_or(0.0, |point| point[0]);
+    let common = names.into_iter().map(|name| (name.ends_with(FRESH), curves(name)));
+    let best =
+        common.filter(|(_, curves)| curves.len() > 1).max_by(|(fresh_a, a), (fresh_b, b)| {
+            let key = |fresh: &bool, curves: &[Curve]| (curves.len(), *fresh);
+            key(fresh_a, a).cmp(&key(fresh_b, b)).then(written(a).total_cmp(&written(b)))
+        });
+    best.map_or_else(Vec::new, |(_, curves)| curves)
 }
 
 /// The points of a series that only writes.

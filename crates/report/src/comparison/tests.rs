@@ -54,6 +54,24 @@ fn every_form_starts_with_the_conclusion_and_has_every_row() {
 }
 
 #[test]
+fn a_narrow_screen_loses_the_plot_and_the_interval_but_never_a_name() {
+    let mut view = comparison();
+    let name = "sequential 1 MiB writes (just written) at depth 32 from 4 jobs";
+    view.against[0].rows[0].name = name.into();
+    for width in [60, 80, 100, 160] {
+        let style = Style { width, unicode: true, ..Style::PLAIN };
+        let text = text(&view, &style);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(name) && words.contains("4K read <q1>"), "{width}: {text}");
+        assert!(!text.contains('…'), "{width}: {text}");
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{width}: {text}");
+        assert_eq!(text.contains('●'), width == 160, "{width}: {text}");
+        assert!(text.contains("100 MB/s") && text.contains("B faster"), "{width}: {text}");
+    }
+}
+
+#[test]
 fn the_axis_of_the_page_is_centred_on_one() {
     let page = html(&comparison(), "0");
     assert!(page.contains("left:50.00%"), "the ratio of 1");
@@ -101,4 +119,11 @@ fn rates_of_the_longest_common_workload_are_plotted_over_the_bytes_written() {
     page.curves = curves;
     assert!(html(&page, "0").contains("Write rate while the drive fills (fresh)"));
     assert_eq!(overlay(&[('A', &run(&[])), ('B', &b)]), []);
+    let letters = |curves: &[Curve]| curves.iter().map(|c| c.letter).collect::<String>();
+    let kept = overlay(&[('A', &a), ('B', &run(&[])), ('C', &b)]);
+    assert_eq!(letters(&kept), "AC", "a side without the workload has no curve");
+    let (fresh, full) = (steady(200.0, 30), steady(100.0, 90));
+    let sustain = run(&[("sustain-full", &full), ("sustain-fresh", &fresh)]);
+    let kept = overlay(&[('A', &sustain), ('B', &sustain)]);
+    assert_eq!(kept[0].workload, "sustain-fresh", "the end of the cache is there");
 }

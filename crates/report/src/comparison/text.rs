@@ -13,7 +13,11 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
     for side in &comparison.sides {
-        text += &format!("{}  {}\n", side.letter, side.heading);
+        let lines = match side.heading.chars().count() + 3 > columns {
+            true => wrap(&side.heading, columns.saturating_sub(3)),
+            false => vec![side.heading.clone()],
+        };
+        text += &format!("{}  {}\n", side.letter, lines.join("\n   "));
     }
     for against in &comparison.against {
         let sentence = wrap(&against.sentence, columns).join("\n");
@@ -21,7 +25,9 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
         if !against.rows.is_empty() {
             text += &format!("\n{}", table(against, style));
         }
-        text += "\n";
+        if !against.warnings.is_empty() || !against.notes.is_empty() {
+            text += "\n";
+        }
         for (ink, lines) in [(Ink::Warn, &against.warnings), (Ink::Dim, &against.notes)] {
             let mark = if ink == Ink::Warn { "!" } else { "-" };
             for line in lines {
@@ -31,19 +37,47 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
         }
     }
     let caveat = wrap(&format!("- {}", comparison.caveat), columns).join("\n");
-    text + &style.paint_lines(Ink::Dim, &caveat) + "\n"
+    let last = comparison.against.last();
+    let apart = last.is_some_and(|last| last.warnings.is_empty() && last.notes.is_empty());
+    let gap = if apart { "\n" } else { "" };
+    text + gap + &style.paint_lines(Ink::Dim, &caveat) + "\n"
 }
 
+/// The quantities. A narrow screen loses the plot, then the interval, and then each name gets a
+/// line of its own: no name and no number is truncated.
 fn table(against: &Against, style: &Style) -> String {
+    const PLOT: &str = "plot";
+    let full = rows(against, style, false);
+    let fits = |table: &Table| table.width() <= style.columns();
+    let forms = [full.clone(), full.clone().without(&[PLOT]), full.without(&[PLOT, "interval"])];
+    let table = forms.into_iter().find(fits);
+    let table = table.unwrap_or_else(|| {
+        let apart = rows(against, style, true).without(&[PLOT]);
+        if fits(&apart) { apart } else { apart.without(&["interval"]) }
+    });
+    let more = match against.left_out {
+        0 => String::new(),
+        n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
+    };
+    table.headed(PLOT, "").render(style) + &more
+}
+
+/// The rows, each name in the first column or on a line `apart`.
+fn rows(against: &Against, style: &Style, apart: bool) -> Table {
     let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[left, right, right, right, left, left, left]).elastic(0);
+    let mut table = Table::new(&[left, right, right, right, left, left, left]);
     let (letter, over) = (against.letter.to_string(), format!("{}/A", against.letter));
-    table.heading(["", "A", &letter, &over, "interval", "", "claim"]);
+    table.heading(["", "A", &letter, &over, "interval", "plot", "claim"]);
     let reach = against.reach();
     for row in &against.rows {
         let plot = row.ratio.map(|ratio| forest::bar(ratio, row.interval, reach, style));
+        let name = if apart { "" } else { row.name.as_str() };
+        if apart {
+            let lines = wrap(&row.name, style.columns());
+            lines.into_iter().for_each(|line| table.row([Cell::free(Ink::Plain, line)]));
+        }
         table.row([
-            Cell::from(row.name.as_str()),
+            Cell::from(name),
             Cell::from(row.a.as_str()),
             Cell::from(row.b.as_str()),
             Cell::new(Ink::Strong, row.ratio_words.as_str()),
@@ -52,9 +86,5 @@ fn table(against: &Against, style: &Style) -> String {
             Cell::new(if row.certain { Ink::Strong } else { Ink::Dim }, row.claim.as_str()),
         ]);
     }
-    let more = match against.left_out {
-        0 => String::new(),
-        n => style.paint(Ink::Dim, &format!("{n} more without a claim: --all")) + "\n",
-    };
-    table.render(style) + &more
+    table
 }
