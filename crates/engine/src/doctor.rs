@@ -2,7 +2,7 @@
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
 use rig::{BackendKind, Measurement, TargetInfo};
-use workload::units::span;
+use workload::units::{amount, span};
 use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
@@ -101,9 +101,15 @@ fn failed(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let all = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
-    let text = format!("{failed} of {all} operations failed: the figures exclude them");
+    let (failed_ops, all_ops) = (counted(failed), counted(all));
+    let text = format!("{failed_ops} of {all_ops} operations failed: the figures exclude them");
     let evidence = Evidence::new("failed operations", failed as f64, Unit::Number);
     Some(Finding::new(FindingKind::FailedOperations, Level::Bad, text).with(evidence))
+}
+
+/// A count: exact below 10,000, then with three digits.
+fn counted(n: u64) -> String {
+    if n < 10_000 { n.to_string() } else { amount(n as f64) }
 }
 
 fn not_direct(case: &Case<'_>) -> Option<Finding> {
@@ -123,7 +129,7 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
     let text = "io_uring passed requests to kernel worker threads, which adds to their latency";
     let evidence = Evidence::new("processor share of kernel workers", share, Unit::Number);
     let finding = Finding::new(FindingKind::Punted, Level::Warn, text).with(evidence);
-    Some(finding.advise("compare with --backend psync --jobs N"))
+    Some(finding.advise("compare with --backend aio"))
 }
 
 fn lacking(case: &Case<'_>) -> Option<Finding> {
@@ -179,7 +185,8 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
     );
     let evidence =
         Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
-    Some(Finding::new(kind, Level::Warn, text).with(evidence))
+    let finding = Finding::new(kind, Level::Warn, text).with(evidence);
+    Some(finding.advise(case.info.target.kind.advice_if_unwritten()))
 }
 
 fn synchronous(case: &Case<'_>) -> Option<Finding> {
@@ -189,7 +196,8 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
         case.workload.depth, case.measurement.backend
     );
     Some(
-        Finding::new(FindingKind::DepthIsAFiction, Level::Note, text).advise("use --jobs for more"),
+        Finding::new(FindingKind::DepthIsAFiction, Level::Note, text)
+            .advise("--backend uring or aio keeps more operations in flight"),
     )
 }
 
@@ -201,8 +209,9 @@ fn overloaded(case: &Case<'_>) -> Option<Finding> {
     if backlog <= slots.max(issued / 100) {
         return None;
     }
+    let backlog_ops = counted(backlog);
     let text = format!(
-        "overloaded: {backlog} operations were due but not issued; response time is unbounded"
+        "overloaded: {backlog_ops} operations were due but not issued; response time is unbounded"
     );
     let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
     Some(
@@ -297,5 +306,6 @@ fn others(case: &Case<'_>) -> Option<Finding> {
     );
     let evidence =
         Evidence::new("device bytes / own bytes", all as f64 / ours as f64, Unit::Number);
-    Some(Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence))
+    let finding = Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence);
+    Some(finding.advise("measure again while no other program uses the drive"))
 }

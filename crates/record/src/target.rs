@@ -22,6 +22,16 @@ kinds! { word
     }
 }
 
+impl TargetKind {
+    /// Advice for a run that read blocks without content.
+    pub fn advice_if_unwritten(&self) -> &'static str {
+        match self {
+            TargetKind::Virtual => "?state=used after its name: a virtual drive begins fresh",
+            _ => "ssdyno prepare --to used writes all blocks first; their content is lost",
+        }
+    }
+}
+
 /// The link of a drive: its current mode, and the best supported mode.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {

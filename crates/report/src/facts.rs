@@ -249,14 +249,14 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
             let verdict = kinds.iter().find_map(verdict_of);
             let verdict = verdict.unwrap_or("believable with reservations");
             let others = kinds.iter().filter(|kind| verdict_of(kind).is_none());
-            let names: Vec<&str> = others.map(FindingKind::name).collect();
+            let names: Vec<&str> = others.map(FindingKind::phrase).collect();
             if names.is_empty() {
                 verdict.into()
             } else {
                 format!("{verdict}: {}", names.join(", "))
             }
         }
-        Stamp::NotTheDrive(kind) => format!("not the drive: {kind}"),
+        Stamp::NotTheDrive(kind) => format!("not the drive: {}", kind.phrase()),
         Stamp::Other(_) if stamp.name().is_empty() => "unknown to this version".into(),
         Stamp::Other(_) => format!("unknown to this version: {}", stamp.name()),
     }
