@@ -134,6 +134,8 @@ impl Begun<'_> {
                 stand = stand.with_reference(interrupt);
             }
             stand.assume(shared.lock().recall());
+            // Ageing a virtual drive is not part of the run.
+            let began_ns = stand.rig().elapsed_ns();
             let checkpoint = |outcome: &Outcome| shared.lock().checkpoint(outcome);
             let neighbours = shared.lock().neighbours();
             let session = Session::new(stand.rig()).with_checkpoints(checkpoint);
@@ -141,7 +143,8 @@ impl Begun<'_> {
             let ended = work.run(&mut session);
             outcome = session.finish();
             if let Stand::Virtual(_) = stand {
-                shared.lock().note_simulated(stand.rig().elapsed_ns());
+                let now_ns = stand.rig().elapsed_ns();
+                shared.lock().note_simulated(now_ns.saturating_sub(began_ns));
             }
             // An interrupted run has worn the drive, too.
             shared.lock().note_health(stand.health());

@@ -53,11 +53,9 @@ impl Target {
             return Ok(Planned { info: self.null(), destroys: None, file: None });
         }
         if let Some(spec) = virtual_drive::described(&self.spec, 0) {
-            return Ok(Planned {
-                info: Simulator::info(&spec?, &self.spec),
-                destroys: None,
-                file: None,
-            });
+            let mut info = Simulator::info(&spec?, &self.spec);
+            info.state = virtual_drive::initial_state(&self.spec);
+            return Ok(Planned { info, destroys: None, file: None });
         }
         let planned = drive::plan_open(&self.spec, &self.open_request(fills))?;
         match planned.info.allowed {
@@ -134,7 +132,8 @@ impl Stand {
         let (target, interrupt) = (&request.target, Arc::clone(interrupt));
         let seed = request.instrument.seed;
         if let Some(spec) = virtual_drive::described(&target.spec, seed) {
-            let simulator = Simulator::new(spec?, &target.spec, interrupt, observer);
+            let mut simulator = Simulator::new(spec?, &target.spec, interrupt, observer);
+            simulator.age(virtual_drive::initial_state(&target.spec))?;
             return Ok(Stand::Virtual(Box::new(simulator)));
         }
         let options = options(request)?;

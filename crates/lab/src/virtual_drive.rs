@@ -3,6 +3,7 @@
 use std::fs;
 
 use model::{DriveSpec, Origin};
+use record::State;
 
 use crate::error::{LabError, Result};
 
@@ -36,6 +37,23 @@ pub(crate) fn named(name: &str) -> Result<DriveSpec> {
     parse(name.strip_prefix(PREFIX).unwrap_or(name))
 }
 
+/// The state in which a virtual drive begins: `sim:NAME?state=used`; fresh by default.
+pub(crate) fn initial_state(target: &str) -> State {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let named = query.split('&').filter_map(|pair| pair.strip_prefix("state=")).next_back();
+    named.map_or(State::Fresh, State::named)
+}
+
+/// Refuses a word that is no state.
+fn check_state(word: &str) -> Result<()> {
+    let known = [State::Fresh, State::Filled, State::Used, State::Trimmed];
+    if known.contains(&State::named(word)) {
+        return Ok(());
+    }
+    let text = format!("'{word}' is no state: fresh, filled, used or trimmed");
+    Err(LabError::usage(text).advise("?state=used"))
+}
+
 fn parse(spec: &str) -> Result<DriveSpec> {
     let (name, query) = spec.split_once('?').unwrap_or((spec, ""));
     let base = if name.contains('/') || name.ends_with(".toml") {
@@ -48,7 +66,11 @@ fn parse(spec: &str) -> Result<DriveSpec> {
         let wrong = || LabError::usage(format!("{PREFIX}{spec}: '{pair}' is not key=value"));
         pair.split_once('=').ok_or_else(wrong)
     });
-    let pairs = pairs.collect::<Result<Vec<_>>>()?;
+    let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
+    let states = pairs.iter().filter(|(key, _)| *key == "state");
+    states.map(|(_, word)| check_state(word)).collect::<Result<Vec<_>>>()?;
+    // A state belongs to the run, not to the drive's description.
+    pairs.retain(|(key, _)| *key != "state");
     let found = base.and_then(|base| base.with_overrides(&pairs));
     found.map_err(|e| LabError::usage(e).advise("ssdyno drives"))
 }
@@ -71,5 +93,9 @@ mod tests {
         assert!(known("sim:samsung-970-pro-1t?capacity").is_err_and(|e| e.contains("key=value")));
         assert!(known("sim:no-such-drive").is_err_and(|e| e.contains("no such drive")));
         assert!(known("sim:./none.toml").is_err());
+        assert!(known("sim:samsung-970-pro-1t?state=used").is_ok());
+        assert!(known("sim:samsung-970-pro-1t?state=old").is_err_and(|e| e.contains("no state")));
+        assert_eq!(initial_state("sim:a?capacity=1GiB&state=used"), State::Used);
+        assert_eq!(initial_state("sim:a?capacity=1GiB"), State::Fresh);
     }
 }

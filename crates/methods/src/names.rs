@@ -11,6 +11,9 @@ pub const STATES_READ_FRESH: &str = "states-read-fresh";
 /// Its reads after the last discard and one more pass of writes.
 pub const STATES_READ_RESTORED: &str = "states-read-restored";
 
+/// With a larger share of zones without data, `zones` counts the drive as unwritten.
+pub const NOTHING_WRITTEN: f64 = 0.99;
+
 /// The metric of all reads of `zones`.
 pub const ZONES_READ: &str = "zones-read";
 /// Its first reads, which find the drive as it was.

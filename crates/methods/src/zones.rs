@@ -5,12 +5,14 @@
 //! address, the rest to the time. Zones whose reads were all zeros are unmapped and kept separate.
 //! A drive opened with `--destroy` is then also written once from end to end.
 
-use record::{Finding, FindingKind, Level, Metric, MetricKey, Safety, Series, Statistic, Unit};
+use record::{
+    Finding, FindingKind, Level, Metric, MetricKey, Safety, Series, Statistic, TargetKind, Unit,
+};
 use rig::{Measurement, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Workload};
 
-use crate::names::{ZONES_ASCENDING, ZONES_READ as READ};
+use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
@@ -124,7 +126,10 @@ fn measure(
         session.out.series.push(series(whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
-    session.out.warnings.extend(unread(&zones));
+    let kind = session.target().target.kind.clone();
+    for finding in unread(&zones).into_iter().chain(unwritten(&zones, &kind)) {
+        session.out.note(finding);
+    }
     let Some(write) = write else { return Ok(()) };
     let series = session.measure_over_time(&write, 0)?;
     let rate = |from: f64, to: f64| series.rate_between(from * series.bytes(), to * series.bytes());
@@ -161,6 +166,18 @@ fn unread(zones: &[Zone]) -> Option<Finding> {
     let count = zones.iter().filter(|zone| zone.rate().is_none()).count();
     let text = format!("no read was completed in {count} of {ZONES} zones: their rate is unknown");
     (count > 0).then(|| Finding::new(FindingKind::ZonesUnread, Level::Warn, text))
+}
+
+/// A drive without data has no speed at any address.
+fn unwritten(zones: &[Zone], kind: &TargetKind) -> Option<Finding> {
+    let count = zones.iter().filter(|zone| zone.unmapped).count();
+    let text = format!(
+        "all reads of {count} of {} zones were zeros, without access to flash",
+        zones.len()
+    );
+    let finding = Finding::new(FindingKind::UnwrittenBlocksRead, Level::Bad, text);
+    let nothing = count as f64 > NOTHING_WRITTEN * zones.len() as f64;
+    nothing.then(|| finding.advise(kind.advice_if_unwritten()))
 }
 
 fn put_reads(session: &mut Session<'_>, zones: &[Zone]) {
@@ -255,6 +272,7 @@ fn write(whole: &Whole, target: &TargetInfo) -> Option<Workload> {
 
 #[cfg(test)]
 mod tests {
+    use record::Stamp;
     use rig::KindStats;
 
     use super::*;
@@ -283,6 +301,17 @@ mod tests {
         near(of(&[(1.0, 2.0), (2.0, 1.0), (3.0, 2.0)]), 0.0);
         assert_eq!(of(&[(1.0, 2.0), (1.0, 2.0)]), None, "all zones are equal");
         assert_eq!(agreement(&[Zone { rates: vec![Some(1.0)], ..Zone::default() }]), None);
+    }
+
+    #[test]
+    fn reads_of_a_drive_without_data_are_not_its_speed() {
+        let holding = |n: usize| {
+            let zone = |i| Zone { rates: vec![Some(1.0)], unmapped: i >= n };
+            (0..ZONES as usize).map(zone).collect::<Vec<_>>()
+        };
+        let found = unwritten(&holding(2), &TargetKind::Virtual).expect("2 of 256 hold data");
+        assert_eq!(Stamp::of(&[found], &[]), Stamp::NotTheDrive(FindingKind::UnwrittenBlocksRead));
+        assert_eq!(unwritten(&holding(3), &TargetKind::Virtual), None);
     }
 
     #[test]

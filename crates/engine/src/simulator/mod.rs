@@ -6,6 +6,7 @@
 //! because the machine's threads wait for a clock, whereas here the clock waits for the workers.
 //! Time passes only in jobs, preparations, the block interface and `idle`.
 
+mod age;
 mod blocks;
 mod files;
 mod info;

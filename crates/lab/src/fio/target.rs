@@ -89,6 +89,7 @@ impl FioTarget {
             Kind::Virtual(planned, spec) => {
                 let name = &planned.target().target.spec;
                 let mut simulator = Simulator::new(*spec, name, interrupt, observer);
+                simulator.age(virtual_drive::initial_state(name))?;
                 simulator.admit(&prepared.file_plans())?;
                 Ok(Box::new(simulator))
             }

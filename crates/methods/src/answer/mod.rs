@@ -130,6 +130,14 @@ impl<'o> Draft<'o> {
         self
     }
 
+    /// Finishes the answer with a headline that itself says that the numbers are not the drive's.
+    pub(crate) fn say_of_others(self, headline: String) -> Option<Answer> {
+        let mut answer = self.answer;
+        answer.tiles.truncate(TILES_MAX);
+        answer.headline = headline;
+        Some(answer)
+    }
+
     /// Finishes the answer with this headline and the first continuation that fits.
     pub(crate) fn say(self, sentence: impl Into<String>, more: &[String]) -> Option<Answer> {
         let mut answer = self.answer;

@@ -9,7 +9,7 @@ use workload::units::{binary, latency, parse_bytes};
 
 use super::{Draft, name_of, rate, times};
 use crate::Outcome;
-use crate::names::{ZONES_ASCENDING, ZONES_READ as READ};
+use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 
 /// Address ranges whose speeds differ by less than this share count as equally fast.
 const EVEN: f64 = 0.1;
@@ -24,10 +24,8 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
     let slowest = known.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = known.iter().map(|(_, rate)| *rate).reduce(f64::max);
     let unwritten = draft.part(READ, UnmappedShare);
+    let nothing = unwritten.is_some_and(|share| share > NOTHING_WRITTEN);
     let sentence = match (slowest, fastest) {
-        _ if unwritten.is_some_and(|share| share > 0.99) => {
-            format!("Nothing is written here: {} is not the speed of the flash", rate(all))
-        }
         (Some((part, slow)), Some(fast)) if slow < (1.0 - EVEN) * fast => {
             let factor = fast / slow;
             format!("The {part} is {} slower", times(factor))
@@ -38,7 +36,6 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         }
         _ => format!("Reads {} across all addresses", rate(all)),
     };
-    let unwritten = unwritten.filter(|share| *share <= 0.99);
     let unwritten =
         unwritten.map(|share| format!("; {:.0}% of the drive holds no data.", 100.0 * share));
     let chart = Chart::lines("Read speed by address", Axis::Address, Unit::BytesPerSecond)
@@ -46,7 +43,7 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         .source("zones-read-shuffled-profile", "shuffled");
     let writes = Chart::lines("Write speed by address", Axis::Address, Unit::BytesPerSecond)
         .source("zones-write", "sequential writes");
-    draft
+    let draft = draft
         .tile("All addresses", READ, Better::Higher)
         .tile("First third", &name_of(READ, FirstThird), Better::Higher)
         .tile("Middle", &name_of(READ, Middle), Better::Higher)
@@ -54,8 +51,14 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         .tile("Slowest zone", &name_of(READ, Slowest), Better::Higher)
         .tile("Zones with data", &name_of(READ, Mapped), Better::Higher)
         .chart(chart)
-        .chart_of_column(writes)
-        .say(sentence, &[unwritten.unwrap_or(".".into()), ".".into()])
+        .chart_of_column(writes);
+    if nothing {
+        let reads = rate(all);
+        return draft.say_of_others(format!(
+            "Nothing is written here: {reads} is not the speed of the flash."
+        ));
+    }
+    draft.say(sentence, &[unwritten.unwrap_or(".".into()), ".".into()])
 }
 
 /// The answer of `align`: the cost of the worst misalignment.

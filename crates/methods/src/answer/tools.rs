@@ -20,18 +20,22 @@ const MARKS: [(&str, &str, &str); 4] = [
 /// The answer of `mark`: the honest metrics, or else the legacy ones.
 pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
-    let honest = out.metrics.iter().any(|m| m.name.starts_with("mark-"));
-    let kind = if honest { "mark" } else { "legacy" };
-    let key = |name: &str| MetricKey::of_words(&[&kind, &name]).to_string();
+    // Published figures have no prefix.
+    let has = |kind: &&str| out.metrics.iter().any(|m| m.name.starts_with(*kind));
+    let kind = ["mark-", "legacy-"].into_iter().find(has).unwrap_or_default();
+    let key = |name: &str| MetricKey::parse(&format!("{kind}{name}")).to_string();
     let value = |name: &str| draft.value(&key(name)).map(rate);
     let load = value("hd-read")?;
     let save = value("hd-write").map(|r| format!(", saves them at {r}")).unwrap_or_default();
     let sentence = format!("Loads files at {load}{save}");
     let bytes = [value("fs-read"), value("fs-write")];
-    let bytes = match bytes {
-        [Some(read), Some(write)] => format!("; bytes at {read} and {write}."),
-        [Some(read), None] => format!("; bytes at {read}."),
-        _ => ".".into(),
+    let bytes: Vec<String> = match bytes {
+        [Some(read), Some(write)] => vec![
+            format!("; reads single bytes at {read}, writes them at {write}."),
+            format!("; reads single bytes at {read}."),
+        ],
+        [Some(read), None] => vec![format!("; reads single bytes at {read}.")],
+        _ => Vec::new(),
     };
     let bars = |title: &str, names: &[&str]| {
         let chart = Chart::bars(title, Unit::BytesPerSecond);
@@ -54,7 +58,7 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
     draft
         .chart(bars(&format!("Whole files{beside}"), &["hd-read", "hd-write"]))
         .chart(bars(&format!("Single bytes{beside}"), &["fs-read", "fs-write"]))
-        .say(sentence, &[bytes, ".".into()])
+        .say(sentence, &[bytes, vec![".".into()]].concat())
 }
 
 /// The answer of `iozone`: the results of the first row, and which of them came from memory.

@@ -12,7 +12,7 @@ const RUNS: [(&str, &str, &[&str]); 23] = [
     ("sustain", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
     ("states", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "300s"]),
     ("trim", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "60s"]),
-    ("zones", "sim:indilinx-m225-64?capacity=2GiB", &["--time", "30s"]),
+    ("zones", "sim:indilinx-m225-64?capacity=2GiB&state=used", &["--time", "30s"]),
     ("align", "sim:crucial-c300-256?capacity=2GiB", &["--time", "30s"]),
     ("heat", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
     ("speed", "sim:sd-class2", &["--time", "30s"]),
