@@ -10,8 +10,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use record::{
-    DriveIdentity, FileSystem, Finding, FindingKind, Level, Metric, MetricKey, Origin, OriginKind,
-    Run, State, Statistic, Target,
+    Answer, DriveIdentity, FileSystem, Finding, FindingKind, Level, Metric, MetricKey, Origin,
+    OriginKind, Run, State, Statistic, Target,
 };
 use serde::Deserialize;
 
@@ -83,6 +83,8 @@ struct Entry {
     started: Option<String>,
     place: Option<String>,
     figures: BTreeMap<String, Printed>,
+    /// The result in a sentence, if no method answers a question with these figures.
+    headline: Option<String>,
     /// Metrics in ssdyno's records, for figures whose quantity depends on the entry.
     same_as: BTreeMap<String, String>,
     notes: Vec<String>,
@@ -173,6 +175,9 @@ fn run(name: &str, document: &Document, entry: &Entry) -> Run {
     run.state_before = entry.state.unwrap_or_default();
     run.metrics = figures.iter().flat_map(|(name, figure)| metrics(name, figure)).collect();
     run.warnings = notes(entry, &figures);
+    if let Some(headline) = entry.headline.clone() {
+        run.answer = Some(Answer { headline, ..methods::answer(&run) });
+    }
     run
 }
 
@@ -238,6 +243,7 @@ impl Entry {
             started: own.started.or(all.started),
             place: own.place.or(all.place),
             figures: own.figures,
+            headline: own.headline,
             same_as: own.same_as,
             notes: own.notes,
         }
