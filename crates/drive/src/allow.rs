@@ -8,7 +8,7 @@ use record::Safety;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde::Serialize;
 
-use crate::error::who_may;
+use crate::error::{CONFINED, who_may};
 use crate::guard::Identity;
 use crate::machine::Machine;
 use crate::node::Node;
@@ -67,7 +67,10 @@ fn unwritable(machine: &Machine, node: &Node, path: &Path) -> Option<String> {
 
 fn refusal(path: &Path, error: &Error) -> String {
     match error.kind() {
-        ErrorKind::PermissionDenied => format!("reads need {}", who_may(path, Access::READ_OK)),
+        ErrorKind::PermissionDenied => match who_may(path, Access::READ_OK) {
+            missing if missing == CONFINED => "its container or control group forbids it".into(),
+            missing => format!("reads need {missing}"),
+        },
         ErrorKind::NotFound => format!("there is no device node {}", path.display()),
         _ => format!("it cannot be opened: {error}"),
     }

@@ -209,7 +209,7 @@ impl DriveError {
 }
 
 /// Required even of root if a container's rules forbid a device.
-const CONFINED: &str = "a container or control group that allows this device";
+pub(crate) const CONFINED: &str = "a container or control group that allows this device";
 
 /// A size of at most `bytes` that is easy to type: whole GiB, or MiB if GiB would lose much.
 fn word(bytes: u64) -> String {

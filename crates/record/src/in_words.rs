@@ -124,6 +124,12 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     if let ([only], None) = (&words[..], op) {
         return only.to_string();
     }
+    // A load of `curve`, in percent of the first knee.
+    if let (["curve", share], None) = (&words[..], op)
+        && share.parse::<u32>().is_ok()
+    {
+        return format!("{share}% load");
+    }
     let own = words.iter().position(|word| matches!(*word, "read" | "write"));
     let (Some(at), None) = (own.filter(|at| *at > 0), op) else {
         let words =
@@ -211,6 +217,8 @@ mod tests {
             ("sustain-fresh.cache", "sustain fresh, cache"),
             ("sustain-fresh.worst-1%", "sustain fresh, worst 1%"),
             ("cluster-knee.write", "cluster knee writes"),
+            ("curve-110.p99", "110% load, p99"),
+            ("curve-knee", "curve knee"),
             ("snia-throughput-128KiB", "SNIA throughput 128 KiB"),
             ("sdclass-rand-read-q4", "random reads at depth 4 (sdclass)"),
             ("test-write-4KiB-seq-q2", "sequential 4 KiB writes at depth 2 (test)"),

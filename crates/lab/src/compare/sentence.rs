@@ -16,7 +16,7 @@ pub(super) fn of(
     b: char,
 ) -> String {
     if pairs.is_empty() {
-        return "The records have no value in common.".into();
+        return format!("A and {b} have no value in common.");
     }
     let mut sentences = vec![conclusion(pairs, b)];
     if pairs.iter().any(|p| p.claim == "from memory") {
@@ -170,8 +170,9 @@ fn widest(pairs: &[Pair]) -> Option<(&Pair, f64)> {
 pub fn percent(ratio: f64) -> String {
     let change = (ratio - 1.0) * 100.0;
     match change {
+        c if c.abs() < 0.05 => "0.0%".into(),
         c if c > 100.0 => format!("{} times", times(ratio)),
-        c if c < -50.0 && ratio > 0.0 => format!("1/{}", times(1.0 / ratio)),
+        c if c < -50.0 && ratio > 0.0 => part(ratio),
         c => format!("{}{}%", if c < 0.0 { "-" } else { "+" }, significant(c.abs())),
     }
 }
@@ -179,10 +180,24 @@ pub fn percent(ratio: f64) -> String {
 /// `-12% to +3.1%`; beyond a factor of two, `1.81 to 3.81 times`. Empty for an interval of no
 /// width.
 pub fn interval([low, high]: [f64; 2]) -> String {
-    match high > 2.0 && low > 0.5 {
-        _ if high / low < 1.0005 => String::new(),
-        true => format!("{} to {} times", times(low), times(high)),
-        false => format!("{} to {}", percent(low), percent(high)),
+    match () {
+        () if high / low < 1.0005 => String::new(),
+        () if low > 0.5 && high > 2.0 && times(low) == times(high) => {
+            format!("{} times", times(high))
+        }
+        () if low > 0.5 && high > 2.0 => format!("{} to {} times", times(low), times(high)),
+        () if low > 0.5 => format!("{} to {}", percent(low), percent(high)),
+        () if high >= 1.0 => format!("{} to {} times", part(low), times(high)),
+        () if part(low) == part(high) => part(low),
+        () => format!("{} to {}", part(low), part(high)),
+    }
+}
+
+/// A factor below 1 as a part: `1/2.4`.
+fn part(ratio: f64) -> String {
+    match 1.0 / ratio {
+        r if r < 9999.5 => format!("1/{}", times(r)),
+        _ => "under 1/9999".into(),
     }
 }
 

@@ -251,12 +251,30 @@ fn runs_are_grouped_by_a_condition() {
 
 #[test]
 fn numbers_have_at_most_three_digits() {
-    let table =
-        [(1.0, "+0.0%"), (0.8826, "-12%"), (1.031, "+3.1%"), (2.5, "2.50 times"), (0.25, "1/4.00")];
+    let table = [
+        (1.0, "0.0%"),
+        (0.9998, "0.0%"),
+        (0.8826, "-12%"),
+        (1.031, "+3.1%"),
+        (2.5, "2.50 times"),
+        (0.25, "1/4.00"),
+    ];
     for (ratio, text) in table {
         assert_eq!(percent(ratio), text);
     }
     assert_eq!(percent(1e12), "over 9999 times");
+    let intervals = [
+        ([0.88, 1.031], "-12% to +3.1%"),
+        ([1.81, 3.81], "1.81 to 3.81 times"),
+        ([0.495, 0.51], "1/2.02 to 1/1.96"),
+        ([0.4, 1.2], "1/2.50 to 1.20 times"),
+        ([1e12, 1e15], "over 9999 times"),
+        ([1e-15, 1e-12], "under 1/9999"),
+        ([1.0, 1.0], ""),
+    ];
+    for (ends, text) in intervals {
+        assert_eq!(interval(ends), text);
+    }
 }
 
 #[test]
