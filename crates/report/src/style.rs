@@ -34,7 +34,7 @@ impl Style {
     }
 
     /// The width used for layout.
-    pub(crate) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         self.width.max(40)
     }
 

@@ -5,7 +5,7 @@ use record::{Axis, Chart, Run, Unit};
 use super::canvas::Canvas;
 use super::plane::Plane;
 use super::scale::{Base, Scale, shown};
-use super::trace::{Bucket, Trace, traces};
+use super::trace::{Bucket, Trace, WITHOUT_DATA, traces};
 use super::{Drawn, class_of};
 
 /// Lines whose medians differ by more than this factor are drawn on a logarithmic axis.
@@ -30,9 +30,22 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
         Axis::Round => Scale::between(0.5, last.max(1.0) + 0.5),
         _ => Scale::between(0.0f64.min(first), marks.fold(last, f64::max)),
     };
-    let key = lines.iter().enumerate().map(|(i, line)| (class(line, i), line.name.clone()));
     let said = lines.iter().map(|line| said(chart.y, line)).collect();
-    Some(Drawn::of(key.collect(), said, |narrow| form(chart, &lines, x, y, narrow)))
+    Some(Drawn::of(key(&lines), said, |narrow| form(chart, &lines, x, y, narrow)))
+}
+
+/// The legend. Lines of blocks without data share one colour, so they share an entry.
+fn key(lines: &[Trace]) -> Vec<(String, String)> {
+    let mut key = Vec::new();
+    let grey = lines.iter().filter(|line| line.unmapped).count();
+    for (i, line) in lines.iter().enumerate() {
+        let name = if line.unmapped && grey > 1 { WITHOUT_DATA } else { line.name.as_str() };
+        let entry = (class(line, i), name.to_string());
+        if !key.contains(&entry) {
+            key.push(entry);
+        }
+    }
+    key
 }
 
 fn class(line: &Trace, index: usize) -> String {

@@ -3,6 +3,9 @@
 
 use record::{Axis, Chart, Column, Run, Series};
 
+/// Name of the part of a line whose blocks were never written.
+pub(super) const WITHOUT_DATA: &str = "blocks without data";
+
 /// Maximum number of buckets in a line: a point for every other pixel on a desktop.
 const BUCKETS: usize = 500;
 
@@ -55,7 +58,7 @@ pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
             if pieces.is_empty() {
                 continue;
             }
-            let name = if unmapped { format!("{name}, blocks without data") } else { name.clone() };
+            let name = if unmapped { format!("{name}, {WITHOUT_DATA}") } else { name.clone() };
             traces.push(Trace { name, pieces: reduced(pieces), unmapped });
         }
     }
