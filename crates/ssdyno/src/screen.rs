@@ -43,6 +43,12 @@ fn width() -> usize {
     asked.or_else(real).unwrap_or(WIDTH)
 }
 
+/// Height of the terminal, lines; `None` if stdout is none.
+pub fn height() -> Option<u32> {
+    let size = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+    size.map(|(_, height)| u32::from(height.0))
+}
+
 /// Whether the locale uses UTF-8. Assumed without a locale, because most systems do.
 fn unicode() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());

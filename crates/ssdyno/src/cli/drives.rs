@@ -13,6 +13,9 @@ pub struct DrivesArgs {
     /// `show NAME` lists every figure of one drive with its source
     #[command(subcommand)]
     pub what: Option<DrivesCommand>,
+    /// Also show the size, link and description of each drive
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -24,7 +27,8 @@ pub enum DrivesCommand {
     Show {
         /// A preset, your own file, or either with ?key=value&key=value
         ///
-        /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ... A
+        /// Keys are those shown, or short ones: capacity, op, slc, link, temperature, seed, ... and
+        /// state, in which each run begins: fresh (the default), filled, used or trimmed. A
         /// key changes only itself: with capacity=64GB, the cache keeps its size from the 1 TB
         /// drive unless slc=2GB changes it, too.
         name: String,

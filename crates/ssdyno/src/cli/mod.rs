@@ -118,6 +118,11 @@ pub fn typed() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
+/// The command of a recorded command line; `None` if this version does not understand it.
+pub fn reparsed(words: &[String]) -> Option<Command> {
+    Cli::try_parse_from(words).ok().map(|cli| cli.command)
+}
+
 /// The command line. If called through a link named `fio` or `iozone`, inserts that command.
 pub fn under_other_names(words: Vec<OsString>) -> Vec<OsString> {
     let name = words.first().and_then(|word| Path::new(word).file_name()?.to_str());

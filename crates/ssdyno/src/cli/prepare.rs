@@ -9,19 +9,21 @@ use super::{TargetArgs, complete};
 
 const EXAMPLES: &str = "\
 Examples:
-  ssdyno prepare /dev/sdb --to fresh --destroy=SERIAL         all blocks discarded
+  ssdyno prepare /dev/sdb --to fresh --destroy=SERIAL
   ssdyno prepare /dev/nvme1n1 --to fresh --lbaf 4096 --destroy=SERIAL
-  ssdyno prepare /dev/sdb --to used --destroy=SERIAL          filled, then aged until steady
-  sudo ssdyno prepare /mnt --to trimmed                       free space only; nothing is lost
+  ssdyno prepare /dev/sdb --to used --destroy=SERIAL
+  sudo ssdyno prepare /mnt --to trimmed      free space only; nothing is lost
   ssdyno prepare sim:samsung-980-pro-2t?capacity=8GiB --to used
-  sudo ssdyno prepare pci:0000:01:00.0 --bind=SERIAL          detached from the kernel, until --unbind
+  sudo ssdyno prepare pci:0000:01:00.0 --bind=SERIAL     until --unbind
 
-States: fresh: everything discarded; filled: written once in order; used: filled, then written at
-random until the rate is steady; trimmed: used, then everything discarded (in a directory, its free
-space).
+States:
+  fresh    everything discarded
+  filled   written once in order
+  used     filled, then written at random until the rate is steady
+  trimmed  used, then everything discarded (in a directory, its free space)
 
-Later runs start from the state in which the drive was left. A virtual drive forgets it: each of its
-runs starts fresh.";
+Later runs start from the state in which the drive was left. A virtual drive
+forgets it: each run starts fresh, or as in sim:NAME?state=used.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StateWanted {

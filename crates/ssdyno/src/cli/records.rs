@@ -80,10 +80,11 @@ Examples:
   ssdyno compare 3,4 7,8                    two groups of runs
   ssdyno compare --by title 3-8             groups by a condition
   ssdyno compare last pub:003/m225-fresh    with a published record: ssdyno runs --published
+  ssdyno compare last sim:sd-class2         with a virtual drive that does the same
   ssdyno compare -m quick /mnt/a /mnt/b     two targets, in turns until the result is clear")]
 pub struct CompareArgs {
-    /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`;
-    /// with -m two targets
+    /// Groups of runs, the first is A: `12`, `3,4`, `7-9`, an id, `last`, `pub:003/m225-fresh`,
+    /// `sim:NAME`, which repeats the work of A; with -m two targets
     #[arg(required = true, value_name = "RUNS", add = complete::runs())]
     pub runs: Vec<String>,
     #[command(flatten)]

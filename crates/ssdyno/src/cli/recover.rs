@@ -11,9 +11,11 @@ Examples:
 
 An NVMe drive that a killed run had detached (pci:) is returned to the kernel.
 
-A journal whose blocks are all unchanged is closed. If blocks differ, either the run damaged them
-or something has written to the drive since. Only you can know; --replay undoes both. Exit code 1:
-a journal remains.";
+A journal whose blocks are all unchanged is closed. If blocks differ, either the
+run damaged them or something has written to the drive since. Only you can know;
+--replay undoes both.
+
+Exit code 1: a journal remains.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

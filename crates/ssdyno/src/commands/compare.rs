@@ -2,12 +2,13 @@
 //! that the differences permit, and all other differences. There is no single score.
 
 mod live;
+mod simulated;
 
 use std::process::ExitCode;
 
 use lab::compare::{self, Comparison, Pair, Remarks, Side};
-use lab::published;
-use record::Run;
+use lab::{drives, published};
+use record::{MetricKey, Run};
 use report::comparison::{self, Against, Comparison as View, Row};
 use serde_json::{Value, json};
 
@@ -44,6 +45,11 @@ pub fn run(args: &CompareArgs) -> Result {
 fn sides(args: &CompareArgs) -> Result<(Vec<String>, Vec<Side>)> {
     let mut groups: Vec<Vec<Run>> = Vec::new();
     for word in &args.runs {
+        if word.starts_with(drives::PREFIX) {
+            let like = groups.first().and_then(|group| group.first());
+            groups.push(vec![simulated::run(word, like, args)?]);
+            continue;
+        }
         let selectors = word.split(',').flat_map(numbers);
         let runs: Result<Vec<Run>> =
             selectors.map(|selector| Ok(load(&selector, &args.store)?.run)).collect();
@@ -177,7 +183,10 @@ fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
     let shown: Vec<&Pair> = comparison.pairs.iter().filter(|p| all || p.primary).collect();
     // If they share no primary metric, everything is shown.
     let shown = if shown.is_empty() { comparison.pairs.iter().collect() } else { shown };
-    let Remarks { warnings, notes } = comparison.remarks(letter);
+    // Conditions and doubts matter to a result only.
+    let none = comparison.pairs.is_empty();
+    let remarks = if none { Remarks::default() } else { comparison.remarks(letter) };
+    let Remarks { warnings, notes } = remarks;
     Against {
         letter,
         sentence: comparison.sentence_about(letter),
@@ -191,10 +200,7 @@ fn against(comparison: &Comparison, all: bool, letter: char) -> Against {
 fn row(pair: &Pair, letter: char) -> Row {
     let interval = pair.low.zip(pair.high).map(|(low, high)| [low, high]);
     Row {
-        name: pair
-            .name_b
-            .as_ref()
-            .map_or_else(|| pair.label.clone(), |b| format!("{} | {b}", pair.name)),
+        name: label(pair),
         a: value(pair, 0, pair.a),
         b: value(pair, 1, pair.b),
         ratio: pair.ratio,
@@ -206,11 +212,22 @@ fn row(pair: &Pair, letter: char) -> Row {
     }
 }
 
+/// The quantity in words; in those of both sides if they differ.
+fn label(pair: &Pair) -> String {
+    let other = pair.name_b.as_ref().map(|name| MetricKey::parse(name).in_words());
+    match other.filter(|other| *other != pair.label) {
+        Some(other) => format!("{} | {other}", pair.label),
+        None => pair.label.clone(),
+    }
+}
+
 fn value(pair: &Pair, side: usize, value: Option<f64>) -> String {
     match (pair.ranges[side], value) {
         (Some([low, high]), _) => {
             let [low, high] = [low, high].map(|v| report::quantity(pair.unit, v));
-            let number = low.split(' ').next().unwrap_or(&low).to_string();
+            let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_string());
+            let same = unit(&low) == unit(&high);
+            let number = low.split(' ').next().filter(|_| same).unwrap_or(&low).to_string();
             format!("{number} to {high}")
         }
         (None, Some(v)) => report::quantity(pair.unit, v),

@@ -14,9 +14,9 @@ use crate::{present, screen};
 
 /// Lists the presets, or shows one drive in full.
 pub fn run(args: &DrivesArgs) -> Result {
-    let style = screen::style();
+    let style = screen::uncut();
     let text = match &args.what {
-        None => list(args.json, &style)?,
+        None => list(args, &style)?,
         Some(DrivesCommand::Fit(args)) => return super::fit::run(args),
         Some(DrivesCommand::Show { name, json }) => show(name, *json || args.json, &style)?,
     };
@@ -24,9 +24,9 @@ pub fn run(args: &DrivesArgs) -> Result {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(as_json: bool, style: &Style) -> Result<String> {
+fn list(args: &DrivesArgs, style: &Style) -> Result<String> {
     let drives = drives::presets()?;
-    if as_json {
+    if args.json {
         let list: Vec<_> = drives
             .iter()
             .map(|d| {
@@ -41,9 +41,71 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
             .collect();
         return present::json(&list);
     }
+    // A pipe gets a line per drive.
+    let text = match style.width == usize::MAX {
+        true => lines(&drives, style),
+        false if args.verbose => described(&drives, style),
+        false => names(&drives, style),
+    };
+    let legend = "\nssdyno run sim:NAME measures one; sim:NAME?state=used starts with a used drive\n\
+                  ssdyno drives -v describes them all; drives show NAME: every figure, its source\n";
+    Ok(text + legend)
+}
+
+/// Kinds of drives, by the first word of their own link.
+const KINDS: [(&str, &[&str]); 4] = [
+    ("NVMe", &["pcie"]),
+    ("SATA", &["sata"]),
+    ("USB sticks and bridges", &["usb"]),
+    ("cards and eMMC", &["sd", "mmc", "emmc"]),
+];
+
+/// The kind of a drive.
+fn kind(drive: &VirtualDrive) -> &'static str {
+    let link = drive.links.last().map_or("", String::as_str);
+    let word = link.split('-').next().unwrap_or(link);
+    KINDS.iter().find(|(_, words)| words.contains(&word)).map_or("other", |(kind, _)| kind)
+}
+
+/// The names in columns, by kind.
+fn names(drives: &[VirtualDrive], style: &Style) -> String {
+    let widest = drives.iter().map(|drive| drive.name.chars().count()).max().unwrap_or(0);
+    let columns = (style.columns() / (widest + 2)).max(1);
+    let mut text = String::new();
+    for heading in KINDS.iter().map(|(kind, _)| *kind).chain(["other"]) {
+        let names: Vec<&str> =
+            drives.iter().filter(|d| kind(d) == heading).map(|d| d.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        text += &format!("{}\n", style.paint(Ink::Dim, heading));
+        let height = names.len().div_ceil(columns);
+        for row in 0..height {
+            let row = names.iter().skip(row).step_by(height);
+            let row: String = row.map(|name| format!("  {name:widest$}")).collect();
+            text += &format!("{}\n", style.paint(Ink::Strong, row.trim_end()));
+        }
+    }
+    text
+}
+
+/// Each drive with its description below it.
+fn described(drives: &[VirtualDrive], style: &Style) -> String {
+    const INDENT: &str = "\n    ";
+    let one = |drive: &VirtualDrive| {
+        let name = style.paint(Ink::Strong, &drive.name);
+        let (size, link) = (units::decimal(drive.bytes), drive.links.join(" + "));
+        let about = screen::wrap(&drive.about, style.columns().saturating_sub(INDENT.len()));
+        format!("{name}  {size}  {link}{INDENT}{}\n", about.replace('\n', INDENT))
+    };
+    drives.iter().map(one).collect()
+}
+
+/// A line per drive, for programs.
+fn lines(drives: &[VirtualDrive], style: &Style) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left, Align::Left]);
     table.heading(["virtual drive", "size", "link", "description"]);
-    for drive in &drives {
+    for drive in drives {
         table.row([
             Cell::new(Ink::Strong, drive.name.as_str()),
             Cell::dim(units::decimal(drive.bytes)),
@@ -51,9 +113,7 @@ fn list(as_json: bool, style: &Style) -> Result<String> {
             Cell::from(screen::wrap(&drive.about, usize::MAX)),
         ]);
     }
-    let legend = "\nssdyno run sim:NAME measures one in virtual time;\n\
-                  ssdyno drives show NAME lists every figure with its source.\n";
-    Ok(table.render(style) + legend)
+    table.render(style)
 }
 
 fn show(name: &str, as_json: bool, style: &Style) -> Result<String> {

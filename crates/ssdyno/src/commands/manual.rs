@@ -102,6 +102,7 @@ fn write_pages(command: &Command, directory: &Path) -> Result<()> {
 fn page(command: &Command) -> Result<Vec<u8>> {
     let (mut text, man) = (Vec::new(), Man::new(command.clone()));
     man.render(&mut text)?;
-    text.extend_from_slice(SECTIONS.as_bytes());
-    Ok(text)
+    // clap's generator has no name for the text after the options; it begins with the examples.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n");
+    Ok([text.as_bytes(), SECTIONS.as_bytes()].concat())
 }

@@ -38,9 +38,17 @@ fn table(methods: &[&MethodInfo]) -> String {
             Cell::new(Ink::Plain, info.summary),
         ]);
     }
-    let legend = "\nreads: changes nothing   scratch: uses a scratch file, removed afterwards\n\
-                  borrows: blocks are overwritten and restored   destroys: content is lost\nssdyno methods NAME shows one in full.\n";
-    table.render(&screen::style()) + legend
+    let style = screen::uncut();
+    let legend = [
+        "reads: changes nothing   scratch: uses a scratch file, removed afterwards",
+        "borrows: blocks are overwritten and restored   destroys: content is lost",
+        "ssdyno methods NAME shows one in full.",
+    ];
+    let legend = legend.map(|line| match line.len() > style.columns() {
+        true => line.replace("   ", "\n"),
+        false => line.to_string(),
+    });
+    format!("{}\n{}\n", table.render(&style), legend.join("\n"))
 }
 
 fn in_full(info: &MethodInfo) -> String {

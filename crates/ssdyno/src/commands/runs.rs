@@ -16,13 +16,15 @@ use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{picture, present, screen};
 
-/// Default number of runs listed.
+/// Default number of runs listed; on a terminal, those that fit its height, but not fewer than
+/// [`LIMIT_LEAST`].
 const LIMIT: u32 = 50;
+const LIMIT_LEAST: u32 = 36;
 
-/// Columns for the drive in the list of published results; the rest is for the result.
-const DRIVE_COLUMNS: usize = 26;
+/// Lines of the terminal that are not runs: the heading, the remark on others, the prompt.
+const OTHER_LINES: u32 = 4;
 
-/// Minimum columns for the result; long targets are cut to keep them.
+/// Minimum columns for the result.
 const RESULT_COLUMNS: usize = 30;
 
 /// Lists the records, latest first.
@@ -37,7 +39,7 @@ pub fn list(args: &RunsArgs) -> Result {
         method: args.method.clone(),
         since: args.since.as_ref().map(day).transpose()?.map(|d| d.start),
         until: args.until.as_ref().map(day).transpose()?.map(|d| d.end),
-        limit: if args.all { None } else { Some(args.limit.unwrap_or(LIMIT)) },
+        limit: if args.all { None } else { Some(args.limit.unwrap_or_else(limit)) },
     };
     let mut runs = store.runs(&filter)?;
     // Imports and records of earlier versions have no stored answer.
@@ -51,6 +53,12 @@ pub fn list(args: &RunsArgs) -> Result {
         screen::say(&format!("the last {} of {of} runs; more: --limit N, --all", runs.len()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The number of runs listed by default.
+fn limit() -> u32 {
+    let fits = |rows: u32| rows.saturating_sub(OTHER_LINES).clamp(LIMIT_LEAST, LIMIT);
+    screen::height().map_or(LIMIT, fits)
 }
 
 /// Lists published results in the order of the documents.
@@ -197,10 +205,7 @@ fn find_all(store: &Store, selectors: &[String]) -> Result<Vec<i64>> {
 }
 
 fn runs_table(runs: &[RunSummary]) -> String {
-    let left = Align::Left;
-    let mut table =
-        Table::new(&[Align::Right, left, left, left, left, left]).keeping(RESULT_COLUMNS);
-    table.heading(["run", "started", "method", "drive", "target", "result"]);
+    let mut rows = Vec::new();
     for run in runs {
         let answer = run.answer.clone();
         let (ink, result) = match (run.complete, run.running, &run.cut_short) {
@@ -217,44 +222,87 @@ fn runs_table(runs: &[RunSummary]) -> String {
             true => (Ink::Bad, format!("CONFLICT: another record has its id; {result}")),
             false => (ink, result),
         };
-        table.row([
-            Cell::new(Ink::Strong, run.number.to_string()),
-            Cell::dim(if run.start_known { minute(&run.started) } else { "unknown".into() }),
-            Cell::from(run.method.as_str()),
-            Cell::from(run.drive.as_deref().unwrap_or("unknown")),
-            Cell::from(run.target.as_str()),
-            Cell::new(ink, result),
-        ]);
+        rows.push(Row {
+            cells: vec![
+                Cell::new(Ink::Strong, run.number.to_string()),
+                Cell::dim(if run.start_known { minute(&run.started) } else { "unknown".into() }),
+                Cell::from(run.method.as_str()),
+                Cell::from(run.drive.as_deref().unwrap_or("unknown")),
+            ],
+            name: run.target.clone(),
+            result: Cell::new(ink, result),
+        });
     }
-    rendered(table, &["drive"], runs.is_empty())
+    let headings = ["run", "started", "method", "drive", "target", "result"];
+    rendered(&headings, &[&["drive"], &["drive", "started"]], &rows)
 }
 
 /// The list of published results.
 fn published_table(runs: &[Run]) -> String {
-    let mut table = Table::new(&[Align::Left; 5]);
-    table.heading(["run", "year", "method", "drive", "result"]);
-    for run in runs {
-        let year = run.started.get(..4).unwrap_or_default();
-        let drive: String = drive_name(run).chars().take(DRIVE_COLUMNS).collect();
-        table.row([
-            Cell::new(Ink::Strong, run.id.as_str()),
-            Cell::dim(year),
-            Cell::from(run.method.as_str()),
-            Cell::from(drive),
-            Cell::from(lab::answered(run.clone()).answer.map_or(String::new(), |a| a.headline)),
-        ]);
-    }
-    rendered(table, &["year", "method"], runs.is_empty())
+    let row = |run: &Run| {
+        let answer = lab::answered(run.clone()).answer;
+        Row {
+            cells: vec![
+                Cell::new(Ink::Strong, run.id.as_str()),
+                Cell::dim(run.started.get(..4).unwrap_or_default()),
+                Cell::from(run.method.as_str()),
+            ],
+            name: drive_name(run).to_string(),
+            result: Cell::from(answer.map_or(String::new(), |answer| answer.headline)),
+        }
+    };
+    let rows: Vec<Row> = runs.iter().map(row).collect();
+    let headings = ["run", "year", "method", "drive", "result"];
+    rendered(&headings, &[&["year"], &["year", "method"]], &rows)
 }
 
-/// Renders the table. On a terminal that is too narrow, the lesser columns are cut in favour of the
-/// result.
-fn rendered(table: Table, lesser: &[&str], empty: bool) -> String {
-    let style = screen::uncut();
-    match empty {
-        true => "no runs match\n".to_string(),
-        false => table.or_without(lesser, &style).render(&style),
+/// A line of a list: cells, then the name of what was measured, then the result.
+struct Row {
+    cells: Vec<Cell>,
+    name: String,
+    result: Cell,
+}
+
+/// Renders a list. A terminal that is too narrow for the result loses the `lesser` columns, then
+/// long names get lines of their own. Names are never truncated, only results.
+fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "no runs match\n".to_string();
     }
+    let style = screen::uncut();
+    let full = list_of(headings, rows, usize::MAX);
+    let forms = std::iter::once(&[][..]).chain(lesser.iter().copied());
+    let mut forms = forms.map(|lesser| full.clone().without(lesser));
+    if let Some(table) = forms.find(|table| table.least(RESULT_COLUMNS) <= style.width) {
+        return table.render(&style);
+    }
+    let lesser = lesser.last().copied().unwrap_or_default();
+    let bare = list_of(headings, rows, 0).without(lesser).least(RESULT_COLUMNS);
+    let longest = style.width.saturating_sub(bare);
+    list_of(headings, rows, longest).without(lesser).render(&style)
+}
+
+/// The table; names of more than `longest` characters are on lines of their own.
+fn list_of(headings: &[&str], rows: &[Row], longest: usize) -> Table {
+    let mut columns = vec![Align::Left; headings.len()];
+    // Numbers, but not names.
+    let numbers = headings.contains(&"started");
+    columns[0] = if numbers { Align::Right } else { Align::Left };
+    let mut table = Table::new(&columns);
+    table.heading(headings.iter().copied());
+    for Row { cells, name, result } in rows {
+        let mut cells = cells.clone();
+        if name.chars().count() <= longest {
+            cells.push(Cell::from(name.as_str()));
+        } else {
+            let blank = vec![Cell::default(); cells.len() + 1];
+            cells.push(Cell::free(Ink::Plain, name.as_str()));
+            table.row(std::mem::replace(&mut cells, blank));
+        }
+        cells.push(result.clone());
+        table.row(cells);
+    }
+    table
 }
 
 /// `2026-11-21 20:50`.

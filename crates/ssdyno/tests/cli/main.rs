@@ -30,6 +30,7 @@ mod prepare;
 mod protocol;
 mod records;
 mod run;
+mod screens;
 mod speed;
 mod trouble;
 mod verdicts;
