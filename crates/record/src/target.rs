@@ -102,8 +102,8 @@ pub struct Health {
 }
 
 impl Health {
-    /// Upper bound of the fraction of the drive's life used by writing this many bytes; may exceed
-    /// 1. Assumes the same wear per byte as so far. Drives report whole percents, so up to one more
+    /// Upper bound of the fraction of the drive's life used by writing this many bytes, at the same
+    /// wear per byte as so far; it may exceed 1. Drives report whole percents, so up to one more
     /// percent may be used. `None` if the drive reports no wear.
     pub fn life_share(&self, bytes: u64) -> Option<f64> {
         if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
