@@ -126,7 +126,7 @@ fn measure(
         session.out.series.push(series(whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
-    let kind = session.target().target.kind.clone();
+    let kind = session.target().target.kind;
     for finding in unread(&zones).into_iter().chain(unwritten(&zones, &kind)) {
         session.out.note(finding);
     }

@@ -81,6 +81,7 @@ impl FindingKind {
             FindingKind::BestOf => "best of several passes",
             FindingKind::PageCache => "the page cache was used",
             FindingKind::LaidOut => "the file had just been written",
+            FindingKind::SharedTitle => "the title is that of its section",
             FindingKind::Other(name) => name,
         }
     }

@@ -10,8 +10,8 @@ fn icf(input: &[u8]) -> u64 {
     match methods::parse_icf(&String::from_utf8_lossy(input)) {
         Err(error) => outcome(&error.fault),
         Ok(script) => {
-            let lines = script.specs.iter().map(|spec| spec.lines.len()).sum::<usize>();
-            1 + lines.min(8) as u64 + 16 * u64::from(script.workers.min(8))
+            let jobs = script.jobs().count();
+            1 + script.runs.len().min(8) as u64 + 16 * jobs.min(8) as u64
         }
     }
 }

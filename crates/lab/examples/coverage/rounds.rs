@@ -23,8 +23,8 @@ pub fn run() -> bool {
             outcome(preset, &[("vary", "0")], &options)
         };
         let [few, many] = [2, 8].map(with);
-        let both = [&few.warnings, &many.warnings];
-        let inside = |findings: &&Vec<Finding>| {
+        let both = [few.warnings.clone(), many.warnings.clone()];
+        let inside = |findings: &Vec<Finding>| {
             findings.iter().any(|finding| finding.kind == FindingKind::InsideCache)
         };
         let cache = both.iter().all(inside);

@@ -265,7 +265,7 @@ impl Found {
     fn pages(&self) -> [Option<u64>; 2] {
         let found = steps(&self.levels(false), self.read_ns());
         let mut small = found.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_LEAST);
-        [small.next(), small.last()]
+        [small.next(), small.next_back()]
     }
 
     fn publish(&self, session: &mut Session<'_>, writes: bool) {

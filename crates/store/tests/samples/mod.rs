@@ -332,6 +332,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             name,
             seconds,
             repeats,
+            repeats_least: None,
             write_bytes_max,
         },
     );

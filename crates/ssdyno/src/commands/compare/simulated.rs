@@ -25,7 +25,7 @@ pub fn run(target: &str, like: Option<&Run>, args: &CompareArgs) -> Result<Run> 
         Some(Command::Run(run)) if run.protocol.is_none() => {
             let method = like.method.clone();
             let options = Options { seed: seed(like), ..Options::from(&run) };
-            let options = work::options(&[method.clone()], &run.own.typed, options)?;
+            let options = work::options(std::slice::from_ref(&method), &run.own.typed, options)?;
             record(target, like, &run.measure, args, &Work::method(&method, &options)?)
         }
         Some(Command::Io(io)) => {
