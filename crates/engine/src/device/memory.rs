@@ -34,6 +34,8 @@ pub(crate) struct Drive {
     pub fails_after: Option<u64>,
     /// Operations carried out.
     pub ops: u64,
+    /// Checks that it is still the drive that was opened.
+    pub checks: u64,
 }
 
 impl Memory {
@@ -129,7 +131,9 @@ impl Device for Memory {
     }
 
     fn check(&self) -> Result<(), DriveError> {
-        match self.drive().serial.as_str() {
+        let mut drive = self.drive();
+        drive.checks += 1;
+        match drive.serial.as_str() {
             "MEM-1" => Ok(()),
             "" => Err(DriveError::Gone { path: "mem:0".into() }),
             other => Err(DriveError::Changed {

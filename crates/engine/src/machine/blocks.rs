@@ -16,6 +16,10 @@ use crate::sys::arena::Arena;
 /// How often the interrupt flag is checked while waiting for the drive.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Maximum time between two checks of the target within a step, nanoseconds. A check reads sysfs or
+/// sends Identify commands, about 1 ms, so that one before each write would be the limit.
+const CHECK_EVERY_NS: u64 = 1_000_000_000;
+
 /// The state of the block interface.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -23,8 +27,8 @@ pub(super) struct Queue {
     door: Option<Door>,
     /// Completed requests that have not been polled.
     done: Vec<BlockDone>,
-    /// Whether the target was checked since the interface was last opened.
-    checked: bool,
+    /// Time of the last check of the target before a write in this step.
+    checked_ns: Option<u64>,
 }
 
 impl Queue {
@@ -33,9 +37,13 @@ impl Queue {
         self.door = None;
     }
 
-    /// Requires another check of the target before the next write.
-    pub(super) fn reopened(&mut self) {
-        self.checked = false;
+    /// Requires another check of the target before the next write, because a step begins.
+    pub(super) fn begin_step(&mut self) {
+        self.checked_ns = None;
+    }
+
+    fn must_check(&self, now_ns: u64) -> bool {
+        self.checked_ns.is_none_or(|at| now_ns.saturating_sub(at) >= CHECK_EVERY_NS)
     }
 }
 
@@ -51,9 +59,10 @@ impl Machine {
         if self.info.allowed != Safety::Borrows || !self.borrowed.cover_region(region) {
             admit::admit_change("blocks would be written", &self.info)?;
         }
-        if !self.queue.checked {
+        let now_ns = self.clock.now();
+        if self.queue.must_check(now_ns) {
             self.check_again()?;
-            self.queue.checked = true;
+            self.queue.checked_ns = Some(now_ns);
         }
         if self.info.target.kind == TargetKind::Device {
             self.info.state = State::Used;

@@ -254,6 +254,7 @@ impl Rig for Machine {
     }
 
     fn perform(&mut self, jobs: Vec<Job>, stage: Stage<'_>) -> Result<Performance> {
+        self.queue.begin_step();
         jobs.iter().try_for_each(|job| self.admit(job))?;
         let changes = jobs.iter().any(|job| job.workload.mix.changes_data());
         let performance = self.run(jobs, stage)?;
@@ -264,6 +265,7 @@ impl Rig for Machine {
     }
 
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        self.queue.begin_step();
         crate::prepare::prepare(self, preparation)
     }
 
@@ -302,7 +304,6 @@ impl Rig for Machine {
 
     fn blocks(&mut self) -> Result<&mut dyn Blocks> {
         self.goes_on()?;
-        self.queue.reopened();
         Ok(self)
     }
 
@@ -318,6 +319,9 @@ impl Rig for Machine {
     }
 
     fn note(&mut self, event: Event) {
+        if matches!(event, Event::Step { .. } | Event::Part { .. }) {
+            self.queue.begin_step();
+        }
         self.observer.event(&event);
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use record::{Safety, State, TargetKind};
 use rig::{
@@ -221,6 +222,53 @@ fn another_drive_in_its_place_is_not_written_to() {
     assert!(matches!(blocks.submit(request), Err(RigError::Refused(_))));
     assert_eq!(memory(&machine).drive().ops, before);
     assert!(machine.measure(&workload(Mix::READ)).is_ok(), "reading harms nobody");
+}
+
+/// Writes a block and waits for it, as a recording does with each frame.
+fn frame(machine: &mut Machine, number: u64) -> Result<(), RigError> {
+    let offset = number * 512 % BYTES;
+    let request = BlockRequest { tag: number, way: BlockWay::Write, offset, bytes: vec![1; 512] };
+    machine.blocks()?.submit(request)?;
+    let mut done = Vec::new();
+    machine.blocks()?.poll(true, &mut done)
+}
+
+#[test]
+fn a_step_of_many_frames_is_checked_when_it_begins_and_every_second() {
+    let mut machine = machine(Safety::Destroys, None);
+    let step = |name: &str| Event::Step { name: name.into(), replicate: 0 };
+    machine.note(step("first"));
+    let began = Instant::now();
+    (0..1000).for_each(|number| frame(&mut machine, number).expect("written"));
+    let (checks, seconds) = (memory(&machine).drive().checks, began.elapsed().as_secs());
+    assert!((1..=1 + seconds).contains(&checks), "{checks} checks in {seconds} s");
+    assert_eq!(memory(&machine).drive().ops, 1000);
+    // Another drive takes its place between two steps, and each kind of step is checked.
+    memory(&machine).drive().serial = "MEM-2".into();
+    let refused = |result| assert!(matches!(result, Err(RigError::Refused(_))), "{result:?}");
+    machine.note(step("second"));
+    refused(frame(&mut machine, 0));
+    refused(frame(&mut machine, 1));
+    let returns = |machine: &mut Machine| {
+        memory(machine).drive().serial = "MEM-1".into();
+        frame(machine, 2).expect("it is back");
+        memory(machine).drive().serial = "MEM-2".into();
+    };
+    returns(&mut machine);
+    machine.measure(&workload(Mix::READ)).expect("reading harms nobody");
+    refused(frame(&mut machine, 3));
+    returns(&mut machine);
+    machine.prepare(Preparation::Flush).expect("flushed");
+    refused(frame(&mut machine, 4));
+}
+
+#[test]
+fn a_drive_that_is_swapped_in_mid_step_is_noticed_within_about_a_second() {
+    let mut machine = machine(Safety::Destroys, None);
+    frame(&mut machine, 0).expect("written");
+    memory(&machine).drive().serial = "MEM-2".into();
+    std::thread::sleep(Duration::from_millis(1050));
+    assert!(matches!(frame(&mut machine, 1), Err(RigError::Refused(_))));
 }
 
 #[test]
