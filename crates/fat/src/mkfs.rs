@@ -33,6 +33,19 @@ impl Format<'_> {
         let (label, serial, root_bytes) = ("RECORDER", 0x5d1a_0001, 128 << 10);
         Format { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
     }
+
+    /// Returns why [`mkfs`] would refuse a drive of this size, without access to one.
+    pub fn fits(&self, sector_bytes: u32, sectors: u64) -> Result<(), &'static str> {
+        plan(sector_bytes, sectors, self).map(drop)
+    }
+
+    /// The smallest and the largest cluster size, in bytes, that fit a drive of this size.
+    pub fn cluster_bytes_range(&self, sector_bytes: u32, sectors: u64) -> Option<(u32, u32)> {
+        let of = |bits: u32| Format { cluster_bytes: 1 << bits, ..*self };
+        let mut fitting = (9..=25).map(of).filter(|f| f.fits(sector_bytes, sectors).is_ok());
+        let least = fitting.next()?.cluster_bytes;
+        Some((least, fitting.last().map_or(least, |format| format.cluster_bytes)))
+    }
 }
 
 /// The cluster heap is aligned to this, like erase blocks and partitions, on drives of at least

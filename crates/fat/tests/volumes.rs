@@ -130,7 +130,11 @@ fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
 fn impossible_volumes_are_refused() {
     let refused = |sector: u32, bytes: u64, kind, cluster| {
         let mut disk = Disk::new(sector, bytes);
-        mkfs(&mut disk, &Format::new(kind, cluster), &mut [0; 4096]).expect_err("refused")
+        let format = Format::new(kind, cluster);
+        let error = mkfs(&mut disk, &format, &mut [0; 4096]).expect_err("refused");
+        let why = format.fits(sector, bytes / u64::from(sector)).expect_err("known in advance");
+        assert_eq!(error, Error::Geometry(why));
+        error
     };
     for error in [
         refused(512, 64 * MIB, Kind::Exfat, 3000),
@@ -142,6 +146,17 @@ fn impossible_volumes_are_refused() {
         refused(512, 256 << 10, Kind::Exfat, 4096),
     ] {
         assert!(matches!(error, Error::Geometry(_)), "{error}");
+    }
+    let range = |kind, bytes: u64| Format::new(kind, 512).cluster_bytes_range(512, bytes / 512);
+    assert_eq!(range(Kind::Exfat, 128 * MIB), Some((512, 8 << 20)));
+    assert_eq!(range(Kind::Fat32, 128 * MIB), Some((512, 1024)));
+    assert_eq!(range(Kind::Fat32, 20 * MIB), None);
+    for (kind, bytes) in [(Kind::Exfat, 128 * MIB), (Kind::Fat32, 128 * MIB)] {
+        let (least, most) = range(kind, bytes).expect("it has a range");
+        for cluster in [least, most] {
+            let mut disk = Disk::new(512, bytes);
+            mkfs(&mut disk, &Format::new(kind, cluster), &mut [0; 4096]).expect("made");
+        }
     }
     let mut small = Disk::new(4096, 64 * MIB);
     let format = Format::new(Kind::Exfat, 4096);

@@ -5,11 +5,12 @@ use record::Statistic::{
     LostFrames, MetadataWrites, Ratio, TimeToThrottle, WorstPercent,
 };
 use record::{Answer, Axis, Better, Chart, Mark, Metric, MetricKey, Statistic, Unit, VerdictKind};
-use workload::units::{decimal, duration};
+use workload::units::{binary, decimal, duration};
 
 use super::{Draft, name_of, rate};
 use crate::Outcome;
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
+use crate::stream::BUFFER_GIVEN;
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.
@@ -167,18 +168,34 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     let first = shown.iter().rev().find(|(pass, _)| *pass != "stream-raw").or(shown.first())?;
     let sustained = find(first.0)?;
     let sentence = format!("Records {} on average", rate(sustained.value?));
-    let buffer = worst(Buffer, 1.0).and_then(|m| m.value);
+    let (fresh, full): (Vec<_>, Vec<_>) =
+        shown.iter().map(|(pass, _)| *pass).partition(|pass| !pass.ends_with("-full"));
+    let buffer = |passes: &[&str]| passes.iter().find_map(|pass| metric(pass, Buffer));
+    let [fresh_buffer, full_buffer] = [buffer(&fresh), buffer(&full)];
     let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
-    let more = match (buffer, lossless) {
-        (Some(bytes), _) => format!("; that camera needs a buffer of {}.", decimal(bytes as u64)),
-        (None, Some(r)) => format!("; no frame is lost up to {} with that buffer.", rate(r)),
-        (None, None) => ".".into(),
+    let bytes = |m: &Metric| m.value.map(|bytes| decimal(bytes as u64));
+    let most = worst(Buffer, 1.0).and_then(bytes);
+    let most = most.map(|most| format!("; that camera needs a buffer of {most}."));
+    let both = fresh_buffer.and_then(bytes).zip(full_buffer.and_then(bytes));
+    let both = both
+        .map(|(fresh, full)| format!("; that camera needs a buffer of {fresh}, {full} when full."));
+    let with = find(BUFFER_GIVEN).and_then(|m| m.value).map(|bytes| binary(bytes as u64));
+    let with = with.map_or("that".into(), |bytes| format!("a {bytes}"));
+    let lossless =
+        lossless.map(|r| format!("; no frame is lost up to {} with {with} buffer.", rate(r)));
+    let more: Vec<String> = match most {
+        Some(most) => both.into_iter().chain([most]).collect(),
+        None => lossless.into_iter().collect(),
     };
+    let full_rate = full.iter().find_map(|pass| find(pass)).filter(|_| full_buffer.is_none());
+    let buffer_label = if full_buffer.is_some() { "Buffer, fresh drive" } else { "Buffer needed" };
     let tiles = [
         ("Recorded", Some(sustained), Better::Higher),
+        ("Recorded, full drive", full_rate, Better::Higher),
         ("Longest stall", worst(LongestStall, 1.0), Better::Lower),
         ("Lossless rate", worst(LosslessRate, -1.0), Better::Higher),
-        ("Buffer needed", worst(Buffer, 1.0), Better::Lower),
+        (buffer_label, fresh_buffer, Better::Lower),
+        ("Buffer, full drive", full_buffer, Better::Lower),
         ("Frames lost", worst(LostFrames, 1.0), Better::Lower),
         ("Share of raw", worst(Ratio, -1.0), Better::Higher),
         ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
@@ -198,5 +215,6 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         true => draft.chart_of_column(chart),
         false => draft.chart(bars),
     };
-    draft.say(sentence, &[more, ".".into()])
+    let more: Vec<String> = more.into_iter().chain([".".into()]).collect();
+    draft.say(sentence, &more)
 }

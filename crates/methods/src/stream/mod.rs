@@ -7,6 +7,7 @@
 
 mod camera;
 mod door;
+mod options;
 mod pass;
 #[cfg(test)]
 mod tests;
@@ -15,19 +16,21 @@ use fat::{Format, Kept, Kind, Recorder, Recording};
 use record::{
     Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
 };
-use rig::{KindStats, Measurement, Preparation, TargetInfo};
-use workload::units::{binary, parse_bytes};
+use rig::{KindStats, Measurement, Preparation, RigError, TargetInfo};
+use workload::units::binary;
 use workload::{OpKind, Region};
 
 use self::camera::Camera;
 use self::door::{Door, Tally};
+pub(crate) use self::options::FS;
+use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
 use crate::whole::time_series::{BINS, TimeSeries};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
@@ -35,6 +38,9 @@ const SECONDS: f64 = 300.0;
 /// The names of the passes.
 const RAW: &str = "stream-raw";
 const FILE: &str = "stream-file";
+
+/// The metric of the buffer that the user gave.
+pub(crate) const BUFFER_GIVEN: &str = "stream-buffer";
 
 /// Maximum rows of the time series from which the stored series is made.
 const ROWS: usize = 2000;
@@ -75,7 +81,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 9] = [
+const METRICS: [MetricInfo; 10] = [
     MetricInfo::new(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
         Unit::BytesPerSecond,
@@ -92,6 +98,11 @@ const METRICS: [MetricInfo; 9] = [
         Unit::BytesPerSecond,
         "the highest rate at which a camera with that buffer loses no frame; absent if the \
          recording was shorter than four buffers",
+    ),
+    MetricInfo::new(
+        "stream-buffer",
+        Unit::Bytes,
+        "the camera's buffer (--buffer), which the lossless rates and the lost frames assume",
     ),
     MetricInfo::new(
         "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
@@ -125,81 +136,6 @@ const METRICS: [MetricInfo; 9] = [
     ),
 ];
 
-static RATE: Opt<Option<f64>> = Opt::value(
-    "rate",
-    "RATE",
-    "the camera's bytes per second, such as 2GB/s; the maximum rate by default",
-    |words| {
-        let text = words.first().map_or("", |word| word.trim_end_matches("/s"));
-        match parse_bytes(text) {
-            Ok(bytes) if bytes > 0 => Ok(Some(bytes as f64)),
-            _ => Err("a rate, such as 1500MB/s or 2GB/s".into()),
-        }
-    },
-    || None,
-);
-
-static BUFFER: Opt<u64> = Opt::value(
-    "buffer",
-    "BYTES",
-    "the camera's buffer (default 64MiB)",
-    |words| size(words, 1 << 10, 1 << 50),
-    || 64 << 20,
-);
-
-static FRAME: Opt<u64> = Opt::value(
-    "frame",
-    "BYTES",
-    "size of a frame (default 1MiB)",
-    |words| size(words, 4 << 10, 256 << 20),
-    || 1 << 20,
-);
-
-pub(crate) static FS: Opt<Kind> = Opt::value(
-    "fs",
-    "NAME",
-    "file system made on a drive: exfat or fat32 (default exfat)",
-    |words| match words {
-        [name] if name == "exfat" => Ok(Kind::Exfat),
-        [name] if name == "fat32" => Ok(Kind::Fat32),
-        _ => Err("exfat or fat32".into()),
-    },
-    || Kind::Exfat,
-);
-
-static CLUSTER: Opt<Option<u32>> = Opt::value(
-    "cluster",
-    "BYTES",
-    "cluster size of that file system (default 1MiB, FAT32 64KiB)",
-    |words| match size(words, 512, 32 << 20) {
-        Ok(bytes) if bytes.is_power_of_two() => Ok(Some(bytes as u32)),
-        _ => Err("a power of two from 512 to 32MiB; on FAT32 to 64KiB".into()),
-    },
-    || None,
-);
-
-static FILE_SIZE: Opt<u64> = Opt::value(
-    "file",
-    "BYTES",
-    "size of a file (default 16GiB; less than 4GiB on FAT32)",
-    |words| size(words, 16 << 20, 1 << 50),
-    || 16 << 30,
-);
-
-static CHECKPOINT: Opt<Option<u64>> = Opt::value(
-    "checkpoint",
-    "BYTES",
-    "maximum bytes lost in a power cut (default: a whole file)",
-    |words| size(words, 1 << 20, 1 << 50).map(Some),
-    || None,
-);
-
-fn size(words: &[String], least: u64, most: u64) -> Result<u64, String> {
-    let text = words.first().map_or("", String::as_str);
-    let bytes = parse_bytes(text).ok().filter(|bytes| (least..=most).contains(bytes));
-    bytes.ok_or_else(|| format!("a size from {}", binary(least).replace(' ', "")))
-}
-
 impl Method for Stream {
     fn info(&self) -> &'static MethodInfo {
         &INFO
@@ -207,10 +143,15 @@ impl Method for Stream {
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         session.conclude(Vec::new());
-        let scratch = session.target().target.kind == TargetKind::Directory;
-        match scratch {
-            true => in_directory(session, options),
-            false => on_drive(session, options),
+        let target = &session.target().target;
+        match target.kind {
+            TargetKind::Directory => in_directory(session, options),
+            TargetKind::File => Err(RigError::Refused(format!(
+                "stream needs a whole drive or a directory, and {} is a file",
+                target.spec
+            ))
+            .into()),
+            _ => on_drive(session, options),
         }
     }
 }
@@ -226,6 +167,8 @@ pub(crate) struct Script {
     pub file_bytes: u64,
     /// Sector size and bytes of the region.
     pub volume: (u32, u64),
+    /// Maximum bytes of the frames of a pass.
+    pub recorded_bytes: u64,
     /// Seed of the content.
     pub seed: u64,
 }
@@ -248,12 +191,13 @@ impl Script {
             cluster: options.get(&CLUSTER).unwrap_or(usual),
             file_bytes: options.get(&FILE_SIZE),
             volume: (sector, bytes),
+            recorded_bytes: bytes,
             seed: options.seed,
         })
     }
 
     pub fn take(&self, rate: Option<f64>) -> Take {
-        let (frame_bytes, frames) = (self.frame_bytes, self.volume.1 / self.frame_bytes);
+        let (frame_bytes, frames) = (self.frame_bytes, self.recorded_bytes / self.frame_bytes);
         Take { frame_bytes, frames, rate, volume: self.volume, seed: self.seed }
     }
 
@@ -264,9 +208,32 @@ impl Script {
         }
     }
 
+    /// Whether the region can hold the file system with clusters of `cluster_bytes`.
+    pub fn holds(&self, cluster_bytes: u32) -> bool {
+        let (sector, bytes) = self.volume;
+        Format::new(self.kind, cluster_bytes).fits(sector, bytes / u64::from(sector)).is_ok()
+    }
+
+    /// Refuses an impossible file system. Must precede the first write.
+    fn fits(&self) -> Result<(), MethodError> {
+        let (sector, bytes) = self.volume;
+        let (format, sectors) = (Format::new(self.kind, self.cluster), bytes / u64::from(sector));
+        let Err(reason) = format.fits(sector, sectors) else { return Ok(()) };
+        let Some((least, most)) = format.cluster_bytes_range(sector, sectors) else {
+            let text = format!("{} on {}: {reason}", self.name(), binary(bytes));
+            return Err(RigError::Unsupported(text).into());
+        };
+        let range = format!("{} to {}", binary(u64::from(least)), binary(u64::from(most)));
+        Err(MethodError::Option {
+            option: "cluster",
+            value: binary(u64::from(self.cluster)),
+            range: format!("{range} for {} on {}", self.name(), binary(bytes)),
+        })
+    }
+
     /// Maximum bytes that a pass through the file system writes.
     pub fn written_max(&self) -> u64 {
-        self.volume.1 + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
+        self.recorded_bytes + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
     }
 
     fn plain(&self) -> Sink {
@@ -296,6 +263,7 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), Meth
 fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
     let script = Script::new(session.target(), options, whole.bytes())?;
+    script.fits()?;
     let name = format!("stream-{}", script.name());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     through_volume(session, &script, &format!("{name}-full"))?;
@@ -348,7 +316,7 @@ pub(crate) fn planned(
         return Ok(false);
     }
     let (content, seed) = (workload::Content::Random, script.seed);
-    let bytes = script.volume.1;
+    let bytes = script.recorded_bytes;
     for bytes in [bytes, written_max - bytes].into_iter().filter(|bytes| *bytes > 0) {
         let region = Region::first(bytes);
         session.rig().prepare(Preparation::Fill { region, content: content.clone(), seed })?;
@@ -459,6 +427,10 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let stall = camera.longest_stall_ns() as f64;
     session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
+    if !session.out.metrics.iter().any(|metric| metric.name == BUFFER_GIVEN) {
+        let given = Some(script.buffer as f64);
+        session.put(MetricKey::parse(BUFFER_GIVEN), Unit::Bytes, given);
+    }
     session.put(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {
         let buffer = camera.buffer(rate) as f64;

@@ -88,8 +88,30 @@ fn a_drive_is_recorded_raw_and_through_a_file_system_fresh_and_full() {
     let answer = out.answer.expect("declared");
     assert!(answer.headline.starts_with("Records 1.04 GB/s on average; no frame is lost up to "));
     assert!(out.warnings.is_empty(), "{:?}", out.warnings);
+    assert!(answer.headline.ends_with(" with a 64 MiB buffer."), "{}", answer.headline);
+    let labels: Vec<_> = answer.tiles.iter().map(|tile| tile.label.as_str()).collect();
+    assert_eq!(labels[..2], ["Recorded", "Recorded, full drive"]);
     let names: Vec<_> = out.series.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["stream-exfat-full", "stream-raw", "stream-exfat"]);
+}
+
+#[test]
+fn a_camera_gets_its_buffer_on_the_fresh_and_on_the_full_drive() {
+    let options = Options::default().with(&RATE, Some(FULL_RATE / 2.0));
+    let answer = done(&mut drive(256 * MIB), &options).answer.expect("declared");
+    let tile = |label: &str| answer.tiles.iter().find(|tile| tile.label == label);
+    assert!(tile("Buffer, fresh drive").is_some(), "{:?}", answer.tiles);
+    assert!(tile("Buffer, full drive").is_some(), "{:?}", answer.tiles);
+    assert!(answer.headline.ends_with(" when full."), "{}", answer.headline);
+}
+
+#[test]
+fn a_file_is_refused_with_the_targets_that_would_do() {
+    let mut fake = drive(256 * MIB);
+    (fake.info.target.kind, fake.info.target.spec) = (TargetKind::File, "t.img".into());
+    let (_, result) = ran(&mut fake, &Options::default());
+    let text = result.expect_err("refused").to_string();
+    assert!(text.ends_with("needs a whole drive or a directory, and t.img is a file"), "{text}");
 }
 
 #[test]
@@ -245,4 +267,27 @@ fn impossible_options_are_refused_before_anything_is_written() {
     let (_, result) = ran(&mut fake, &Options::default().with(&FRAME, 200 * MIB));
     assert!(matches!(result, Err(MethodError::TooSmall { .. })));
     assert_eq!(fake.written, 0);
+    let fat32 = Options::default().with(&FS, fat::Kind::Fat32);
+    let impossible = [
+        (fat32.clone(), "cluster is 64 KiB, must be 512 B to 2 KiB for fat32 on 256 MiB"),
+        (
+            fat32.with(&CLUSTER, Some(128 << 10)),
+            "cluster is 128 KiB, must be 512 B to 2 KiB for fat32 on 256 MiB",
+        ),
+        (
+            Options::default().with(&CLUSTER, Some(32 << 20)),
+            "cluster is 32 MiB, must be 512 B to 16 MiB for exfat on 256 MiB",
+        ),
+    ];
+    for (options, text) in impossible {
+        let (_, result) = ran(&mut fake, &options);
+        assert_eq!(result.expect_err("refused").to_string(), text);
+        let plan = crate::plan(&Stream, &fake.info, &options).expect_err("refused in the plan");
+        assert_eq!(plan.to_string(), text);
+        assert_eq!(fake.written, 0);
+    }
+    let tiny = Options::default().with(&FS, fat::Kind::Fat32).with(&FRAME, MIB);
+    let (_, result) = ran(&mut drive(16 * MIB), &tiny);
+    let text = result.expect_err("refused").to_string();
+    assert!(text.contains("fat32 on 16 MiB: the drive is too small for"), "{text}");
 }

@@ -134,10 +134,11 @@ fn is_drive(target: &TargetInfo) -> bool {
 
 fn refused(method: &str, target: &TargetInfo) -> RigError {
     let spec = &target.target.spec;
+    let kind = if target.target.kind == TargetKind::File { "file" } else { "directory" };
     RigError::Refused(match is_drive(target) {
         false => format!(
-            "{method} needs a whole drive, and {spec} is a file or directory; name a block device \
-             that may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
+            "{method} needs a whole drive, and {spec} is a {kind}; name a block device that \
+             may be overwritten, or a virtual drive such as sim:samsung-980-pro-2t"
         ),
         true => format!(
             "{method} overwrites all of {spec}, which was not opened with --destroy and the \
