@@ -25,11 +25,13 @@ const UNITS: std::ops::RangeInclusive<u32> = 11..=20;
 /// The largest unit of FAT32, bytes.
 const FAT32_MOST: u32 = 64 << 10;
 
-/// Fewest clusters of FAT32.
-const FAT32_CLUSTERS: u64 = 65_525;
-
-/// Default region, and the largest that is moved unit by unit, bytes.
+/// Default region of exFAT, bytes, and the bytes recorded by default.
 const REGION: u64 = 256 << 20;
+
+/// Default region of FAT32, bytes: its minimum of 65,525 clusters at 64 KiB, and 6% for its tables.
+const FAT32_REGION: u64 = 4352 << 20;
+
+/// The largest region moved unit by unit, bytes.
 const BY_UNIT: u64 = 64 << 20;
 
 /// Seconds of one figure that is moved unit by unit.
@@ -47,15 +49,16 @@ pub(crate) struct Cluster;
 static INFO: MethodInfo = MethodInfo {
     name: "cluster",
     summary: "which allocation unit suits the files",
-    about: "For every allocation unit from 2 KiB to 1 MiB (FAT32 to 64 KiB), on 256 MiB or --size \
-            of a drive that was given away: makes an exFAT (--fs) with clusters of that size and \
-            records files of 8 MiB into it; then writes and reads up to 64 MiB in order, a unit at \
-            a time and one in flight, as a file system does that moves a unit at a time. What \
-            comes out is each rate, the knee (the smallest unit with 95% of the best rate), and \
+    about: "For every allocation unit from 2 KiB to 1 MiB (FAT32 to 64 KiB), on 256 MiB (FAT32 \
+            on 4.25 GiB, which its larger clusters need) or --size of a drive opened with \
+            --destroy: makes an exFAT (--fs) with clusters of that size and \
+            records 256 MiB or --size into it in files of 8 MiB; then writes and reads up to 64 MiB in order, a unit at \
+            a time and one in flight, as a file system does that moves a unit at a time. The \
+            results are each rate, the knee (the smallest unit with 95% of the best rate), and \
             with --like DIR the share of space that files of these sizes waste.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "the region, and up to 64 MiB, for each of ten units",
+    writes: "256 MiB or --size, and up to 64 MiB, for each of ten units",
     options: &[&FS, &LIKE],
     metrics: &[&METRICS],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", "cluster-knee-{read,write}"],
@@ -77,7 +80,7 @@ const METRICS: [MetricInfo; 4] = [
     MetricInfo::new(
         "cluster-knee-{read,write}",
         Unit::Bytes,
-        "the smallest unit with 95% of the best rate, a unit at a time",
+        "the smallest unit with 95% of the best rate, a unit at a time; absent with a single unit",
     ),
     MetricInfo::new(
         "cluster-slack-{size}",
@@ -92,7 +95,7 @@ pub(crate) enum Like {
     /// None.
     #[default]
     Nothing,
-    /// A directory that nobody has read yet.
+    /// A directory that was not read yet.
     Directory(String),
     /// Sizes in bytes and how many files have them.
     Sizes(Vec<(u64, u64)>),
@@ -124,34 +127,40 @@ impl Method for Cluster {
     }
 
     fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let size = options.size.unwrap_or(REGION).min(session.target().bytes);
+        let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
+        let size = options.size.unwrap_or(usual).min(session.target().bytes);
         let part = Options { size: Some(size), ..options.clone() };
         let whole = Whole::new(&INFO, session.target(), &part)?;
         let sizes = match options.get(&LIKE) {
             Like::Nothing => Vec::new(),
             Like::Sizes(sizes) => sizes,
             Like::Directory(value) => {
-                let range = "a directory that can be read, or sizes such as 4k:1000".into();
+                let range =
+                    "a readable directory, or sizes and counts such as 4k:1000,2M:50".into();
+                let value = format!("'{value}'");
                 return Err(MethodError::Option { option: "like", value, range });
             }
         };
         let region = whole.bytes();
         let script = Script::new(session.target(), &part, region)?;
-        let script =
-            Script { rate: None, checkpoint: None, file_bytes: FILE.min(region / 4), ..script };
+        let script = Script {
+            rate: None,
+            checkpoint: None,
+            file_bytes: FILE.min(region / 4),
+            recorded_bytes: options.size.unwrap_or(REGION).min(region),
+            ..script
+        };
         measure(session, &whole, script, &sizes)
     }
 }
 
-/// The units that a file system of this kind may have here.
+/// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
 fn units(script: &Script, region: u64, block: u32) -> Vec<u32> {
-    let possible = |unit: &u32| match script.kind {
-        Kind::Exfat => region / u64::from(*unit) >= 64,
-        Kind::Fat32 => {
-            *unit <= FAT32_MOST && region / u64::from(*unit) > FAT32_CLUSTERS + FAT32_CLUSTERS / 16
-        }
+    let most = if script.kind == Kind::Fat32 { FAT32_MOST } else { u32::MAX };
+    let possible = |unit: &u32| {
+        (block..=most).contains(unit) && region / u64::from(*unit) >= 64 && script.holds(*unit)
     };
-    UNITS.map(|bits| 1 << bits).filter(|unit| *unit >= block).filter(possible).collect()
+    UNITS.map(|bits| 1 << bits).filter(possible).collect()
 }
 
 fn measure(
@@ -162,7 +171,7 @@ fn measure(
 ) -> Result<(), MethodError> {
     let units = units(&script, whole.bytes(), whole.block);
     if units.is_empty() {
-        let least = FAT32_CLUSTERS * 2 * u64::from(whole.block.max(2048));
+        let least = FAT32_REGION / u64::from(FAT32_MOST) * u64::from(whole.block.max(2048));
         return Err(MethodError::TooSmall { bytes: whole.bytes(), least });
     }
     for unit in &units {
@@ -183,7 +192,7 @@ fn measure(
         }
         session.checkpoint();
     }
-    for (rates, kind) in rates.iter().zip([Write, Read]) {
+    for (rates, kind) in rates.iter().zip([Write, Read]).filter(|_| units.len() > 1) {
         let knee = knee(&units, rates).map(f64::from);
         session.put(MetricKey::of_words(&[&"cluster", &"knee", &kind.name()]), Unit::Bytes, knee);
     }
@@ -258,7 +267,8 @@ mod tests {
         let mut fake = Fake::given_away(Traits::default(), 1 << 30);
         let options = Options::default().with(&LIKE, Like::Directory("/usr".into()));
         let result = perform(&Cluster, &mut fake, &options, &mut Outcome::default());
-        assert!(matches!(result, Err(MethodError::Option { option: "like", .. })));
+        let error = result.expect_err("a method reads no directory").to_string();
+        assert!(error.starts_with("like is '/usr', must be a readable directory, or "), "{error}");
         assert_eq!(fake.written, 0);
     }
 
@@ -280,6 +290,12 @@ mod tests {
         assert!((slack - (1.0 - 21_100.0 / (8.0 * 4096.0))).abs() < 1e-9);
         let answer = out.answer.as_ref().expect("declared");
         assert!(answer.headline.starts_with("512 KiB units write "), "{}", answer.headline);
+        let wasted = answer.tiles.iter().find(|tile| tile.label == "Space wasted, 512 KiB units");
+        assert!(wasted.is_some(), "{:?}", answer.tiles);
+        let bars = answer.charts.iter().find(|chart| chart.title == "Space wasted by your files");
+        assert_eq!(bars.map(|chart| chart.sources.len()), Some(10));
+        let files = answer.charts.iter().find(|chart| chart.title == "Files of 8 MiB recorded");
+        assert_eq!(files.map(|chart| chart.sources.len()), Some(10));
         assert!(value("cluster-exfat-2KiB").is_some() && value("cluster-exfat-1MiB").is_some());
         assert!(out.warnings.is_empty(), "{:?}", out.warnings);
     }
@@ -291,5 +307,27 @@ mod tests {
         let script = |bytes| Script::new(&target, &options, bytes).expect("room");
         assert_eq!(units(&script(256 << 20), 256 << 20, 512), [2048]);
         assert_eq!(units(&script(1 << 30), 1 << 30, 4096), [4096, 8192]);
+        let all: Vec<u32> = (11..=16).map(|bits| 1 << bits).collect();
+        assert_eq!(units(&script(FAT32_REGION), FAT32_REGION, 512), all);
+    }
+
+    #[test]
+    fn fat32_compares_every_unit_on_a_region_that_holds_them_and_one_unit_is_no_choice() {
+        let options = Options::default().with(&FS, Kind::Fat32);
+        let ran = |bytes: u64, options: &Options| {
+            let mut fake = Fake::given_away(Traits { noise: 0.0, ..Traits::default() }, bytes);
+            let mut out = Outcome::default();
+            perform(&Cluster, &mut fake, options, &mut out).expect("nothing is wrong");
+            let answer = out.answer.clone().expect("declared").headline;
+            (fake.written, out.metrics.iter().map(|m| m.name.clone()).collect::<Vec<_>>(), answer)
+        };
+        let (written, names, answer) = ran(8 << 30, &options);
+        assert!(names.iter().any(|name| name == "cluster-fat32-64KiB"), "{names:?}");
+        assert!(names.iter().any(|name| name == "cluster-knee-write"), "{names:?}");
+        assert!(answer.starts_with("64 KiB units write at or near "), "{answer}");
+        assert!(written < 3 << 30, "the region is not recorded in full: {written}");
+        let (_, names, answer) = ran(256 << 20, &options);
+        assert!(names.iter().all(|name| !name.starts_with("cluster-knee")), "{names:?}");
+        assert!(answer.starts_with("Only 2 KiB units fit here; they write "), "{answer}");
     }
 }

@@ -2,7 +2,7 @@
 
 use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit, capitalised};
 use workload::OpKind;
-use workload::units::binary;
+use workload::units::{binary, binary_tight, parse_bytes};
 
 use super::{Draft, rate, times};
 use crate::Outcome;
@@ -109,10 +109,11 @@ fn times_as(ratio: f64) -> String {
     if ratio < 1.95 { format!("{ratio:.2} times") } else { times(ratio) }
 }
 
-/// The answer of `cluster`: the knee, and the throughput of the smallest unit.
+/// The answer of `cluster`: the knee, and the throughput of the smallest unit; with a single unit,
+/// only its throughput.
 pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Which allocation unit should a file system use?");
-    let knee = draft.value("cluster-knee-write")?;
+    let knee = draft.value("cluster-knee-write");
     let of = |op: &str| -> Vec<&Metric> {
         let stem = format!("seq-{op}-unit-");
         out.metrics.iter().filter(|m| m.name.starts_with(&stem)).collect()
@@ -120,11 +121,19 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let (reads, writes) = (of("read"), of("write"));
     let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
     let smallest = writes.first()?;
-    let unit = binary(knee as u64);
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
-    let sentence = format!("{unit} units write at or near {}", rate(best));
-    let more =
-        format!("; {} units reach {:.0}% of it.", size(smallest)?, smallest.value? / best * 100.0);
+    let least = size(smallest)?;
+    let (sentence, more) = match knee {
+        Some(knee) => (
+            format!("{} units write at or near {}", binary(knee as u64), rate(best)),
+            format!("; {least} units reach {:.0}% of it.", smallest.value? / best * 100.0),
+        ),
+        None if writes.len() == 1 => {
+            let sentence = format!("Only {least} units fit here; they write {}", rate(best));
+            (sentence, ". A larger --size allows larger units.".into())
+        }
+        None => return None,
+    };
     let mut chart = Chart::bars("Reads and writes of one unit each", Unit::BytesPerSecond);
     for write in &writes {
         let Some(size) = size(write) else { continue };
@@ -134,13 +143,37 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
         }
         chart = chart.grouped(&size, &write.name, "writes");
     }
-    draft
+    // The unit of the knee is the one to choose, so its slack is the price.
+    let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
+    let slack = |bytes: u64| format!("cluster-slack-{}", binary_tight(bytes));
+    let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
+    let files = bars(out, "Files of 8 MiB recorded", Unit::BytesPerSecond, |name| {
+        ["cluster-exfat-", "cluster-fat32-"].iter().find_map(|stem| name.strip_prefix(stem))
+    });
+    let wasted = bars(out, "Space wasted by your files", Unit::Number, |name| {
+        name.strip_prefix("cluster-slack-")
+    });
+    let draft = draft
         .tile("Unit for writes", "cluster-knee-write", Better::Lower)
         .tile("Unit for reads", "cluster-knee-read", Better::Lower)
-        .tile("Smallest unit, writes", &smallest.name, Better::Higher)
-        .tile("Largest unit, writes", &writes.last()?.name, Better::Higher)
-        .chart(chart)
-        .say(sentence, &[more, ".".into()])
+        .tile(&format!("Space wasted, {unit} units"), &slack(unit_bytes), Better::Lower)
+        .tile("Smallest unit, writes", &smallest.name, Better::Higher);
+    let last = writes.last()?;
+    let draft = match writes.len() {
+        1 => draft,
+        _ => draft.tile("Largest unit, writes", &last.name, Better::Higher),
+    };
+    draft.chart(chart).chart(files).chart(wasted).say(sentence, &[more, ".".into()])
+}
+
+/// Bars of the metrics whose names end in a size, which labels them.
+fn bars(out: &Outcome, title: &str, unit: Unit, size: impl Fn(&str) -> Option<&str>) -> Chart {
+    out.metrics.iter().fold(Chart::bars(title, unit), |chart, metric| {
+        match size(&metric.name).and_then(|size| parse_bytes(size).ok()) {
+            Some(bytes) => chart.source(&metric.name, binary(bytes)),
+            None => chart,
+        }
+    })
 }
 
 fn size_of(metric: &Metric) -> Option<u64> {
