@@ -16,6 +16,16 @@ fn quick_fits_one_screen_of_80_columns() {
 }
 
 #[test]
+fn the_full_screen_shows_every_value() {
+    let run = common::quick();
+    let text = report::terminal_in_full(&run, &WIDE);
+    assert!(!text.contains("more values"), "{text}");
+    let others = run.metrics.iter().filter(|m| m.key().as_cell().is_none());
+    assert!(others.clone().count() > 4, "too many for a page");
+    others.for_each(|metric| assert!(text.contains(&metric.name), "{}: {text}", metric.name));
+}
+
+#[test]
 fn an_answer_fits_a_page_at_every_width_without_truncation() {
     let run = common::answered();
     for width in [60, 80, 120] {

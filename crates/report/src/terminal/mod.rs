@@ -34,7 +34,7 @@ const SERIES_MAX: usize = 4;
 
 /// The run as a screen of text: its answer within one page, or everything if it has none.
 pub fn terminal(run: &Run, style: &Style) -> String {
-    let Some(answer) = &run.answer else { return terminal_in_full(run, style) };
+    let Some(answer) = &run.answer else { return in_full(run, style, tables::left_out) };
     let mut page = Page::new(style);
     brief::brief(&mut page, run, answer);
     page.finish()
@@ -48,6 +48,11 @@ pub fn grid_so_far(run: &Run, style: &Style) -> Option<String> {
 
 /// The run as text with all values of the grid, time series, conclusions, doubts and the machine.
 pub fn terminal_in_full(run: &Run, style: &Style) -> String {
+    in_full(run, style, |_| 0)
+}
+
+/// The run as text, without the number of metrics beside a grid that `leave_out` returns.
+fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);
     if let Some(answer) = &run.answer {
@@ -65,8 +70,8 @@ pub fn terminal_in_full(run: &Run, style: &Style) -> String {
         io::body(&mut page, run);
     } else {
         let grid = Grid::of(run);
-        left_out = tables::left_out(&grid);
-        tables::body(&mut page, &grid);
+        left_out = leave_out(&grid);
+        tables::body(&mut page, &grid, left_out);
     }
     time_series(&mut page, run);
     page.blank();

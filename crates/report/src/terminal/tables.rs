@@ -11,19 +11,21 @@ use crate::table::{Align, Cell, Table};
 use workload::OpKind;
 use workload::units::{amount, latency};
 
-/// Maximum number of metrics shown besides the grid; more would push it off the screen.
+/// Maximum number of metrics shown besides the grid on a page of limited length; more would push it
+/// off the screen.
 const OTHERS_MAX: usize = 4;
 
-/// Number of metrics not shown, because there is a grid and they are many.
+/// Number of metrics that a page of limited length leaves out, because there is a grid and they are
+/// many.
 pub(super) fn left_out(grid: &Grid<'_>) -> usize {
     let others = grid.others.len();
     if grid.rows.is_empty() || others <= OTHERS_MAX { 0 } else { others }
 }
 
-/// The grid, the latencies, and a plain table of the rest.
-pub(super) fn body(page: &mut Page, grid: &Grid<'_>) {
+/// The grid, the latencies, and a plain table of the rest, unless `left_out` is nonzero.
+pub(super) fn body(page: &mut Page, grid: &Grid<'_>, left_out: usize) {
     let style = page.style;
-    let few = if left_out(grid) > 0 { &[] } else { grid.others.as_slice() };
+    let few = if left_out > 0 { &[] } else { grid.others.as_slice() };
     let drawn = [
         // The full interval, and separate units, if there is room.
         roomy(style, |roomy| rates(grid, style, roomy)),
