@@ -35,15 +35,19 @@ impl FileSystem {
             "exfat" => fat(Kind::Exfat),
             "filecore" => {
                 let plan = |unit| Filecore::plan(place.bytes, sector, unit);
+                let units = (10..=20).map(|bits| 1 << bits).filter(|unit| *unit >= sector);
+                let mut discs = units.map(plan).filter_map(Result::ok);
                 let disc = match unit {
-                    Some(unit) => plan(unit),
-                    None => {
-                        let units = (10..=20).map(|bits| 1 << bits).filter(|unit| *unit >= sector);
-                        let mut discs = units.map(plan);
-                        let usable = |disc: &Filecore| disc.idlen <= IDLEN_OF_ALL;
-                        let found = discs.find(|disc| disc.as_ref().is_ok_and(usable));
-                        found.unwrap_or(Err("no allocation unit is large enough"))
-                    }
+                    Some(unit) => plan(unit).map_err(|why| match discs.next() {
+                        Some(disc) => {
+                            let least = units::binary(u64::from(disc.unit_bytes));
+                            format!("{why}; the smallest unit here is {least}")
+                        }
+                        None => why.into(),
+                    }),
+                    None => discs
+                        .find(|disc| disc.idlen <= IDLEN_OF_ALL)
+                        .ok_or_else(|| "no allocation unit is large enough".to_string()),
                 };
                 Some(FileSystem::Filecore(disc.map_err(|why| format!("filecore: {why}"))?))
             }
@@ -171,6 +175,17 @@ mod tests {
         assert_eq!(*linux, None);
         let Some(FileSystem::Filecore(disc)) = filecore else { panic!("{filecore:?}") };
         assert!(disc.idlen <= IDLEN_OF_ALL, "{disc:?}");
+    }
+
+    #[test]
+    fn a_unit_with_too_many_identifiers_is_refused_with_the_smallest_that_works() {
+        let places = Layout::parse("filecore").expect("a layout").plan(200 * GIB, 512);
+        let place = &places.expect("it fits")[0];
+        let refused = FileSystem::of(place, 512, Some(1024)).expect_err("21 bits do not suffice");
+        let (_, least) = refused.split_once("; the smallest unit here is ").expect("it is named");
+        let least = units::parse_bytes(least).expect("a size") as u32;
+        assert!(FileSystem::of(place, 512, Some(least)).is_ok(), "{refused}");
+        assert!(FileSystem::of(place, 512, Some(least / 2)).is_err(), "{refused}");
     }
 
     #[test]

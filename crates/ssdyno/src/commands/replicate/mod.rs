@@ -68,12 +68,10 @@ fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
         kept?;
         done.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
     }
-    // Experiments selected by name need no imported records.
-    if args.only.is_none() {
-        let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
-        let imported = replicate::imported(document, &store)?;
-        done.extend(imported.into_iter().map(|done| with_page(done, &store)));
-    }
+    // With `--only` too: imported records take no time, and a question they answer is not open.
+    let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
+    let imported = replicate::imported(document, &store)?;
+    done.extend(imported.into_iter().map(|done| with_page(done, &store)));
     Ok(done)
 }
 
