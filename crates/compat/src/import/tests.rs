@@ -125,8 +125,7 @@ fn our_own_fio_results_are_ours_and_one_run() {
     value["ssdyno"] = serde_json::json!({"version": "0.1.0"});
     let json = serde_json::to_string_pretty(&value).expect("JSON");
     let text = sample!("fio-mix.txt").replace("fio-3.33", "ssdyno-0.1.0");
-    for both in [json.clone(), text.clone(), format!("{text}\n{json}\n"), format!("{json}\n{text}")]
-    {
+    for both in [json.clone(), text.clone(), format!("{text}\n{json}\n")] {
         let run = one(&both);
         let origin = run.origin.as_ref().expect("from elsewhere");
         assert_eq!(origin.tool_name().as_deref(), Some("ssdyno fio 0.1.0"));
