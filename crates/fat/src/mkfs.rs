@@ -44,7 +44,7 @@ impl Format<'_> {
         let of = |bits: u32| Format { cluster_bytes: 1 << bits, ..*self };
         let mut fitting = (9..=25).map(of).filter(|f| f.fits(sector_bytes, sectors).is_ok());
         let least = fitting.next()?.cluster_bytes;
-        Some((least, fitting.last().map_or(least, |format| format.cluster_bytes)))
+        Some((least, fitting.next_back().map_or(least, |format| format.cluster_bytes)))
     }
 }
 
