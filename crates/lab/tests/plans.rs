@@ -55,7 +55,7 @@ const SHORT: &str = "the passes are too short to show a cache, or the slowest hu
 
 /// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 49] = [
+const ELSEWHERE: [(&str, &str); 51] = [
     ("check-map-held", "it caches its whole map"),
     ("check-map-miss", "it caches its whole map"),
     ("check-dedupe", "content does not affect its speed"),
@@ -86,6 +86,7 @@ const ELSEWHERE: [(&str, &str); 49] = [
     ("geometry-write-period", "its slow writes have no period"),
     ("geometry-open-{linear,random}", "its reads show no erase block boundary"),
     ("geometry-page", "its reads show no erase block boundary"),
+    ("geometry-plane", "its reads show no erase block boundary"),
     ("power-sleep", "it does not sleep"),
     ("power-wake", "it does not sleep"),
     ("heat-load.time-to-throttle", "the work is too short for the drive to throttle"),
@@ -108,6 +109,7 @@ const ELSEWHERE: [(&str, &str); 49] = [
     ("wear-age-rand-{read,write}.ratio", NO_AGE),
     ("wear-age-seq-{read,write}-{writes}", NO_AGE),
     ("wear-age-seq-{read,write}.ratio", NO_AGE),
+    ("wear-age-written", NO_AGE),
 ];
 
 /// A completed step.

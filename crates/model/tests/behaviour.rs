@@ -355,3 +355,13 @@ fn write_amplification_of_a_whole_drive_is_near_the_closed_form() {
         assert!((found / closed - 1.0).abs() < 0.03, "spare {share}: {found}, {closed}");
     }
 }
+
+#[test]
+fn a_drive_with_one_frontier_collects_in_idle_time_only_what_fits_it() {
+    let mut bench = Bench::new(&spec("indilinx-m225-64", &[("capacity", "2GiB"), ("vary", "0")]));
+    bench.fill();
+    for _ in 0..20 {
+        bench.random(Write, 4096, 2 << 30, 0, 20.0);
+        bench.idle(3600.0);
+    }
+}

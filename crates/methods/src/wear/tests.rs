@@ -172,7 +172,7 @@ fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
     );
     assert_eq!(
         out.answer.expect("one").headline,
-        "The drive died after 8.13 MB, 0.97 times its size."
+        "The drive died after 8.13 MB, 0.969 times its size."
     );
 }
 

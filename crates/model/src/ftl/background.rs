@@ -42,8 +42,8 @@ impl PageMapped {
     }
 
     fn idle_job(&mut self) -> bool {
-        if self.job.is_some() {
-            return true;
+        if let Some(job) = self.job {
+            return self.has_room(self.blocks.live(job.sb));
         }
         let mut found = None;
         if self.rules.idle_fold && self.blocks.slc_used() > 0 {
@@ -54,8 +54,15 @@ impl PageMapped {
             let worth = self.layout.superblock_pages / 16 * 15;
             found = self.blocks.emptiest().filter(|&sb| self.blocks.live(sb) < worth);
         }
-        self.begin(found);
+        self.begin(found.filter(|&sb| self.has_room(self.blocks.live(sb))));
         self.job.is_some()
+    }
+
+    /// Whether idle time can move this many pages. A frontier shared with the host must have room for
+    /// all of them: opening the next one collects, and would collect the same superblock again.
+    fn has_room(&self, live: u32) -> bool {
+        let frontier = &self.frontiers[Stream::Host as usize];
+        !self.rules.shared_frontier || live <= frontier.end - frontier.next
     }
 
     /// Chooses the next collection job and the pages moved per host page.

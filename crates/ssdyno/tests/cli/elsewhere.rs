@@ -55,7 +55,7 @@ fn runs_shows_the_headline_of_an_import() {
     place.ssdyno(&["import", &place.text("iozone.txt")]).good();
     let runs = place.ssdyno(&["runs", "--json"]).good().json();
     let headline = runs[0]["answer"].as_str().expect("a headline").to_string();
-    assert!(headline.contains("eads"), "{headline}");
+    assert!(headline.starts_with("Writes "), "{headline}");
     assert!(place.ssdyno(&["show", "1"]).good().out.contains(&headline), "{headline}");
 }
 
@@ -369,7 +369,8 @@ fn progress_is_printed_in_lines_if_requested() {
     assert!(said.lines().any(|line| line.contains("read ")), "{said}");
     let words = [&job[..], &["--runtime=1", "--eta=never", "--eta-newline=1ms"]].concat();
     let said = place.ssdyno(&words).good().err;
-    assert!(!said.contains("read "), "{said}");
+    let (progress, _) = said.split_once("figures that fio does not print").unwrap_or((&said, ""));
+    assert!(!progress.contains("read "), "{said}");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn offsets_follow_a_sequence() {
         "fio --name=x --ioengine=null --rw=randread --bs=4k --size=8k --time_based --runtime=1";
     let words: Vec<&str> = words.split(' ').collect();
     let short = [&words[..], &["--random_distribution=sequence:2,0,1"]].concat();
-    place.ssdyno(&short).refuses(2, "block 2 of the sequence lies beyond the end");
+    place.ssdyno(&short).refuses(2, "block 2 of the sequence is beyond the end");
     // A sequence that fits repeats for as long as requested.
     let strided = ["--random_distribution=sequence:1,0", "--random_sequence_stride=1"];
     place.ssdyno(&[&words[..], &strided, &["--output-format=json"]].concat()).good();

@@ -228,7 +228,7 @@ fn unsupported_options_are_refused_in_one_line() {
     };
     let card = "--filename=sim:sd-150x";
     refused(&[card, "--verify=crc32c"], "verify on a virtual drive");
-    refused(&[card, "--ioengine=mmap"], "ioengine=mmap on such a drive");
+    refused(&[card, "--ioengine=mmap"], "ioengine=mmap on this drive");
     refused(&[card, "--name=b", "--filename=sim:samsung-980-pro-1t"], "in one plan");
     refused(&[card, "--name=b", "--filename=f", "--size=1m"], "in one plan");
     refused(&["--filename=sim:no-such-drive"], "no such drive");
