@@ -1,6 +1,6 @@
 //! Examines whether a measurement can be trusted. Each finding has its evidence.
 
-use record::{Evidence, Finding, FindingKind, Level, Unit};
+use record::{Evidence, Finding, FindingKind, Level, State, Unit};
 use rig::{BackendKind, Measurement, TargetInfo};
 use workload::units::{amount, span};
 use workload::{Caching, OpKind, Pacing, Workload};
@@ -186,7 +186,11 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
     let evidence =
         Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
     let finding = Finding::new(kind, Level::Warn, text).with(evidence);
-    Some(finding.advise(case.info.target.kind.advice_if_unwritten()))
+    // A method that used or trimmed the drive knows what it reads.
+    Some(match case.info.state {
+        State::Used | State::Trimmed => finding,
+        _ => finding.advise(case.info.target.kind.advice_if_unwritten()),
+    })
 }
 
 fn synchronous(case: &Case<'_>) -> Option<Finding> {

@@ -51,7 +51,8 @@ pub(crate) fn run(
         })?;
     let (drifts, fell): (Vec<String>, Vec<bool>) = cells.iter().flat_map(Cell::drifts).unzip();
     if !drifts.is_empty() && !session.plans() {
-        let text = format!("over {run} rounds {}: more rounds change it", drifts.join("; "));
+        let drifts = drifts.join("; ");
+        let text = format!("over {run} rounds, {drifts}: the value depends on their number");
         let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
         session.out.note(finding.advise("-m sustain shows lasting rates"));
     }
