@@ -10,6 +10,7 @@ use workload::{Content, Op, OpKind};
 
 use crate::alias::Alias;
 use crate::content::Content as Kept;
+use crate::costs::Costs;
 use crate::fault::Faults;
 use crate::firmware::{Cores, MapCache, Partials};
 use crate::ftl::au::{AuMapped, AuRules};
@@ -46,66 +47,6 @@ pub struct Completion {
 pub(crate) enum Translation {
     Page(Box<PageMapped>),
     Au(Box<AuMapped>),
-}
-
-/// Time costs of commands, in nanoseconds.
-#[derive(Debug, Serialize, Deserialize)]
-struct Costs {
-    read: u64,
-    write: u64,
-    latency: u64,
-    host: u64,
-    /// Copying on the host, in picoseconds per byte read and per byte written.
-    copy_ps: [u64; 2],
-    flush: u64,
-    discard: u64,
-    discard_gib: u64,
-    rmw: u64,
-    piece: u64,
-    cross: u64,
-    page_cross: u64,
-    /// Size of a page of the flash, bytes.
-    flash_page: u64,
-    idle_after: u64,
-    sleep_after: u64,
-    wake: u64,
-    /// Read and write times without variation.
-    usual: [u64; 2],
-}
-
-impl Costs {
-    fn new(spec: &DriveSpec) -> Costs {
-        Costs {
-            read: ns(*spec.command.read_us),
-            write: ns(*spec.command.write_us),
-            latency: ns(*spec.command.latency_us),
-            host: ns(*spec.host.command_us),
-            copy_ps: [*spec.host.read_copy_mb_s, *spec.host.write_copy_mb_s]
-                .map(|mb_s| if mb_s > 0.0 { (1e6 / mb_s).round() as u64 } else { 0 }),
-            flush: ns(*spec.command.flush_us),
-            discard: ns(*spec.discard.command_us),
-            discard_gib: ns(*spec.discard.gib_us),
-            rmw: ns(*spec.map.rmw_us),
-            piece: ns(*spec.map.piece_us),
-            cross: ns(*spec.map.cross_us),
-            page_cross: ns(*spec.map.page_cross_us),
-            flash_page: u64::from(*spec.nand.page_bytes),
-            idle_after: ns(*spec.collect.idle_after_ms * 1e3),
-            sleep_after: ns(*spec.command.sleep_after_ms * 1e3),
-            wake: ns(*spec.command.wake_us),
-            usual: [ns(*spec.command.read_us), ns(*spec.command.write_us)],
-        }
-    }
-
-    /// Host time of a command: a fixed part, and copying the data.
-    #[inline]
-    fn on_host(&self, op: &Op) -> u64 {
-        match op.kind {
-            OpKind::Read => self.host + u64::from(op.bytes) * self.copy_ps[0] / 1000,
-            OpKind::Write => self.host + u64::from(op.bytes) * self.copy_ps[1] / 1000,
-            OpKind::Flush | OpKind::Discard => self.host,
-        }
-    }
 }
 
 /// A virtual drive.

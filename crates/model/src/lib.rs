@@ -21,6 +21,7 @@
 
 mod alias;
 mod content;
+mod costs;
 mod declared;
 mod drive;
 mod durable;

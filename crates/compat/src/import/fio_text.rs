@@ -117,9 +117,6 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
     statistics(lines, &mut run);
     notes(&mut run, results);
-    if precedes_its_json(lines, &run) {
-        return Ok(Vec::new());
-    }
     Ok(vec![run])
 }
 
@@ -134,19 +131,6 @@ pub(crate) fn pass_over(lines: &mut Lines<'_>) -> Result<(), ImportError> {
         *lines = ahead;
     }
     Ok(())
-}
-
-/// Whether the same results follow as JSON, which has more (`--output-format=normal,json` of
-/// `ssdyno fio`; fio prints the JSON first).
-fn precedes_its_json(lines: &Lines<'_>, run: &Run) -> bool {
-    let mut ahead = lines.clone();
-    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
-        ahead.next();
-    }
-    let names = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
-    json_begins(&ahead)
-        && super::fio_json::read(&mut ahead)
-            .is_ok_and(|json| json.first().is_some_and(|json| names(json) == names(run)))
 }
 
 /// Text before the first result.

@@ -62,7 +62,7 @@ pub const FORMATS: [Format; 9] = [
         name: "fio",
         about: "fio's normal output, of fio 2 and 3",
         begins: fio_text::begins,
-        read: fio_text::read,
+        read: fio,
     },
     Format {
         name: "iozone",
@@ -128,6 +128,25 @@ pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportErro
     }
     share_title(&mut runs[section..]);
     Ok(runs)
+}
+
+/// fio's normal output, or nothing if the same results follow as JSON, which has more
+/// (`--output-format=normal,json` of `ssdyno fio`; fio prints the JSON first).
+fn fio(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    let runs = fio_text::read(lines)?;
+    let mut ahead = lines.clone();
+    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
+        ahead.next();
+    }
+    if !fio_json::begins(&ahead) {
+        return Ok(runs);
+    }
+    let names = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
+    let titles = |runs: &[Run]| runs.iter().map(names).collect::<Vec<_>>();
+    match fio_json::read(&mut ahead) {
+        Ok(json) if titles(&json) == titles(&runs) => Ok(Vec::new()),
+        _ => Ok(runs),
+    }
 }
 
 /// Whether a line is a Markdown heading, which starts a section.
