@@ -186,7 +186,7 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
     let evidence =
         Evidence::new("share of zero reads", f64::from(zero) / f64::from(sampled), Unit::Number);
     let finding = Finding::new(kind, Level::Warn, text).with(evidence);
-    // A method that used or trimmed the drive knows what it reads.
+    // A method that aged or trimmed the drive reads unwritten blocks on purpose.
     Some(match case.info.state {
         State::Used | State::Trimmed => finding,
         _ => finding.advise(case.info.target.kind.advice_if_unwritten()),

@@ -8,7 +8,7 @@ use super::section::Section;
 use super::switches::Answer;
 
 const HELP: &str = "\
-Runs fio's jobs; shows fio's results and what they hide.
+Runs fio's jobs and prints fio's results; adds effects that fio does not report.
 
 Usage: ssdyno fio [OPTION]... [JOB FILE]...
 

@@ -400,8 +400,8 @@ fn an_interrupted_replicate_is_no_sample_but_its_time_series_is_kept() {
     let (out, _) = run(&mut fake, "quick");
     let samples: usize =
         out.metrics.iter().filter(|m| !m.name.contains('.')).map(|m| m.samples.len()).sum();
-    // Each cell is a warm-up and its replicate: the four of what was just written, and half a
-    // fifth.
+    // A cell is a warm-up and its replicate: four cells of just-written data are complete, and half
+    // of a fifth.
     assert_eq!((samples, out.series.len()), (4, 5));
 }
 

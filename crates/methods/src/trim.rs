@@ -61,10 +61,11 @@ static INFO: MethodInfo = MethodInfo {
     summary: "does a discard reach it, with what effect",
     about: "On a drive: fills it and writes at random until it is used; discards a part of it, \
             checks the content of its blocks, and whether reads of them still take the time of \
-            flash, relative to another part, as before the discard; then compares random writes before and after a discard of the whole drive; \
-            twice. In a directory: writes a scratch file, finds its blocks on the device, frees \
-            them, trims (fstrim), and reads the blocks without the file system, which needs root. \
-            The verdict lists the signals observed.",
+            flash, relative to another part and to the same reads before the discard; then \
+            compares random writes before and after a discard of the whole drive; twice. In a \
+            directory: writes a scratch file, finds its blocks on the device, frees them, trims \
+            (fstrim), and reads the blocks without the file system, which needs root. The verdict \
+            lists the signals observed.",
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",

@@ -230,7 +230,7 @@ pub struct DriveIdentity {
     /// Other properties reported by the drive.
     #[serde(default)]
     pub details: Vec<Detail>,
-    /// Information that could not be queried, with what it requires: `health log: root`.
+    /// Information that could not be queried, with its requirement: `health log: root`.
     #[serde(default)]
     pub missing: Vec<String>,
 }

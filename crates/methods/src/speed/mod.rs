@@ -51,7 +51,7 @@ static INFO: MethodInfo = MethodInfo {
             to another drive (--journal DIR), and compared at the end. After a kill or a loss of \
             power, 'ssdyno recover' compares them and restores those that differ.",
     safety: record::Safety::Borrows,
-    protocol: 2,
+    protocol: 3,
     seconds: SECONDS,
     writes: "32 MiB at three locations, four times and a little more, with their own content",
     primary: &["speed-{read,write}"],

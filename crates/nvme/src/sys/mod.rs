@@ -16,7 +16,8 @@ pub(crate) fn before_doorbell() {
     core::sync::atomic::fence(core::sync::atomic::Ordering::Release);
 }
 
-/// Makes later reads of memory see at least what the device wrote before the word just read.
+/// Orders later reads of memory after the word just read, so that they see everything the device
+/// wrote before it.
 #[inline(always)]
 pub(crate) fn after_phase() {
     #[cfg(target_arch = "aarch64")]

@@ -256,7 +256,7 @@ fn published_table(runs: &[Run]) -> String {
     rendered(&headings, &[&["year"], &["year", "method"]], &rows)
 }
 
-/// A line of a list: cells, then the name of what was measured, then the result.
+/// A line of a list: its first cells, the name of the drive or target, and the result.
 struct Row {
     cells: Vec<Cell>,
     name: String,
