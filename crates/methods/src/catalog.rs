@@ -35,8 +35,7 @@ impl Catalog {
         })
     }
 
-    /// All declared options that can be typed, each once, with the names of the methods that
-    /// declare it.
+    /// All options available on the command line, each once, with the methods that declare it.
     pub fn declared(&self) -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
         let mut all: Vec<(&'static dyn Declared, Vec<&'static str>)> = Vec::new();
         for info in self.methods.iter().map(|m| m.info()) {
@@ -50,8 +49,7 @@ impl Catalog {
         all
     }
 
-    /// Options for these methods, from the values typed. An option that none of them declares is
-    /// refused.
+    /// Parses the options for these methods. Refuses an option that none of them declares.
     pub fn options(
         &self,
         chosen: &[&dyn Method],

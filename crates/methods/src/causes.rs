@@ -1,11 +1,11 @@
-//! Interventions that tell causes apart: the same work with one thing changed.
+//! Interventions that separate causes: the same workload with one thing changed.
 //!
-//! A figure alone fits many causes. More in flight, larger blocks, the same blocks in order, few of
-//! them, or a burst into an idle drive move it under some of them and not under others; the rules on
-//! [`crate::verdict`]'s grid draw the conclusions. Only figures that no direct evidence explains are
-//! tested, within a budget declared in the plan. Writes are repeated unchanged between their tests,
-//! because a cache that fills or empties meanwhile would pass for an effect of the change. The read after a rest is always made: no figure of
-//! busy work shows a power state.
+//! A value alone fits many causes. A larger depth, larger blocks, sequential blocks, a small region
+//! or a burst to an idle drive changes it under some causes and not under others; the rules on
+//! [`crate::verdict`]'s grid draw the conclusions. Only values without direct evidence are tested,
+//! within a budget declared in the plan. The unchanged write is repeated between its tests, because
+//! a cache that fills or drains meanwhile would look like an effect of the change. The read after a
+//! rest is always made: no value under load shows a power state.
 
 use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
@@ -15,10 +15,10 @@ use crate::session::{Budget, Session};
 use crate::test_region::TestRegion;
 use crate::{MethodError, Round};
 
-/// Depth of the deep cells.
+/// Queue depth of the deep cells.
 pub(crate) const DEPTH: u32 = 32;
 
-/// More in flight than any cell has.
+/// A depth larger than that of any cell.
 pub(crate) const DEEPER: u32 = 128;
 
 /// Larger blocks, as multiples of the small ones.
@@ -27,48 +27,48 @@ pub(crate) const LARGER: [u32; 2] = [4, 16];
 /// Larger blocks of writes, which may be whole mapping units: 16, 32 and 64 KiB.
 pub(crate) const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
 
-/// Bytes that count as near each other: one allocation unit of a card, a few parts of a cached map,
-/// and still a stripe over all dies of a drive.
+/// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
+/// a stripe over all dies of a drive.
 pub(crate) const NEAR_BYTES: u64 = 4 << 20;
 
-/// Words of the repetitions of the cell between the tests.
+/// Names of the repetitions of the cell between the tests.
 pub(crate) const AGAIN: [&str; 2] = ["again", "after"];
 
 /// The read after a rest.
 pub(crate) const AFTER_REST: &str = "check-read-after-rest";
 
-/// Seeds of the tests, apart from those of cells and checks.
+/// First seed of the tests, distinct from seeds of cells and checks.
 const SEED: u32 = 40;
 
-/// A test writes this share of the region at most.
+/// Maximum share of the region that a test writes.
 const PASSES_MAX: f64 = 0.125;
 
-/// Repetitions of tests that begin with a rest, and the share of the time that the rests take.
+/// Repetitions of tests that begin with a rest, and the share of the time for the rests.
 const RESTS: u32 = 3;
 const REST_SHARE: f64 = 0.4;
 
-/// Share of the time for the other tests. The rest of it is for the work after each rest.
+/// Share of the time for the other tests. The remainder is for the I/O after each rest.
 const CHANGES_SHARE: f64 = 0.54;
 
-/// Bursts into an idle drive: a large block or small ones, how many, and how many in flight. A slow
-/// controller takes the first at once, so several large ones; 6 MiB fit the buffer of most drives.
+/// Bursts to an idle drive: whether blocks are large, number of blocks, depth. A slow controller
+/// accepts the first large block at once, hence several; 6 MiB fit the buffer of most drives.
 pub(crate) const BURSTS: [(bool, u64, u32); 3] =
     [(true, 6, 1), (false, 128, DEPTH), (false, 64, 1)];
 
-/// Where the blocks of a test lie.
+/// Location of a test's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Random,
     InOrder,
-    /// At random within [`NEAR_BYTES`].
+    /// Random within [`NEAR_BYTES`].
     Near,
-    /// As the cell itself, between the tests: does the drive still do the same?
+    /// The unchanged cell between the tests, to detect drift.
     Again,
-    /// The same once more.
+    /// The unchanged cell once more.
     After,
 }
 
-/// One thing changed in the deep random cell of `kind`.
+/// A change to the deep random cell of `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     kind: OpKind,
@@ -82,10 +82,10 @@ const fn change(kind: OpKind, place: Place, blocks: u32, depth: u32) -> Change {
     Change { kind, place, blocks, depth }
 }
 
-/// The test of writes that needs least of the budget, and tells a card from a drive.
+/// The cheapest test of writes, which distinguishes a card from a drive.
 const FIRST_WRITE: Change = change(Write, Place::Near, 1, DEPTH);
 
-/// The tests, the most telling first.
+/// The tests, most informative first.
 const CHANGES: [Change; 16] = [
     change(Read, Place::Random, LARGER[0], DEPTH),
     FIRST_WRITE,
@@ -132,8 +132,8 @@ impl Change {
     }
 }
 
-/// Runs the tests of the figures of a kind that are still unexplained, within `seconds`: right
-/// after those figures, so that both find the drive in the same state.
+/// Runs the tests of a kind's unexplained values within `seconds`. They follow these values
+/// directly, so that the drive is in the same state.
 pub(crate) fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,
@@ -169,7 +169,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Single reads after a rest. Published: no other figure has it.
+/// Single reads after a rest. Published, because no other metric shows it.
 fn after_rest(
     session: &mut Session<'_>,
     test_region: &TestRegion,
@@ -218,7 +218,7 @@ fn bursts(
     Ok(())
 }
 
-/// Name of the burst of these blocks, so many in flight.
+/// Name of the burst of blocks of this size at this depth.
 pub(crate) fn burst_name(block: u32, depth: u32) -> String {
     format!("cause-write-burst-{}-{depth}", record::size_word(u64::from(block)))
 }

@@ -10,13 +10,13 @@ use crate::MethodError;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 
-/// Maximum passes of a write workload over its region per replicate, in order and at random, to
-/// bound the wear on a fast drive. Most replicates end by time.
+/// Maximum passes of a write workload over its region per replicate, sequential and random. Limits
+/// the wear on a fast drive; most replicates end by time.
 const PASSES_MAX: f64 = 2.0;
 const RANDOM_PASSES_MAX: f64 = 1.0;
 
-/// Operations submitted in one call at high depth; with more, the first of a batch would wait for
-/// the last.
+/// Operations submitted in one call at high depth. In a larger batch the first would wait for the
+/// last.
 const BATCH: u32 = 4;
 
 /// One workload and the results of its replicates.
@@ -30,13 +30,13 @@ struct Part {
     kind: OpKind,
     metric: MetricKey,
     unit: Unit,
-    /// Bytes or operations of each replicate, and its seconds.
+    /// Bytes or operations, and seconds, of each replicate.
     rounds: Vec<Amount>,
     latencies: LatencyReplicates,
 }
 
 impl Cell {
-    /// Large sequential blocks at a depth; throughput.
+    /// Throughput of large sequential blocks at this depth.
     pub fn sequential(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Sequential, Some(kind), test_region.large, depth);
         let (pattern, mix) = (Pattern::Sequential, Mix::of(kind));
@@ -45,7 +45,7 @@ impl Cell {
         Cell::new(w, Unit::BytesPerSecond)
     }
 
-    /// Small random blocks at a depth; operations per second.
+    /// IOPS of small random blocks at this depth.
     pub fn random(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Random, Some(kind), test_region.small, depth);
         Cell::new(random(test_region, name, Mix::of(kind), depth, index), Unit::Iops)
@@ -57,7 +57,7 @@ impl Cell {
         Cell::new(random(test_region, name, Mix::read_percent(70), depth, index), Unit::Iops)
     }
 
-    /// The same workload in a named state of the drive, as a cell of its own.
+    /// A separate cell with the same workload in a named state of the drive.
     #[must_use]
     pub fn in_state(mut self, state: &str) -> Cell {
         let named = |key: MetricKey| match key.as_cell() {
@@ -95,7 +95,7 @@ impl Cell {
         Cell { parts: parts.collect(), workload }
     }
 
-    /// The same cell with this time for each replicate, its warm-up included.
+    /// The same cell with this time per replicate, including its warm-up.
     #[must_use]
     pub fn lasting(mut self, seconds: f64) -> Cell {
         self.workload.stop.time_ns = Some((seconds * 1e9) as u64);
@@ -107,7 +107,7 @@ impl Cell {
         self.workload.stop.time_ns.unwrap_or(0) as f64 / 1e9
     }
 
-    /// The rates that drifted over the rounds, in words, and whether one of them fell.
+    /// Describes each rate that drifted over the rounds, and whether it fell.
     pub fn drifts(&self) -> Vec<(String, bool)> {
         self.parts.iter().filter_map(Part::drift).collect()
     }

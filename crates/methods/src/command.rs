@@ -25,16 +25,15 @@ static INFO: MethodInfo = MethodInfo {
     name: "command",
     summary: "how long does a program run, with what I/O",
     about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
-            command -- make -j4. With a device or a file as the target it runs where ssdyno was \
-            started, and the device is watched. What comes out is its time with an interval, its \
-            processor time, its memory, what was read from and written to the drive until its end, \
-            and what was written until a sync after it, with the time of the sync. Other programs \
-            that use the drive meanwhile are in those bytes. Nothing is dropped from caches \
-            between runs. Its output is thrown away, what it says on stderr is shown; a command \
-            that fails is not repeated.",
+            command -- make -j4. With a device or a file as the target, runs it in the current \
+            directory and watches the device. Reports its time with an interval, its processor \
+            time and memory, the bytes read from and written to the drive until its end, and the \
+            bytes written until a sync after it, with the time of the sync. These bytes include \
+            the traffic of other programs. Caches are not dropped between runs. The output of the \
+            command is discarded, its stderr is shown; a command that fails is not repeated.",
     safety: Safety::Scratch,
     seconds: 60.0,
-    writes: "what the command writes",
+    writes: "as much as the command does",
     options: &[&COMMAND],
     primary: &["command.time"],
     metrics: &[&METRICS],
@@ -47,18 +46,18 @@ const METRICS: [MetricInfo; 8] = [
     MetricInfo::new(
         "command.{user,system}",
         Unit::Nanoseconds,
-        "processor time of it and its children, in programs and in the kernel",
+        "processor time of the command and its children, in user mode and in the kernel",
     ),
     MetricInfo::new(
         "command.sync",
         Unit::Nanoseconds,
         "from its end until everything written was on the device",
     ),
-    MetricInfo::new("command.memory", Unit::Bytes, "largest memory of one of its processes"),
+    MetricInfo::new("command.memory", Unit::Bytes, "peak memory of its largest process"),
     MetricInfo::new(
         "command.device-{read,written}",
         Unit::Bytes,
-        "traffic of the device until its end, that of other programs included",
+        "traffic of the device until its end, including that of other programs",
     ),
     MetricInfo::new(
         "command.device-{written-synced,discarded}",
@@ -106,7 +105,8 @@ impl Method for Command {
 }
 
 fn failed(exit: Exit) -> Finding {
-    let text = format!("the command ended with {exit}: it was not repeated, its time says nothing");
+    let text =
+        format!("the command ended with {exit}: it is not repeated, and its time is not valid");
     Finding::new(FindingKind::CommandFailed, Level::Bad, text)
 }
 
@@ -171,7 +171,7 @@ fn note_cold(done: &[CommandRun], out: &mut Outcome) {
     let slowest = rest.iter().map(|r| r.elapsed_ns).max().unwrap_or(u64::MAX);
     if rest.len() >= 2 && first.elapsed_ns as f64 > COLD * slowest as f64 {
         let text = "the first run took longer than any other: it found colder caches";
-        let advice = "leave it out, or drop caches before each, as the question is";
+        let advice = "leave it out, or drop the caches before each run";
         out.note(Finding::new(FindingKind::FirstRunCold, Level::Note, text).advise(advice));
     }
 }
@@ -185,13 +185,13 @@ fn ruling(done: &[CommandRun]) -> Ruling {
     let share = cpu / elapsed.max(1.0);
     let moved = |r: &CommandRun| r.device_synced.map(|d| d.read_bytes + d.written_bytes);
     let moved: Option<Vec<u64>> = done.iter().map(moved).collect();
-    let drive = moved.map_or("the drive cannot be watched".to_string(), |moved| {
+    let drive = moved.map_or("the traffic of the drive is unknown".to_string(), |moved| {
         let mean = moved.iter().sum::<u64>() / moved.len().max(1) as u64;
-        format!("{} went to or came from the drive, sync included", binary(mean))
+        format!("{} were read from or written to the drive, including the sync", binary(mean))
     });
     let failed = done.last().filter(|r| r.exit != Exit::Code(0));
     let text = match failed {
-        Some(run) => format!("The command ended with {}: its time says nothing.", run.exit),
+        Some(run) => format!("The command ended with {}: its time is not valid.", run.exit),
         None => format!(
             "It kept {share:.2} processors busy ({:.2} s of {:.2} s), and {drive}.",
             cpu / 1e9,
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(noted(&[9.0, 1.0, 1.1]), 1);
         assert_eq!(noted(&[1.3, 1.0, 1.1]), 0, "another took nearly as long");
         assert_eq!(noted(&[1.1, 1.0, 1.0]), 0);
-        assert_eq!(noted(&[9.0, 1.0]), 0, "a second run alone may be the odd one");
+        assert_eq!(noted(&[9.0, 1.0]), 0, "a second run alone may be the outlier");
         assert_eq!(noted(&[1.3, 1.0, 1.0, 1.0, 1.0]), 1);
         assert_eq!(noted(&[1.3, 1.0, 1.0, 1.0, 1.2]), 0);
         assert_eq!(noted(&[9.0]), 0);

@@ -8,9 +8,9 @@ use workload::{Caching, Mix, OpKind, Workload};
 #[derive(Clone, Debug)]
 pub struct Digest {
     pub(crate) name: String,
-    /// Keys of the metrics reported from it: of each direction, where its name is a cell's.
+    /// Keys of the metrics reported from it: one per direction if its name is a cell's.
     pub(crate) metrics: Vec<String>,
-    /// Measured for a rule only; its figures are not reported.
+    /// Measured for a rule only, and not reported.
     pub(crate) probe: bool,
     pub(crate) mix: Mix,
     pub(crate) random: bool,
@@ -19,11 +19,11 @@ pub struct Digest {
     pub(crate) ops: [u64; 2],
     /// Bytes transferred by them.
     pub(crate) bytes: [u64; 2],
-    /// From the first issue to the last completion, including the last flush.
+    /// Time from the first issue to the last completion, including the last flush.
     pub(crate) seconds: f64,
     /// Nominal depth over all jobs; `None` in an open loop.
     pub(crate) depth_nominal: Option<u32>,
-    /// Mean number of reads and writes in flight outside flushes, from their own times.
+    /// Mean depth of reads and writes outside flushes, from their service times.
     pub(crate) depth: f64,
     pub(crate) device: Option<DeviceTraffic>,
     pub(crate) temperature: Option<Temperature>,
@@ -34,11 +34,11 @@ pub struct Digest {
     pub(crate) block_bytes: u32,
     /// Flushes completed.
     pub(crate) flushes: u64,
-    /// Time in which nothing completed although operations were in flight, without the final flush.
+    /// Time without completions while operations were in flight, excluding the final flush.
     pub(crate) stalled_s: f64,
     /// Time for which a quota kept the threads off the processor, 0 to `seconds`.
     pub(crate) throttled_s: f64,
-    /// Bytes per second of both directions, by interval, without standstills of the process.
+    /// Bytes per second of both directions by interval, excluding standstills of the process.
     pub(crate) rates: Vec<f64>,
     /// Time of the flushes.
     pub(crate) flush_s: f64,
@@ -69,7 +69,7 @@ impl Digest {
             depth: in_flight_ns as f64 / busy_ns as f64,
             device: m.device,
             temperature: m.temperature,
-            // Polling keeps a processor busy whatever the drive does: its share is unknown.
+            // Polling keeps a processor busy regardless of the drive: its share is unknown.
             cpu_share: match m.backend == BackendKind::Nvme.name() {
                 true => 0.0,
                 false => m.cpu_ns as f64 / threads_ns as f64,
@@ -88,7 +88,7 @@ impl Digest {
         }
     }
 
-    /// The digest of a run's only workload, whose figures carry no workload's name.
+    /// The digest of a run's only workload, whose metrics contain no workload name.
     pub(crate) fn of_run(workload: &Workload, m: &Measurement) -> Digest {
         let figures = [Statistic::Throughput, Statistic::Iops];
         let metrics = figures.map(|figure| MetricKey::of_run(figure).to_string()).to_vec();
@@ -100,7 +100,7 @@ impl Digest {
         self.metrics.iter().any(|key| *key == MetricKey::of_run(Statistic::Throughput).to_string())
     }
 
-    /// The workloads whose figures are reported; all of them if a method reports none.
+    /// The workloads with reported metrics; all of them if a method reports none.
     pub(crate) fn reported(seen: &[Digest]) -> impl Iterator<Item = &Digest> {
         let any = seen.iter().any(|digest| !digest.probe);
         seen.iter().filter(move |digest| !any || !digest.probe)
@@ -124,7 +124,7 @@ impl Digest {
     }
 }
 
-/// The figures of a workload: one for each direction, or one where its name is no cell's.
+/// The metrics of a workload: one per direction, or one if its name is not a cell's.
 fn metrics_of(workload: &Workload) -> Vec<String> {
     let kinds = [OpKind::Read, OpKind::Write].into_iter().filter(|k| workload.mix.weight(*k) > 0);
     let keys = kinds.map(|kind| MetricKey::of_direction(workload, kind).to_string());
@@ -139,7 +139,7 @@ mod tests {
     use rig::KindStats;
     use workload::{Pattern, Region};
 
-    /// One second of writes at depth 8, then one second of nothing but a flush.
+    /// One second of writes at depth 8, then a flush of one second.
     #[test]
     fn a_final_flush_does_not_lower_the_depth() {
         let second = 1_000_000_000;

@@ -49,11 +49,11 @@ pub(crate) struct HeatMethod;
 static INFO: MethodInfo = MethodInfo {
     name: "heat",
     summary: "how warm does it get, does it slow down",
-    about: "Fills the drive, so that no cache is in play, lets it cool for five minutes, then \
-            overwrites it sequentially (1 MiB blocks, 8 in flight) until its temperature changes by less \
-            than 0.2 C per minute, but for at most one hour or four drive writes. The drive \
-            then cools for five minutes and is written for one more. Results: the time series of \
-            rate and temperature, the temperature at which it settles, the time until heat slowed \
+    about: "Fills the drive, so that no cache interferes, lets it cool for five minutes, then \
+            overwrites it sequentially (1 MiB blocks at depth 8) until its temperature changes by \
+            less than 0.2 C per minute, but for at most one hour or four drive writes. The drive \
+            then cools for five minutes and is written for one more. Reports the time series of \
+            rate and temperature, the temperature at which it settles, the time until heat slows \
             it down, and its rate after cooling. Compare two runs, with and without a fan.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
@@ -180,7 +180,7 @@ fn put(session: &mut Session<'_>, warmth: &Warmth) {
 fn unsettled(warmth: &Warmth) -> Finding {
     let text = match warmth.end_c() {
         Some(c) => format!("the temperature had not settled when the work ended, at {c:.1} C"),
-        None => "the drive has no temperature sensor: only its rate was watched".to_string(),
+        None => "the drive has no temperature sensor: only its rate was recorded".to_string(),
     };
     Finding::new(FindingKind::NotSettled, Level::Note, text)
 }

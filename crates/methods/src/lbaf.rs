@@ -22,7 +22,7 @@ const EACH_SECONDS: f64 = 10.0;
 /// Default duration in seconds, with four fills.
 const SECONDS: f64 = 300.0;
 
-/// Maximum region written after each format, and used.
+/// Maximum size of the region, written after each format.
 const REGION_MOST: u64 = 8 << 30;
 
 /// The method.
@@ -31,12 +31,11 @@ pub(crate) struct Lbaf;
 static INFO: MethodInfo = MethodInfo {
     name: "lbaf",
     summary: "is it faster with blocks of 4096 bytes",
-    about: "Formats the drive to blocks of 4096, 512, 512 and again 4096 bytes (the other way about \
-            where it has 4096). After each format 8 \
-            GiB (or --size) are written in order, then 1 MiB blocks are read and written in order, \
-            8 in flight, and 4 KiB blocks at random, 32 and 1 in flight. What comes out is every \
-            rate in both formats and their ratio. The drive is left in the format it had. A drive \
-            that cannot be formatted is refused.",
+    about: "Formats the drive to blocks of 4096, 512, 512 and again 4096 bytes (the reverse if it \
+            has 4096). After each format, writes 8 GiB (or --size) sequentially, then reads and \
+            writes 1 MiB blocks sequentially at depth 8, and random 4 KiB blocks at depths 32 and \
+            1. Reports the throughput in both formats and their ratio. Leaves the drive in its \
+            original format, and refuses a drive that cannot be formatted.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region four times, then for four minutes in all",
@@ -45,12 +44,12 @@ static INFO: MethodInfo = MethodInfo {
         MetricInfo::new(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",
             Unit::BytesPerSecond,
-            "the rate in that format",
+            "throughput in this format",
         ),
         MetricInfo::new(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio",
             Unit::Number,
-            "the rate in blocks of 4096 bytes over the rate in 512",
+            "throughput in blocks of 4096 bytes over that in 512",
         ),
     ]],
     answer: crate::answer::lbaf,
@@ -82,12 +81,12 @@ impl Method for Lbaf {
 /// A virtual drive has no host whose file system pays for small blocks: document 000 found 1558 and
 /// 4347 KiB/s of file-system writes with blocks of 512 and 4096 bytes on one drive.
 fn caveat() -> Finding {
-    let text = "a virtual drive has no host: what its file system saves with larger blocks is not in \
-                these ratios (document 000: 2.8 times)";
+    let text = "a virtual drive has no host: what its file system saves with larger blocks is not \
+                in these ratios (document 000: 2.8 times)";
     Finding::new(FindingKind::NoHost, Level::Note, text)
 }
 
-/// Checks that both formats are available, before anything is touched.
+/// Checks that both formats are available, before the first change.
 fn check(target: &TargetInfo) -> Result<(), MethodError> {
     match [512, 4096].into_iter().find(|block| !target.formats.contains(block)) {
         None => Ok(()),

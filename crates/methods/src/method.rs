@@ -16,8 +16,8 @@ pub struct MethodInfo {
     pub about: &'static str,
     /// The most destructive action on the drive.
     pub safety: Safety,
-    /// Version of its protocol: raised when its phases, times or rules change so much that its values
-    /// are other quantities than before.
+    /// Version of its protocol: raised when a change of phases, times or rules makes its values
+    /// incomparable with earlier ones.
     pub protocol: u32,
     /// Rough duration with the default options, in seconds.
     pub seconds: f64,
@@ -27,12 +27,12 @@ pub struct MethodInfo {
     pub options: &'static [&'static dyn Declared],
     /// Metrics it publishes, in groups that methods can share.
     pub metrics: &'static [&'static [MetricInfo]],
-    /// The metrics that answer its question, at most eight: those that a comparison makes claims
-    /// about. Names as in [`MetricInfo::name`].
+    /// The metrics that answer its question, at most eight. A comparison makes claims only about
+    /// these. Names as in [`MetricInfo::name`].
     pub primary: &'static [&'static str],
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
-    /// Findings that it provokes to find its answer, such as an overload: they are no doubt about it.
+    /// Findings that it provokes on purpose, such as an overload. They cast no doubt on its answer.
     pub provokes: &'static [FindingKind],
     /// Whether it may fill a file system, where other methods leave 10% free.
     pub fills: bool,
@@ -108,7 +108,7 @@ pub enum MethodError {
         /// The permitted range, in words.
         range: String,
     },
-    /// An option was given that no chosen method declares.
+    /// An option that no chosen method declares.
     #[error("{option} goes with -m {declared_by}, not with {chosen}")]
     Undeclared {
         /// Its name as typed.
@@ -119,13 +119,13 @@ pub enum MethodError {
         chosen: String,
     },
     /// A limit of the method is used up; the script continues after the limited part.
-    #[error("a limit of the method's own is used up")]
+    #[error("one of the method's own limits is used up")]
     Spent {
-        /// Number of limits around it.
+        /// Number of limits that enclose it.
         depth: usize,
     },
     /// A part ended at its limit before it had a result.
-    #[error("{part}: its limit of time or bytes was reached before its first round ended")]
+    #[error("{part}: reached its limit of time or bytes before its first round ended")]
     Unfinished {
         /// The step of the plan.
         part: String,
@@ -138,11 +138,11 @@ pub enum MethodError {
         /// Bytes required.
         least: u64,
     },
-    /// The RAM disc has disappeared during the run.
-    #[error("the disc in memory to compare with is gone")]
+    /// The RAM disc disappeared during the run.
+    #[error("the RAM disc used as the reference is gone")]
     NoReference,
     /// There is no program to run.
-    #[error("no command was given; it comes after --, as in: -m command -- make -j4")]
+    #[error("no command given after --, as in: -m command -- make -j4")]
     NoCommand,
     /// A user's program failed.
     #[error("the command ended with {exit}")]

@@ -1,5 +1,5 @@
-//! Names of workloads that others look for: answers, readers of records such as a fit. All other
-//! names stand in the file of their method.
+//! Names of workloads used outside their method, by answers and by readers of records such as a
+//! fit. All other names are in the file of their method.
 
 /// The pass of `sustain` over the discarded drive.
 pub const SUSTAIN_FRESH: &str = "sustain-fresh";
@@ -11,10 +11,10 @@ pub const STATES_READ_FRESH: &str = "states-read-fresh";
 /// Its reads after the last discard and one more pass of writes.
 pub const STATES_READ_RESTORED: &str = "states-read-restored";
 
-/// With a larger share of zones without data, `zones` counts the drive as unwritten.
+/// Share of zones without data above which `zones` counts the drive as unwritten.
 pub const NOTHING_WRITTEN: f64 = 0.99;
 
 /// The metric of all reads of `zones`.
 pub const ZONES_READ: &str = "zones-read";
-/// Its first reads, which find the drive as it was.
+/// Its first reads, of the drive in its initial state.
 pub const ZONES_ASCENDING: &str = "zones-read-ascending";

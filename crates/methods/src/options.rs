@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Options given by the user. The default leaves everything to the method.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of the target to work on.
+    /// Bytes of the target to use.
     pub size: Option<u64>,
     /// Approximate total duration.
     pub time: Option<Duration>,
@@ -53,7 +53,7 @@ impl Options {
     }
 }
 
-/// Declared options that were given, in order; the last of each name counts.
+/// Declared options as given, in order; the last of each name counts.
 #[derive(Clone, Debug, Default)]
 pub struct Given(Vec<(&'static str, Value)>);
 
@@ -76,9 +76,9 @@ impl fmt::Debug for Value {
 /// Form of an option on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `--name VALUE`; the word is the placeholder for the value.
+    /// `--name`, without a value.
     Switch,
-    /// `--name VALUE`, with this word for the value.
+    /// `--name VALUE`; the word is the placeholder for the value.
     Value(&'static str),
     /// Everything after `--`; the word is its placeholder.
     Rest(&'static str),

@@ -1,7 +1,7 @@
 //! The results of a method, growing step by step.
 //!
-//! All measurements so far are in it at any time, in the form of the record. Each doubt reported by
-//! the rig is listed once, with its count and its workloads.
+//! Contains all measurements so far, in the form of the record. Each finding of the rig is listed
+//! once, with its count and its workloads.
 
 use record::{Answer, Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
 use rig::Measurement;
@@ -13,7 +13,7 @@ const OFFSETS_MAX: usize = 16;
 /// The results of a method, in the form of the record.
 #[derive(Default)]
 pub struct Outcome {
-    /// The answer to the method's question, from everything below.
+    /// The answer to the method's question, from the fields below.
     pub answer: Option<Answer>,
     /// Named values, with all replicates so far.
     pub metrics: Vec<Metric>,
@@ -25,15 +25,15 @@ pub struct Outcome {
     pub verdicts: Vec<Verdict>,
     /// Warnings: the method's own notes first, then the rig's findings.
     pub warnings: Vec<Finding>,
-    /// I/O errors, added up by workload, op and kind.
+    /// I/O errors, summed by workload, op and kind.
     pub errors: Vec<IoErrors>,
     /// The first replicate of each workload in full; replicate `r` had its seed plus `r`.
     pub workloads: Vec<serde_json::Value>,
-    /// Present state of the drive.
+    /// Current state of the drive.
     pub state_after: State,
     notes: Vec<Finding>,
     tally: Vec<Tally>,
-    /// The script is only planned, and nothing is measured.
+    /// Planning only: nothing is measured.
     planned: bool,
 }
 
@@ -95,7 +95,7 @@ impl Outcome {
         }
         let tally = Tally { workload: workload.name.clone(), replicates: 0, findings: Vec::new() };
         self.tally.push(tally);
-        // NaN and infinity have no JSON form; a workload that passed its check has none.
+        // NaN and infinity have no JSON form; a checked workload contains none.
         self.workloads.extend(serde_json::to_value(workload));
     }
 
@@ -123,7 +123,7 @@ impl Outcome {
         }
     }
 
-    /// One line per finding, however many workloads and replicates have it.
+    /// Lists each finding on one line, for all its workloads and replicates.
     fn list_warnings(&mut self) {
         let mut found: Vec<Found<'_>> = Vec::new();
         for (tally, (finding, times)) in
@@ -139,7 +139,7 @@ impl Outcome {
     }
 }
 
-/// A finding, over all workloads that have it.
+/// A finding, with all its workloads.
 struct Found<'a> {
     /// Text and level of the worst instance.
     finding: &'a Finding,
@@ -179,7 +179,7 @@ impl<'a> Found<'a> {
 }
 
 impl Tally {
-    /// Adds one replicate. The worst level and its latest text are kept.
+    /// Adds one replicate. Keeps the worst level and the latest text.
     fn add(&mut self, findings: &[Finding]) {
         self.replicates += 1;
         for (i, new) in findings.iter().enumerate() {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_of_many_workloads_is_still_one_line_with_the_worst_words() {
+    fn a_finding_of_many_workloads_is_still_one_line_with_the_worst_level() {
         let mut out = Outcome::default();
         for (name, level) in [("a", Level::Note), ("b", Level::Bad), ("c", Level::Warn)] {
             out.issued(&workload(name));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_that_come_late_stand_beside_their_siblings() {
+    fn late_metrics_are_placed_next_to_their_siblings() {
         let mut out = Outcome::default();
         let single = |name: &str| Metric::single(name, record::Unit::Iops, 1.0);
         out.put_metrics("q1", vec![single("q1"), single("q1.max")]);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_replicates_are_added_up() {
+    fn errors_of_replicates_are_summed() {
         let mut out = Outcome::default();
         let error = |count, offset| IoErrors {
             op: "read".into(),

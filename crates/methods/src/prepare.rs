@@ -1,10 +1,10 @@
 //! `ssdyno prepare`: brings a drive into a state and verifies it.
 //!
-//! Not a test, because nothing is measured for its own sake; it uses the same rig as a test, so a
-//! virtual drive is prepared like a real one. Fresh: everything discarded. Filled: one sequential
-//! pass over everything. Used: then random writes until the rate is steady. Trimmed: then
-//! everything discarded. Erasing is verified with canaries written before it. In a directory only
-//! the free space of its file system can be trimmed, which loses nothing.
+//! Not a test: it measures only to verify its work. It uses the same rig as a test, so a virtual
+//! drive is prepared like a real one. Fresh: everything discarded. Filled: one sequential pass over
+//! everything. Used: then random writes until the rate is steady. Trimmed: then everything
+//! discarded. Canaries written before an erase verify it. In a directory only the free space of its
+//! file system can be trimmed, without data loss.
 
 use analysis::{Slope, WINDOW};
 use record::{
@@ -20,33 +20,34 @@ use crate::test_region::TestRegion;
 use crate::whole::{DEPTH, Whole};
 use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
-/// Share of the drive written at random per ageing round, and the rounds: at least one pass, at
-/// most three. A drive that is not steady by then will not become so by writing.
+/// Random writes per ageing round, as a share of the drive, and the rounds: at least one pass, at
+/// most three. A drive not steady by then will not settle by writing.
 const ROUND_SHARE: f64 = 0.1;
 const ROUNDS_LEAST: u32 = 10;
 const ROUNDS_MOST: u32 = 30;
 
-/// Name of the ageing in plans and records.
+/// Name of the ageing step in plans and records.
 const AGE: &str = "age";
 
 /// The preparation as `ssdyno methods prepare` describes it.
 pub static PREPARE: MethodInfo = MethodInfo {
     name: "prepare",
     summary: "brings the drive into a state",
-    about: "See ssdyno prepare --help. Figures of the work itself, to see whether the drive did it.",
+    about: "See ssdyno prepare --help. The metrics show whether the drive did the work.",
     safety: Safety::Destroys,
     seconds: 60.0,
-    writes: "nothing to fresh, the whole drive once to filled, up to four times to used and trimmed",
+    writes: "nothing for fresh, the whole drive once for filled, up to four times for used and \
+             trimmed",
     metrics: &[&[
         MetricInfo::new(
             "{discard,secure-discard,zero,format,sanitize}",
             Unit::Nanoseconds,
-            "time in which everything was erased that way",
+            "time taken to erase everything by this method",
         ),
         MetricInfo::new(
             "age",
             Unit::BytesPerSecond,
-            "random writes of small blocks, 32 in flight: the last five rounds of the ageing",
+            "random writes of small blocks at depth 32: the last five rounds of the ageing",
         ),
         MetricInfo::new("trimmed", Unit::Bytes, "free space that the file system discarded"),
     ]],
@@ -59,12 +60,12 @@ pub static PREPARE: MethodInfo = MethodInfo {
 pub struct Prepare {
     /// The target state: any but unknown.
     pub to: State,
-    /// How everything is erased first.
+    /// Method of the initial erase.
     pub by: Erase,
 }
 
 impl Prepare {
-    /// Runs it. The session has the progress, even after an error.
+    /// Runs the task. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
         session.declare(&PREPARE);
@@ -89,7 +90,7 @@ impl Prepare {
         if discards {
             erase(session, &whole, self.by, seen)?;
         } else {
-            let text = "the drive takes no discards: what was on it before is written over";
+            let text = "the drive does not support discard: its content is overwritten instead";
             session.out.note(Finding::new(FindingKind::NoDiscard, Level::Note, text));
         }
         if self.to == State::Fresh {
@@ -117,7 +118,7 @@ impl Prepare {
         if given_back && !whole.discard && (self.by == Erase::Discard || self.to == State::Trimmed)
         {
             let way = if self.to == State::Fresh { "; --zero writes zeroes instead" } else { "" };
-            return unsupported(format!("it takes no discards{way}"));
+            return unsupported(format!("it does not support discard{way}"));
         }
         match self.by {
             Erase::Format { block_bytes } if !target.formats.contains(&block_bytes) => {
@@ -134,8 +135,8 @@ impl Prepare {
         if self.to == State::Trimmed && self.by == Erase::Discard {
             return Ok(());
         }
-        let text = "a directory can only be trimmed, by its file system: --to trimmed; all else \
-                    needs a whole drive that is given away";
+        let text = "a directory can only be trimmed (--to trimmed); everything else needs a whole \
+                    drive opened with --destroy";
         Err(RigError::Refused(text.into()).into())
     }
 
@@ -145,12 +146,12 @@ impl Prepare {
         let bytes = session.prepare("trim", Preparation::TrimFree)?.bytes;
         session.put(MetricKey::parse("trimmed"), Unit::Bytes, Some(bytes as f64));
         let text = match bytes {
-            0 => "the file system says that it discarded 0 bytes: all that is free was trimmed \
-                  before, or it did not try"
+            0 => "the file system reports 0 bytes discarded: all free space was trimmed before or \
+                  it did not try"
                 .to_string(),
             bytes => format!(
-                "the file system says that it discarded {} of free space; what the drive did with \
-                 that it cannot say (method trim can)",
+                "the file system reports {} of free space discarded; it cannot report how the \
+                 drive handled that (method trim can)",
                 decimal(bytes)
             ),
         };
@@ -195,8 +196,8 @@ fn erase(
     match (kept, how) {
         (0, _) => Ok(()),
         (_, Erase::Discard) => {
-            let text = "blocks still read as before: the drive ignored the discard, or does not \
-                        show it; its state is not known";
+            let text = "blocks still read as before: the drive ignored the discard or does not \
+                        show it; its state is unknown";
             session.out.note(Finding::new(FindingKind::DiscardNotSeen, Level::Warn, text));
             Ok(())
         }
@@ -225,10 +226,10 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
         (zero, 0) if zero == looked_bytes => {
             (VerdictKind::Erased, format!("{done}: {looked} of canaries read as zeroes"))
         }
-        (_, 0) => (VerdictKind::Erased, format!("{done}: none of {looked} of canaries is left")),
+        (_, 0) => (VerdictKind::Erased, format!("{done}: none of {looked} of canaries remains")),
         (_, kept) => (
             VerdictKind::NotErased,
-            format!("{done}: {} of {looked} of canaries are left", binary(kept)),
+            format!("{done}: {} of {looked} of canaries remain", binary(kept)),
         ),
     };
     let evidence = vec![
@@ -268,11 +269,10 @@ fn until_steady(
     session.out.state_after = State::Used;
     let times = ROUND_SHARE * rounds as f64;
     let (kind, text) = match steady {
-        true => (VerdictKind::Steady, format!("steady after {times:.1} times the drive at random")),
-        false => (
-            VerdictKind::NotSteady,
-            format!("not steady after {times:.1} times the drive at random"),
-        ),
+        true => (VerdictKind::Steady, format!("steady after {times:.1} random drive writes")),
+        false => {
+            (VerdictKind::NotSteady, format!("not steady after {times:.1} random drive writes"))
+        }
     };
     let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
     Ok(Verdict::new(kind, text).with_evidence(evidence))
@@ -303,9 +303,9 @@ mod tests {
         (fake, state)
     }
 
-    /// "Nothing to fresh, the whole drive once to filled, up to four times to used and trimmed."
+    /// "Nothing for fresh, the whole drive once for filled, up to four times for used and trimmed."
     #[test]
-    fn each_state_costs_what_the_description_says() {
+    fn each_state_writes_the_documented_amount() {
         for (to, least, most) in [
             (State::Fresh, 0.0, 0.0),
             (State::Filled, 1.0, 1.0),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn aging_writes_a_tenth_of_the_drive_at_random_until_steady_but_ten_times_at_least() {
+    fn ageing_writes_random_tenths_until_steady_in_at_least_ten_rounds() {
         let (fake, _) = prepared(State::Used);
         let rounds: Vec<_> = fake.issued.iter().filter(|w| w.name == AGE).collect();
         assert!((10..=30).contains(&rounds.len()), "{}", rounds.len());
@@ -330,6 +330,6 @@ mod tests {
             assert!(w.pattern.is_random() && w.mix == Mix::WRITE && w.region.bytes == BYTES);
         }
         let seeds: std::collections::BTreeSet<_> = rounds.iter().map(|w| w.seed).collect();
-        assert_eq!(seeds.len(), rounds.len(), "no round repeats the one before");
+        assert_eq!(seeds.len(), rounds.len(), "every round has its own seed");
     }
 }

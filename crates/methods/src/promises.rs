@@ -1,4 +1,4 @@
-//! Sentences of the methods' descriptions, held to what is issued on a virtual drive for tests.
+//! Checks the methods' descriptions against the workloads issued on a virtual test drive.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ fn method(name: &str) -> &'static dyn Method {
     find(name).expect("exists")
 }
 
-/// A run on a drive opened for destruction.
+/// Runs a method on a drive opened with `--destroy`.
 fn ran(name: &str, mib: u64, seconds: u64, flash: FlashTraits) -> (Fake, Outcome) {
     let mut fake = Fake::given_away(traits(flash), mib * MIB);
     let mut out = Outcome::default();
-    perform(method(name), &mut fake, &options(seconds), &mut out).expect("nothing is wrong");
+    perform(method(name), &mut fake, &options(seconds), &mut out).expect("run succeeds");
     (fake, out)
 }
 
@@ -39,31 +39,28 @@ fn value(out: &Outcome, name: &str) -> f64 {
     metric.and_then(|m| m.value).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Names of the workloads in the order of issue, those that begin with the stem.
+/// Names of the workloads that begin with the stem, in order of issue.
 fn order<'a>(fake: &'a Fake, stem: &str) -> Vec<&'a str> {
     fake.issued.iter().map(|w| w.name.as_str()).filter(|name| name.starts_with(stem)).collect()
 }
 
 #[test]
-fn heat_writes_the_drive_four_times_at_most_and_stops_when_the_temperature_settles() {
-    // Without a sensor nothing settles.
+fn heat_writes_the_drive_at_most_four_times_and_stops_when_the_temperature_settles() {
+    // Without a sensor, the temperature never settles.
     let (fake, out) = ran("heat", 64, 4500, FlashTraits::default());
     let loads = issued(&fake, "heat-load");
     assert!(loads.iter().all(|w| w.mix == Mix::WRITE && w.pattern == Pattern::Sequential));
     assert!((loads[0].blocks.max(), loads[0].depth) == (1 << 20, 8));
     let cooled = fake.written - (1 + 4) * 64 * MIB;
-    assert!(
-        cooled > 0 && cooled <= 64 * MIB,
-        "a fill, four times over, and the last lap: {cooled}"
-    );
-    // A drive too large for that is loaded for an hour.
+    assert!(cooled > 0 && cooled <= 64 * MIB, "a fill, four passes, and the last lap: {cooled}");
+    // A drive too large for four passes is loaded for an hour.
     let (fake, _) = ran("heat", 4 << 20, 4500, FlashTraits::default());
     let laps = issued(&fake, "heat-load");
     assert!(laps.iter().all(|w| w.stop.time_ns == Some(60_000_000_000)));
     assert_eq!(laps.len(), 60);
     assert_eq!(fake.steps["cool"], 2);
     assert!(out.warnings.iter().any(|w| w.kind.name() == "not-settled"));
-    // 30 C + 20 K, with a time constant of a minute: flat after a few of them.
+    // 30 C + 20 K, with a time constant of a minute: flat after a few minutes.
     let warm = FlashTraits { rise_k: 20.0, ..FlashTraits::default() };
     let (fake, out) = ran("heat", 32 << 10, 4500, warm);
     let laps = issued(&fake, "heat-load").len();
@@ -72,7 +69,7 @@ fn heat_writes_the_drive_four_times_at_most_and_stops_when_the_temperature_settl
 }
 
 #[test]
-fn saturation_writes_the_drive_four_times_at_most() {
+fn saturation_writes_the_drive_at_most_four_times() {
     let fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB);
     let plan = plan(method("snia-wsat"), &fake.info, &Options::default()).expect("given away");
     assert_eq!(plan.write_bytes_max, 4 * 64 * MIB);
@@ -96,7 +93,7 @@ fn zones_are_read_in_ascending_and_then_in_shuffled_order() {
 }
 
 #[test]
-fn align_compares_every_distance_with_the_aligned_one_in_alternating_order() {
+fn align_compares_every_offset_with_aligned_writes_in_alternating_order() {
     let crossing = FlashTraits { crossing_cost: 8.0, ..FlashTraits::default() };
     let (fake, out) = ran("align", 64, 60, crossing);
     let metric = out.metrics.iter().find(|m| m.name == "align-512.ratio").expect("measured");
@@ -117,7 +114,7 @@ fn align_compares_every_distance_with_the_aligned_one_in_alternating_order() {
 }
 
 #[test]
-fn trim_reads_both_sides_in_alternating_order_and_writes_before_and_after_the_discard() {
+fn trim_alternates_reads_of_both_sides_and_writes_before_and_after_the_discard() {
     let (fake, _) = ran("trim", 64, 60, FlashTraits::default());
     let (mapped, discarded) = ("trim-read-mapped", "trim-read-discarded");
     let reads = [mapped, discarded, discarded, mapped];
@@ -135,29 +132,29 @@ fn trim_reads_both_sides_in_alternating_order_and_writes_before_and_after_the_di
     let count = |name: &str| fake.steps[name];
     assert_eq!((count("fill"), count("discard"), count("release")), (2, 2, 1));
     let sides = [mapped, discarded].map(|name| issued(&fake, name)[0].region);
-    assert!(sides[1].end() <= sides[0].start, "what was given back is not what was kept");
+    assert!(sides[1].end() <= sides[0].start, "the discarded and the kept regions are separate");
 }
 
 #[test]
-fn recovery_is_back_at_95_percent_of_the_rate_before() {
-    // After random writes sequential ones take half as long again, until all is rewritten.
+fn recovery_ends_at_95_percent_of_the_previous_rate() {
+    // After random writes, sequential ones take 1.5 times as long until all is rewritten.
     let ragged = FlashTraits { ragged_cost: 1.5, ..FlashTraits::default() };
-    // Ten blocks of 1 MiB a channel in an interval of the series.
+    // Ten blocks of 1 MiB per channel in an interval of the series.
     let traits = Traits { rate: 100e6, ..traits(ragged) };
     let (mut fake, mut out) = (Fake::given_away(traits, 512 * MIB), Outcome::default());
-    perform(method("snia-xsr"), &mut fake, &options(80), &mut out).expect("nothing is wrong");
+    perform(method("snia-xsr"), &mut fake, &options(80), &mut out).expect("run succeeds");
     let pass_s = 512.0 * MIB as f64 / value(&out, "snia-xsr-sequential-before");
     let recovery_s = value(&out, "snia-xsr-sequential-after.recovery") / 1e9;
     assert!(recovery_s > 0.7 * pass_s, "{recovery_s} s, a pass takes {pass_s} s");
 }
 
 #[test]
-fn sustain_shows_what_it_has_after_every_pass_and_burst() {
+fn sustain_publishes_its_results_after_every_pass_and_burst() {
     let mut seen: Vec<Vec<String>> = Vec::new();
     let mut fake = Fake::given_away(traits(FlashTraits::default()), 128 * MIB);
     let names = |o: &Outcome| o.metrics.iter().map(|m| m.name.clone()).collect();
     let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(names(o)));
-    method("sustain").run(&mut session, &Options::default()).expect("nothing is wrong");
+    method("sustain").run(&mut session, &Options::default()).expect("run succeeds");
     session.finish();
     let has = |at: usize, stem: &str| seen[at].iter().any(|name| name.starts_with(stem));
     assert_eq!(seen.len(), 2 + 4 + 1, "two passes, four bursts, the end");
@@ -173,12 +170,12 @@ fn sustain_shows_what_it_has_after_every_pass_and_burst() {
     let bursts = 8 * 128 / 4 * MIB;
     let plan = plan(method("sustain"), &fake.info, &Options::default()).expect("given away");
     assert_eq!(plan.write_bytes_max, 2 * 128 * MIB + bursts, "bursts of at most a quarter");
-    // The next pass has other data.
+    // The next pass writes different data.
     assert_ne!(fresh.seed, issued(&fake, "sustain-full")[0].seed);
 }
 
 #[test]
-fn states_are_reached_in_their_order_and_every_one_is_written_at_random() {
+fn states_are_reached_in_order_and_each_gets_random_writes() {
     let (fake, _) = ran("states", 64, 900, FlashTraits::default());
     let random: Vec<_> =
         fake.issued.iter().filter(|w| w.pattern == Pattern::Uniform).map(|w| &w.name[..]).collect();
@@ -195,7 +192,7 @@ fn states_are_reached_in_their_order_and_every_one_is_written_at_random() {
     );
     for w in fake.issued.iter().filter(|w| w.pattern == Pattern::Uniform) {
         assert_eq!((w.depth, w.blocks.max(), w.shift_bytes), (3, 4096, 0), "{}", w.name);
-        assert!(w.stop.bytes <= Some(16 * MIB), "a quarter of the drive at most");
+        assert!(w.stop.bytes <= Some(16 * MIB), "at most a quarter of the drive");
     }
     let part = |from: &str| {
         let at = fake.sequence.iter().position(|step| step == from).expect("begun");
@@ -217,16 +214,16 @@ fn states_are_reached_in_their_order_and_every_one_is_written_at_random() {
 }
 
 #[test]
-fn no_replicate_of_random_work_repeats_another() {
+fn no_random_replicate_repeats_another() {
     for method in all() {
         let name = method.info().name;
         let mut fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB).that_formats();
         let mut out = Outcome::default();
-        // A command needs words, and iozone and mark repeat on purpose.
+        // A command needs arguments, and iozone and mark repeat on purpose.
         if ["command", "iozone", "mark", "lbaf"].contains(&name) {
             continue;
         }
-        perform(*method, &mut fake, &options(20), &mut out).expect("nothing is wrong");
+        perform(*method, &mut fake, &options(20), &mut out).expect("run succeeds");
         let random: Vec<&Workload> = fake
             .issued
             .iter()
@@ -234,7 +231,7 @@ fn no_replicate_of_random_work_repeats_another() {
             .collect();
         for (i, w) in random.iter().enumerate() {
             let same = random[..i].iter().find(|v| v.name == w.name && v.seed == w.seed);
-            // The ageing of a drive and the states of one seed are the same work on purpose.
+            // Ageing a drive and the states of one seed repeat the same writes on purpose.
             let meant = name == "states" || w.name == "trim-age";
             assert!(same.is_none() || meant, "{name}: {} twice with seed {}", w.name, w.seed);
         }
@@ -242,20 +239,20 @@ fn no_replicate_of_random_work_repeats_another() {
 }
 
 #[test]
-fn authentic_holds_direct_reads_against_cached_ones_after_a_warm_up_that_does_not_count() {
+fn authentic_compares_direct_with_cached_reads_after_a_discarded_warm_up() {
     let mut fake = Fake::new(Traits::default());
     let mut out = Outcome::default();
-    perform(method("authentic"), &mut fake, &options(12), &mut out).expect("nothing is wrong");
+    perform(method("authentic"), &mut fake, &options(12), &mut out).expect("run succeeds");
     let caching = |name: &str| issued(&fake, name)[0].caching;
     assert_eq!(caching("check-read-direct"), Caching::Bypass);
     assert_eq!(caching("check-read-cached"), Caching::Buffered);
     assert_eq!(order(&fake, "check-read-warm-up").len(), 1);
-    assert!(out.metrics.iter().all(|m| !m.name.contains("warm-up")), "a warm-up is no figure");
+    assert!(out.metrics.iter().all(|m| !m.name.contains("warm-up")), "a warm-up has no metric");
     let each = |name: &str| issued(&fake, name).len();
     for content in ["random", "zeros", "half", "repeated"] {
         assert_eq!(each(&format!("check-write-{content}")), 4);
     }
-    // Each round of working sets: read in order, then at random.
+    // Each round of working sets: sequential reads, then random ones.
     let sets = order(&fake, "check-read-within-");
     assert!(sets.chunks(2).all(|pair| pair[0] == format!("{}-warm-up", pair[1])), "{sets:?}");
     let flush = issued(&fake, "check-flush-4KiB");
@@ -266,7 +263,7 @@ fn authentic_holds_direct_reads_against_cached_ones_after_a_warm_up_that_does_no
 fn quick_reads_and_writes_the_grid_it_describes() {
     let mut fake = Fake::new(Traits::default());
     let mut out = Outcome::default();
-    perform(method("quick"), &mut fake, &options(12), &mut out).expect("nothing is wrong");
+    perform(method("quick"), &mut fake, &options(12), &mut out).expect("run succeeds");
     for (name, block, depth) in [
         ("seq-read-1MiB-q8", 1 << 20, 8),
         ("seq-write-1MiB-q1", 1 << 20, 1),
@@ -281,22 +278,22 @@ fn quick_reads_and_writes_the_grid_it_describes() {
     let mixed = issued(&fake, "mixed-4KiB-q32");
     assert_eq!((mixed.len(), mixed[0].mix), (4, Mix::read_percent(70)));
     let plan = plan(method("quick"), &fake.info, &options(60)).expect("room");
-    assert!(plan.write_bytes_max <= (1 + 36) * fake.info.bytes, "36 times over at most");
+    assert!(plan.write_bytes_max <= (1 + 36) * fake.info.bytes, "at most 36 times over");
 }
 
-/// The state that a cell finds depends on no other cell: reads come before writes, writes in order
-/// before random ones, and each cell after a warm-up of its own.
+/// The state of the drive in a cell depends on no other cell: reads precede writes, sequential
+/// writes precede random ones, and each cell has its own warm-up.
 #[test]
-fn quick_goes_through_its_phases_in_a_fixed_order() {
+fn quick_runs_its_phases_in_a_fixed_order() {
     let mut fake = Fake::new(Traits::default());
     let mut out = Outcome::default();
-    perform(method("quick"), &mut fake, &options(60), &mut out).expect("nothing is wrong");
+    perform(method("quick"), &mut fake, &options(60), &mut out).expect("run succeeds");
     let begun: Vec<&str> = fake.sequence.iter().map(String::as_str).collect();
     let causes = |name| begun.iter().position(|step| *step == name).expect("looked for");
     assert_eq!(
         begun[causes("causes-read") - 1],
         "rand-read-4KiB-q1",
-        "in the state of the figures"
+        "in the state of the reported reads"
     );
     assert_eq!(begun[causes("causes-write") - 1], "mixed-4KiB-q32");
     let tested = |step: &&str| !step.starts_with("cause") && *step != "check-read-after-rest";
@@ -327,7 +324,7 @@ fn quick_goes_through_its_phases_in_a_fixed_order() {
 }
 
 #[test]
-fn more_rounds_of_quick_are_the_same_rounds() {
+fn more_rounds_of_quick_do_not_shorten_its_cells() {
     let lengths = |replicates| {
         let mut fake = Fake::new(Traits::default());
         let many = Options { replicates: Some(replicates), ..Options::default() };
@@ -341,7 +338,7 @@ fn more_rounds_of_quick_are_the_same_rounds() {
 }
 
 #[test]
-fn the_specification_s_tests_purge_precondition_twice_and_count_their_rounds() {
+fn snia_tests_purge_precondition_twice_and_count_their_rounds() {
     let (fake, _) = ran("snia-hir", 64, 300, FlashTraits::default());
     let precondition = issued(&fake, "precondition");
     assert_eq!((precondition.len(), precondition[0].stop.bytes), (1, Some(2 * 64 * MIB)));

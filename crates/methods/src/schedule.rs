@@ -1,11 +1,11 @@
 //! The order of workloads within a round, chosen so that drift affects all of them alike.
 //!
-//! For comparisons among workloads that leave the drive in the same state. Where each changes the
-//! state that the next one finds, phases in a fixed order are used instead: see `phase.rs`.
+//! For comparisons among workloads that leave the drive in the same state. Workloads that change
+//! the state for the next one run as phases in a fixed order instead: see `phase.rs`.
 //!
 //! Rounds come in pairs, forwards and backwards. Over a pair every workload has the same mean
-//! position, so a steadily slowing drive changes no ratio between them. The start moves on from
-//! pair to pair, so that a workload does not always follow the same one.
+//! position, so a steadily slowing drive changes no ratio between them. The start shifts from pair
+//! to pair, so that a workload does not always follow the same one.
 
 /// Positions of `count` workloads in round `round`.
 pub(crate) fn order(count: usize, round: u32) -> Vec<usize> {
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_is_as_written_and_the_third_begins_elsewhere() {
+    fn the_first_round_is_in_list_order_and_the_third_starts_elsewhere() {
         assert_eq!(order(4, 0), [0, 1, 2, 3]);
         assert_eq!(order(4, 1), [3, 2, 1, 0]);
         assert_eq!(order(4, 2), [3, 0, 1, 2]);

@@ -3,9 +3,9 @@
 //!
 //! Random 4 KiB writes at depth 3, aligned, from each state a drive can be in; the file system's
 //! actions that lead to a state are performed directly. Deleting a partition writes one block and
-//! tells the drive nothing. Deleting the only file discards everything but the file system's own
-//! blocks. A quick format discards everything. Sequential reads and writes over all addresses come
-//! before the random writes, after them, and after the last discard.
+//! discards nothing. Deleting the only file discards everything but the file system's own blocks. A
+//! quick format discards everything. Sequential reads and writes over all addresses precede the
+//! random writes, follow them, and follow the last discard.
 
 use record::{MetricKey, Unit};
 use workload::OpKind::{Read, Write};
@@ -27,7 +27,7 @@ const SECONDS: f64 = 9000.0;
 /// Queue depth of the random writes.
 const OUTSTANDING: u32 = 3;
 
-/// Random writes end at this share of the drive: a fast one would be worn for nothing. The
+/// Random writes end at this share of the drive, to avoid needless wear on a fast drive. The
 /// experiment wrote 13%.
 const RANDOM_SHARE_MOST: f64 = 0.25;
 
@@ -42,16 +42,16 @@ pub(crate) struct StatesMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "states",
-    summary: "what does use do, and discard restore",
-    about: "Twelve minutes of random 4 KiB writes, three outstanding, from each of these states: \
-            fresh (all discarded); filled in order; filled and its partition deleted, of which a \
-            drive learns nothing; filled and the file deleted with discard; filled and formatted \
-            with discard; used at random and then discarded. Besides, 128 KiB reads and writes in \
-            order over all addresses when fresh, when used, and when restored. The verdict says \
-            whether discard restores the drive: yes, partly or no, with the ratio.",
+    summary: "effect of use, and recovery by discard",
+    about: "Runs twelve minutes of random 4 KiB writes at depth 3 from each of these states: fresh \
+            (all discarded); filled sequentially; filled and its partition deleted, without a \
+            discard; filled and the file deleted with discard; filled and formatted with discard; \
+            used by random writes and then discarded. Reads and writes 128 KiB blocks sequentially \
+            over all addresses when fresh, when used, and when restored. The verdict says whether \
+            discard restores the drive: yes, partly or no, with the ratio.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive six times in order, and six times at most a quarter of it at random",
+    writes: "the whole drive six times sequentially, and six times at most a quarter at random",
     primary: &[
         "states-{fresh,filled,file-deleted,used-discarded}",
         "states-{write,read}-{fresh,used}",
@@ -65,7 +65,7 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "states-fresh",
         Unit::BytesPerSecond,
-        "random 4 KiB writes, 3 outstanding, 12 minutes, on a discarded drive",
+        "random 4 KiB writes at depth 3, 12 minutes, on a discarded drive",
     ),
     MetricInfo::new(
         "states-{filled,partition-deleted}",
@@ -80,17 +80,17 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "states-used-discarded",
         Unit::BytesPerSecond,
-        "used at random, then all discarded",
+        "random writes, then all discarded",
     ),
     MetricInfo::new(
         "states-{write,read}-{fresh,used,restored}",
         Unit::BytesPerSecond,
-        "in order over all addresses: written once, after random writes, after a discard",
+        "sequential over all addresses: written once, after random writes, after a discard",
     ),
     MetricInfo::new(
         "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
         Unit::BytesPerSecond,
-        "parts of such a pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
+        "parts of this pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
     ),
 ];
 

@@ -1,9 +1,9 @@
 //! `sustain`: how long does the rated speed last (the experiment of bare-metal NVMe recording)?
 //!
-//! Unique data are written sequentially over all addresses, once after the drive was discarded and
-//! once over the full drive. The first pass shows the cache and its end, the second the sustained
-//! rate. A ladder of rests, each followed by a burst, then shows how fast the cache is regained.
-//! The size of the cache is derived only from the measured time series.
+//! Writes unique data sequentially over all addresses, once to the discarded drive and once to the
+//! full drive. The first pass shows the cache and its end, the second the sustained rate. A ladder
+//! of rests, each followed by a burst, then shows how fast the cache recovers. The size of the
+//! cache is derived only from the measured time series.
 
 use record::{Covers, Metric, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
@@ -23,9 +23,9 @@ const SECONDS: f64 = 3300.0;
 /// Rests before a burst, seconds.
 const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 
-/// A burst is larger than the cache, so that its end shows how much of it was free, but small
-/// enough that eight of them do not wear the drive. Over the cache; as a share of the drive if there
-/// is no cache; maximum share of the drive.
+/// A burst is larger than the cache, to show how much of it was free, but small enough that eight
+/// of them do not wear the drive. Multiple of the cache; share of the drive if there is no cache;
+/// maximum share of the drive.
 const BURST_OVER_CACHE: f64 = 1.25;
 const BURST_SHARE: f64 = 0.02;
 const BURST_SHARE_MOST: f64 = 0.25;
@@ -39,15 +39,15 @@ pub(crate) struct Sustain;
 static INFO: MethodInfo = MethodInfo {
     name: "sustain",
     summary: "how long does the speed last",
-    about: "Discards the whole drive, then writes unique data sequentially over all addresses (1 MiB \
-            blocks, 8 in flight), and once more over the full drive. The time series of the first \
-            pass gives the size of the cache with an interval, the speed inside and after it, how \
-            far it dips below overwriting, the slowest hundredth and the average; the second pass \
-            gives the sustained rate. Then the drive rests for 30, 60, 300 and 900 seconds; a burst \
-            after each rest shows how much of the cache came back. If there was a cache, the drive \
-            is discarded and the cache used up before each rest. Takes as long as the drive needs \
-            to be written twice, plus 22 minutes of rest: --time shortens the rests, --size the \
-            writes.",
+    about: "Discards the whole drive, then writes unique data sequentially over all addresses (1 \
+            MiB blocks at depth 8), and once more over the full drive. The time series of the \
+            first pass gives the size of the cache with an interval, the speed inside and after \
+            it, how far it dips below overwriting, the slowest hundredth and the average; the \
+            second pass gives the sustained rate. Then the drive rests for 30, 60, 300 and 900 \
+            seconds; a burst after each rest shows how much of the cache came back. If there was a \
+            cache, the drive is discarded and the cache used up before each rest. Takes as long as \
+            the drive needs to be written twice, plus 22 minutes of rest: --time shortens the \
+            rests, --size the writes.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     protocol: 2,
@@ -179,7 +179,7 @@ struct Rung {
 }
 
 impl Rung {
-    /// The bursts are in different halves of the drive, and each rung at its own place there.
+    /// The two bursts are in different halves of the drive, at a different place for each rung.
     fn new(whole: &Whole, i: usize, usual: f64, bytes: f64) -> Rung {
         let large = u64::from(whole.test_region.large);
         let most = BURST_SHARE_MOST * whole.bytes() as f64;
@@ -221,7 +221,7 @@ fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }
 
-/// Publishes how far the rate after the cache is below the overwrite rate.
+/// Publishes the rate after the cache as a ratio to the overwrite rate.
 fn put_undershoot(session: &mut Session<'_>, found: &Sustained) {
     session.put(of_fresh(Statistic::Undershoot), Unit::Number, found.undershoot());
 }

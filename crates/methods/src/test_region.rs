@@ -7,7 +7,7 @@ use workload::{Region, Workload};
 
 use crate::{MethodError, Options};
 
-/// Large transfers, as in copying a file.
+/// Large transfers, as in a file copy.
 const LARGE: u32 = 1 << 20;
 
 /// Small transfers: a page, as in databases and programs.
@@ -17,24 +17,24 @@ const SMALL: u32 = 4096;
 /// seconds by most drives.
 const WRITE_BYTES: u64 = 1 << 30;
 
-/// A smaller region has too few large blocks.
+/// Minimum region: a smaller one has too few large blocks.
 pub(crate) const LEAST_BYTES: u64 = 4 << 20;
 
-/// Even, so that rounds in alternating order form pairs forwards and backwards.
+/// Default rounds: even, so that alternating order forms pairs, forwards and backwards.
 pub(crate) const ROUNDS: u32 = 4;
 
-/// A larger number would be a typing error.
+/// Maximum rounds: a larger number is a typing error.
 const ROUNDS_MAX: u32 = 1000;
 
 /// Rate of a link, bytes per second, below which random writes are few: SD cards, USB 2.
 const SLOW_LINK: f64 = 150e6;
 
-/// Divisor of the cap on random writes behind a slow link.
+/// Divisor of the cap on random writes over a slow link.
 const SLOW_DIVISOR: u64 = 8;
 
 /// Maximum bytes of a timed workload of random writes: `1/share` of its region, to limit wear on a
-/// fast drive. A card completes far fewer in the time, and a cap that it never reaches would make
-/// the plan promise many times the bytes written, so its cap is lower.
+/// fast drive. A card has a lower cap: it completes far fewer in the time, and with a cap that it
+/// never reaches the plan would promise many times the bytes written.
 pub(crate) fn random_writes_max(target: &TargetInfo, region_bytes: u64, share: u64) -> u64 {
     let slow = target.limits.link_bytes_per_s.is_some_and(|rate| rate < SLOW_LINK);
     region_bytes / share / if slow { SLOW_DIVISOR } else { 1 }
@@ -45,7 +45,7 @@ pub(crate) fn random_writes_max(target: &TargetInfo, region_bytes: u64, share: u
 pub(crate) struct TestRegion {
     /// Bytes at the start of the target, in whole large blocks.
     pub bytes: u64,
-    /// The region before the fill; a slow drive fills only a part of it in time.
+    /// Bytes requested before the fill; a slow drive fills only a part of it in time.
     pub asked: u64,
     /// The user gave the size, so it is kept regardless of the time.
     pub size_given: bool,
@@ -55,7 +55,7 @@ pub(crate) struct TestRegion {
     pub small: u32,
     /// Whether writes are allowed.
     pub writes: bool,
-    /// Time for everything together.
+    /// Total time, seconds.
     pub seconds: f64,
     /// Replicates of every workload.
     pub rounds: u32,
@@ -131,7 +131,7 @@ fn blocks_of(bytes: u32, target: &TargetInfo) -> u32 {
     bytes.next_multiple_of(target.logical_block_bytes.max(1))
 }
 
-/// A scratch file may be written; a file or drive of the user only with `--destroy`.
+/// Whether writes are allowed: a user's file or drive requires `--destroy`.
 fn may_write(target: &TargetInfo) -> bool {
     match target.target.kind {
         TargetKind::File | TargetKind::Device => target.allowed >= Safety::Destroys,

@@ -1,4 +1,4 @@
-//! Single transfers through the block door, one at a time, with their time in nanoseconds.
+//! Single transfers through the block interface at depth 1, timed in nanoseconds.
 
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::Filler;

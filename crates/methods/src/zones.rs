@@ -46,14 +46,14 @@ pub(crate) struct Zones;
 static INFO: MethodInfo = MethodInfo {
     name: "zones",
     summary: "is the drive equally fast at all addresses",
-    about: "Reads 256 zones of the drive for a fifth of a second each (1 MiB blocks, 8 in flight), \
-            in ascending and then in shuffled order. Zones that hold nothing (all zeros, answered \
-            without touching flash) are kept apart from those that do. A drive that was given away \
-            with --destroy is then written once from end to end, which shows what it has been \
-            through: the first third, the middle up to 90% and the last tenth.",
+    about: "Reads 256 zones of the drive for a fifth of a second each (1 MiB blocks at depth 8), \
+            in ascending and then in shuffled order. Zones without data (all zeros, answered \
+            without access to flash) are reported separately. A drive opened with --destroy is \
+            then written once from end to end, which shows the effect of its history: the first \
+            third, the middle up to 90% and the last tenth.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "nothing; the whole drive once where it was given away",
+    writes: "nothing; the whole drive once with --destroy",
     primary: &[
         "zones-{read,write}",
         "zones-{read,write}.{first-third,last-tenth}",
@@ -79,7 +79,7 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "zones-read.{mapped,unmapped}",
         Unit::BytesPerSecond,
-        "zones that hold data, zones that read as zeros; absent if there are none of these",
+        "zones that contain data, zones that read as zeros; absent if there are none",
     ),
     MetricInfo::new(
         "zones-read.unmapped-share",
@@ -145,7 +145,7 @@ fn measure(
 struct Zone {
     /// `None` if no read of that order completed, which is not a rate of 0.
     rates: Vec<Option<f64>>,
-    /// All of its reads were zeros.
+    /// All of its reads returned zeros.
     unmapped: bool,
 }
 
@@ -164,11 +164,11 @@ impl Zone {
 /// A note on zones without data.
 fn unread(zones: &[Zone]) -> Option<Finding> {
     let count = zones.iter().filter(|zone| zone.rate().is_none()).count();
-    let text = format!("no read was completed in {count} of {ZONES} zones: their rate is unknown");
+    let text = format!("no read completed in {count} of {ZONES} zones: their rate is unknown");
     (count > 0).then(|| Finding::new(FindingKind::ZonesUnread, Level::Warn, text))
 }
 
-/// A drive without data has no speed at any address.
+/// A finding for a drive without data, whose reads show no speed at any address.
 fn unwritten(zones: &[Zone], kind: &TargetKind) -> Option<Finding> {
     let count = zones.iter().filter(|zone| zone.unmapped).count();
     let text = format!(
@@ -231,7 +231,7 @@ fn agreement(zones: &[Zone]) -> Option<f64> {
     (scale > 0.0).then(|| sums.0 / scale)
 }
 
-/// One row per zone in order of address, whatever the order of reading.
+/// One row per zone in address order, regardless of the read order.
 fn series(whole: &Whole, name: &str, start_ns: u64, zones: &[Zone]) -> Series {
     let mut series = Series::new(name, 0, start_ns);
     let each_ns = (whole.seconds(EACH_SECONDS) * 1e9) as u64;
@@ -305,13 +305,13 @@ mod tests {
 
     #[test]
     fn reads_of_a_drive_without_data_are_not_its_speed() {
-        let holding = |n: usize| {
+        let with_data = |n: usize| {
             let zone = |i| Zone { rates: vec![Some(1.0)], unmapped: i >= n };
             (0..ZONES as usize).map(zone).collect::<Vec<_>>()
         };
-        let found = unwritten(&holding(2), &TargetKind::Virtual).expect("2 of 256 hold data");
+        let found = unwritten(&with_data(2), &TargetKind::Virtual).expect("2 of 256 contain data");
         assert_eq!(Stamp::of(&[found], &[]), Stamp::NotTheDrive(FindingKind::UnwrittenBlocksRead));
-        assert_eq!(unwritten(&holding(3), &TargetKind::Virtual), None);
+        assert_eq!(unwritten(&with_data(3), &TargetKind::Virtual), None);
     }
 
     #[test]

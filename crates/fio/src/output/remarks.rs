@@ -28,7 +28,7 @@ fn figures(text: &mut String, shown: &Shown<'_>) {
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
     let asked = u64::from(job.queue.depth) * shown.runs.len() as u64;
     let _ = writeln!(text, "\n{}: figures that fio does not print", emit::plain(&job.name));
-    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} asked for");
+    let _ = writeln!(text, "  effective depth: {depth:.1} in flight on average, {asked} requested");
     for side in shown.reported() {
         let line = |name: &str, histogram: &Histogram| {
             let at = |q| histogram.percentile(q).map(|ns| units::latency(ns as f64));
@@ -83,7 +83,7 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
     if !ran.left.is_empty() {
-        text.push_str("\nFiles that stay, as with fio (unlink=1 removes them):\n");
+        text.push_str("\nFiles kept, as in fio (unlink=1 removes them):\n");
         for (path, bytes) in ran.left.iter().take(8) {
             let path = path.to_string_lossy();
             let _ = writeln!(text, "  {} ({})", emit::plain(&path), units::binary(*bytes));

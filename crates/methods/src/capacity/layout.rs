@@ -1,9 +1,9 @@
-//! The places that `fake` writes: few, and so that no false capacity escapes.
+//! The test places of `fake`: few, but enough to expose a false capacity.
 //!
-//! A drive that ignores high address bits maps a place x to x mod R. Places at equal distances W
-//! therefore hit the first W bytes, whatever R is, and these are written whole afterwards. A drive
-//! that forgets what lies beyond its memory may hold the latest writes in a cache, so that the end of
-//! the drive is written in one piece larger than such a cache.
+//! A drive that ignores high address bits maps address x to x mod R. Places at equal distances W
+//! therefore hit the first W bytes for any R, and those are written completely at the end. A drive
+//! that loses content beyond its real memory may keep the latest writes in a cache, so the end of
+//! the drive is written as one piece larger than such a cache.
 
 use record::TargetKind;
 use rig::TargetInfo;
@@ -12,10 +12,10 @@ use workload::Region;
 use crate::test_region::LEAST_BYTES;
 use crate::{MethodError, Options};
 
-/// Bytes of a place in the middle of the drive.
+/// Size of a place in the middle of the drive, bytes.
 pub(super) const PLACE: u64 = 128 << 10;
 
-/// Bytes of a request where much is written.
+/// Request size for large pieces, bytes.
 const LARGE: u64 = 1 << 20;
 
 /// The piece at the end: 1/64 of the drive, within these limits. f3's author reports caches of
@@ -24,10 +24,10 @@ const TOP_SHARE: u64 = 64;
 const TOP_LEAST: u64 = 16 << 20;
 const TOP_MOST: u64 = 256 << 20;
 
-/// Most bytes written at the start: a journal holds all of them, with the other places.
+/// Maximum bytes written at the start: a journal contains them and all other places.
 const LOW_MOST: u64 = 256 << 20;
 
-/// Most places in the middle.
+/// Maximum number of places in the middle.
 const PLACES_MOST: u64 = 2048;
 
 /// A place written in requests of `chunk` bytes.
@@ -37,19 +37,19 @@ pub(super) struct Place {
     pub chunk: u64,
 }
 
-/// Everything that is written, in the order of writing.
+/// All places, in write order.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// Announced bytes.
+    /// Announced capacity, bytes.
     pub bytes: u64,
     pub places: Vec<Place>,
-    /// Distance of the places in the middle.
+    /// Distance between places in the middle.
     pub spacing: u64,
-    /// Bytes of the piece at the end, which a cache must exceed to hide a missing end.
+    /// Size of the piece at the end, bytes. Only a larger cache can hide a missing end.
     pub top: u64,
-    /// Everything is written: a file.
+    /// Whether everything is written, as for a file.
     pub whole: bool,
-    /// Blocks of the user, which get their content back.
+    /// Whether the blocks are the user's; their content is restored.
     pub borrows: bool,
 }
 
@@ -67,11 +67,11 @@ impl Layout {
             return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
         }
         let top = (bytes / TOP_SHARE).clamp(TOP_LEAST, TOP_MOST).min(bytes / 4) / LARGE * LARGE;
-        // As much at the start as everywhere else together, which is least in all.
+        // Equal amounts at the start and elsewhere minimize the total.
         let root = ((bytes as f64 * LARGE as f64).sqrt() as u64).next_power_of_two();
         let low = root.min(LOW_MOST).min(bytes / 4) / LARGE * LARGE;
         let spacing = low.max(bytes.div_ceil(PLACES_MOST).next_multiple_of(PLACE));
-        // The same distance from the grid everywhere, but another one in each run.
+        // The offset from the grid is the same for all places and differs between runs.
         let rooms = (low - PLACE) / PLACE + 1;
         let shift = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rooms * PLACE;
         let starts = (1..).map(|k| k * spacing + shift);
@@ -88,13 +88,13 @@ impl Layout {
         self.places.iter().map(|place| place.region.bytes).sum()
     }
 
-    /// Share of false capacities, evenly spread, of which one place is sure to be wrong.
+    /// Share of evenly distributed false capacities that are certain to be detected.
     pub fn certainty(&self) -> f64 {
         let low = self.places.last().map_or(0, |place| place.region.bytes);
         if self.whole { 1.0 } else { (low as f64 / self.spacing as f64).min(1.0) }
     }
 
-    /// Probability that a drive is found of which this share of places, anywhere, is bad.
+    /// Probability of detecting a drive with this share of bad places anywhere.
     pub fn detects(&self, share: f64) -> f64 {
         1.0 - (1.0 - share).powi((self.written() / PLACE) as i32)
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn places_do_not_touch_and_are_few() {
+    fn places_do_not_overlap_and_are_few() {
         for (bytes, most) in [(4 << 20, 3 << 20), (4 << 30, 144 << 20), (1 << 40, 800 << 20)] {
             let layout = layout(bytes, 7);
             let mut regions: Vec<Region> = layout.places.iter().map(|p| p.region).collect();

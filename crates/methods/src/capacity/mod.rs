@@ -1,10 +1,9 @@
 //! `fake`: is the capacity real? (f3)
 //!
-//! Stamped blocks are written at a few places (`layout.rs`) and read again after all of them were
-//! written. A stamp says for which address it was written, so that content in a wrong place gives
-//! away the address bits that a counterfeit drive ignores. What follows from the content is in
-//! `found.rs`. On a drive in use the places are borrowed: a journal of them is synced first, and they
-//! get their own content back, however the run ends.
+//! Writes stamped blocks at a few places (`layout.rs`) and then reads all of them. A stamp contains
+//! the address it was written to, so a stamp at another address reveals the address bits that a
+//! counterfeit drive ignores. `found.rs` evaluates the content. On a drive in use the places are
+//! borrowed: their content is journaled and synced first, and restored however the run ends.
 
 mod found;
 mod layout;
@@ -23,13 +22,13 @@ use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 use found::{Capacity, Found};
 use layout::{Layout, Place};
 
-/// Requests in flight.
+/// Queue depth.
 const DEPTH: u32 = 8;
 
-/// Default duration in seconds of a slow card of 32 GB.
+/// Default duration in seconds, for a slow card of 32 GB.
 const SECONDS: f64 = 120.0;
 
-/// The seed of the stamps differs from those of other content of a run.
+/// Makes the seed of the stamps differ from the seeds of other content of a run.
 const SALT: u64 = 0x6661_6b65_2d63_6170;
 
 /// The method.
@@ -38,16 +37,17 @@ pub(crate) struct Fake;
 static INFO: MethodInfo = MethodInfo {
     name: "fake",
     summary: "is the capacity real",
-    about: "Writes blocks that are stamped with their address and the seed of the run: at equal distances \
-            over all addresses, the last 64th (16 to 256 MiB), and then the first bytes, as many as the \
-            distance (64 MiB on a card of 4 GB, at most 256 MiB). Then it reads all of them in that order. A drive \
-            that ignores high address bits shows the stamps of other addresses, whatever its real \
-            capacity; one that forgets what lies beyond its memory shows none, unless it has a cache as \
-            large as the last piece, which the answer names. What comes out is the real capacity, and the probability of finding a drive \
-            on which one place in a hundred is bad. On a directory a scratch file is written and read as \
-            a whole, which says nothing about the space beside it; with --size it may take all that is \
-            free, where other methods leave 10%, except on the file system of the root. A device must be lent with --borrow \
-            (its blocks are in a journal first, and get their content back) or given away with --destroy.",
+    about: "Writes blocks stamped with their address and the seed of the run: at equal distances \
+            over all addresses, the last 64th (16 to 256 MiB), and then the first bytes, as many \
+            as the distance (64 MiB on a card of 4 GB, at most 256 MiB). Then reads all of them in \
+            the same order. A drive that ignores high address bits returns the stamps of other \
+            addresses, whatever its real capacity. A drive that drops data beyond its memory \
+            returns none, unless it has a cache as large as the last piece; the answer gives that \
+            size. Reports the real capacity, and the probability of finding a drive on which 1% of \
+            the places are bad. On a directory, writes and reads a scratch file as a whole, which \
+            says nothing about the rest of the drive. With --size the file may take all free \
+            space, where other methods leave 10%, except on the root file system. A device \
+            requires --borrow (its blocks are journaled first and restored) or --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
     writes: "140 MB on a card of 4 GB, at most 810 MB; a file in a directory",
@@ -63,15 +63,11 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "fake-capacity",
         Unit::Bytes,
-        "bytes of the drive that are real: those announced, or as far as the content shows, within the \
-         interval; absent where a file was tested",
+        "real capacity of the drive: as announced, or as the content shows, within the interval; \
+         absent for a file",
     ),
-    MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read again"),
-    MetricInfo::new(
-        "fake-lost",
-        Unit::Bytes,
-        "of these, bytes that held something else, or nothing",
-    ),
+    MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read back"),
+    MetricInfo::new("fake-lost", Unit::Bytes, "of these, bytes with other content, or none"),
     MetricInfo::new(
         "fake-misplaced",
         Unit::Bytes,
@@ -80,12 +76,13 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "fake-cache",
         Unit::Bytes,
-        "a missing end is found unless the drive has a cache of this size; absent where a file was tested",
+        "size of a cache that would hide a missing end of the drive; absent for a file",
     ),
     MetricInfo::new(
         "fake-detection",
         Unit::Number,
-        "probability of finding a drive without a cache on which one place in a hundred, anywhere, is bad",
+        "probability of finding a drive without a cache on which 1% of the places, anywhere, are \
+         bad",
     ),
 ];
 
@@ -100,7 +97,7 @@ impl Method for Fake {
         admit(session.target())?;
         let layout = Layout::new(session.target(), options)?;
         let result = measure(session, &layout, options.seed ^ SALT);
-        // However it ended: a failure to restore data outweighs any earlier error.
+        // A failure to restore data outweighs any earlier error.
         let restored = match layout.borrows {
             true => session.prepare("restore", Preparation::Restore).map(drop),
             false => Ok(()),
@@ -109,14 +106,14 @@ impl Method for Fake {
     }
 }
 
-/// A user's device or file is written only if it was lent or given away.
+/// Refuses to write to a user's device or file without `--borrow` or `--destroy`.
 fn admit(target: &TargetInfo) -> Result<(), MethodError> {
     let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
     if users && target.allowed < Safety::Borrows {
         let spec = &target.target.spec;
-        let text = format!("fake writes to {spec}, which is for reads only");
+        let text = format!("fake writes to {spec}, which was opened read-only");
         let advice =
-            "--borrow puts everything back; --destroy with its serial number gives it away";
+            "--borrow restores everything; --destroy with its serial number allows overwriting";
         return Err(RigError::Target {
             fault: rig::Fault::Refused,
             text,
@@ -189,7 +186,7 @@ fn transfer(
     Ok(())
 }
 
-/// Takes a completed request. A failed one is an error of the drive, and its content is lost.
+/// Records a completed request. A failed one is an error of the drive, and its content is lost.
 fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found) {
     let request = &one.request;
     match (&one.result, request.way) {
@@ -250,7 +247,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
             decimal(layout.written())
         );
         let finding = record::Finding::new(FindingKind::ContentLost, record::Level::Bad, text);
-        session.out.note(finding.advise("copy what you need from this drive, and do not trust it"));
+        session.out.note(finding.advise("copy your data from this drive, and do not trust it"));
     }
     session.conclude(vec![summary::verdict(layout, found, capacity)]);
     session.checkpoint();

@@ -8,45 +8,45 @@ use super::layout::Layout;
 use crate::Outcome;
 use crate::answer::Draft;
 
-/// CAPACITY REAL, ALIASING or CONTENT LOST, with what escapes this test.
+/// CAPACITY REAL, ALIASING or CONTENT LOST, with the limits of this test.
 pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Verdict {
     let announced = decimal(layout.bytes);
     let (places, bad) = found.counts();
     let (kind, text) = match capacity {
         Capacity::Real if layout.whole => {
             let text = format!(
-                "All {announced} of the file came back as written. The rest of the file system was not \
-                 tested."
+                "All {announced} of the file came back as written. The rest of the file system was \
+                 not tested."
             );
             (VerdictKind::CapacityReal, text)
         }
         Capacity::Real => (VerdictKind::CapacityReal, real(layout, places)),
         Capacity::Ends(..) | Capacity::Holes if layout.whole => {
             let text = format!(
-                "{} of {announced} of the file were lost. Where a file lies on the drive is the file \
-                 system's choice, so this may be a false capacity or bad memory.",
+                "{} of {announced} of the file were lost: a false capacity or bad memory. The file \
+                 system decides where a file lies on the drive.",
                 decimal(found.sum().lost)
             );
             (VerdictKind::ContentLost, text)
         }
         Capacity::Wrapped(Some(real)) if !layout.whole => {
             let text = format!(
-                "Addresses repeat after {}: the drive has that much, not {announced}. Whatever is \
-                 written beyond overwrites what was written before.",
+                "Addresses repeat after {}, the real capacity, not after {announced}. Writes \
+                 beyond it overwrite earlier content.",
                 decimal(real)
             );
             (VerdictKind::Aliasing, text)
         }
         Capacity::Wrapped(_) => {
             let text = format!(
-                "Content comes back at other addresses: {bad} of {places} places hold what was \
-                 written elsewhere."
+                "Content appears at other addresses: {bad} of {places} places contain data written \
+                 elsewhere."
             );
             (VerdictKind::Aliasing, text)
         }
         Capacity::Ends(low, high) => {
             let text = format!(
-                "Nothing is kept beyond {} to {}: the drive has that much, not {announced}.",
+                "Nothing beyond {} to {} is kept: that is the real capacity, not {announced}.",
                 decimal(low),
                 decimal(high)
             );
@@ -54,8 +54,8 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
         }
         Capacity::Holes => {
             let text = format!(
-                "{bad} of {places} places lost their content, among others that kept it: bad memory \
-                 rather than a false capacity."
+                "{bad} of {places} places lost their content, scattered among good ones: bad \
+                 memory rather than a false capacity."
             );
             (VerdictKind::ContentLost, text)
         }
@@ -71,16 +71,16 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
     match (capacity, layout.whole) {
         (Capacity::Real, false) => {}
         (Capacity::Ends(..) | Capacity::Holes, true) => {
-            let next = "fake on the drive itself, unmounted: it tells the two apart";
+            let next = "fake on the unmounted drive itself, which distinguishes the two";
             return Verdict { next_test: Some(next.into()), ..verdict };
         }
         _ => return verdict,
     }
-    let next = "a file as large as the drive, written and read again, finds bad memory anywhere";
+    let next = "a file as large as the drive, written and read back, finds bad memory anywhere";
     Verdict { next_test: Some(next.into()), ..verdict }
 }
 
-/// The faults that the test excludes, and those that it does not.
+/// The faults that the test excludes and those that it can miss.
 fn real(layout: &Layout, places: usize) -> String {
     let wraps = match layout.certainty() {
         share if share >= 1.0 => "any repeated address would have been seen".to_string(),
@@ -98,7 +98,7 @@ fn real(layout: &Layout, places: usize) -> String {
     )
 }
 
-/// The answer: whether the announced bytes are there.
+/// The answer: whether the announced capacity is real.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Is the capacity real?");
     let tested = draft.value("fake-tested")?;
@@ -117,7 +117,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             format!("Counterfeit: {only} {bytes} are real.")
         }
         (Some(VerdictKind::Aliasing), None) => {
-            "Counterfeit: addresses share their memory, or have none.".to_string()
+            "Counterfeit: addresses share memory or have none.".to_string()
         }
         _ => format!(
             "The drive loses content: {} of {} did not come back.",

@@ -1,11 +1,10 @@
 //! `curve`: response time against offered load.
 //!
-//! Operations arrive at random moments at a given rate, whether or not the drive is ready, as they do
-//! in a server. The response time counts from the moment an operation was due, so the time in the
-//! queue is part of it. The loads are shares of the rate in a closed loop. Between the last load that
-//! the drive keeps up with and the first one that it does not lies the knee, which is searched; so is
-//! the highest load that keeps a response time asked for. The search is in `search.rs`, the answer in
-//! `summary.rs`.
+//! Operations arrive at random times at a given rate, whether or not the drive is ready, as on a
+//! server. The response time counts from the moment an operation was due and so includes the time
+//! in the queue. The loads are shares of the closed-loop rate. A bisection finds the knee, between
+//! the last load that the drive keeps up with and the first that it does not, and the highest load
+//! within a requested response time. The search is in `search.rs`, the answer in `summary.rs`.
 
 mod search;
 mod summary;
@@ -31,11 +30,11 @@ const SECONDS: f64 = 150.0;
 /// Share of the time for the fill.
 const FILL_SHARE: f64 = 0.15;
 
-/// Seconds of rest after the fill, at most this share of the time: the reads are of data at rest.
+/// Rest after the fill, seconds, and its maximum share of the time: reads are of data at rest.
 const REST_SECONDS: f64 = 10.0;
 const REST_SHARE: f64 = 0.08;
 
-/// Offered loads, percent of the rate in a closed loop.
+/// Offered loads, percent of the closed-loop rate.
 const LOADS: [u32; 9] = [10, 25, 50, 70, 80, 90, 95, 100, 110];
 
 /// Rounds of the loads: forwards and backwards.
@@ -44,17 +43,17 @@ const ROUNDS: u32 = 2;
 /// Halvings in the search for the knee: from a gap of 10% of the load to about 1%.
 const KNEE_STEPS: u32 = 3;
 
-/// Halvings in the search for the highest load that keeps a response time: from 15% to about 1%.
+/// Halvings in the search for the highest load within a response time: from 15% to about 1%.
 const KEPT_STEPS: u32 = 4;
 
-/// Operations in flight at most: more than any of the drives that are known works on at once, so that
-/// the drive and not the queue is the limit.
+/// Maximum operations in flight: more than any known drive processes at once, so that the drive is
+/// the limit, not the queue.
 const DEPTH: u32 = 128;
 
-/// A load of writes ends after this share (1/n) of the region: more would wear a fast drive.
+/// A write load ends after this share (1/n) of the region, to limit the wear on a fast drive.
 const WRITE_SHARE: u64 = 4;
 
-/// Rate in operations per second that no drive exceeds, for the plan.
+/// Upper bound of a drive's operations per second, for the plan.
 const FASTEST: f64 = 1e8;
 
 /// The method.
@@ -63,16 +62,16 @@ pub(crate) struct Curve;
 static INFO: MethodInfo = MethodInfo {
     name: "curve",
     summary: "how much load until response times soar",
-    about: "Random 4 KiB blocks (all reads, or --reads PERCENT of them) first run in a closed loop with \
-            128 in flight. Then they arrive at random moments at 10, 25, 50, 70, 80, 90, 95, 100 and \
-            110% of that rate, whether or not the drive is ready: twice, upwards and downwards. Response \
-            times count from the moment an operation was due. What comes out is the rate and the \
-            response time of each load, the knee, which is the highest load that the drive keeps up \
-            with, searched to about 1%, and with --p99 TIME the highest load at which 99 of 100 \
-            operations keep that time.",
+    about: "Runs random 4 KiB blocks (all reads, or --reads PERCENT of them) in a closed loop at \
+            depth 128. Then they arrive at random times at 10, 25, 50, 70, 80, 90, 95, 100 and \
+            110% of that rate, whether or not the drive is ready: twice, upwards and downwards. \
+            Response times count from the moment an operation was due. Reports the rate and the \
+            response time of each load, and the knee: the highest load that the drive keeps up \
+            with, to about 1%. With --p99 TIME it also reports the highest load at which 99 of 100 \
+            operations finish within that time.",
     safety: record::Safety::Scratch,
     seconds: SECONDS,
-    writes: "a scratch file of up to 1 GiB; with --reads below 100 a quarter of it more in each load",
+    writes: "a scratch file of up to 1 GiB; below --reads 100 up to a quarter of it more per load",
     options: &[&P99, &READS],
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&METRICS],
@@ -85,7 +84,7 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "curve-closed",
         Unit::Iops,
-        "the closed loop with 128 in flight, of which the loads are shares",
+        "closed-loop rate at depth 128, of which the loads are shares",
     ),
     MetricInfo::new(
         "curve-{percent}",
@@ -95,7 +94,7 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "curve-{percent}.{p50,p99,p99.9,max}",
         Unit::Nanoseconds,
-        "response times at that load, from the moment an operation was due",
+        "response times at this load, from the moment an operation was due",
     ),
     MetricInfo::new(
         "curve-knee",
@@ -105,15 +104,15 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new(
         "curve-kept",
         Unit::Iops,
-        "highest load whose p99 kept the time of --p99, within the interval",
+        "highest load whose p99 met the limit of --p99, within the interval",
     ),
-    MetricInfo::new("curve-kept.p99", Unit::Nanoseconds, "the time of --p99"),
+    MetricInfo::new("curve-kept.p99", Unit::Nanoseconds, "the limit of --p99"),
 ];
 
 static P99: Opt<Option<Duration>> = Opt::value(
     "p99",
     "TIME",
-    "the response time that 99 of 100 operations must keep, such as 1ms",
+    "maximum response time of 99 in 100 operations, such as 1ms",
     |words| {
         let text = words.first().map_or("", String::as_str);
         let time = parse_duration(text).ok().filter(|time| !time.is_zero());
@@ -153,7 +152,7 @@ impl Method for Curve {
 struct Loads {
     test_region: TestRegion,
     mix: Mix,
-    /// The response time asked for, nanoseconds.
+    /// Requested maximum p99, nanoseconds.
     limit_ns: Option<u64>,
     rounds: u32,
     /// Seconds of each measurement.
@@ -161,7 +160,7 @@ struct Loads {
     /// Operations per second in a closed loop.
     closed: f64,
     points: Vec<Point>,
-    /// Measurements so far: each has addresses of its own.
+    /// Measurements so far; each has its own addresses.
     count: u32,
 }
 
@@ -238,7 +237,7 @@ impl Loads {
         }
     }
 
-    /// Operations per second at a share of the closed loop, in percent.
+    /// Operations per second at this percentage of the closed-loop rate.
     fn offered(&self, percent: f64) -> f64 {
         (self.closed * percent / 100.0).max(0.001)
     }
@@ -285,7 +284,7 @@ impl Loads {
         session.checkpoint();
     }
 
-    /// The knee: between the last load that was kept up with and the first that was not.
+    /// Finds the knee: between the last load kept up with and the first overload.
     fn search_knee(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let kept_up = |point: &Point| {
             let offered = self.offered(f64::from(point.percent));
@@ -295,8 +294,8 @@ impl Loads {
         };
         let judged: Vec<_> = self.points.iter().map(|p| (p.percent, Some(kept_up(p)))).collect();
         let search = Search::between(&judged);
-        // Whoever is offered too much completes as much as is possible: that is the knee itself, and
-        // the searched gap only its neighbourhood.
+        // An overloaded drive completes as much as it can: that rate is the knee itself, and the
+        // gap only surrounds it.
         let mut full: Vec<analysis::Amount> = Vec::new();
         for (point, (_, kept)) in self.points.iter().zip(&judged) {
             full.extend(point.amounts.iter().filter(|_| *kept == Some(false)));
@@ -315,7 +314,7 @@ impl Loads {
         Ok(())
     }
 
-    /// The highest load whose 99th percentile keeps the limit.
+    /// Finds the highest load whose 99th percentile stays within the limit.
     fn search_kept(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let Some(limit_ns) = self.limit_ns else { return Ok(()) };
         let keeps = |p: &Point| p.latencies.merged().percentile(0.99).map(|ns| ns <= limit_ns);
@@ -331,7 +330,7 @@ impl Loads {
         Ok(())
     }
 
-    /// Halves the gap of a search, as one step of the plan.
+    /// Bisects the gap of a search, as one step of the plan.
     fn narrow(
         &mut self,
         session: &mut Session<'_>,
@@ -356,8 +355,7 @@ impl Loads {
         Ok(search)
     }
 
-    /// Publishes the load found within the remaining gap, or the gap's middle; its ends are the
-    /// interval.
+    /// Publishes the load found, or the middle of the remaining gap; the gap is the interval.
     fn put_found(&self, session: &mut Session<'_>, name: &str, gap: Search, value: Option<f64>) {
         let Some((low, high)) = gap.gap() else { return };
         let (low, high) = (self.offered(low), self.offered(high));

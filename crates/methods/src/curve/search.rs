@@ -1,11 +1,11 @@
-//! The search for the load at which something ends: between the last load at which it held and the
+//! Search for the load at which a condition fails, between the last load at which it held and the
 //! first at which it did not.
 
-/// A drive kept up with a load if it completed this share of the operations due. Below it the queue
-/// grows as long as the load lasts.
+/// A drive keeps up with a load if it completes this share of the operations due. Below it, the
+/// queue grows as long as the load lasts.
 const KEPT_UP: f64 = 0.98;
 
-/// Standard deviations of the number of random arrivals that are no sign of a growing queue.
+/// Tolerance for random arrivals, in standard deviations of their number.
 const DEVIATIONS: f64 = 2.0;
 
 /// Whether operations were completed as fast as they were due.
@@ -24,8 +24,8 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The gap among loads in ascending order. The first load that did not hold ends it, and one that
-    /// could not be judged is passed over.
+    /// The gap among loads in ascending order. The first load that did not hold ends it; a load
+    /// that could not be judged is skipped.
     pub fn between(judged: &[(u32, Option<bool>)]) -> Search {
         let mut search = Search { held: None, failed: None };
         for (percent, held) in judged.iter().filter_map(|(percent, held)| Some((percent, (*held)?)))
@@ -39,7 +39,7 @@ impl Search {
         search
     }
 
-    /// Both ends, percent; `None` if the gap has an end only.
+    /// Both ends, percent; `None` if one end is unknown.
     pub fn gap(&self) -> Option<(f64, f64)> {
         self.held.zip(self.failed)
     }
@@ -63,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_growing_queue_is_told_from_the_scatter_of_arrivals() {
+    fn a_growing_queue_is_distinguished_from_random_arrivals() {
         assert!(kept_up(1000.0, 9_900.0, 10.0));
         assert!(!kept_up(1000.0, 9_500.0, 10.0));
-        // Of 25 operations that were due, 18 are scatter and 5 are not.
+        // Of 25 operations due, 18 are within the scatter and 5 are not.
         assert!(kept_up(25.0, 18.0, 1.0) && !kept_up(25.0, 5.0, 1.0));
     }
 

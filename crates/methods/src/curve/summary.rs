@@ -8,11 +8,11 @@ use workload::units::latency;
 use crate::Outcome;
 use crate::answer::{Draft, count};
 
-/// KNEE: the load that the drive keeps up with, and the response time on the way there.
+/// KNEE: the highest load that the drive keeps up with, and response times below it.
 pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
     let Some(knee) = find(out, "curve-knee") else {
         let text = "No knee was found: the drive kept up with every load, or with none.";
-        let next = "a longer run: more operations at every load";
+        let next = "a longer run, for more operations at every load";
         let verdict = Verdict::new(VerdictKind::Undetermined, text);
         return vec![Verdict { next_test: Some(next.into()), ..verdict }];
     };
@@ -20,7 +20,7 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
     let rest = ["curve-50.p99", "curve-90.p99"].map(|name| find(out, name).and_then(|m| m.value));
     let on_the_way = match rest {
         [Some(half), Some(near)] => format!(
-            " At half the load 99 of 100 operations take less than {}, at nine tenths {}.",
+            " At half the load 99 of 100 operations take less than {}; at nine tenths, {}.",
             latency(half),
             latency(near)
         ),
@@ -36,7 +36,7 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
     vec![verdict]
 }
 
-/// The answer: the knee, and the load that keeps the time asked for.
+/// The answer: the knee, and the highest load within the requested response time.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let knee = find(out, "curve-knee").or_else(|| find(out, "curve-closed"))?;
     let limit = find(out, "curve-kept.p99").and_then(|m| m.value);
@@ -46,7 +46,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(limit), Some(load)) => {
             format!("; p99 stays within {} up to {}.", latency(limit), count(load))
         }
-        (Some(limit), None) => format!("; no load keeps a p99 of {}.", latency(limit)),
+        (Some(limit), None) => format!("; no load meets a p99 of {}.", latency(limit)),
         (None, _) => match find(out, "curve-50.p99").and_then(|m| m.value) {
             Some(half) => format!("; at half of that the p99 is {}.", latency(half)),
             None => ".".into(),
@@ -66,10 +66,10 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     if let Some(at) = find(out, "curve-knee").and_then(|m| m.value) {
         chart = chart.mark("knee", at);
     }
-    let question = "How much load can the drive take before the response time breaks away?";
+    let question = "How much load can the drive take before response times soar?";
     Draft::new(out, question)
         .tile("Knee", &knee.name, Better::Higher)
-        .tile("Keeps the time asked for", "curve-kept", Better::Higher)
+        .tile("Load within --p99", "curve-kept", Better::Higher)
         .tile("p50 at a tenth", "curve-10.p50", Better::Lower)
         .tile("p99 at half", "curve-50.p99", Better::Lower)
         .tile("p99 at nine tenths", "curve-90.p99", Better::Lower)

@@ -1,5 +1,5 @@
-//! The operations of an access specification: lines drawn by their shares, reads and random addresses
-//! by their percentages; an address that is not random follows the access before it.
+//! The operations of an access specification: lines drawn by their shares, reads and random
+//! addresses by their percentages. A sequential address follows the previous access.
 
 use workload::{BATCH_MAX, Op, OpKind, Region, Source};
 
@@ -9,9 +9,9 @@ use super::icf::AccessLine;
 pub(super) struct Accesses {
     lines: Vec<AccessLine>,
     region: Region,
-    /// The least alignment that the drive takes, bytes.
+    /// Minimum alignment of the drive, bytes.
     block: u64,
-    /// Where the access before ended, from the start of the region.
+    /// End of the previous access, from the start of the region.
     next: u64,
     state: u64,
 }
@@ -27,7 +27,7 @@ impl Accesses {
         }
     }
 
-    /// A number below `most`, by splitmix64.
+    /// A random number below `most`, by splitmix64.
     fn below(&mut self, most: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -71,8 +71,8 @@ impl Source for Accesses {
     }
 }
 
-/// The alignment of a line in bytes: the one given, or the size of its transfers. IOMeter itself takes
-/// 512 bytes there, which document 003 shows to cost a factor of 8.
+/// The alignment of a line in bytes: as specified, or the size of its transfers. IOMeter itself
+/// uses 512 bytes there, which costs a factor of 8 in document 003.
 pub(super) fn alignment(line: &AccessLine) -> u64 {
     u64::from(if line.align > 0 { line.align } else { line.size })
 }
@@ -92,7 +92,7 @@ mod tests {
     };
 
     #[test]
-    fn shares_are_kept_and_addresses_are_aligned_and_inside() {
+    fn accesses_follow_the_shares_and_are_aligned_within_the_region() {
         let stream = AccessLine { size: 65536, share: 25, reads: 0, random: 0, ..LINE };
         let region = Region { start: 1 << 20, bytes: (10 << 20) + 4096 };
         let mut accesses = Accesses::new(&[LINE, stream], region, 512, 7);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_that_are_not_random_follow_each_other_and_begin_again_at_the_end() {
+    fn sequential_accesses_are_contiguous_and_wrap_at_the_end() {
         let line = AccessLine { share: 100, random: 0, ..LINE };
         let mut accesses = Accesses::new(&[line], Region::first(20 << 10), 512, 1);
         let offsets: Vec<u64> = (0..4).map(|_| accesses.next_op().offset).collect();

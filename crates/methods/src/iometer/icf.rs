@@ -1,21 +1,21 @@
 //! IOMeter's configuration files (`.icf`).
 //!
-//! A line that begins with an apostrophe is a heading for the indented lines below it. Only settings
-//! that decide the I/O are read: run time and ramp, access specifications, workers with their
-//! outstanding I/Os, assigned specifications and extents of the disk. A setting that would change
-//! the I/O and cannot be served is an error with its line.
+//! A line that begins with an apostrophe is a heading for the indented lines below it. Only
+//! settings that determine the I/O are read: run time and ramp, access specifications, workers with
+//! their outstanding I/Os, assigned specifications and disk extents. An unsupported setting that
+//! would change the I/O is an error that quotes its line.
 
 use std::fmt;
 
-/// Bytes of a sector, in which the extent of a disk is counted.
+/// Sector size in bytes, the unit of disk extents.
 const SECTOR: u64 = 512;
 
-/// Most specifications, lines of one, and workers: more would be no configuration.
+/// Maximum specifications, lines of one, and workers, beyond any real configuration.
 const SPECS_MAX: usize = 1000;
 const LINES_MAX: usize = 100;
 const WORKERS_MAX: u32 = 256;
 
-/// Most outstanding I/Os of a worker.
+/// Maximum outstanding I/Os of a worker.
 const OUTSTANDING_MAX: u32 = 4096;
 
 /// Largest transfer, bytes.
@@ -28,13 +28,13 @@ pub struct AccessLine {
     pub size: u32,
     /// Share of the accesses, percent.
     pub share: u32,
-    /// Reads among them, percent.
+    /// Share of reads, percent.
     pub reads: u32,
-    /// Random addresses among them, percent.
+    /// Share of random addresses, percent.
     pub random: u32,
     /// Pause after a burst, milliseconds.
     pub delay_ms: u32,
-    /// Accesses of a burst, at least 1.
+    /// Accesses per burst, at least 1.
     pub burst: u32,
     /// Alignment of addresses in bytes; 0: not given.
     pub align: u32,
@@ -54,25 +54,25 @@ pub struct AccessSpec {
 pub struct IcfJob {
     /// The specification.
     pub spec: AccessSpec,
-    /// Number of workers, each with I/Os of its own.
+    /// Number of workers, each with its own I/Os.
     pub workers: u32,
     /// Outstanding I/Os of each worker.
     pub outstanding: u32,
-    /// First byte of the disk that is used.
+    /// First byte used on the disk.
     pub start: u64,
-    /// Number of bytes that are used; 0: all.
+    /// Number of bytes used; 0: all.
     pub bytes: u64,
 }
 
-/// A test: runs in their order.
+/// A test: its runs, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcfScript {
     /// The jobs of each run, which run at the same time: at least one. Run n issues specification n
     /// of each worker.
     pub runs: Vec<Vec<IcfJob>>,
-    /// Duration of each run, seconds; `None`: until it is stopped.
+    /// Duration of each run, seconds; `None`: until stopped.
     pub seconds: Option<u64>,
-    /// Time before it that does not count, seconds.
+    /// Ramp before each run, excluded from its results, seconds.
     pub ramp_seconds: u64,
 }
 
@@ -83,14 +83,14 @@ impl IcfScript {
     }
 }
 
-/// A line that cannot be served.
+/// An invalid or unsupported line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcfError {
     /// Its number, from 1.
     pub line: usize,
     /// Its text.
     pub text: String,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: String,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Value<'a> {
     fn access(&self) -> Result<AccessLine, IcfError> {
         let fields: Vec<&str> = self.fields().collect();
         if fields.len() != 8 {
-            return Err(self.error(format!("8 fields were expected, not {}", fields.len())));
+            return Err(self.error(format!("expected 8 fields, not {}", fields.len())));
         }
         let names = ["size", "share", "reads", "random", "delay", "burst", "alignment", "reply"];
         let most = [SIZE_MAX, 100, 100, 100, 3_600_000, 1 << 20, SIZE_MAX, SIZE_MAX];
@@ -138,7 +138,7 @@ impl<'a> Value<'a> {
         }
         let [size, share, reads, random, delay_ms, burst, align, _] = numbers;
         if size == 0 || burst == 0 {
-            return Err(self.error("size and burst are at least 1"));
+            return Err(self.error("size and burst must be at least 1"));
         }
         Ok(AccessLine { size, share, reads, random, delay_ms, burst, align })
     }
@@ -151,7 +151,7 @@ pub fn parse(text: &str) -> Result<IcfScript, IcfError> {
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_end_matches(['\r', ' ', '\t']);
         if let Some(named) = line.strip_prefix('\'') {
-            // Indented remarks are headings of columns.
+            // Indented comments are column headings.
             if !named.starts_with(['\t', ' ']) {
                 key = named.trim_end_matches(['=', ' ']).to_ascii_lowercase();
                 reader.heading(&key);
@@ -164,10 +164,10 @@ pub fn parse(text: &str) -> Result<IcfScript, IcfError> {
     reader.finish(text.lines().count())
 }
 
-/// The specification of a worker that waits.
+/// The specification of an idle worker.
 const IDLE: &str = "Idle";
 
-/// A worker as it is read.
+/// A worker while it is read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Worker {
     outstanding: u32,
@@ -182,7 +182,7 @@ struct Worker {
 #[derive(Default)]
 struct Reader {
     specs: Vec<AccessSpec>,
-    /// Line of the name of each specification.
+    /// Line that names each specification: number and text.
     places: Vec<(usize, String)>,
     workers: Vec<Worker>,
     seconds: u64,
@@ -211,7 +211,7 @@ impl Reader {
                 self.ramp_seconds = value.number(fields.next(), "the ramp", 100_000)?;
             }
             "test type" if value.text != "NORMAL" => {
-                return Err(value.error("only tests of the type NORMAL can be run"));
+                return Err(value.error("only test type NORMAL is supported"));
             }
             "access specification name,default assignment" => self.name(value)?,
             "size,% of size,% reads,% random,delay,burst,align,reply" => self.access(value)?,
@@ -242,13 +242,13 @@ impl Reader {
     }
 
     fn worker(&mut self, value: &Value<'_>) -> Result<&mut Worker, IcfError> {
-        self.workers.last_mut().ok_or_else(|| value.error("there is no worker that it belongs to"))
+        self.workers.last_mut().ok_or_else(|| value.error("no worker precedes it"))
     }
 
     fn name(&mut self, value: &Value<'_>) -> Result<(), IcfError> {
         let name = value.text.rsplit_once(',').map_or(value.text, |(name, _)| name).trim();
         if name.is_empty() || self.specs.len() == SPECS_MAX {
-            return Err(value.error(format!("a name was expected, of {SPECS_MAX} at most")));
+            return Err(value.error(format!("expected a name; at most {SPECS_MAX} are allowed")));
         }
         self.specs.push(AccessSpec { name: name.to_string(), lines: Vec::new() });
         self.places.push((value.line, value.text.to_string()));
@@ -257,7 +257,7 @@ impl Reader {
 
     fn access(&mut self, value: &Value<'_>) -> Result<(), IcfError> {
         let Some(spec) = self.specs.last_mut() else {
-            return Err(value.error("there is no access specification that it belongs to"));
+            return Err(value.error("no access specification precedes it"));
         };
         if spec.name == IDLE {
             return Ok(());
@@ -268,10 +268,10 @@ impl Reader {
             .first()
             .is_none_or(|first| (first.delay_ms, first.burst) == (line.delay_ms, line.burst));
         if !alike {
-            return Err(value.error("delay and burst must be those of the lines above it"));
+            return Err(value.error("delay and burst must equal those of the lines above it"));
         }
         if spec.lines.len() == LINES_MAX {
-            return Err(value.error(format!("{LINES_MAX} lines are the most of a specification")));
+            return Err(value.error(format!("a specification has at most {LINES_MAX} lines")));
         }
         spec.lines.push(line);
         Ok(())
@@ -283,7 +283,7 @@ impl Reader {
         for (spec, place) in self.specs.iter().zip(&self.places) {
             let sum: u32 = spec.lines.iter().map(|line| line.share).sum();
             if sum != 100 && spec.name != IDLE {
-                return Err(at(place, &format!("its shares add up to {sum}%, not to 100%")));
+                return Err(at(place, &format!("its shares add up to {sum}%, not 100%")));
             }
         }
         let mut workers: Vec<Worker> = self.workers.drain(..).filter(|w| !w.network).collect();
@@ -319,7 +319,7 @@ impl Reader {
     }
 }
 
-/// Adds a worker to the job with its settings, or a job.
+/// Adds a worker to the job with its settings, or as a new job.
 fn add(jobs: &mut Vec<IcfJob>, worker: &Worker, spec: &AccessSpec) {
     let Worker { outstanding, start, bytes, .. } = *worker;
     if spec.lines.is_empty() {
@@ -354,19 +354,21 @@ mod tests {
         'Manager ID, manager name\n\t1,HOST\n'Manager network address\n\t\n\
         'Worker\n\tWorker 1\n'Worker type\n\tDISK\n\
         'Default target settings for worker\n\
-        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,\
+        fixed seed value\n\
         \t3,DISABLED,1,DISABLED,0\n\
         'Disk maximum size,starting sector,Data pattern\n\t2097152,64,0\n\
         'End default target settings for worker\n\
         'Assigned access specs\n\tstream\n\tdatabase, 8K\n'End assigned access specs\n\
-        'Target assignments\n'Target\n\tC: \"\"\n'Target type\n\tDISK\n'End target\n'End target assignments\n\
+        'Target assignments\n'Target\n\tC: \"\"\n'Target type\n\tDISK\n'End target\n\
+        'End target assignments\n\
         'End worker\n'End manager\n'END manager list\nVersion 1.1.0 \n";
 
     #[test]
-    fn a_file_as_iometer_writes_it() {
+    fn parses_a_file_written_by_iometer() {
         let script = parse(FILE).expect("well formed");
         let names: Vec<&str> = script.jobs().map(|job| job.spec.name.as_str()).collect();
-        assert_eq!(names, ["stream", "database, 8K"], "in the order of assignment");
+        assert_eq!(names, ["stream", "database, 8K"], "in assignment order");
         let job = &script.runs[1][0];
         assert_eq!((job.workers, job.outstanding), (1, 3));
         assert_eq!((script.seconds, script.ramp_seconds), (Some(90), 5));
@@ -388,12 +390,12 @@ mod tests {
             parse(&text).expect_err("broken").to_string()
         };
         let text = error("8192,80,67,100,0,1,0,0", "8192,80,67,100");
-        assert_eq!(text, "line 22: '8192,80,67,100': 8 fields were expected, not 4");
+        assert_eq!(text, "line 22: '8192,80,67,100': expected 8 fields, not 4");
         let text = error("8192,80,67", "8192,80,670");
         assert!(text.starts_with("line 22: '8192,80,670,") && text.contains("reads"), "{text}");
         let text = error("65536,20,", "65536,10,");
-        assert_eq!(text, "line 20: 'database, 8K,NONE': its shares add up to 90%, not to 100%");
-        assert!(error("\tNORMAL", "\tCYCLE_WORKERS").contains("only tests of the type NORMAL"));
+        assert_eq!(text, "line 20: 'database, 8K,NONE': its shares add up to 90%, not 100%");
+        assert!(error("\tNORMAL", "\tCYCLE_WORKERS").contains("only test type NORMAL"));
         assert!(error("\tstream\n", "\tstreams\n").contains("no specification 'streams'"));
         assert!(error("65536,20,100,0,0,1", "65536,20,100,0,5,1").contains("delay and burst"));
         let text = error("0,10,4,0,0", "0,10,4,0,x");

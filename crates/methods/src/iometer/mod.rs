@@ -1,9 +1,9 @@
 //! `iometer`: IOMeter's access specifications.
 //!
-//! Every specification is lines of {size, share, reads, random, delay, burst, alignment}; workers issue
-//! them with a number of I/Os outstanding each. A configuration comes from a file of IOMeter's
-//! (`icf.rs`; the text is read by others, because methods read no files) or from `--access`. What
-//! document 003 found is mended: addresses are aligned to the size of the transfer unless the
+//! A specification is a list of lines {size, share, reads, random, delay, burst, alignment};
+//! workers issue them with a number of outstanding I/Os each. A configuration comes from an IOMeter
+//! file (`icf.rs`; callers read the text, because methods read no files) or from `--access`. A
+//! defect found in document 003 is corrected: addresses are aligned to the transfer size unless the
 //! specification says otherwise.
 
 mod access;
@@ -22,16 +22,16 @@ use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
 use access::{Accesses, alignment};
 use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
 
-/// Seconds of each specification whose file names none.
+/// Seconds per specification if the file gives none.
 const EACH_SECONDS: f64 = 30.0;
 
-/// Seconds of ramp, of which the figures are not counted, at most.
+/// Maximum seconds of ramp-up, whose statistics are discarded.
 const RAMP_MOST: u64 = 600;
 
 /// Seconds for the fill.
 const FILL_SECONDS: f64 = 20.0;
 
-/// Seconds of rest after it, at most this share of the time.
+/// Seconds of rest after the fill, at most this share of the time.
 const REST_SECONDS: f64 = 10.0;
 const REST_SHARE: f64 = 0.1;
 
@@ -49,15 +49,16 @@ pub(crate) struct Iometer;
 
 static INFO: MethodInfo = MethodInfo {
     name: "iometer",
-    summary: "what do IOMeter's specifications give",
-    about: "Runs access specifications of IOMeter one after the other: those of a file (--icf FILE), with its \
-            workers, outstanding I/Os, run time and ramp, or one by hand (--access SIZE,READS,RANDOM, in \
-            percent; the default is 4KiB,67,100) with --workers and --outstanding (3, as in document 003). \
-            What comes out is operations and bytes per second and service times of each, reads and writes \
-            apart. Where a specification names no alignment, addresses are aligned to the size of its \
-            transfers; IOMeter takes 512 bytes there, which can cost a factor of 8 (-m align). The file, or \
-            the region of a drive that was given away, is written once before, which leaves the drive \
-            in another state than it was: IOMeter does the same, and keeps its file.",
+    summary: "IOMeter's access specifications",
+    about: "Runs access specifications of IOMeter one after the other: those of a file (--icf \
+            FILE), with its workers, outstanding I/Os, run time and ramp, or a single one \
+            (--access SIZE,READS,RANDOM, in percent; default 4KiB,67,100) with --workers and \
+            --outstanding (3, as in document 003). Reports operations and bytes per second and \
+            service times of each, reads and writes separately. Where a specification gives no \
+            alignment, addresses are aligned to the transfer size; IOMeter uses 512 bytes there, \
+            which can cost a factor of 8 (-m align). The file, or the region of a drive opened \
+            with --destroy, is written once first, which changes the state of the drive: IOMeter \
+            does the same, and keeps its file.",
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a file of up to 1 GiB, and as much again for each specification that writes",
@@ -72,19 +73,15 @@ const METRICS: [MetricInfo; 5] = [
     MetricInfo::new(
         "iometer-{number}",
         Unit::Iops,
-        "all accesses of the specification of that number",
+        "all accesses of the specification with this number",
     ),
-    MetricInfo::new("iometer-{number}.throughput", Unit::BytesPerSecond, "their bytes"),
+    MetricInfo::new("iometer-{number}.throughput", Unit::BytesPerSecond, "their throughput"),
     MetricInfo::new("iometer-{number}-{read,write}", Unit::Iops, "its reads, its writes"),
-    MetricInfo::new(
-        "iometer-{number}.mean",
-        Unit::Nanoseconds,
-        "mean service time, as IOMeter shows it",
-    ),
+    MetricInfo::new("iometer-{number}.mean", Unit::Nanoseconds, "mean service time, as in IOMeter"),
     MetricInfo::new("iometer-{number}.{p50,p99,p99.9,max}", Unit::Nanoseconds, "service times"),
 ];
 
-/// A configuration, or the name of a file that nobody has read yet.
+/// A configuration, or the name of a file not read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Icf {
     /// None.
@@ -106,7 +103,7 @@ static ICF: Opt<Icf> = Opt::value(
             false => Ok(Icf::File(text.to_string())),
             true => icf::parse(text)
                 .map(Icf::Script)
-                .map_err(|error| format!("a configuration of IOMeter: {error}")),
+                .map_err(|error| format!("IOMeter configuration: {error}")),
         }
     },
     Icf::default,
@@ -115,7 +112,7 @@ static ICF: Opt<Icf> = Opt::value(
 static ACCESS: Opt<AccessLine> = Opt::value(
     "access",
     "SPEC",
-    "SIZE,READS,RANDOM[,ALIGN]: bytes of a transfer, percent, percent (default 4KiB,67,100)",
+    "SIZE,READS,RANDOM[,ALIGN]: bytes per transfer, percent, percent (default 4KiB,67,100)",
     |words| access_line(words.first().map_or("", String::as_str)),
     || AccessLine {
         size: 4096,
@@ -128,18 +125,13 @@ static ACCESS: Opt<AccessLine> = Opt::value(
     },
 );
 
-static WORKERS: Opt<u32> = Opt::value(
-    "workers",
-    "N",
-    "workers that issue I/Os at the same time (default 1)",
-    |words| number(words, 256),
-    || 1,
-);
+static WORKERS: Opt<u32> =
+    Opt::value("workers", "N", "concurrent workers (default 1)", |words| number(words, 256), || 1);
 
 static OUTSTANDING: Opt<u32> = Opt::value(
     "outstanding",
     "N",
-    "outstanding I/Os of each worker (default 3)",
+    "outstanding I/Os per worker (default 3)",
     |words| number(words, 4096),
     || 3,
 );
@@ -184,11 +176,11 @@ impl Method for Iometer {
         let options = Options { size, ..options.clone() };
         let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
         test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
-        // Data that were just written read faster than they do later.
+        // Newly written data reads faster than data at rest.
         session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
         if test_region.writes {
-            let text = "the region was written before the first access: the drive is no longer in the \
-                        state it was in";
+            let text = "the region was written before the first access: the drive is no longer in \
+                        the state it was in";
             session.out.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
         }
         note_alignment(session, &script);
@@ -204,13 +196,13 @@ impl Method for Iometer {
     }
 }
 
-/// The end of the last extent in bytes; `None` if a job uses all of the disk.
+/// The end of the last extent in bytes; `None` if a job uses the whole disk.
 fn extent(script: &IcfScript) -> Option<u64> {
     let ends = script.jobs().map(|job| (job.bytes > 0).then_some(job.start + job.bytes));
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// The configuration of a file, or the one by hand.
+/// The configuration from a file, or from `--access`.
 fn script(options: &Options) -> Result<IcfScript, MethodError> {
     match options.get(&ICF) {
         Icf::Script(script) => Ok(script),
@@ -238,7 +230,7 @@ fn describe(line: &AccessLine) -> String {
     format!("{}, {}% reads, {}% random", binary(line.size.into()), line.reads, line.random)
 }
 
-/// Whether the target takes the sizes, the alignment and the writes.
+/// Checks that the target supports the sizes, the alignment and the writes.
 fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
     let target = session.target();
     let block = u64::from(target.logical_block_bytes.max(1));
@@ -251,7 +243,8 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
         let (size, align) = (line.size, alignment(line));
         let name = &spec.name;
         let text = format!(
-            "'{name}' asks for transfers of {size} bytes aligned to {align}; the drive's blocks have {block}"
+            "'{name}' needs transfers of {size} bytes aligned to {align}; the drive has blocks of \
+             {block}"
         );
         return Err(RigError::Unsupported(text).into());
     }
@@ -261,17 +254,17 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
         Some((spec, _)) if target.allowed < may => Err(RigError::Target {
             fault: rig::Fault::Refused,
             text: format!(
-                "'{}' writes to {}, which is for reads only",
+                "'{}' writes to {}, which was opened read-only",
                 spec.name, target.target.spec
             ),
-            advice: Some("--access 4KiB,100,100 only reads; --destroy gives the drive away".into()),
+            advice: Some("--access 4KiB,100,100 only reads; --destroy allows writes".into()),
         }
         .into()),
         _ => Ok(()),
     }
 }
 
-/// Says where IOMeter would have aligned to 512 bytes.
+/// Notes specifications that IOMeter would align to 512 bytes.
 fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
     let open = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
     if script.jobs().any(|job| open(&job.spec)) {
@@ -283,7 +276,7 @@ fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
     }
 }
 
-/// Runs jobs at the same time, after a ramp that does not count.
+/// Runs jobs concurrently, after a ramp-up whose statistics are discarded.
 fn run(
     session: &mut Session<'_>,
     test_region: &TestRegion,
@@ -319,7 +312,7 @@ fn run(
     Ok(())
 }
 
-/// The description of a job: its extent, sizes, mix and pace. The addresses are those of the source.
+/// The workload of a job: extent, sizes, mix and pacing. The source supplies the addresses.
 fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) -> Workload {
     let spec = &job.spec;
     let sum = |of: &dyn Fn(&AccessLine) -> u32| spec.lines.iter().map(of).sum::<u32>();

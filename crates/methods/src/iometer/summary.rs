@@ -5,9 +5,9 @@ use record::{Answer, Better, Chart, Unit};
 use crate::Outcome;
 use crate::answer::{Draft, count, rate};
 
-/// The rates of the first specification, and how many others there are.
+/// The rates of the first specification, and the number of specifications.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let draft = Draft::new(out, "What do IOMeter's access specifications give on this drive?");
+    let draft = Draft::new(out, "How fast do IOMeter's access specifications run on this drive?");
     let (first, moved) = (draft.value("iometer-1")?, draft.value("iometer-1.throughput")?);
     let names = (1..).map(|number| format!("iometer-{number}"));
     let names: Vec<String> = names.take_while(|name| draft.find(name).is_some()).collect();

@@ -1,8 +1,8 @@
-//! `iozone`: its thirteen figures in its own way, with trustworthy figures beside them.
+//! `iozone`: its thirteen figures, measured its way, plus trustworthy ones.
 //!
 //! The legacy figures are one execution each, through the page cache unless `-I` is given, with the
-//! same content in every record. The honest ones are the first read after dropping the cache (the
-//! drop is verified) and a rewrite of random content including its flush.
+//! same content in every record. The trustworthy ones are the first read after dropping the cache
+//! (the drop is verified) and a rewrite of random content including its flush.
 
 mod rules;
 mod spec;
@@ -32,13 +32,14 @@ pub(crate) struct IozoneMethod;
 
 static INFO: MethodInfo = MethodInfo {
     name: "iozone",
-    summary: "iozone's table, and which figures hold",
-    about: "Writes, rewrites, reads, rereads, and reads and writes at random, with records of 4 KiB \
-            in a file of 100 MiB (or --size), as iozone -e -o -a -s 100M -r 4k -i 0 -i 1 -i 2 does: \
-            through the page cache, every write durable when it returns. Beside it the first read \
-            after the cache was dropped, in order and at random, and a rewrite of random content. \
-            Verdicts say which reads came from memory, and whether the writes are anything but the \
-            time of a commit. ssdyno iozone takes iozone's own words and prints its table.",
+    summary: "iozone's table, and which figures to trust",
+    about: "Writes, rewrites, reads and rereads sequentially, then reads and writes at random, \
+            with records of 4 KiB in a file of 100 MiB (or --size), as iozone -e -o -a -s 100M -r \
+            4k -i 0 -i 1 -i 2 does: through the page cache, every write durable when it returns. \
+            Adds the first read after dropping the cache, sequential and random, and a rewrite of \
+            random content. Verdicts say which reads came from memory, and whether the writes \
+            measure more than the time of a commit. ssdyno iozone takes iozone's own options and \
+            prints its table.",
     safety: record::Safety::Scratch,
     seconds: SECONDS,
     writes: "the file four times",
@@ -49,22 +50,22 @@ static INFO: MethodInfo = MethodInfo {
             "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\
              backward-read,record-rewrite,strided-read,fwrite,frewrite,fread,freread}",
             Unit::BytesPerSecond,
-            "a column of its table, for that size of the file and of a record; one execution each",
+            "a column of its table, for this file size and record size; one execution each",
         ),
         MetricInfo::new(
             "iozone-{size}-{size}.{cold-read,cold-random-read}",
             Unit::BytesPerSecond,
-            "through the cache, after it was dropped",
+            "through the cache, after dropping it",
         ),
         MetricInfo::new(
             "iozone-{size}-{size}.{cold-read,cold-random-read}.cached",
             Unit::Bytes,
-            "part of the file still in memory then",
+            "part of the file still in memory after the drop",
         ),
         MetricInfo::new(
             "iozone-{size}-{size}.rewrite-random-content",
             Unit::BytesPerSecond,
-            "the rewrite with content that no drive can compress, including its flush",
+            "the rewrite with incompressible content, including its flush",
         ),
     ]],
     answer: crate::answer::iozone,
@@ -130,7 +131,7 @@ impl Run {
 fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
     let mut seen = Seen::default();
     if !run.test_region.writes {
-        let text = "this target may only be read: the figures of writes are left out";
+        let text = "this target may only be read: write tests are skipped";
         session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
     }
     for row in &run.spec.rows {

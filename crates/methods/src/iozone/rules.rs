@@ -1,4 +1,4 @@
-//! Rules that detect figures of iozone unrelated to the drive. Pure.
+//! Rules that detect iozone results unrelated to the drive. Pure.
 
 use record::{Unit, VerdictKind};
 use rig::{Measurement, TargetInfo};
@@ -8,10 +8,10 @@ use workload::units::throughput;
 use super::spec::{Figure, Honest, Row};
 use crate::verdict::Ruling;
 
-/// Reads of which the device delivered less than this share came from memory.
+/// Reads came from memory if the device delivered less than this share of their bytes.
 const FROM_DEVICE: f64 = 0.5;
 
-/// Rates within this share are equal.
+/// Rates that differ by less than this share count as equal.
 const SAME: f64 = 0.15;
 
 /// The measurements needed by the rules.
@@ -63,7 +63,8 @@ impl Seen {
         names.dedup();
         names.truncate(6);
         let mut text = format!(
-            "{} of {} figures of reads came from memory ({}), at {} at most: they say nothing about the drive.",
+            "{} of {} read results came from memory ({}), at up to {}: they say nothing about the \
+             drive.",
             cached.len(),
             reads.len(),
             names.join(", "),
@@ -83,7 +84,7 @@ impl Seen {
         })
     }
 
-    /// Do durable writes measure anything but the time of a commit?
+    /// Do durable writes measure only the time of a commit?
     fn commits(&self, sync: bool) -> Option<Ruling> {
         let (row, _, rewrite) = self.figures.iter().find(|(_, f, _)| *f == Figure::Rewrite)?;
         let random = self.figures.iter().find(|(r, f, _)| r == row && *f == Figure::RandomWrite);
@@ -99,8 +100,8 @@ impl Seen {
             true => Ruling::yes(
                 VerdictKind::Flush,
                 format!(
-                    "Writes are the time of a commit and nothing else: {rates}, {commit} for each \
-                     record whatever its place."
+                    "Writes measure only the time of a commit: {rates}, {commit} per record at any \
+                     place."
                 ),
             ),
             false => Ruling::no(

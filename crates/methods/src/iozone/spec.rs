@@ -7,7 +7,7 @@ use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
 /// A figure of the table, in the order of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
-    /// A new file, record after record.
+    /// Writes a new file, record after record.
     Write,
     /// Rewrites the same file.
     Rewrite,
@@ -23,7 +23,7 @@ pub enum Figure {
     BackwardRead,
     /// Rewrites one record repeatedly.
     RecordRewrite,
-    /// Reads with a distance between records, until all have been read.
+    /// Reads with a stride until all records are read.
     StridedRead,
     /// Writes a new file through a stream.
     Fwrite,
@@ -121,7 +121,7 @@ impl Honest {
         ["rewrite-random-content", "cold-read", "cold-random-read"][self as usize]
     }
 
-    /// The figure that it is the counterpart of.
+    /// Its counterpart in the tool's table.
     fn figure(self) -> Figure {
         [Figure::Rewrite, Figure::Read, Figure::RandomRead][self as usize]
     }
@@ -192,7 +192,7 @@ impl Default for Iozone {
 }
 
 impl Iozone {
-    /// The figures of every row, in order of measurement.
+    /// The figures of each row, in order of measurement.
     pub fn figures(&self) -> Vec<Figure> {
         let asked = |f: &Figure| self.tests.contains(&f.test()) && !(self.once && f.again());
         Figure::ALL.into_iter().filter(asked).collect()

@@ -22,10 +22,10 @@ fn run(fake: &mut Fake, spec: Iozone) -> (Outcome, Result<(), MethodError>) {
 }
 
 #[test]
-fn every_figure_moves_the_file_once_in_its_own_order() {
+fn every_figure_transfers_the_file_once_in_its_own_order() {
     let mut fake = Fake::new(Traits::default());
     let (out, result) = run(&mut fake, spec(&[0, 1, 2, 3, 4, 5, 6, 7]));
-    result.expect("nothing is wrong");
+    result.expect("no error");
     let names: Vec<_> = out.metrics.iter().map(|m| m.name.as_str()).collect();
     for figure in Figure::ALL {
         let name = format!("iozone-8MiB-4KiB.{}", figure.name());
@@ -53,9 +53,9 @@ fn every_figure_moves_the_file_once_in_its_own_order() {
 #[test]
 fn reads_from_memory_are_reported() {
     let (out, result) = run(&mut Fake::new(Traits::default()), spec(&[0, 1, 2]));
-    result.expect("nothing is wrong");
+    result.expect("no error");
     let ram = out.verdicts.iter().find(|v| v.kind.name() == "RAM").expect("a verdict");
-    assert!(ram.text.starts_with("3 of 3 figures of reads came from memory"), "{}", ram.text);
+    assert!(ram.text.starts_with("3 of 3 read results came from memory"), "{}", ram.text);
     assert!(ram.text.contains("after the cache was dropped"), "{}", ram.text);
     let flush = out.verdicts.iter().find(|v| v.kind.name().contains("FLUSH")).expect("a verdict");
     assert!(flush.evidence.iter().any(|e| e.name == "a commit" && e.value > 0.0), "{flush:?}");
@@ -68,7 +68,7 @@ fn a_twentieth_of_the_file_may_stay_in_the_cache_and_more_is_reported() {
         let left = (8 << 20) * percent / 100;
         fake.stays_cached = Some(left);
         let (out, result) = run(&mut fake, spec(&[0, 1]));
-        result.expect("nothing is wrong");
+        result.expect("no error");
         let warned = out.warnings.iter().any(|w| w.kind.name() == "cache-not-dropped");
         assert_eq!(warned, reported, "{percent}% left");
         let cached = out.metrics.iter().find(|m| m.name == "iozone-8MiB-4KiB.cold-read.cached");
@@ -77,9 +77,9 @@ fn a_twentieth_of_the_file_may_stay_in_the_cache_and_more_is_reported() {
 }
 
 #[test]
-fn without_a_first_write_the_file_is_made_and_what_may_not_be_written_is_left_out() {
+fn without_a_first_write_the_file_is_filled_and_a_read_only_target_skips_writes() {
     let mut fake = Fake::new(Traits::default());
-    run(&mut fake, spec(&[1])).1.expect("nothing is wrong");
+    run(&mut fake, spec(&[1])).1.expect("no error");
     assert_eq!(fake.filled, 8 << 20);
     let mut fake = Fake::read_only(Traits::default());
     let (out, result) = run(&mut fake, Iozone { once: true, ..spec(&[0, 1, 2]) });

@@ -1,10 +1,10 @@
 //! `mark` (RISCOSMark): whole files of 8 MiB, and byte-at-a-time streams, scored against a RAM
 //! disc.
 //!
-//! The legacy part does the same as the old tool: one file repeatedly, through any cache there is,
-//! until 1.00 s has passed on a clock of 10 ms. The honest part bypasses the page cache, writes
-//! random content durably, takes longer, and is repeated; the RAM disc beside it is measured by the
-//! same code in the same session, alternating with the drive.
+//! The legacy part works like the old tool: one file repeatedly, through any cache, until 1.00 s
+//! has passed on a clock of 10 ms. The honest part bypasses the page cache, writes random content
+//! durably, takes longer, and is repeated. The same code measures the RAM disc in the same session,
+//! alternating with the drive.
 
 mod score;
 mod summary;
@@ -34,7 +34,7 @@ const LEGACY_NS: u64 = 1_000_000_000;
 /// Default maximum region, bytes: many files.
 const REGION: u64 = 256 << 20;
 
-/// Maximum bytes used of the RAM disc.
+/// Maximum bytes used on the RAM disc.
 const REFERENCE_BYTES: u64 = 64 << 20;
 
 /// Default duration in seconds: 10 s per figure on the drive and on the RAM disc, and one second
@@ -45,11 +45,11 @@ const LEGACY_SECONDS: f64 = 9.0;
 /// Maximum passes of a write replicate over its region.
 const PASSES_MAX: u64 = 8;
 
-/// Indices of rates.
+/// Indices into the rates.
 const RAM: usize = 0;
 const DRIVE: usize = 1;
 
-/// Maximum writes of the legacy part: one second at the rate of memory.
+/// Maximum bytes written by the legacy part: one second at memory speed.
 const LEGACY_WRITES: u64 = 16 << 30;
 
 /// The method.
@@ -58,20 +58,20 @@ pub(crate) struct Mark;
 static INFO: MethodInfo = MethodInfo {
     name: "mark",
     summary: "RISCOSMark, against a RAM disc",
-    about: "Loads and saves a file of 8 MiB (HD), and reads and writes a byte at a time through a \
-            stream with a buffer of 4 KiB (FS), on the drive and on a RAM disc of this machine \
-            (tmpfs) in turn. First as the old tool does it: one file again and again through the \
-            cache until 1.00 s has passed on a clock of 10 ms; the score is floor(N * 8192 * 100 / \
-            T) KiB/s, with what one tick more or less would make of it. Then honestly: past the \
-            page cache, random content, saved files made durable inside the time, 10 s for each \
-            figure in four parts, with intervals and the ratio to the RAM disc. --legacy leaves \
-            the second part out. --reference riscos-ramfs compares with the published RAM disc of \
-            RISC OS (397433, 1362629, 4928, 5134 KiB/s), which is also taken where no RAM disc \
-            can be measured. On a virtual drive a stream call takes what it takes there: 198 ns a \
-            byte read, 190 written.",
+    about: "Loads and saves a file of 8 MiB (HD), and reads and writes single bytes through a \
+            stream with a buffer of 4 KiB (FS), alternating between the drive and a RAM disc of \
+            this machine (tmpfs). The legacy part works like the old tool: one file repeatedly \
+            through the cache until 1.00 s has passed on a clock of 10 ms; the score is floor(N * \
+            8192 * 100 / T) KiB/s, with its range for one tick more or less. The honest part \
+            bypasses the page cache, writes random content and makes saved files durable inside \
+            the time, 10 s for each figure in four parts, with intervals and the ratio to the RAM \
+            disc. --legacy skips the honest part. --reference riscos-ramfs compares with the \
+            published RAM disc of RISC OS (397433, 1362629, 4928, 5134 KiB/s), which is also used \
+            where no RAM disc can be measured. On a virtual drive a stream call takes as long as \
+            on RISC OS: 198 ns per byte read, 190 written.",
     safety: record::Safety::Scratch,
     seconds: SECONDS,
-    writes: "the scratch file once, then what fits into half a minute",
+    writes: "the scratch file once, then writes for half a minute",
     options: &[&LEGACY, &REFERENCE],
     primary: &["mark-{hd,fs}-{read,write}"],
     metrics: &[&METRICS],
@@ -85,34 +85,35 @@ const METRICS: [MetricInfo; 5] = [
         "legacy-{hd,fs}-{read,write}",
         Unit::BytesPerSecond,
         "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
-         completed when 1.00 s has passed, through the cache; its interval is one tick more or less",
+         completed when 1.00 s has passed, through the cache; its interval is one tick more or \
+         less",
     ),
     MetricInfo::new(
         "legacy-{hd,fs}-{read,write}.ram",
         Unit::BytesPerSecond,
-        "the same on a file system in memory of this machine",
+        "the same on a RAM disc of this machine",
     ),
     MetricInfo::new(
         "mark-{hd,fs}-{read,write}",
         Unit::BytesPerSecond,
-        "past the cache, random content; a saved file is durable before the next",
+        "bypassing the cache, random content; a saved file is durable before the next",
     ),
     MetricInfo::new(
         "mark-{hd,fs}-{read,write}.ram",
         Unit::BytesPerSecond,
-        "the same on a file system in memory of this machine, measured in turn",
+        "the same on a RAM disc of this machine, alternating with the drive",
     ),
     MetricInfo::new("mark-{hd,fs}-{read,write}.ratio", Unit::Number, "drive over RAM disc"),
 ];
 
 static LEGACY: Opt<bool> =
-    Opt::switch("legacy", "only the figures of the old tool, which take a second each");
+    Opt::switch("legacy", "only the figures of the old tool, one second each");
 
 static REFERENCE: Opt<Reference> = Opt::value(
     "reference",
     "DISC",
-    "what scores are compared with: ram, a RAM disc of this machine measured in turn with the \
-     drive, or riscos-ramfs, the published one of RISC OS",
+    "reference for the scores: ram, a RAM disc of this machine alternating with the drive, or \
+     riscos-ramfs, the published one of RISC OS",
     |words| match words {
         [disc] if disc == "ram" => Ok(Reference::Ram),
         [disc] if disc == "riscos-ramfs" => Ok(Reference::RiscOsRamFs),
@@ -121,7 +122,7 @@ static REFERENCE: Opt<Reference> = Opt::value(
     Reference::default,
 );
 
-/// The RAM disc that scores are compared with.
+/// The reference for the scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reference {
     /// One of this machine, measured in alternation with the drive.
@@ -145,7 +146,7 @@ impl Method for Mark {
 /// The figures to measure, and their region.
 struct Marks {
     test_region: TestRegion,
-    /// Bytes of the RAM disc beside the drive; 0 without one.
+    /// Bytes of the RAM disc; 0 without one.
     reference: u64,
     legacy_only: bool,
     published: bool,
@@ -224,7 +225,7 @@ fn measure(session: &mut Session<'_>, mut marks: Marks) -> Result<(), MethodErro
     if marks.legacy_only { Ok(()) } else { honest(session, &marks, &mut scores) }
 }
 
-/// Writes the RAM disc once; returns its size in bytes, or 0 if there is none.
+/// Fills the RAM disc; returns its size in bytes, or 0 if there is none.
 fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, MethodError> {
     if marks.published {
         return Ok(0);

@@ -1,7 +1,7 @@
 //! The arithmetic of RISCOSMark, and its reference figures. Pure.
 //!
-//! All 43 different values of the table in document 000 are floor(N * 8192 * 100 / T) for whole N and
-//! T of 100 to 139: N loads of 8 MiB, T ticks of a clock of 10 ms.
+//! All 43 distinct values of the table in document 000 are floor(N * 8192 * 100 / T) for whole N
+//! and T of 100 to 139: N loads of 8 MiB, T ticks of 10 ms.
 
 /// One of the four figures, in print order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_are_those_of_the_published_table() {
+    fn scores_match_the_published_table() {
         // N files in T ticks, decomposed from the values of document 000.
         for (files, ticks, kib) in
             [(18, 104, 141_784), (26, 102, 208_815), (45, 106, 347_773), (3, 109, 22_546)]
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_a_byte_of_the_published_ram_disc() {
+    fn a_call_takes_the_time_of_a_byte_on_the_published_ram_disc() {
         assert_eq!(Column::ALL.map(riscos_call_ns), [2, 1, 198, 190]);
     }
 }

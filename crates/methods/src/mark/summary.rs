@@ -7,9 +7,9 @@ use crate::verdict::Ruling;
 
 /// All scores so far.
 pub(super) struct Scores {
-    /// The published RAM disc is the reference.
+    /// Whether the published RAM disc is the reference.
     published: bool,
-    /// A RAM disc is being measured.
+    /// Whether a RAM disc is measured.
     measured: bool,
     columns: [Scored; 4],
 }
@@ -39,7 +39,7 @@ impl Scores {
         scored.ram = analysis::estimate(ram).value;
     }
 
-    /// The line that people compare, starting with the old tool's figures.
+    /// The line that users compare, starting with the old tool's figures.
     pub fn verdict(&self) -> Ruling {
         let measured = self.measured && !self.published;
         let legacy = self.line(|s| s.legacy.map(|s| s.kib), |s| s.legacy_ram.map(|s| s.kib));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_disc_is_the_reference_unless_the_published_one_is_asked_for() {
+    fn a_measured_disc_is_the_reference_unless_the_published_one_is_requested() {
         let mut scores = Scores::new(false, true);
         let score = |kib| Score { kib, low: kib, high: kib };
         scores.put(Column::HdRead, score(500), Some(score(1000)));

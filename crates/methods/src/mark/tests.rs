@@ -1,4 +1,4 @@
-//! `mark` and `command` on the tests' virtual drive.
+//! `mark` and `command` on a virtual test drive.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn run(name: &str, fake: &mut Fake, options: &Options) -> (Outcome, Result<(), M
 
 fn marked(fake: &mut Fake, options: &Options) -> Outcome {
     let (out, result) = run("mark", fake, options);
-    result.expect("nothing is wrong with the drive");
+    result.expect("run succeeds");
     out
 }
 
@@ -29,8 +29,8 @@ fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
     out.metrics.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// With a RAM disc beside it that is ten times as fast.
-fn beside_a_disc() -> Fake {
+/// A drive with a RAM disc as the reference, ten times as fast.
+fn with_ram_disc() -> Fake {
     let traits = Traits { rate: 5e9, command_ns: 8_000, noise: 0.0, ..Traits::default() };
     let mut fake = Fake::new(Traits { noise: 0.0, ..Traits::default() });
     fake.reference = Some(Box::new(Fake::new(traits)));
@@ -39,7 +39,7 @@ fn beside_a_disc() -> Fake {
 
 #[test]
 fn legacy_scores_are_whole_files_in_whole_ticks() {
-    let mut fake = beside_a_disc();
+    let mut fake = with_ram_disc();
     let out = marked(&mut fake, &options().with(&LEGACY, true));
     let hd = metric(&out, "legacy-hd-read");
     let kib = hd.value.expect("scored") / 1024.0;
@@ -49,15 +49,15 @@ fn legacy_scores_are_whole_files_in_whole_ticks() {
     let ticks = (files * file_s * 100.0).floor();
     assert_eq!(kib, (files * 8192.0 * 100.0 / ticks).floor());
     assert!(hd.low < hd.value && hd.value < hd.high && hd.n == 1);
-    assert!(out.metrics.iter().all(|m| m.name.starts_with("legacy-")), "and nothing else");
+    assert!(out.metrics.iter().all(|m| m.name.starts_with("legacy-")), "only legacy metrics");
     let legacy = fake.issued.iter().find(|w| w.name == "legacy-fs-write").expect("issued");
     assert_eq!((legacy.caching, legacy.calls), (Caching::Buffered, Calls::Bytes { host_ns: 190 }));
     assert_eq!((legacy.region.bytes, legacy.blocks.max()), (8 << 20, 4096));
 }
 
 #[test]
-fn the_honest_part_has_intervals_and_the_ratio_to_the_disc() {
-    let mut fake = beside_a_disc();
+fn scores_have_intervals_and_a_ratio_to_the_ram_disc() {
+    let mut fake = with_ram_disc();
     let out = marked(&mut fake, &options());
     for (column, ratio) in [("hd-read", 0.1), ("fs-read", 0.1), ("fs-write", 0.1)] {
         let m = metric(&out, &format!("mark-{column}.ratio"));
@@ -87,24 +87,27 @@ fn only_whole_files_of_8_mib_are_scored() {
 }
 
 #[test]
-fn without_a_disc_the_published_one_is_taken_and_said() {
+fn without_a_ram_disc_the_published_reference_is_used_and_reported() {
     let out = marked(&mut Fake::new(Traits::default()), &options());
     assert!(out.verdicts[0].text.contains("as published"), "{}", out.verdicts[0].text);
     assert_eq!(out.warnings[0].kind.name(), "reference-published");
     let asked = options().with(&REFERENCE, Reference::RiscOsRamFs);
-    let mut fake = beside_a_disc();
+    let mut fake = with_ram_disc();
     let out = marked(&mut fake, &asked);
     assert!(out.verdicts[0].text.contains("as published") && out.warnings.is_empty());
-    assert!(fake.reference.expect("there").issued.is_empty(), "it is not measured in vain");
+    assert!(
+        fake.reference.expect("there").issued.is_empty(),
+        "an unused reference is not measured"
+    );
 }
 
 #[test]
-fn what_may_only_be_read_has_two_columns_and_plans_hold() {
+fn a_read_only_target_has_two_columns_and_plans_hold() {
     let mut fake = Fake::read_only(Traits::default());
     let out = marked(&mut fake, &options());
     assert!(out.metrics.iter().all(|m| !m.name.contains("write")) && fake.written == 0);
     for legacy in [true, false] {
-        let mut fake = beside_a_disc();
+        let mut fake = with_ram_disc();
         let options = options().with(&LEGACY, legacy);
         let plan = plan(find("mark").expect("exists"), &fake.info, &options).expect("room");
         marked(&mut fake, &options);
@@ -116,10 +119,10 @@ fn what_may_only_be_read_has_two_columns_and_plans_hold() {
 
 #[test]
 fn an_interrupted_mark_keeps_what_it_measured() {
-    let mut whole = beside_a_disc();
+    let mut whole = with_ram_disc();
     marked(&mut whole, &options());
     for call in (0..whole.calls).step_by(5) {
-        let mut fake = beside_a_disc();
+        let mut fake = with_ram_disc();
         fake.interrupt_at = Some(call);
         let (out, result) = run("mark", &mut fake, &options());
         assert!(result.expect_err("interrupted").interrupted(), "call {call}");

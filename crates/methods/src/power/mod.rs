@@ -1,9 +1,9 @@
 //! `power`: does the drive fall asleep, and what does waking it cost?
 //!
-//! After rests of 10 ms to 100 s a single random 4 KiB read is timed; reads without a rest before them
-//! tell what a read takes from a drive that is awake. The rests run upwards and downwards in turn, so
-//! that heat and drift affect all of them alike. Reads go through the block door: starting a workload
-//! would itself take longer than the shortest rest.
+//! Times a single random 4 KiB read after each rest of 10 ms to 100 s. Reads without a rest show
+//! the latency of an awake drive. The rests run upwards and downwards alternately, so that heat and
+//! drift affect all of them alike. Reads go through the block interface, because starting a
+//! workload takes longer than the shortest rest.
 
 mod summary;
 
@@ -27,7 +27,7 @@ const ROUNDS: u32 = 3;
 /// Reads without a rest, in each round.
 const AWAKE: u32 = 64;
 
-/// Bytes that are read from: enough for no cache of a controller to hold.
+/// Size of the region read, bytes: too large for a controller's cache.
 const REGION: u64 = 256 << 20;
 
 /// Bytes of a read.
@@ -39,16 +39,16 @@ const SECONDS: f64 = 460.0;
 /// Seconds for the fill.
 const FILL_SECONDS: f64 = 20.0;
 
-/// A read after a rest shows a wake-up if it takes at least so many times as long as one in ten of the
-/// reads without a rest, and so many nanoseconds longer: less is the scatter of a read.
+/// A first read shows a wake-up if it takes at least this factor times the p90 of reads without a
+/// rest, and at least this many nanoseconds more. Less is normal scatter.
 const SLEEP_FACTOR: f64 = 1.5;
 const SLEEP_NS: f64 = 30_000.0;
 
-/// Chance of as many slow first reads, if they are as rare as among reads without a rest, from which on
-/// they count as such.
+/// Slow first reads count as chance if as many are at least this probable at the rate of slow reads
+/// without a rest.
 const CHANCE: f64 = 0.01;
 
-/// A rest of at most so many seconds is repeated so many times where its first reads disagree.
+/// A rest of at most this many seconds is repeated this often if its first reads disagree.
 const AGAIN_MOST: f64 = 1.0;
 const AGAIN: u32 = 6;
 
@@ -58,13 +58,14 @@ pub(crate) struct Power;
 static INFO: MethodInfo = MethodInfo {
     name: "power",
     summary: "does it fall asleep, what does waking cost",
-    about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 and 100 s, \
-            three times, upwards and downwards, beside 64 reads in a row in each round. Rests of up to a \
-            second whose first reads disagree are repeated six times. What comes out is the time of the \
-            first read after each rest, the shortest rest after which first reads took at least half as \
-            long again (all of three, or seven of nine), and what waking adds. If that is the shortest of \
-            all, the host's processor or its virtual machine may be what sleeps: undetermined. With --time \
-            the longest rests are left out until the rest fits.",
+    about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 \
+            and 100 s, three times, upwards and downwards, and 64 reads in a row in each round. \
+            Rests of up to a second whose first reads disagree are repeated six times. Reports the \
+            time of the first read after each rest, the shortest rest after which first reads took \
+            at least 1.5 times as long (all of three, or seven of nine), and the time that waking \
+            adds. If that rest is the shortest of all, the host's processor or its virtual machine \
+            may be the sleeper: undetermined. With --time the longest rests are skipped until the \
+            others fit.",
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a scratch file of 256 MiB",
@@ -77,16 +78,16 @@ static INFO: MethodInfo = MethodInfo {
 const METRICS: [MetricInfo; 5] = [
     MetricInfo::new("power-awake", Unit::Nanoseconds, "a random 4 KiB read right after another"),
     MetricInfo::new("power-awake.p90", Unit::Nanoseconds, "nine in ten of these are faster"),
-    MetricInfo::new("power-after-{time}", Unit::Nanoseconds, "the first read after that rest"),
+    MetricInfo::new("power-after-{time}", Unit::Nanoseconds, "the first read after this rest"),
     MetricInfo::new(
         "power-sleep",
         Unit::Nanoseconds,
-        "the rest after which the drive sleeps, between two of those tried; absent if it does not",
+        "the rest after which the drive sleeps, between two tested rests; absent if it does not",
     ),
     MetricInfo::new(
         "power-wake",
         Unit::Nanoseconds,
-        "what waking adds to a read after the longest rest",
+        "time that waking adds to a read after the longest rest",
     ),
 ];
 
@@ -142,7 +143,7 @@ struct Rests {
     after: Vec<(f64, Vec<f64>)>,
     /// Bytes of a read.
     block: u64,
-    /// The places of the reads, none twice, and how many were read.
+    /// The order of the read offsets, without repetition, and the number of reads.
     order: Permutation,
     count: u64,
 }
@@ -164,15 +165,15 @@ impl Rests {
         }
     }
 
-    /// Reads a block that was not read before; returns its time in nanoseconds.
+    /// Reads a block not read before; returns its time in nanoseconds.
     fn read(&mut self, session: &mut Session<'_>) -> Result<f64, MethodError> {
         let offset = self.order.get(self.count % self.order.len()) * self.block;
         self.count += 1;
         timed_read(session, offset, self.block)
     }
 
-    /// Repeats short rests whose first reads disagree: more reads tell a sleep from a delay by other
-    /// work.
+    /// Repeats short rests whose first reads disagree: more reads distinguish sleep from other
+    /// delays.
     fn repeat_unclear(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         for index in 0..self.after.len() {
             let (seconds, samples) = &self.after[index];
@@ -202,7 +203,7 @@ impl Rests {
         session.checkpoint();
     }
 
-    /// Whether the drive sleeps, from all rounds: one slow read is none.
+    /// Decides from all rounds whether the drive sleeps: one slow read is no evidence.
     fn conclude(&self, session: &mut Session<'_>) {
         let median = quantile(&self.awake, 0.5);
         let sleep = sleep(&self.awake, &self.after);
@@ -226,13 +227,13 @@ enum Sleep {
     After(f64, f64),
     /// Not after any of the rests.
     Never,
-    /// Some of the first reads took longer, and not all of them after longer rests.
+    /// Some first reads took longer, but not consistently after longer rests.
     Unclear,
-    /// After every rest, even the shortest: the host's own wake-up takes as long.
+    /// After every rest, even the shortest: the host's own wake-up looks the same.
     Always,
 }
 
-/// How many of the first reads after a rest were slow.
+/// Share of slow first reads after a rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slow {
     /// No more than among reads without a rest, and too few for a drive that sleeps.
@@ -258,7 +259,7 @@ impl Slow {
     }
 }
 
-/// The shortest rest after which, and after all longer ones, first reads were slow.
+/// Finds the shortest rest from which on all first reads were slow.
 fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
     let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::of(awake, ns)).collect();
     if counts.iter().all(|slow| *slow == Slow::None) {
@@ -273,7 +274,7 @@ fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
     }
 }
 
-/// The value below which this share of the values lies; 0 of none.
+/// Quantile of the values; 0 if there are none.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -286,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drive_sleeps_from_the_first_rest_on_after_which_all_reads_are_slow() {
+    fn sleep_begins_at_the_first_rest_from_which_all_reads_are_slow() {
         let after = |times: [[f64; 2]; 4]| -> Vec<(f64, Vec<f64>)> {
             let rests = [0.1, 1.0, 10.0, 100.0].into_iter();
             rests.zip(times).map(|(rest, us)| (rest, us.map(|us| us * 1e3).to_vec())).collect()
@@ -296,9 +297,9 @@ mod tests {
         let found = |times| sleep(&awake, &after(times));
         assert_eq!(found([fast, fast, fast, fast]), Sleep::Never);
         assert_eq!(found([fast, slow, slow, slow]), Sleep::After(0.1, 1.0));
-        // The rest at which that begins is unknown, and so is the sleeper.
+        // The onset is unknown, and so is the sleeper.
         assert_eq!(found([slow, slow, slow, slow]), Sleep::Always);
-        // One slow read is a disturbance, and no sleep that ends with a longer rest is one.
+        // One slow read is a disturbance. Slow reads that end at a longer rest are not sleep.
         assert_eq!(found([fast, [80.0, 900.0], fast, fast]), Sleep::Unclear);
         assert_eq!(found([fast, slow, fast, fast]), Sleep::Unclear);
         assert_eq!(found([fast, [80.0, 900.0], slow, slow]), Sleep::Unclear);
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(slow(1, 3, 0), Slow::Some);
         assert_eq!(slow(3, 3, 0), Slow::All);
         assert_eq!([slow(6, 9, 0), slow(7, 9, 0)], [Slow::Some, Slow::All]);
-        // One of nine may be a delay by other work, two are more than one in 192 lets expect.
+        // One of nine may be a delay by other work; two are too many for a rate of 1 in 192.
         assert_eq!([slow(1, 9, 0), slow(2, 9, 0)], [Slow::None, Slow::Some]);
         assert_eq!([slow(2, 9, 10), slow(3, 9, 10)], [Slow::None, Slow::Some]);
     }

@@ -32,7 +32,7 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
         }
         Sleep::Unclear => {
             let text = "Some first reads took longer, but not all of them after longer rests: a \
-                        disturbance, or a state that this test does not see.";
+                        disturbance, or a state that this test cannot detect.";
             (VerdictKind::Undetermined, text.to_string())
         }
         Sleep::Always => {
@@ -71,7 +71,7 @@ fn words(seconds: f64) -> String {
     if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { span(seconds) }
 }
 
-/// The answer: whether the drive sleeps, and the price.
+/// The answer: whether the drive sleeps, and the cost of waking.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Does the drive fall asleep, and what does waking cost?");
     let awake = draft.value("power-awake")?;
@@ -88,7 +88,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ if draft.concluded(&VerdictKind::NoPowerState) => {
             format!("No sleep shows up to {} of rest.", words(*longest))
         }
-        _ => "Undetermined: first reads take longer, but not by a rule of the drive's.".to_string(),
+        _ => {
+            "Undetermined: first reads take longer, but the drive may not be the cause.".to_string()
+        }
     };
     let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds);
     let chart = rests.iter().fold(chart, |chart, (rest, k)| chart.point("", k, *rest));
@@ -98,7 +100,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Sleeps after", "power-sleep", Better::Neither)
         .tile("First read after the longest rest", last, Better::Lower);
     let short = "power-after-100ms";
-    // In a short run that is the longest.
+    // In a short run, this is the longest rest.
     let draft = match last == short {
         true => draft,
         false => draft.tile("First read after 100 ms", short, Better::Lower),

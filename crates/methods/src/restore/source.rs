@@ -1,4 +1,4 @@
-//! The image as its user sees it: checked blocks in ascending order, and the time they took.
+//! An image as `restore` reads it: checked blocks in ascending order, and the time spent on them.
 
 use workload::{Content, Filler};
 
@@ -7,7 +7,7 @@ use crate::Options;
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;
 
-/// Default size of generated content, if the target is not smaller.
+/// Default size of generated content; less on a smaller target.
 const GENERATED: u64 = 64 << 20;
 
 /// A block that was inflated and checked.
@@ -26,7 +26,7 @@ pub struct Spent {
     pub image_bytes: u64,
     /// Time spent reading, nanoseconds; 0: nothing is read.
     pub source_ns: u64,
-    /// Time spent inflating and checking, nanoseconds; 0: nothing is.
+    /// Time spent inflating and checking, nanoseconds; 0: no such work.
     pub processor_ns: u64,
     /// Time from the first read to the end, nanoseconds.
     pub elapsed_ns: u64,
@@ -37,7 +37,7 @@ pub trait BlockSource {
     /// The next block; `None` after the last.
     ///
     /// # Errors
-    /// The place and the reason, if the image is broken or cannot be read. Nothing follows.
+    /// The place and the reason, if the image is broken or cannot be read. No block follows.
     fn next_block(&mut self) -> Result<Option<ImageBlock>, String>;
 
     /// Work done so far.
@@ -52,7 +52,7 @@ pub trait ImageFile: Send + Sync {
     /// Bytes of the target that it covers.
     fn bytes(&self) -> u64;
 
-    /// Bytes that are written at most.
+    /// Maximum bytes written.
     fn written(&self) -> u64 {
         self.bytes()
     }
@@ -64,14 +64,14 @@ pub trait ImageFile: Send + Sync {
     fn open(&self) -> Result<Box<dyn BlockSource>, String>;
 }
 
-/// Blocks of random content, made before they are written.
+/// Blocks of random content, generated before they are written.
 pub(super) struct Generated {
     bytes: u64,
     seed: u64,
 }
 
 impl Generated {
-    /// Whole blocks: of the size requested, otherwise of the default size or the target's.
+    /// Whole blocks of the requested size, by default the smaller of 64 MiB and the target.
     pub fn new(options: &Options, target_bytes: u64) -> Generated {
         let bytes = options.size.unwrap_or(GENERATED.min(target_bytes)) / BLOCK as u64;
         Generated { bytes: bytes.max(1) * BLOCK as u64, seed: options.seed }

@@ -6,7 +6,7 @@ use workload::units::{decimal, duration};
 use crate::Outcome;
 use crate::answer::{Draft, rate};
 
-/// Another part that is slower by less than this may be the limit as well.
+/// A part within this factor of the slowest may also be the limit.
 const CLEAR: f64 = 1.1;
 
 /// A part: its metric, its name in a sentence, the conclusion.
@@ -16,7 +16,7 @@ const PARTS: [(&str, &str, VerdictKind); 3] = [
     ("restore-write", "drive", VerdictKind::Writes),
 ];
 
-/// The rates that are known, the slowest first.
+/// The known rates, slowest first.
 fn rates(out: &Outcome) -> Vec<(f64, usize)> {
     let value = |name: &str| out.metrics.iter().find(|m| m.name == name).and_then(|m| m.value);
     let known = PARTS.iter().enumerate().filter_map(|(i, part)| Some((value(part.0)?, i)));
@@ -25,7 +25,7 @@ fn rates(out: &Outcome) -> Vec<(f64, usize)> {
     rates
 }
 
-/// SOURCE, CPU or WRITES: the slowest part, if it is slower than the others by a tenth.
+/// SOURCE, CPU or WRITES: the slowest part, if the others are at least a tenth faster.
 pub(super) fn verdict(out: &Outcome) -> Verdict {
     let rates = rates(out);
     let words: Vec<String> =
@@ -35,8 +35,7 @@ pub(super) fn verdict(out: &Outcome) -> Verdict {
         [] => (VerdictKind::Undetermined, "Nothing was written.".to_string()),
         [(slowest, part), (next, other), ..] if *next < CLEAR * slowest => {
             let [part, other] = [part, other].map(|part| PARTS[*part].1);
-            let text =
-                format!("The {part} and the {other} are about as slow as each other: {words}.");
+            let text = format!("The {part} and the {other} are about equally slow: {words}.");
             (VerdictKind::Undetermined, text)
         }
         [(_, part), ..] => {
@@ -62,7 +61,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some(VerdictKind::Writes) => "; the drive is the limit.",
         _ => ".",
     };
-    let chart = Chart::bars("Rates of the parts that overlap", Unit::BytesPerSecond)
+    let chart = Chart::bars("Rates of the overlapping parts", Unit::BytesPerSecond)
         .source("restore-source", "source")
         .source("restore-processor", "processor")
         .source("restore-write", "drive");

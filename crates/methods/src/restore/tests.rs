@@ -1,4 +1,4 @@
-//! `restore` on a drive for tests: the slowest part, images that do not fit, and broken ones.
+//! `restore` on a test drive: the slowest part, images that do not fit, and broken images.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{Options, Outcome, plan};
 
 const MIB: u64 = 1 << 20;
 
-/// An image of so many blocks, of which one is broken, from parts of these rates.
+/// An image of `blocks` blocks, one of them possibly broken, with these times of its parts.
 #[derive(Clone, Copy, Default)]
 struct Parts {
     blocks: u64,
@@ -59,8 +59,8 @@ fn restored(parts: Parts, fake: &mut Fake) -> (Outcome, Result<(), String>) {
 }
 
 #[test]
-fn the_slowest_part_is_the_limit_and_two_alike_are_undetermined() {
-    // 16 MiB at 500 MB/s and 8 in flight: 34 ms at least.
+fn the_slowest_part_is_the_limit_and_equal_parts_are_undetermined() {
+    // 16 MiB at 500 MB/s and depth 8: at least 34 ms.
     for (source_ns, processor_ns, kind) in [
         (1_000_000, 2_000_000, "WRITES"),
         (1_000_000_000, 2_000_000, "SOURCE"),
@@ -76,7 +76,7 @@ fn the_slowest_part_is_the_limit_and_two_alike_are_undetermined() {
 }
 
 #[test]
-fn nothing_is_written_from_a_broken_block_on() {
+fn writing_stops_at_a_broken_block() {
     let mut fake = Fake::given_away(Traits::default(), 64 * MIB);
     let parts = Parts { blocks: 16, broken: Some(11), ..Parts::default() };
     let (out, result) = restored(parts, &mut fake);
@@ -85,15 +85,15 @@ fn nothing_is_written_from_a_broken_block_on() {
 }
 
 #[test]
-fn an_image_must_fit_and_the_target_must_be_given_away() {
+fn an_image_must_fit_and_the_target_must_allow_writes() {
     let mut small = Fake::given_away(Traits::default(), 8 * MIB);
     let parts = Parts { blocks: 16, ..Parts::default() };
     let (_, result) = restored(parts, &mut small);
     assert_eq!(result, Err("the image needs 16 MiB, and /dev/x has 8 MiB".to_string()));
-    let mut lent = Fake::read_only(Traits::default());
-    let (_, result) = restored(parts, &mut lent);
-    assert!(result.is_err_and(|error| error.contains("was not given away")));
-    assert_eq!((small.written, lent.written), (0, 0));
+    let mut read_only = Fake::read_only(Traits::default());
+    let (_, result) = restored(parts, &mut read_only);
+    assert!(result.is_err_and(|error| error.contains("was not opened with --destroy")));
+    assert_eq!((small.written, read_only.written), (0, 0));
     let options = Options::default().with(&IMAGE, Image::Opened(Arc::new(parts)));
     let plan = plan(&Restore, &Fake::new(Traits::default()).info, &options).expect("room");
     assert_eq!((plan.write_bytes_max, plan.safety), (16 * MIB, record::Safety::Scratch));
@@ -101,7 +101,7 @@ fn an_image_must_fit_and_the_target_must_be_given_away() {
 }
 
 #[test]
-fn generated_blocks_have_the_size_asked_for_or_fit_the_target() {
+fn generated_blocks_have_the_requested_size_or_fit_the_target() {
     let size = |mib| Options { size: Some(mib * MIB), ..Options::default() };
     let cases = [
         (256, Options::default(), 64),

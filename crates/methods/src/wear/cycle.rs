@@ -406,7 +406,7 @@ impl Test {
         let text = format!("{} of the data written did not come back", decimal(bad * BLOCK));
         session.note_once(
             record::Finding::new(record::FindingKind::ContentLost, record::Level::Bad, text)
-                .advise("copy what you need from this drive, and do not trust it"),
+                .advise("copy your data from this drive, and do not trust it"),
         );
     }
 }

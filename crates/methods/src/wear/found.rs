@@ -3,16 +3,16 @@
 //! The classes extend those of f3. A block is good only if all of its sectors are from the expected
 //! write: an older or newer write to the same address is a fault.
 
-use std::collections::BTreeMap;
-
 use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
+
+use super::layout::BLOCK;
 
 /// Maximum number of 64-bit words that differ in a sector with flipped bits, which f3 calls
 /// changed. A sector with more has other content.
 const FLIPPED_WORDS_MAX: usize = 2;
 
 /// Maximum number of offsets kept of each class.
-const PLACES_MAX: usize = 16;
+const PLACES_MAX: u64 = 16;
 
 /// The content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,22 +111,37 @@ fn sector_class(sector: &[u8], expected: Stamp) -> Class {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     good: u64,
-    /// The faults by offset.
-    bad: BTreeMap<u64, Class>,
+    /// Blocks of each class of [`Class::BAD`].
+    bad: [u64; Class::BAD.len()],
+    /// A bit for each block with a fault, so that a drive that died is counted in little memory.
+    faulty: Vec<u64>,
+    /// Offsets of the first blocks of each class, in the order found.
+    places: Vec<(Class, u64)>,
 }
 
 impl Tally {
     pub fn add(&mut self, class: Class, offset: u64) {
-        match class {
-            _ if self.bad.contains_key(&offset) => {}
-            Class::Good => self.good += 1,
-            _ => drop(self.bad.insert(offset, class)),
+        let (word, bit) = ((offset / BLOCK / 64) as usize, 1 << (offset / BLOCK % 64));
+        if self.faulty.get(word).is_some_and(|bits| bits & bit != 0) {
+            return;
+        }
+        let Some(index) = Class::BAD.iter().position(|bad| *bad == class) else {
+            self.good += 1;
+            return;
+        };
+        if self.faulty.len() <= word {
+            self.faulty.resize(word + 1, 0);
+        }
+        self.faulty[word] |= bit;
+        self.bad[index] += 1;
+        if self.bad[index] <= PLACES_MAX {
+            self.places.push((class, offset));
         }
     }
 
     /// The same faults, without good blocks: the tally of another check of the same blocks.
     pub fn faults(&self) -> Tally {
-        Tally { good: 0, bad: self.bad.clone() }
+        Tally { good: 0, ..self.clone() }
     }
 
     /// Good blocks, counted at every read.
@@ -136,18 +151,19 @@ impl Tally {
 
     /// Blocks with this fault.
     pub fn of(&self, class: Class) -> u64 {
-        self.bad.values().filter(|bad| **bad == class).count() as u64
+        let index = Class::BAD.iter().position(|bad| *bad == class);
+        index.map_or(self.good, |index| self.bad[index])
     }
 
     /// Blocks with any fault.
     pub fn bad(&self) -> u64 {
-        self.bad.len() as u64
+        self.bad.iter().sum()
     }
 
     /// Offsets of the first blocks with this fault.
     pub fn places(&self, class: Class) -> Vec<u64> {
-        let places = self.bad.iter().filter(|(_, bad)| **bad == class);
-        places.map(|(offset, _)| *offset).take(PLACES_MAX).collect()
+        let places = self.places.iter().filter(|(found, _)| *found == class);
+        places.map(|(_, offset)| *offset).collect()
     }
 
     /// The faults in words: `3 stale, 1 torn`.
@@ -187,8 +203,6 @@ impl Stamped {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use crate::wear::layout::BLOCK;
 
     const SEED: u64 = 9;
 
@@ -259,13 +273,13 @@ mod tests {
         for (class, at) in
             [(Class::Good, 0), (Class::Torn, 1), (Class::Stale, 2), (Class::Stale, 3)]
         {
-            tally.add(class, at);
+            tally.add(class, at * BLOCK);
         }
-        tally.add(Class::Flipped, 2);
-        tally.add(Class::Good, 3);
+        tally.add(Class::Flipped, 2 * BLOCK);
+        tally.add(Class::Good, 3 * BLOCK);
         assert_eq!((tally.faults().good(), tally.faults().bad()), (0, 3));
         assert_eq!((tally.good(), tally.bad(), tally.of(Class::Stale)), (1, 3, 2));
-        assert_eq!(tally.places(Class::Stale), [2, 3]);
+        assert_eq!(tally.places(Class::Stale), [2 * BLOCK, 3 * BLOCK]);
         assert_eq!(tally.words(), "2 stale, 1 torn");
     }
 }

@@ -207,7 +207,7 @@ fn fio_outputs_are_complete() {
     for line in ["a: (g=0): rw=randwrite", "  write: IOPS=", "IO depths", "WRITE: bw="] {
         assert!(said.out.contains(line), "{line}: {}", said.out);
     }
-    for real in ["Disk stats", "fiction", "Files that stay"] {
+    for real in ["Disk stats", "fiction", "Files kept"] {
         assert!(!said.out.contains(real), "{real}: {}", said.out);
     }
     // One note about options without effect.
