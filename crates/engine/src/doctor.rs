@@ -6,6 +6,7 @@ use workload::units::{amount, span};
 use workload::{Caching, OpKind, Pacing, Workload};
 
 use crate::sampler::Seen;
+use crate::standstill::Standstills;
 
 /// Application bytes below which device bytes prove nothing, because read-ahead and other traffic
 /// have the same order of magnitude.
@@ -248,20 +249,43 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
 fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let found = &case.seen.standstills;
     let (still, asleep) = (found.total_ns, found.suspended_ns());
-    let seconds = still.max(asleep) as f64 / 1e9;
+    if still.max(asleep) == 0 {
+        return delayed(found);
+    }
     let cause = match asleep > 0 {
         true => "the machine was suspended",
         false => "the process stood still",
     };
-    let left_out = format!(
-        "; latencies exclude {} operations in flight, and rates exclude this time",
-        found.ops
-    );
+    let left_out = format!("; {}, and rates exclude this time", without_latency(found));
     let left_out = if still > 0 { left_out } else { String::new() };
+    let seconds = still.max(asleep) as f64 / 1e9;
     let text = format!("{cause} for {seconds:.1} s{left_out}");
-    let evidence = Evidence::new("time not caused by the drive", seconds * 1e9, Unit::Nanoseconds);
-    let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text).with(evidence);
-    (seconds > 0.0).then(|| finding.advise("run it again without a pause"))
+    let finding = Finding::new(FindingKind::StoodStill, Level::Warn, text);
+    let finding = finding.with(not_the_drive(still.max(asleep)));
+    Some(finding.advise("run it again without a pause"))
+}
+
+/// Short delays of the sampler, if an operation that the drive may have delayed as well has no
+/// latency because of them.
+fn delayed(found: &Standstills) -> Option<Finding> {
+    if found.ops == 0 {
+        return None;
+    }
+    let text = format!(
+        "the process or the machine paused for {} in total; {}",
+        span(found.doubtful_ns as f64 / 1e9),
+        without_latency(found)
+    );
+    let finding = Finding::new(FindingKind::StoodStill, Level::Note, text);
+    Some(finding.with(not_the_drive(found.doubtful_ns)))
+}
+
+fn without_latency(found: &Standstills) -> String {
+    format!("latencies exclude {} operations in flight", found.ops)
+}
+
+fn not_the_drive(ns: u64) -> Evidence {
+    Evidence::new("time not caused by the drive", ns as f64, Unit::Nanoseconds)
 }
 
 fn stalled(case: &Case<'_>) -> Option<Finding> {

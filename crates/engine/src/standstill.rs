@@ -10,6 +10,7 @@
 //! overdue, no thread ran, and the due times are postponed by that time. Otherwise they stay, and
 //! the delay counts against the drive.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +20,16 @@ use rustix::time::{ClockId, clock_gettime};
 /// Shortest delay that counts as a standstill, nanoseconds. A busy machine delays a thread by tens
 /// of milliseconds.
 pub(crate) const LATE_NS: u64 = 500_000_000;
+
+/// Shortest delay of the sampler that leaves open who paused, nanoseconds. A pause as long as a
+/// stall delays it by at least this much: half of it may be within its sleep ([`SLEEP_NS`]). The
+/// workers may have run meanwhile, so the time stays in the rates. But an interval without a
+/// completion has no rate, and operations in flight have no latency: neither can be blamed on the
+/// drive.
+const DOUBTFUL_NS: u64 = rig::STALL_NS_LEAST - SLEEP_NS;
+
+/// The sampler's longest sleep, nanoseconds. An overdue sleep reveals a standstill.
+pub(crate) const SLEEP_NS: u64 = rig::STALL_NS_LEAST / 2;
 
 /// Shortest suspension that counts, nanoseconds.
 const SUSPENDED_NS: u64 = 100_000_000;
@@ -57,19 +68,34 @@ impl Witness {
     }
 }
 
+/// Pauses kept: workers report an interval at most a few seconds after its end.
+const PAUSES_MAX: usize = 1024;
+
+/// An overdue sleep of the sampler. Times are nanoseconds since the start.
+#[derive(Debug)]
+struct Pause {
+    /// When the sleep began: the earliest start.
+    begun: u64,
+    ended: u64,
+    /// The delay.
+    late: u64,
+    /// The interval in which it ended.
+    interval: u64,
+    /// A standstill, not a doubtful delay.
+    still: bool,
+}
+
 /// The standstills of a performance.
 #[derive(Debug)]
 pub(crate) struct Standstills {
     /// Total time, nanoseconds.
     pub total_ns: u64,
+    /// Total time of the delays too short to be one, nanoseconds.
+    pub doubtful_ns: u64,
     /// Operations that were in flight during a standstill and therefore have no latency.
     pub ops: u64,
-    /// The shortest standstill, nanoseconds: every operation in flight took at least this long.
-    shortest_ns: u64,
-    /// Intervals in which such operations completed.
-    touched: Vec<u64>,
-    /// Earliest start and end of each.
-    spans: Vec<(u64, u64)>,
+    /// The latest of both kinds, oldest first.
+    pauses: VecDeque<Pause>,
     /// Time the machine was suspended before the performance began.
     asleep_before_ns: u64,
 }
@@ -79,10 +105,9 @@ impl Standstills {
         let asleep_before_ns = asleep_ns();
         Standstills {
             total_ns: 0,
+            doubtful_ns: 0,
             ops: 0,
-            shortest_ns: u64::MAX,
-            touched: Vec::new(),
-            spans: Vec::new(),
+            pauses: VecDeque::new(),
             asleep_before_ns,
         }
     }
@@ -91,33 +116,40 @@ impl Standstills {
     /// and woke at `now`. Returns the length of a standstill, if there was one.
     pub(crate) fn look(&mut self, begun: u64, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
         let late = now.saturating_sub(due);
-        if late < LATE_NS {
+        if late < DOUBTFUL_NS {
             return None;
         }
-        self.total_ns += late;
-        self.spans.push((begun, now));
-        self.shortest_ns = self.shortest_ns.min(late);
-        // A worker can have woken slightly earlier or later.
-        let index = now / interval_ns;
-        self.touched.extend(index.saturating_sub(1)..=index + 1);
-        Some(late)
+        let still = late >= LATE_NS;
+        *(if still { &mut self.total_ns } else { &mut self.doubtful_ns }) += late;
+        if self.pauses.len() == PAUSES_MAX {
+            self.pauses.pop_front();
+        }
+        self.pauses.push_back(Pause {
+            begun,
+            ended: now,
+            late,
+            interval: now / interval_ns,
+            still,
+        });
+        still.then_some(late)
     }
 
     /// Whether the process stood still during part of this time, so that rates over it are not the
-    /// drive's.
-    pub(crate) fn touch(&self, start_ns: u64, end_ns: u64) -> bool {
-        self.spans.iter().any(|&(begun, ended)| begun < end_ns && start_ns < ended)
+    /// drive's. Of an interval in which nothing completed (`silent`), a doubtful pause is enough.
+    pub(crate) fn touch(&self, start_ns: u64, end_ns: u64, silent: bool) -> bool {
+        let mut counted = self.pauses.iter().filter(|pause| pause.still || silent);
+        counted.any(|pause| pause.begun < end_ns && start_ns < pause.ended)
     }
 
-    /// Removes the latencies of operations that were in flight during a standstill.
+    /// Removes the latencies of operations that were in flight during a pause: each took at least
+    /// as long. A worker can have woken slightly earlier or later than the sampler.
     pub(crate) fn clean(&mut self, interval: u64, kinds: &mut Kinds) {
-        if !self.touched.contains(&interval) {
-            return;
-        }
+        let near = self.pauses.iter().filter(|pause| pause.interval.abs_diff(interval) <= 1);
+        let Some(least) = near.map(|pause| pause.late).min() else { return };
         for stats in kinds.iter_mut().flatten() {
-            self.ops += stats.service.remove_from(self.shortest_ns);
+            self.ops += stats.service.remove_from(least);
             if let Some(response) = &mut stats.response {
-                response.remove_from(self.shortest_ns);
+                response.remove_from(least);
             }
         }
     }
@@ -166,11 +198,37 @@ mod tests {
     }
 
     #[test]
+    fn a_short_delay_of_the_sampler_leaves_no_operation_to_blame_on_the_drive() {
+        let mut found = Standstills::new();
+        let stall = rig::STALL_NS_LEAST;
+        assert_eq!(found.look(0, SLEEP_NS, SLEEP_NS + DOUBTFUL_NS - 1, S), None);
+        assert!(!found.touch(0, S, true), "a busy machine");
+        assert_eq!(found.look(S, S + SLEEP_NS, S + stall, S), None);
+        assert!(found.touch(S, 2 * S, true), "a pause as long as a stall, begun with the sleep");
+        assert_eq!(found.look(2 * S, 3 * S, 3 * S + 3 * stall, S), None, "who paused is unknown");
+        assert_eq!(
+            (found.total_ns, found.doubtful_ns),
+            (0, 3 * stall + DOUBTFUL_NS),
+            "the rate keeps this time"
+        );
+        assert!(found.touch(3 * S, 4 * S, true), "a silent interval says nothing of the drive");
+        assert!(!found.touch(3 * S, 4 * S, false), "something completed");
+        let mut service = Histogram::default();
+        [1000, 3 * stall + 1000].iter().for_each(|ns| service.record(*ns));
+        let mut kinds =
+            [Some(KindStats { ops: 2, bytes: 8192, service, response: None }), None, None, None];
+        found.clean(3, &mut kinds);
+        assert_eq!(found.ops, 1);
+        assert!(kinds[0].as_ref().expect("reads").service.max() < Some(stall));
+    }
+
+    #[test]
     fn a_late_waking_is_a_standstill_and_its_operations_have_no_latency() {
         let mut found = Standstills::new();
-        assert_eq!(found.look(0, S, S + S / 5, S), None, "a busy machine");
+        assert_eq!(found.look(0, S, S + S / 20, S), None, "a busy machine");
         assert_eq!(found.look(S + S / 2, 2 * S, 5 * S, S), Some(3 * S));
-        let touched = [0, 1, 2, 3, 4, 5].map(|second| found.touch(second * S, (second + 1) * S));
+        let touched =
+            [0, 1, 2, 3, 4, 5].map(|second| found.touch(second * S, (second + 1) * S, false));
         assert_eq!(touched, [false, true, true, true, true, false]);
         let mut service = Histogram::default();
         [1000, 2000, 3 * S + 1000].iter().for_each(|ns| service.record(*ns));

@@ -4,8 +4,11 @@
 //!
 //! `cargo run --release -p lab --example coverage [SPECIMENS [PRESETS [MINUTES]]]`: no specimen is
 //! started after this many minutes. `-- --real DIR [RUNS]`: the same for runs on a real disk, 24 by
-//! default. `-- --rounds`: whether two rounds and eight give the same values, on every preset.
+//! default. `-- --rounds`: whether two rounds and eight give the same values, on every preset;
+//! `-- --order`: whether another cell before each changes them.
 
+#[path = "coverage/order.rs"]
+mod order;
 #[path = "coverage/real.rs"]
 mod real;
 #[path = "coverage/rounds.rs"]
@@ -78,7 +81,8 @@ fn main() -> ExitCode {
                 false
             })
         }
-        [flag] if flag == "--rounds" => rounds::run(),
+        [flag] if flag == "--rounds" => rounds::rounds_do_not_matter(),
+        [flag] if flag == "--order" => rounds::order_does_not_matter(),
         _ => simulated(&words),
     };
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -19,7 +19,7 @@ impl FindingKind {
             FindingKind::Overloaded => "more operations were due than issued",
             FindingKind::TemperatureLimit => "stopped near the warning temperature",
             FindingKind::Throttled => "the drive throttled",
-            FindingKind::StoodStill => "the machine was suspended",
+            FindingKind::StoodStill => "the run was paused",
             FindingKind::Stalled => "the drive stalled",
             FindingKind::SharedDrive => "another program used the drive",
             FindingKind::BackendFallback => "io_uring was not available",

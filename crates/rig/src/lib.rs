@@ -31,6 +31,7 @@ pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits}
 pub use limits::{Bus, GroupLimits, Limits};
 pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
+pub use stall::STALL_NS_LEAST;
 
 use std::time::Duration;
 

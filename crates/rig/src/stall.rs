@@ -10,7 +10,7 @@ use crate::Measurement;
 
 /// Shortest stall, nanoseconds: ten times the shortest delay a person notices, and longer than the
 /// pauses of a busy machine.
-const NS_LEAST: u64 = 100_000_000;
+pub const STALL_NS_LEAST: u64 = 100_000_000;
 
 /// Shortest stall as a multiple of the median operation, so that a slow card does not count as
 /// stalled.
@@ -39,7 +39,7 @@ impl Measurement {
     /// any depth; with long intervals and at depth 1, the longest operation does.
     pub fn stalled_ns(&self, workload: &Workload) -> u64 {
         let (longest, median) = (self.service_ns(1.0), self.service_ns(0.5));
-        if longest < NS_LEAST.max(MEDIANS_LEAST.saturating_mul(median)) {
+        if longest < STALL_NS_LEAST.max(MEDIANS_LEAST.saturating_mul(median)) {
             return 0;
         }
         let ends = self.series.t_ns.iter().copied();

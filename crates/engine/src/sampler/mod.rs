@@ -24,15 +24,12 @@ use crate::device::Device;
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
-use crate::standstill::Standstills;
+use crate::standstill::{SLEEP_NS, Standstills};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
 use series::{ROWS_MAX, Row, push_row};
 
 /// Number of a job's latest intervals to keep: 3 hours of 100 ms each, 18 MB.
 const JOB_INTERVALS: u64 = 1 << 17;
-
-/// The longest sleep, nanoseconds. An overdue sleep reveals a standstill.
-const SLEEP_NS: u64 = 100_000_000;
 
 /// The performance that a sampler watches.
 pub(crate) struct Subject<'a> {
@@ -382,6 +379,7 @@ impl<'a> Sampler<'a> {
         let device = before.zip(sample).map(|(a, b)| traffic(&a, &b));
         let side = |kind: OpKind| kinds[kind as usize].as_ref();
         let both = [side(OpKind::Read), side(OpKind::Write)];
+        let silent = both.iter().flatten().all(|k| k.ops == 0);
         let interval = Interval {
             start_ns,
             end_ns,
@@ -392,7 +390,7 @@ impl<'a> Sampler<'a> {
             max_ns: both.map(|k| k.and_then(|k| k.service.max())),
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
             temperature_c: sample.and_then(|s| s.temperature_c).or(self.reported_c),
-            stood_still: self.seen.standstills.touch(start_ns, end_ns),
+            stood_still: self.seen.standstills.touch(start_ns, end_ns, silent),
         };
         let rate = |bytes: u64| bytes as f64 * 1e9 / self.subject.interval_ns as f64;
         let rates = extremes.map(|(least, most)| (rate(least), rate(most)));
