@@ -266,7 +266,8 @@ fn a_bound_drive_is_recognised_after_a_format() {
     claim.formatted(&found).expect("noted");
     assert!(bench.notes.lock(function().address).is_none(), "still claimed");
     drop(claim);
-    let again = plan(&bench.machine, &bench.notes, SPEC, function(), &OpenRequest::to(Safety::Reads));
+    let again =
+        plan(&bench.machine, &bench.notes, SPEC, function(), &OpenRequest::to(Safety::Reads));
     let info = again.map(|plan| plan.info).expect("planned");
     assert_eq!((info.bytes, info.logical_block_bytes), (1 << 20, 4096));
     assert_eq!(info.target.drive.and_then(|drive| drive.logical_block_bytes), Some(4096));
