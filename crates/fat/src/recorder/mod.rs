@@ -214,11 +214,9 @@ impl Recorder {
     /// file if the open one is full. Performs no I/O.
     pub fn place(&mut self, bytes: u64) -> Step {
         self.open_next();
-        let limit = self.risk_max.saturating_sub(self.at_risk());
+        let (unit, room) = (u64::from(self.layout.sector_bytes), self.placeable());
         let Some(open) = &mut self.open else { return Step::Sync };
-        let unit = u64::from(self.layout.sector_bytes);
-        let room = limit.min(open.bytes - open.placed);
-        let bytes = bytes.next_multiple_of(unit).min(room / unit * unit);
+        let bytes = bytes.next_multiple_of(unit).min(room);
         if bytes == 0 {
             return Step::Sync;
         }
@@ -250,8 +248,8 @@ impl Recorder {
         }
     }
 
-    /// Waits until everything placed so far is durable, and opens the next file if the open one is
-    /// full. The caller must have submitted all its writes. Returns [`Error::Full`] or
+    /// Waits until more can be placed: for the checkpoint that is under way, and for another if that
+    /// does not suffice. The caller must have submitted all its writes. Returns [`Error::Full`] or
     /// [`Error::DirectoryFull`] when space runs out; the recording so far is then durable.
     pub fn sync<D: Drive>(
         &mut self,
@@ -259,12 +257,13 @@ impl Recorder {
         room: &mut [u8],
     ) -> Result<(), Error<D::Error>> {
         self.complete(drive)?;
-        if self.at_risk() > 0 || self.next.is_none() {
+        self.open_next();
+        if self.placeable() == 0 {
             let claimed = self.claim(drive, room)?;
             self.begin_checkpoint(claimed);
             self.complete(drive)?;
+            self.open_next();
         }
-        self.open_next();
         match self.ended {
             Some(end) if self.open.is_none_or(|open| open.placed == open.bytes) => Err(match end {
                 End::Volume => Error::Full,
@@ -290,6 +289,13 @@ impl Recorder {
         }
         self.mark(drive, false)?;
         Ok(Kept { files: self.files - u32::from(empty), open_bytes: 0 })
+    }
+
+    /// Number of bytes that can be placed now: whole sectors of the open file.
+    fn placeable(&self) -> u64 {
+        let limit = self.risk_max.saturating_sub(self.at_risk());
+        let room = self.open.map_or(0, |open| limit.min(open.bytes - open.placed));
+        room - room % u64::from(self.layout.sector_bytes)
     }
 
     /// Bytes placed that a power cut can lose.
