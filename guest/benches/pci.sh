@@ -1,10 +1,12 @@
 # Random reads of an NVMe drive, alternating between the kernel's driver and target pci:. Prints
-# `figure CASE WAY IOPS` for each run, which `cargo xtask bench pci` reads.
+# `figure CASE WAY IOPS` for each run, which `cargo xtask bench pci` reads. The kernel's ways are the
+# backends of ssdyno, and fio's io_uring with and without polling (IORING_SETUP_IOPOLL on a poll
+# queue of the driver, with registered files and buffers), which ssdyno does not have.
 # drives: nvme:64M
 # modules: vfio_pci vfio_iommu_type1
 # iommu: on
 # cores: 2
-# needs: jq
+# needs: jq fio
 # seconds: 1800
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
 at=$(address "$(device nvme)")
@@ -17,14 +19,33 @@ run() {
         { fail "$case, $way"; cat /tmp/errors; return; }
     echo "figure $case $way $(jq -r '.metrics[] | select(.name == "iops").value' /tmp/said)"
 }
+# polled CASE WAY OPTIONS...: the same with fio.
+polled() {
+    case=$1 way=$2
+    shift 2
+    fio --name=r --filename="$(device nvme)" --rw=randread --direct=1 --time_based --runtime=3 --ioengine=io_uring \
+        --fixedbufs --registerfiles --output-format=json "$@" >/tmp/said 2>/tmp/errors ||
+        { fail "$case, $way"; cat /tmp/errors; return; }
+    echo "figure $case $way $(jq -r '.jobs[0].read.iops' /tmp/said)"
+}
+by_fio() {
+    polled 4KiB-q1 "$1" --bs=4k --iodepth=1 $2
+    polled 64KiB-q16 "$1" --bs=64k --iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_max=16 $2
+}
 each() {
     run 4KiB-q1 "$1" $2 --bs 4k --depth 1
     run 64KiB-q16 "$1" $2 --bs 64k --depth 16
 }
+# A poll queue, beside the queue with interrupts.
+modprobe -r nvme
+holds "a driver with a poll queue" modprobe nvme poll_queues=1
+holds "the drive is back" arrives nvme
 # The emulated drive answers reads of unwritten blocks without any I/O.
 exits 0 "filled" ssdyno io "$(device nvme)" --rw write --bs 1M --size 64MiB --destroy="$word"
 for round in 1 2 3 4 5; do
     for backend in psync aio uring; do each "$backend" "$(device nvme) --backend $backend"; done
+    by_fio fio-uring
+    by_fio fio-uring-polled --hipri
     exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
     each pci pci:$at
     exits 0 "unbind" ssdyno prepare pci:$at --unbind

@@ -75,6 +75,27 @@ exits 0 "unbind" ssdyno prepare pci:$at --unbind
 holds "returned to the kernel" back
 exits 0 "unbind again" ssdyno prepare pci:$at --unbind
 
+# Formatted by its own driver, for a run and while bound; the kernel finds the new block size.
+blocks_of() { cat "/sys/block/$(basename "$(device nvme)")/queue/logical_block_size"; }
+exits 0 "format to blocks of 4096 bytes" ssdyno prepare pci:$at --to fresh --lbaf 4096 --destroy="$word"
+says "ERASED"
+holds "returned to the kernel" back
+is "block size for the kernel" "$(blocks_of)" 4096
+exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
+exits 0 "format while bound" ssdyno prepare pci:$at --to fresh --lbaf 512 --destroy="$word"
+exits 0 "recognised after the format" ssdyno io pci:$at --rw write --bs 64k --size 4MiB --verify --destroy="$word"
+exits 2 "no such format" ssdyno prepare pci:$at --to fresh --lbaf 1024 --destroy="$word"
+says "has no format with blocks of 1024 bytes"
+exits 0 "unbind" ssdyno prepare pci:$at --unbind
+holds "returned to the kernel" back
+is "block size for the kernel" "$(blocks_of)" 512
+exits 0 "method lbaf" ssdyno run pci:$at -m lbaf --time 8s --destroy="$word" --json --quiet
+cp /tmp/said /tmp/record
+values lbaf '{complete, ratios: [.metrics[] | select(.name | endswith(".ratio"))] | length}' /tmp/record
+is "its record" "$lbaf_complete $lbaf_ratios" "true 6"
+holds "returned to the kernel" back
+is "block size for the kernel" "$(blocks_of)" 512
+
 # Ctrl-C during a run; a second one would end the process at once.
 sent=
 mkfifo /tmp/events

@@ -2,7 +2,8 @@
 //!
 //! Each image starts QEMU's controller, writes and reads back, measures, and writes a mark at the
 //! start of the drive. The mark is then searched for in the drive's image by a reader that shares
-//! no code with the driver. QEMU emulates the processor and counts one nanosecond per instruction,
+//! no code with the driver, and the image stays for `guest/tests/metal.sh`, in which Linux reads
+//! it. QEMU emulates the processor and counts one nanosecond per instruction,
 //! so its figures say nothing about speed; the cost of a command is its number of driver
 //! instructions.
 
@@ -167,10 +168,15 @@ impl Board {
         let outcome = self.emulate(image, &drive, &serial);
         *said = fs::read_to_string(&serial).unwrap_or_default();
         let outcome = outcome.and_then(|()| judge(said)).and_then(|()| marked(&drive));
-        for file in [drive, serial] {
-            fs::remove_file(&file).with_context(|| file.display().to_string())?;
+        fs::remove_file(&serial).with_context(|| serial.display().to_string())?;
+        match outcome {
+            Ok(()) => fs::rename(&drive, image_of(self.name)).context("the drive's image"),
+            Err(error) => {
+                let _ = fs::remove_file(image_of(self.name));
+                fs::remove_file(&drive).context("the drive's image")?;
+                Err(error)
+            }
         }
-        outcome
     }
 
     fn emulate(&self, image: &Path, drive: &Path, serial: &Path) -> Result<()> {
@@ -197,6 +203,11 @@ impl Board {
         child.wait()?;
         bail!("the image did not end within {} s", LIMIT.as_secs())
     }
+}
+
+/// The image of the drive on which a board's last successful run left its mark.
+pub fn image_of(board: &str) -> PathBuf {
+    root().join("target/bare").join(format!("{board}.drive"))
 }
 
 /// Whether the image reports success and a full table.

@@ -126,6 +126,7 @@ impl State {
         put(page, 268, &358u16.to_le_bytes());
         put(page, 516, &(self.media.len() as u32).to_le_bytes());
         put(page, 520, &0x000cu16.to_le_bytes());
+        page[524] = u8::from(self.setup.formats_all);
         page[525] = 1;
     }
 
@@ -141,12 +142,14 @@ impl State {
 
     fn format(&mut self, command: &Fetched) -> u16 {
         let format = FORMATS.get((command.cdw[0] & 15) as usize);
-        let media = self.media.get_mut((command.nsid as usize).wrapping_sub(1));
-        match (format, media) {
-            (Some(power), Some(media)) => media.format(1 << power),
-            (None, _) => return NO_FORMAT,
-            (_, None) => return NO_NAMESPACE,
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let Some(power) = format else { return NO_FORMAT };
+        if index >= self.media.len() {
+            return NO_NAMESPACE;
         }
+        let all = self.setup.formats_all;
+        let media = self.media.iter_mut().enumerate().filter(|(i, _)| all || *i == index);
+        media.for_each(|(_, media)| media.format(1 << power));
         0
     }
 

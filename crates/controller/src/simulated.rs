@@ -38,6 +38,8 @@ pub struct Setup {
     /// queue is empty, like emulators. Otherwise it always polls, and never requests a doorbell
     /// write.
     pub dozes: bool,
+    /// Whether a format affects every namespace.
+    pub formats_all: bool,
     /// Fault rates of I/O commands.
     pub faults: Faults,
     /// Seed for faults and latencies.
@@ -47,8 +49,9 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         let faults = Faults::default();
-        let (shadow, dozes) = (true, false);
-        Setup { entries_max: 1024, transfer_max: 7, queues: 8, shadow, dozes, faults, seed: 1 }
+        let (shadow, dozes, formats_all) = (true, false, false);
+        let (entries_max, transfer_max, queues) = (1024, 7, 8);
+        Setup { entries_max, transfer_max, queues, shadow, dozes, formats_all, faults, seed: 1 }
     }
 }
 

@@ -51,6 +51,6 @@ pub use machine::Machine;
 pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, room};
 pub use pci::{Claim, PciOpened, Reach, open_pci};
 pub use query::health;
-pub use response::nvme::reported as nvme_health;
+pub use response::nvme::{formatted as nvme_formatted, reported as nvme_health};
 pub use target::plan_open;
 pub use watch::{Sample, Watch};

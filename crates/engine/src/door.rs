@@ -215,18 +215,19 @@ impl<B: Backend> Queue<B> {
         let now = self.time();
         let length = request.bytes.len();
         let done = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
-        if length == 0 {
+        if length == 0 && done.request.way != BlockWay::Flush {
             // The caller may have closed the channel.
             let _ = self.done.send(done);
             return;
         }
         let Some(place) = self.open.iter().position(Option::is_none) else { return };
-        let parts = (0..length).step_by(PART as usize).map(|from| {
+        // A flush is one part without bytes.
+        let parts = (0..length.max(1)).step_by(PART as usize).map(|from| {
             let bytes = (length - from).min(PART as usize) as u32;
             Part { request: place, from, bytes }
         });
         self.waiting.extend(parts);
-        self.open[place] = Some(Open { done, left: length.div_ceil(PART as usize) });
+        self.open[place] = Some(Open { done, left: length.div_ceil(PART as usize).max(1) });
         self.count += 1;
     }
 
@@ -245,6 +246,7 @@ impl<B: Backend> Queue<B> {
                     self.backend.buffer(slot, part.bytes).copy_from_slice(bytes);
                     OpKind::Write
                 }
+                BlockWay::Flush => OpKind::Flush,
             };
             let offset = request.offset + part.from as u64;
             self.slots[slot as usize] = Some(part);

@@ -96,6 +96,7 @@ fn requests(way: BlockWay) -> Vec<BlockRequest> {
     let bytes = |tag, bytes| match way {
         BlockWay::Read => vec![0xee; bytes as usize],
         BlockWay::Write => content(tag, bytes),
+        BlockWay::Flush => Vec::new(),
     };
     let small = (0..512).map(|tag| request(tag, way, tag * 37 % 512 * 4096, bytes(tag, 4096)));
     let long = 3 * MIB + 512;
@@ -107,6 +108,9 @@ fn comes_back(rig: &mut dyn Rig) {
     let blocks = rig.blocks().expect("a block interface");
     assert!(blocks.depth().expect("opens") >= 1);
     all(blocks, requests(BlockWay::Write));
+    // A flush in the queue passes writes in flight.
+    let write = |tag: u64| request(tag, BlockWay::Write, 37 * 4096, content(1, 4096));
+    all(blocks, vec![write(0), request(1, BlockWay::Flush, 0, Vec::new()), write(2)]);
     blocks.flush().expect("flushed");
     for done in all(blocks, requests(BlockWay::Read)) {
         let BlockRequest { tag, bytes, .. } = done.request;

@@ -23,8 +23,19 @@ pub trait Drive {
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
     /// Waits for every submitted write, including the caller's data, and makes them durable. Fails
-    /// if any of them failed, because later writes refer to them.
+    /// if any of them failed, because later writes refer to them. Completes a started flush.
     fn flush(&mut self) -> Result<(), Self::Error>;
+
+    /// Starts to make every write submitted so far durable, including the caller's data, and
+    /// returns without waiting. At most one flush is started at a time. By default, it waits.
+    fn start_flush(&mut self) -> Result<(), Self::Error> {
+        self.flush()
+    }
+
+    /// Whether the started flush has completed. Fails if any of its writes failed.
+    fn is_flushed(&mut self) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
 
     /// Reads whole sectors, including earlier writes.
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), Self::Error>;

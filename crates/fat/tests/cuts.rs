@@ -7,7 +7,9 @@
 
 mod common;
 
-use common::{Dice, Disk, Event, Sectors, fsck, problems, put, record, recording, verify};
+use common::{
+    Dice, Disk, Event, Sectors, fsck, problems, put, record, record_counted, recording, verify,
+};
 use fat::{Format, Kept, Kind, Problem, Recorder, mkfs};
 
 const KIB: u64 = 1 << 10;
@@ -80,16 +82,22 @@ fn judge(kind: Kind, image: &mut Disk, accepted: u64) -> Result<(), String> {
 fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
     let (size, log) = (session.disk.size, &session.disk.log);
     let mut dice = Dice(0x00c0_ffee_1234_5678);
-    // Everything before the last flush is durable, and any part of the rest can be.
+    // Everything before the start of the last flush is durable, and any part of the rest can be.
     let (mut durable, mut cached) = (session.before.clone(), session.before.clone());
+    let write = |sectors: &mut Sectors, at: usize| {
+        if let Event::Write { sector, bytes, .. } = &log[at] {
+            put(sectors, size, *sector, bytes);
+        }
+    };
     let mut pending: Vec<usize> = Vec::new();
     let image = |sectors: Sectors| Disk::of(size, session.disk.count, sectors);
     for (at, event) in log.iter().enumerate() {
         each(at, image(cached.clone()));
         match event {
-            Event::Flush => {
-                durable = cached.clone();
-                pending.clear();
+            Event::Flush(start) => {
+                let later = pending.split_off(pending.partition_point(|at| at < start));
+                pending.iter().for_each(|at| write(&mut durable, *at));
+                pending = later;
             }
             Event::Kept(_) => {}
             Event::Write { sector, bytes, data } => {
@@ -110,8 +118,8 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
         }
         for _ in 0..if volatile { 4 } else { 0 } {
             let mut cut = durable.clone();
-            for write in &pending {
-                let Event::Write { sector, bytes, .. } = &log[*write] else { continue };
+            for at in &pending {
+                let Event::Write { sector, bytes, .. } = &log[*at] else { continue };
                 for (number, piece) in (*sector..).zip(bytes.chunks(size as usize)) {
                     if dice.below(2) == 0 {
                         put(&mut cut, size, number, piece);
@@ -189,6 +197,31 @@ fn a_recorder_says_truly_what_is_kept() {
     }
     let (_, broken) = broken_promises(Kind::Exfat, Some(CHECKPOINT), true);
     assert!(broken > 0, "the test does not notice ignored flushes");
+}
+
+/// Between the first file and the end, nothing waits for metadata, although the flushes of a
+/// checkpoint complete up to two frames late.
+#[test]
+fn frames_do_not_wait_for_the_end_of_a_file_or_a_checkpoint() {
+    for (kind, checkpoint) in [
+        (Kind::Exfat, None),
+        (Kind::Exfat, Some(8 * CHECKPOINT)),
+        (Kind::Exfat, Some(16 * CHECKPOINT)),
+        (Kind::Fat32, None),
+    ] {
+        let (cluster, file) = (if kind == Kind::Exfat { 4096 } else { 512 }, 8 * FILE);
+        let mut disk = Disk::new(512, 40 << 20);
+        let mut room = vec![0; 64 << 10];
+        mkfs(&mut disk, &Format::new(kind, cluster), &mut room).expect("made");
+        let wanted = recording(file, checkpoint);
+        let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
+        let waits = record_counted(&mut disk, &mut recorder, 15 * file + FRAME, FRAME, 0);
+        assert_eq!((waits, recorder.files()), (Some(0), 16), "{kind:?}, {checkpoint:?}");
+        recorder.finish(&mut disk).expect("finished");
+        let files = verify(&mut disk);
+        assert!(files[..15].iter().all(|(_, valid, bytes)| valid == bytes && *bytes == file));
+        assert_eq!((files.len(), problems(&mut disk)), (16, Vec::new()));
+    }
 }
 
 #[test]

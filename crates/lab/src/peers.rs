@@ -11,7 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use methods::{Outcome, Session};
-use record::{Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Target as Place, TargetKind};
+use record::{
+    Answer, HistoryKey, Metric, OriginKind, Peer, Run, Stamp, Statistic, Target as Place,
+    TargetKind,
+};
 use rig::Event;
 use store::Store;
 
@@ -91,7 +94,7 @@ fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str
 /// Published figures of the drive's model for the tiles of an answer.
 fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
     let model = run.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
-    let Some(model) = model else { return Vec::new() };
+    let Some(model) = model.filter(|_| !is_paced(run)) else { return Vec::new() };
     let about = |other: &Run| {
         let other = other.target.drive.as_ref().and_then(|drive| drive.model.as_deref());
         other.is_some_and(|other| is_model(model, other))
@@ -124,6 +127,12 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
         }
     }
     peers
+}
+
+/// Whether its rate is that of a camera (`stream --rate`) and not the drive's.
+fn is_paced(run: &Run) -> bool {
+    let needed = |metric: &Metric| metric.key().statistic == Some(Statistic::Buffer);
+    run.method == "stream" && run.metrics.iter().any(needed)
 }
 
 /// The source of a published record, with the firmware if the source has several samples of the
@@ -252,7 +261,7 @@ fn capacity(word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use methods::Options;
-    use record::{Better, DriveIdentity, Metric, Stamp, Tile, Unit};
+    use record::{Better, DriveIdentity, Tile, Unit};
     use rig::TargetInfo;
 
     use super::*;
@@ -309,6 +318,12 @@ mod tests {
         let late = [("speed-read", 7.2, None), ("speed-write", 3.8, None)];
         assert_eq!(of("firmware 1.0"), late);
         assert_eq!(found.len(), 4);
+        // A paced rate is not compared.
+        (run.method, run.metrics) = ("stream".into(), Vec::new());
+        assert_eq!(publications(&answer, &run).len(), 4);
+        let needed = record::MetricKey::parse("stream-exfat.buffer");
+        run.metrics = vec![Metric::single(needed, Unit::Bytes, 1e6)];
+        assert_eq!(publications(&answer, &run), []);
     }
 
     #[test]

@@ -102,7 +102,8 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
     let mut measurement = session.rig().measure(workload)?;
     session.out.state_after = session.target().state;
     session.out.keep_doubts(&workload.name, &measurement);
-    figures(&measurement).into_iter().for_each(|metric| session.put_metric(metric));
+    let has_host = session.target().target.kind != TargetKind::Virtual;
+    figures(&measurement, has_host).into_iter().for_each(|metric| session.put_metric(metric));
     for kind in OpKind::ALL {
         if let Some(stats) = measurement.kind(kind) {
             session.out.put_latency(profile(workload, kind, stats));
@@ -127,7 +128,8 @@ fn profile(workload: &Workload, kind: OpKind, stats: &KindStats) -> LatencyProfi
     }
 }
 
-fn figures(measurement: &Measurement) -> Vec<Metric> {
+/// The metrics of a measurement. The costs of submitting I/O exist only on a host.
+fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
     let mut figures = Vec::new();
     let mut put = |statistic, unit, value: Option<f64>| {
         let key = MetricKey::of_run(statistic);
@@ -142,8 +144,8 @@ fn figures(measurement: &Measurement) -> Vec<Metric> {
     put(Statistic::EffectiveDepth, Unit::Number, Some(measurement.effective_depth));
     let ops = measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
     let cpu = (ops > 0).then(|| measurement.cpu_ns as f64 / ops as f64);
-    put(Statistic::CpuPerIo, Unit::Nanoseconds, cpu);
-    put(Statistic::BatchMean, Unit::Number, Some(measurement.batch_mean));
+    put(Statistic::CpuPerIo, Unit::Nanoseconds, cpu.filter(|_| has_host));
+    put(Statistic::BatchMean, Unit::Number, has_host.then_some(measurement.batch_mean));
     put(
         Statistic::LateOps,
         Unit::Number,

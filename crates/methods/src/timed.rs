@@ -37,7 +37,7 @@ fn timed(
     let mut done = Vec::new();
     let blocks = session.rig().blocks()?;
     match way {
-        BlockWay::Read => blocks.submit(request)?,
+        BlockWay::Read | BlockWay::Flush => blocks.submit(request)?,
         BlockWay::Write => blocks.submit_unkept(request)?,
     }
     blocks.poll(true, &mut done)?;

@@ -178,6 +178,8 @@ statistics! {
     MetadataBytes = "metadata-bytes",
     /// Flushes per GiB.
     Flushes = "flushes",
+    /// Times per GiB that data waited for metadata.
+    MetadataWaits = "metadata-waits",
 
     // Published figures.
     /// Lower end of a published range.

@@ -15,7 +15,8 @@ pub struct BlockRequest {
     pub way: BlockWay,
     /// First byte on the target, a multiple of its logical block size.
     pub offset: u64,
-    /// The bytes to write, or a buffer for the bytes to read; whole logical blocks.
+    /// The bytes to write, or a buffer for the bytes to read; whole logical blocks. Empty for a
+    /// flush.
     pub bytes: Vec<u8>,
 }
 
@@ -26,6 +27,8 @@ pub enum BlockWay {
     Read,
     /// To the drive.
     Write,
+    /// No bytes: makes all writes durable that completed before it was submitted.
+    Flush,
 }
 
 /// A completed request.

@@ -1,7 +1,8 @@
 //! `cargo xtask bench pci`: an NVMe drive with and without the kernel, alternately, in the guest.
 //!
 //! QEMU emulates the processor and the drive, so the ratio compares the work per operation, not the
-//! speed of a real drive. The kernel's side uses its best backend. Processor and drive are emulated
+//! speed of a real drive. The kernel's side uses its best way, among them fio's polled io_uring.
+//! Processor and drive are emulated
 //! on one core each: on a shared core, a polling driver would take time from its own drive.
 
 use std::collections::BTreeMap;

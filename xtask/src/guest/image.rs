@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 
 use super::cpio::Archive;
 use super::kernel::Kernel;
+use super::script::Script;
 use crate::run::{find, output, program, root};
 
 /// Programs copied from this machine with their libraries. A script lists the programs it uses in
@@ -69,10 +70,16 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     fs::rename(&part, to).with_context(|| to.display().to_string())
 }
 
-/// An archive with a script from outside `guest/tests`, to append to the first archive.
-pub fn extra(script: &Path) -> Result<Vec<u8>> {
+/// An archive with a script from outside `guest/tests`, and with the programs that only this script
+/// needs, to append to the first archive.
+pub fn extra(script: &Script) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
-    add(&mut archive, &format!("/tests/{}", name(script)), script)?;
+    add(&mut archive, &format!("/tests/{}", name(&script.path)), &script.path)?;
+    let more = script.needs.iter().filter(|program| !TOOLS.contains(&program.as_str()));
+    for tool in more.filter_map(|program| find(program)) {
+        add(&mut archive, &format!("/usr/bin/{}", name(&tool)), &tool)?;
+        libraries(&mut archive, &tool)?;
+    }
     Ok(archive.finish())
 }
 

@@ -7,6 +7,7 @@
 //! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
 //! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
 //! | `sd` | an SD card in a controller on PCI; one per machine |
+//! | `bare-x86_64`, `bare-aarch64` | like `nvme`, with the content that `cargo xtask bare` left on it |
 //! | `scratch` | a virtio disk for data of a test, separate from the drive |
 //!
 //! A number after the word adds another of the same kind (`usb2`); `:64M` sets a size other than
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::script::bare;
+use super::script::bare as bare_word;
+use crate::bare;
 
 const MIB: u64 = 1 << 20;
 
@@ -55,10 +57,15 @@ pub struct Builder {
     usb: u32,
 }
 
+/// The image that a bare-metal program wrote, for a drive that begins with its content.
+pub fn bare_metal_image(name: &str) -> Option<PathBuf> {
+    name.strip_prefix("bare-").map(bare::image_of)
+}
+
 impl Builder {
     /// Creates the drive for a word. `dir` is the directory of its image.
     pub fn drive(&mut self, word: &str, dir: &Path) -> Result<Drive> {
-        let (name, bytes) = (bare(word), size(word)?);
+        let (name, bytes) = (bare_word(word), size(word)?);
         let volume = |name: &str, glob: String| Volume {
             name: name.into(),
             glob,
@@ -71,6 +78,10 @@ impl Builder {
             devices,
             volumes: vec![volume(name, glob)],
         };
+        if bare_metal_image(name).is_some() {
+            let slot = self.next_slot();
+            return Ok(one(nvme(name, &slot, true), nvme_glob(&slot, 1)));
+        }
         Ok(match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "nvme" => {
                 let slot = self.next_slot();

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Ready;
-use super::machine::{BOARD, Builder, Drive, Volume, image};
+use super::machine::{BOARD, Builder, Drive, Volume, bare_metal_image, image};
 use super::qemu::{self, Qemu};
 use super::script::{Case, bare};
 use crate::run::{output, program};
@@ -128,8 +128,12 @@ fn serve(
     let (drives, later) = (make(&case.drives())?, make(&case.script.later)?);
     let mut guest = Guest { drives, later, boots: 0, resets: 0 };
     for volume in guest.volumes() {
-        let file = File::create(&volume.image).context("an image")?;
-        file.set_len(volume.bytes).context("an image")?;
+        if let Some(content) = bare_metal_image(&volume.name) {
+            fs::copy(&content, &volume.image).with_context(|| content.display().to_string())?;
+        } else {
+            let file = File::create(&volume.image).context("an image")?;
+            file.set_len(volume.bytes).context("an image")?;
+        }
         command.arg("-blockdev").arg(image(volume).to_string());
     }
     for device in guest.drives.iter().flat_map(|drive| &drive.devices) {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::Ready;
-use super::script::{Case, Script, all};
+use super::machine::bare_metal_image;
+use super::script::{Case, Script, all, bare};
 use super::session::{self, Outcome};
 use crate::run::{find, root};
 
@@ -67,13 +68,23 @@ fn twice(case: &Case, ready: &Ready) -> Verdict {
     Verdict { said, again: true, time: first.time + second.time, ..second }
 }
 
+/// The missing requirement of a case, if any.
+fn missing(case: &Case) -> Option<String> {
+    let program = case.script.needs.iter().find(|program| find(program).is_none());
+    let drives = case.drives().into_iter();
+    let mut images = drives.filter_map(|drive| bare_metal_image(bare(&drive)));
+    let image = images.find(|image| !image.exists());
+    let image = image.map(|image| format!("no {}: cargo xtask bare makes it", image.display()));
+    program.map(|program| format!("no {program} on this machine")).or(image)
+}
+
 fn judge(case: &Case, ready: &Ready) -> Verdict {
     let start = Instant::now();
-    let missing = case.script.needs.iter().find(|program| find(program).is_none());
+    let missing = missing(case);
     let mut verdict = Verdict {
         name: case.name(),
         ok: true,
-        skipped: missing.map(|program| format!("no {program} on this machine")),
+        skipped: missing,
         said: String::new(),
         again: false,
         time: Duration::ZERO,
@@ -123,7 +134,8 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
     } else {
         root().join(format!("guest/tests/{name}.sh"))
     };
-    let (script, ready) = (Script::read(&path)?, ready_for(&path, None)?);
+    let script = Script::read(&path)?;
+    let ready = ready_for(&script, None)?;
     let mut cases = script.cases();
     if let Some(drive) = arguments.get(1) {
         cases = vec![Case { script, drive: Some(drive.clone()) }];
@@ -138,9 +150,9 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
 }
 
 /// Boot files with a script that is not one of the tests.
-fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
+fn ready_for(script: &Script, binary: Option<&Path>) -> Result<Ready> {
     let mut ready = Ready::with(binary)?;
-    let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(path)?].concat();
+    let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(script)?].concat();
     ready.initrd = ready.dir.join("initrd-run");
     std::fs::write(&ready.initrd, bytes)?;
     Ok(ready)
@@ -150,7 +162,9 @@ fn ready_for(path: &Path, binary: Option<&Path>) -> Result<Ready> {
 pub fn script(path: &str, binary: Option<&Path>) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };
-    let Outcome { status, said } = session::run(&case, &ready_for(&path, binary)?)?;
+    let missing = missing(&case);
+    ensure!(missing.is_none(), "{}", missing.unwrap_or_default());
+    let Outcome { status, said } = session::run(&case, &ready_for(&case.script, binary)?)?;
     ensure!(status == 0, "{} failed:\n{said}", path.display());
     Ok(said)
 }

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 pub use self::kind::PartitionType;
 pub use self::layout::{Layout, LayoutError, PartitionRequest, Planned};
+pub use self::write::{boot_record, bring_into_order};
 pub(crate) use self::write::{order, renumber, write};
 
 use crate::image::Image;
@@ -70,6 +71,11 @@ impl Table {
     /// Reads the table on the first `bytes` of a device with blocks of `block_bytes`, if any.
     pub(crate) fn read(device: &File, bytes: u64, block_bytes: u32) -> Option<Table> {
         find(device, bytes, block_bytes, false)
+    }
+
+    /// Parses the boot record in the first block of a drive of `bytes` bytes.
+    pub fn parse(block: &[u8], bytes: u64) -> Option<Table> {
+        mbr::read(block, bytes, block.len() as u64)
     }
 
     /// Irregularities of the table, one per line: overlaps, and partitions numbered out of order.

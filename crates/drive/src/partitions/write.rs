@@ -56,9 +56,10 @@ pub(crate) fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     Ok(bring_into_order(&mut block))
 }
 
-/// Sorts the four entries of a boot record by their first sector, with unused entries last. Ignores
-/// the protective record of a GPT, whose numbers are elsewhere.
-fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
+/// Sorts the four entries of a boot record by their first sector, with unused entries last; returns
+/// their old numbers. `None` if they were in order. Ignores the protective record of a GPT, whose
+/// numbers are elsewhere.
+pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     const PROTECTIVE: u8 = 0xee;
     if block[510..512] != [0x55, 0xaa] {
         return None;
@@ -79,8 +80,9 @@ fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     (!order.iter().copied().eq(1..=order.len() as u32)).then_some(order)
 }
 
-/// The boot record in a block of the drive, without boot code.
-fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
+/// The boot record in a block of the drive, without boot code. The order of `places` is that of the
+/// table.
+pub fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     let mut block = vec![0; sector.max(512) as usize];
     block[440..444].copy_from_slice(&signature.to_le_bytes());
     for (place, entry) in places.iter().zip(block[446..510].chunks_exact_mut(16)) {

@@ -13,6 +13,7 @@ use crate::error::DriveError;
 use crate::key::DriveKey;
 use crate::machine::Machine;
 use crate::open::device::open_node;
+use crate::response::nvme::formatted as nvme_formatted;
 use crate::usage;
 
 /// Time for the kernel to find the namespaces again. A drive may need seconds to become ready.
@@ -126,6 +127,23 @@ impl Claim {
 
     fn namespace(&self) -> Option<&Namespace> {
         self.note.namespaces.iter().find(|namespace| namespace.nsid == self.nsid)
+    }
+
+    /// Notes that the namespace was formatted. A drive bound permanently is then recognised by the
+    /// next run.
+    pub fn formatted(&mut self, found: &nvme::identify::Namespace) -> Result<(), DriveError> {
+        let nsid = self.nsid;
+        let format = found.format();
+        let noted = self.note.namespaces.iter_mut().find(|namespace| namespace.nsid == nsid);
+        let (Some(format), Some(noted)) = (format, noted) else { return Ok(()) };
+        nvme_formatted(&mut noted.drive, found);
+        noted.bytes = found.size * u64::from(format.block_bytes);
+        noted.block_bytes = format.block_bytes;
+        (noted.key.bytes, noted.key.disk_bytes) = (noted.bytes, noted.bytes);
+        if !self.taken {
+            self._lock = self.notes.keep(self.function.address, &self.note)?;
+        }
+        Ok(())
     }
 
     /// Checks that the drive is still bound as before and its guard process is alive.

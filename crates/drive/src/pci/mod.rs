@@ -260,7 +260,7 @@ fn info(
         ..namespace.drive.clone()
     };
     let discard = drive.discard_max_bytes.is_some_and(|bytes| bytes > 0);
-    let limits = Limits::of_drive(Some(&drive));
+    let (limits, formats) = (Limits::of_drive(Some(&drive)), drive.formats.clone());
     let target = Target {
         spec: spec.to_string(),
         kind: TargetKind::Device,
@@ -279,7 +279,7 @@ fn info(
         ram: false,
         discard: discard && allowed == Safety::Destroys,
         state: State::Unknown,
-        formats: Vec::new(),
+        formats,
         bus: Bus::of("nvme"),
         limits,
         guest: host::hypervisor(machine),

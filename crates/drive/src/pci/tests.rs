@@ -8,6 +8,7 @@ use record::Safety;
 use tempfile::TempDir;
 
 use super::bound::{Holder, holder, left, listed};
+use super::claim::Claim;
 use super::function::Function;
 use super::note::{Note, Notes};
 use super::{Spec, plan};
@@ -246,6 +247,30 @@ fn a_drive_bound_by_prepare_is_read_without_its_serial_number() {
     assert!(bench.plan(Safety::Destroys, Some("S2")).is_err());
     let shown = &listed(&bench.machine, &bench.notes)[0];
     assert_eq!(shown.give_back.as_deref(), Some("ssdyno prepare pci:0000:00:05.0 --unbind"));
+}
+
+#[test]
+fn a_bound_drive_is_recognised_after_a_format() {
+    let bench = Bench::new();
+    let note = bench.note(true);
+    bench.driver(Some("vfio-pci"));
+    let function = || bench.function();
+    drop(bench.notes.keep(function().address, &note).expect("kept"));
+    let claim = Claim::of_kept(bench.notes.clone(), function(), note, 1);
+    // 256 blocks, in the second of two formats: 512 and 4096 bytes.
+    let mut page = [0; nvme::identify::STRUCTURE_BYTES];
+    page[..8].copy_from_slice(&256u64.to_le_bytes());
+    (page[25], page[26], page[130], page[134]) = (1, 1, 9, 12);
+    let found = nvme::identify::Namespace::parse(&page).expect("whole");
+    let mut claim = claim.expect("free");
+    claim.formatted(&found).expect("noted");
+    assert!(bench.notes.lock(function().address).is_none(), "still claimed");
+    drop(claim);
+    let again =
+        plan(&bench.machine, &bench.notes, SPEC, function(), &OpenRequest::to(Safety::Reads));
+    let info = again.map(|plan| plan.info).expect("planned");
+    assert_eq!((info.bytes, info.logical_block_bytes), (1 << 20, 4096));
+    assert_eq!(info.target.drive.and_then(|drive| drive.logical_block_bytes), Some(4096));
 }
 
 #[test]

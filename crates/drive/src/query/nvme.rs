@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io;
 
 use nvme::health::{Health, flash_written, has_log};
-use nvme::identify::{BlockFormat, CONTROLLER, Info, NAMESPACE, Namespace, STRUCTURE_BYTES};
+use nvme::identify::{CONTROLLER, Info, NAMESPACE, Namespace, STRUCTURE_BYTES};
 use workload::units;
 
 use super::Query;
-use crate::response::nvme::{block_sizes, firmware_slots, health, version};
+use crate::response::nvme::{FORMATS, block_sizes, firmware_slots, formats, health, version};
 use crate::response::{hex, text};
 use crate::sys::nvme::{Admin, admin};
 
@@ -108,16 +108,7 @@ fn report_namespace(query: &mut Query<'_>, namespace: &Namespace, can_format: bo
         query.id.formats = block_sizes(namespace);
     }
     let current = namespace.format();
-    let shown = |f: &BlockFormat| {
-        let metadata = match f.metadata_bytes {
-            0 => String::new(),
-            bytes => format!(" + {bytes} B metadata"),
-        };
-        let current = if f.index == namespace.current { " (in use)" } else { "" };
-        format!("{}: {} B{metadata}{current}", f.index, f.block_bytes)
-    };
-    let formats: Vec<String> = namespace.formats().map(|f| shown(&f)).collect();
-    query.detail("formats", formats.join(", "));
+    query.detail(FORMATS, formats(namespace));
     let block = u64::from(current.map_or(512, |f| f.block_bytes));
     if namespace.used < namespace.size {
         let of = |blocks: u64| units::decimal(blocks.saturating_mul(block));

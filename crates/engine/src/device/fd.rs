@@ -219,7 +219,7 @@ impl Device for FdDevice {
     }
 
     /// The kernel adopts the new block size only once every descriptor of the device is closed.
-    fn format(&mut self, block_bytes: u32) -> Able<TargetInfo> {
+    fn format(&mut self, block_bytes: u32, _info: &TargetInfo) -> Able<TargetInfo> {
         self.guard.format(block_bytes)?;
         let request = self.request.take().ok_or(io::ErrorKind::NotConnected)?;
         *self = FdDevice::watching(Watch::nothing());

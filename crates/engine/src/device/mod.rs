@@ -197,9 +197,9 @@ pub(crate) trait Device: Send + Sync {
         absent()
     }
 
-    /// Formats to another logical block size. Returns the description of the drive after the
-    /// format. The caller must compare it with the one before and not use the device until then.
-    fn format(&mut self, _block_bytes: u32) -> Able<TargetInfo> {
+    /// Formats to another logical block size. `info` describes the drive before the format; returns
+    /// the description after it. The caller must compare both and not use the device until then.
+    fn format(&mut self, _block_bytes: u32, _info: &TargetInfo) -> Able<TargetInfo> {
         absent()
     }
 }

@@ -50,6 +50,9 @@ impl Queue {
 impl Machine {
     fn admit_block(&mut self, way: BlockWay, offset: u64, bytes: usize) -> Result<()> {
         self.goes_on()?;
+        if way == BlockWay::Flush {
+            return Ok(());
+        }
         admit::admit_blocks_at(offset, bytes as u64, &self.info)?;
         if way == BlockWay::Read {
             return Ok(());

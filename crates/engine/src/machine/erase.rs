@@ -70,7 +70,7 @@ impl Machine {
         // After a format the drive can be missing or a different one. The rig must not be usable
         // then.
         self.ended = Some(|| RigError::Refused("the drive could not be reopened".into()));
-        let formatted = device.format(block_bytes);
+        let formatted = device.format(block_bytes, &self.info);
         if formatted.is_err() && device.storage().is_some() {
             self.ended = None;
         }

@@ -26,7 +26,10 @@ fn expected() -> Expected {
 
 /// A machine and the connection to its controller. Commands are aborted after `patience` / 8.
 fn machine_with(setup: Setup, patience: Duration) -> (Machine, Wire) {
-    let wire = Wire::new(setup, BYTES / 512);
+    machine_of(Wire::new(setup, BYTES / 512), patience)
+}
+
+fn machine_of(wire: Wire, patience: Duration) -> (Machine, Wire) {
     let device = PciDevice::start(wire.clone(), expected(), patience).expect("starts");
     let null = TargetInfo::null(BYTES);
     let mut info = TargetInfo { allowed: Safety::Destroys, ..null };
@@ -113,6 +116,55 @@ fn fill_discard_zero_borrowed_reads_and_the_block_door_work() {
     assert_eq!(done[0].result.as_ref().ok(), Some(&()));
     assert!(done[0].request.bytes == bytes, "read back");
     assert_eq!(wire.controller.counters().violations, 0);
+}
+
+/// Whether the first half of the drive consists of zeros.
+fn is_zero(machine: &Machine) -> bool {
+    let mut bytes = vec![1; BYTES as usize / 2];
+    machine.device.read(0, &mut bytes).expect("read");
+    bytes.iter().all(|byte| *byte == 0)
+}
+
+#[test]
+fn a_format_changes_the_block_size_and_the_drive_stays_usable() {
+    let (mut machine, wire) = machine();
+    let verified = Workload { verify: true, ..workload(Mix::WRITE) };
+    for block_bytes in [4096, 512, 512, 4096] {
+        machine.measure(&verified).expect("measured before");
+        machine.prepare(Preparation::Format { block_bytes }).expect("formatted");
+        let target = machine.target();
+        assert_eq!((target.logical_block_bytes, target.bytes), (block_bytes, BYTES));
+        assert_eq!(target.state, State::Fresh);
+        assert!(is_zero(&machine), "{block_bytes}");
+        let after = machine.measure(&verified).expect("measured after");
+        assert!(after.errors.is_empty() && after.verified_sectors > 0, "{:?}", after.errors);
+    }
+    let (region, how) = (Region::first(BYTES), Erase::Format { block_bytes: 512 });
+    let erased = machine.prepare(Preparation::Erase { region, how }).expect("erased").released;
+    assert!(erased.is_some_and(|r| r.looked_bytes > 0 && r.kept_bytes == 0));
+    assert_eq!(wire.controller.counters().violations, 0);
+}
+
+#[test]
+fn a_format_that_is_impossible_or_not_confined_is_refused_and_the_drive_stays_usable() {
+    let setup = Setup { formats_all: true, ..Setup::default() };
+    for (count, block_bytes, refusal) in
+        [(1, 1024, "no format with blocks of 1024"), (2, 4096, "all 2 namespaces")]
+    {
+        let wire = Wire::with(setup, BYTES / 512, count);
+        let (mut machine, _wire) = machine_of(wire, Duration::from_secs(300));
+        let region = Region::first(BYTES);
+        let fill = Preparation::Fill { region, content: Content::Random, seed: 1 };
+        machine.prepare(fill).expect("filled");
+        let erase = Preparation::Erase { region, how: Erase::Format { block_bytes } };
+        for impossible in [Preparation::Format { block_bytes }, erase] {
+            match machine.prepare(impossible) {
+                Err(RigError::Unsupported(text)) => assert!(text.contains(refusal), "{text}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(!is_zero(&machine), "its content is intact");
+    }
 }
 
 #[test]

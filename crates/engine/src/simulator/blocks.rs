@@ -137,7 +137,10 @@ impl Simulator {
 
     /// Submits a request; `kept` specifies whether the bytes of a write can be read back.
     fn submit_block(&mut self, mut request: BlockRequest, kept: bool) -> Result<()> {
-        self.admit_block(request.offset, request.bytes.len())?;
+        match request.way {
+            BlockWay::Flush => self.goes_on()?,
+            _ => self.admit_block(request.offset, request.bytes.len())?,
+        }
         if self.stored.order.len() >= DEPTH {
             let at = self.stored.complete().unwrap_or(0);
             self.now = self.now.max(at);
@@ -145,6 +148,7 @@ impl Simulator {
         let kind = match request.way {
             BlockWay::Read => OpKind::Read,
             BlockWay::Write => OpKind::Write,
+            BlockWay::Flush => OpKind::Flush,
         };
         let op = Op { kind, offset: request.offset, bytes: request.bytes.len() as u32 };
         let completion = match kept {
@@ -163,7 +167,7 @@ impl Simulator {
                 }
                 self.info.state = State::Used;
             }
-            BlockWay::Write => {}
+            BlockWay::Write | BlockWay::Flush => {}
         }
         let (submitted_ns, done_ns) = (self.now, completion.done_ns);
         self.stored.put(BlockDone { request, submitted_ns, done_ns, result });

@@ -20,7 +20,8 @@ pub enum Event {
         bytes: Rc<[u8]>,
         data: bool,
     },
-    Flush,
+    /// Everything in the log before this position is durable.
+    Flush(usize),
     /// The recorder reported this part as durable.
     Kept(Kept),
 }
@@ -38,6 +39,10 @@ pub struct Disk {
     pub flushes: u64,
     /// Whether writes are logged as data instead of metadata.
     pub data: bool,
+    /// Position in the log of a started flush, and the number of questions until it completes.
+    pub started: Option<(usize, u32)>,
+    /// Number of questions until the next started flush completes, less 1.
+    pub latency: u32,
     /// Whether flushes do nothing, to prove that the tests notice.
     pub lies: bool,
 }
@@ -47,8 +52,22 @@ impl Disk {
         let (sectors, log) = (Sectors::new(), Vec::new());
         let (reads, writes, flushes) = (0, 0, 0);
         let count = bytes / u64::from(size);
-        let (data, lies) = (false, false);
-        Disk { size, count, sectors, log, reads, writes, bytes: 0, flushes, data, lies }
+        let (data, lies, bytes) = (false, false, 0);
+        let (started, latency) = (None, 0);
+        Disk {
+            size,
+            count,
+            sectors,
+            log,
+            reads,
+            writes,
+            bytes,
+            flushes,
+            data,
+            started,
+            latency,
+            lies,
+        }
     }
 
     pub fn of(size: u32, count: u64, sectors: Sectors) -> Disk {
@@ -122,11 +141,29 @@ impl Drive for Disk {
     }
 
     fn flush(&mut self) -> Result<(), String> {
+        self.start_flush()?;
+        self.started = Some((self.log.len(), 0));
+        self.is_flushed().map(drop)
+    }
+
+    fn start_flush(&mut self) -> Result<(), String> {
         self.flushes += 1;
-        if !self.lies {
-            self.log.push(Event::Flush);
-        }
+        self.started = Some((self.log.len(), self.latency));
+        self.latency = (self.latency + 1) % 3;
         Ok(())
+    }
+
+    fn is_flushed(&mut self) -> Result<bool, String> {
+        match &mut self.started {
+            Some((_, left)) if *left > 0 => {
+                *left -= 1;
+                return Ok(false);
+            }
+            Some((at, _)) if !self.lies => self.log.push(Event::Flush(*at)),
+            _ => {}
+        }
+        self.started = None;
+        Ok(true)
     }
 
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), String> {
@@ -170,29 +207,42 @@ pub fn record(
     frame: u64,
     before: u32,
 ) -> bool {
+    record_counted(disk, recorder, bytes, frame, before).is_some()
+}
+
+/// The same; returns how often the recording had to wait, except for its first file, or `None` if
+/// not everything found room.
+pub fn record_counted(
+    disk: &mut Disk,
+    recorder: &mut Recorder,
+    bytes: u64,
+    frame: u64,
+    before: u32,
+) -> Option<u32> {
     let mut room = vec![0; 64 << 10];
-    let (mut left, mut offset) = (bytes, 0);
+    let (mut left, mut offset, mut file, mut waits) = (bytes, 0, recorder.files(), 0);
     while left > 0 {
         match recorder.place(frame.min(left)) {
             Step::Sync => {
-                let files = recorder.files();
-                if recorder.sync(disk, &mut room).is_err() {
-                    return false;
-                }
-                disk.log.push(Event::Kept(recorder.kept()));
-                offset = if recorder.files() > files { 0 } else { offset };
+                waits += u32::from(recorder.files() > 0);
+                recorder.sync(disk, &mut room).ok()?;
             }
             Step::Write { sector, bytes } => {
+                if recorder.files() > file {
+                    (file, offset) = (recorder.files(), 0);
+                }
                 let mut piece = vec![0; bytes as usize];
-                content(before + recorder.files(), offset, &mut piece);
+                content(before + file, offset, &mut piece);
                 disk.data = true;
                 disk.submit(sector, &piece).expect("inside");
                 disk.data = false;
                 (left, offset) = (left - bytes, offset + bytes);
+                recorder.advance(disk, &mut room).expect("advances");
             }
         }
+        disk.log.push(Event::Kept(recorder.kept()));
     }
-    true
+    Some(waits)
 }
 
 /// Compares the valid part of every file with the recorded content. Returns number, valid bytes and

@@ -11,6 +11,9 @@ use workload::units;
 /// Buffer size of mkfs, bytes.
 const ROOM: usize = 1 << 20;
 
+/// Bytes that contain FileCore's boot block: whole sectors of any size.
+const START: usize = 4096;
+
 /// Width of FileCore identifiers that Linux and RISC OS before 5.24 support, bits.
 const IDLEN_OF_ALL: u32 = 19;
 
@@ -88,6 +91,21 @@ impl FileSystem {
             }
         }
     }
+}
+
+/// Reads a file system back; returns its capacity in bytes.
+pub(super) fn read_back(drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<u64> {
+    let damaged = || io::Error::other(format!("{}: no such file system", place.purpose));
+    if place.purpose == "filecore" {
+        let mut start = vec![0; START];
+        drive.read_exact(place.start, &mut start)?;
+        let disc = start.get(fat::BOOT_BLOCK_AT as usize..).and_then(Filecore::read);
+        return disc.map(|disc| disc.bytes).ok_or_else(damaged);
+    }
+    let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
+    let volume = fat::Volume::open(&mut part).map_err(|_| damaged())?;
+    let layout = volume.layout();
+    Ok(u64::from(layout.clusters) * u64::from(layout.cluster_bytes))
 }
 
 /// Default cluster sizes of Windows. Source: Microsoft, "Default cluster size for NTFS, FAT, and

@@ -1,5 +1,6 @@
 //! Partition tables (reading, planning and writing) and empty file systems on new partitions.
 
+pub(crate) mod finished;
 mod format;
 
 use std::io;

@@ -105,6 +105,14 @@ pub enum Step {
         /// Its name.
         discard: String,
     },
+    /// A partition table brought into the order of the drive, with a file system on each partition,
+    /// whose capacity is the metric `NAME.PURPOSE`.
+    Partition {
+        /// Its name.
+        name: String,
+        /// The layout, as for `ssdyno partition --layout`.
+        partition: String,
+    },
     /// Time without I/O.
     Idle {
         /// Its duration, such as `30s`.
@@ -338,7 +346,9 @@ mod tests {
                 // The metrics of methods are not checked here.
                 for step in steps.into_iter().filter(|_| experiment.method.is_none()) {
                     let known = experiment.steps.iter().any(|s| match s {
-                        Step::Io { name, .. } | Step::Discard { discard: name } => name == step,
+                        Step::Io { name, .. }
+                        | Step::Partition { name, .. }
+                        | Step::Discard { discard: name } => name == step,
                         Step::Idle { .. } => false,
                     });
                     assert!(known, "{name}: {} reads '{step}'", figure.what);

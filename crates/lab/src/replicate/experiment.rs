@@ -8,6 +8,7 @@ use workload::{Region, Workload, units};
 use super::document::{Experiment, Step};
 use crate::error::{LabError, Result};
 use crate::io::ReadIo;
+use crate::partition::finished;
 use crate::virtual_drive::PREFIX;
 use crate::work::{self, Script, Work};
 
@@ -75,6 +76,15 @@ impl Steps<'_> {
                 let done = session.prepare(discard, Preparation::Discard { region })?;
                 let (name, ns) = (format!("{discard}.time"), done.elapsed_ns as f64);
                 session.put_metric(Metric::single(name, Unit::Nanoseconds, ns));
+            }
+            Step::Partition { name, partition } => {
+                session.step(name, 0);
+                let size = (session.target().bytes, session.target().logical_block_bytes);
+                let Some(blocks) = session.blocks()? else { return Ok(()) };
+                for (purpose, bytes) in finished::finish(blocks, partition, size)? {
+                    let name = format!("{name}.{purpose}");
+                    session.put_metric(Metric::single(name, Unit::Bytes, bytes as f64));
+                }
             }
             Step::Io { name, io } => {
                 let workload = self.workload(name, io, session.target())?;

@@ -191,7 +191,7 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
     let request = &one.request;
     match (&one.result, request.way) {
         (Ok(()), BlockWay::Read) => found.add(request.offset, &request.bytes, seed),
-        (Ok(()), BlockWay::Write) => {}
+        (Ok(()), BlockWay::Write | BlockWay::Flush) => {}
         (Err(error), way) => {
             let op = if way == BlockWay::Read { "read" } else { "write" };
             session.out.add_errors(&IoErrors {

@@ -181,7 +181,22 @@ impl Fake {
         }
     }
 
+    /// Starts a flush. Writes that are in flight stay volatile.
+    fn start_flush(&mut self, request: BlockRequest) {
+        let now = self.now_ns;
+        let pending = |one: &&BlockDone| one.request.way == BlockWay::Write && one.done_ns > now;
+        let volatile = self.door.flight.iter().filter(pending).count();
+        let durable = self.door.undo.len().saturating_sub(volatile);
+        self.door.undo.drain(..durable);
+        let (submitted_ns, done_ns) = (now, now + self.traits.flush_ns);
+        let result = if self.door.gone { Err(eio()) } else { Ok(()) };
+        self.door.flight.push(BlockDone { request, submitted_ns, done_ns, result });
+    }
+
     fn accept(&mut self, request: BlockRequest, kept: bool) {
+        if request.way == BlockWay::Flush {
+            return self.start_flush(request);
+        }
         let (size, bytes) = (u64::from(self.info.logical_block_bytes), request.bytes.len() as u64);
         let region = Region { start: request.offset, bytes };
         assert!(region.end() <= self.info.bytes && bytes.is_multiple_of(size), "{region:?}");

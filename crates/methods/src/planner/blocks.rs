@@ -31,6 +31,7 @@ impl Planner {
                 self.touched.read(region);
                 0
             }
+            BlockWay::Flush => return,
         };
         self.add(written, expect::fill(bytes, &self.info), self.least_ns(bytes));
     }

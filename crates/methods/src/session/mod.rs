@@ -15,7 +15,9 @@ use record::{
     Covers, Finding, FindingKind, Level, Metric, MetricKey, State, Statistic, TargetKind, Unit,
     Verdict,
 };
-use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
+use rig::{
+    Blocks, Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo,
+};
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
@@ -145,6 +147,14 @@ impl<'a> Session<'a> {
         match &mut self.door {
             Door::Drive(rig) => &mut **rig,
             Door::Plan(planner) => *planner,
+        }
+    }
+
+    /// The drive's blocks, for work with its own content; `None` if the script is only planned.
+    pub fn blocks(&mut self) -> Result<Option<&mut dyn Blocks>, MethodError> {
+        match &mut self.door {
+            Door::Drive(rig) => Ok(Some(rig.blocks()?)),
+            Door::Plan(_) => Ok(None),
         }
     }
 

@@ -1,9 +1,8 @@
 //! A file system's drive on the block interface. Metadata use the queue and are counted.
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, RigError};
+use std::collections::VecDeque;
 
-/// Tag of metadata requests; the tag of a frame is its number.
-pub(super) const METADATA: u64 = u64::MAX;
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks, RigError};
 
 /// Sectors that a check reads at once, and the areas between which it alternates: two FATs, a
 /// bitmap, a directory.
@@ -17,6 +16,44 @@ pub(crate) struct Tally {
     pub writes: u64,
     pub bytes: u64,
     pub flushes: u64,
+    /// Times that frames waited for metadata.
+    pub waits: u64,
+}
+
+/// The requests in flight, in order of submission, and the state of a flush that nothing waits for.
+#[derive(Default)]
+pub(super) struct Traffic {
+    pub tally: Tally,
+    /// Tags in ascending order; the frame of a frame's part.
+    open: VecDeque<(u64, Option<u64>)>,
+    next: u64,
+    flush: Flush,
+}
+
+/// A flush without waiting: it is submitted when the writes before it have completed.
+#[derive(Clone, Copy, Default)]
+enum Flush {
+    #[default]
+    Done,
+    /// Waits for the requests with tags below this.
+    Due(u64),
+    /// In flight, with this tag.
+    Submitted(u64),
+}
+
+impl Traffic {
+    /// Returns the tag for a request, which is the part of a frame or has metadata.
+    pub fn begin(&mut self, frame: Option<u64>) -> u64 {
+        self.open.push_back((self.next, frame));
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Notes that a request has completed. Returns its frame.
+    pub fn end(&mut self, tag: u64) -> Option<u64> {
+        let at = self.open.binary_search_by_key(&tag, |(tag, _)| *tag).ok()?;
+        self.open.remove(at)?.1
+    }
 }
 
 /// The first `bytes` of the target as a drive of sectors.
@@ -24,7 +61,7 @@ pub(super) struct Door<'d> {
     pub blocks: &'d mut dyn Blocks,
     pub sector_bytes: u32,
     pub bytes: u64,
-    pub tally: &'d mut Tally,
+    pub traffic: &'d mut Traffic,
     /// Sectors read ahead; `None` without readahead.
     ahead: Option<Vec<(u64, Vec<u8>)>>,
     next: usize,
@@ -36,9 +73,9 @@ impl<'d> Door<'d> {
     pub fn new(
         blocks: &'d mut dyn Blocks,
         (sector_bytes, bytes): (u32, u64),
-        tally: &'d mut Tally,
+        traffic: &'d mut Traffic,
     ) -> Door<'d> {
-        Door { blocks, sector_bytes, bytes, tally, ahead: None, next: 0, done: Vec::new() }
+        Door { blocks, sector_bytes, bytes, traffic, ahead: None, next: 0, done: Vec::new() }
     }
 
     /// The requests that flushes took from the queue, including the caller's.
@@ -96,26 +133,54 @@ impl fat::Drive for Door<'_> {
 
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), RigError> {
         self.ahead.iter_mut().for_each(Vec::clear);
-        self.tally.writes += 1;
-        self.tally.bytes += bytes.len() as u64;
+        self.traffic.tally.writes += 1;
+        self.traffic.tally.bytes += bytes.len() as u64;
         let offset = sector * u64::from(self.sector_bytes);
-        let (tag, way, bytes) = (METADATA, BlockWay::Write, bytes.to_vec());
+        let (tag, way, bytes) = (self.traffic.begin(None), BlockWay::Write, bytes.to_vec());
         self.blocks.submit(BlockRequest { tag, way, offset, bytes })
     }
 
     /// Fails if an earlier write failed, even if the flush succeeds: no checkpoint may cover that
     /// write.
     fn flush(&mut self) -> Result<(), RigError> {
-        self.tally.flushes += 1;
+        self.traffic.tally.flushes += 1;
         self.blocks.flush()?;
         let before = self.done.len();
         self.blocks.poll(false, &mut self.done)?;
+        self.traffic.flush = Flush::Done;
         self.done[before..].iter().try_for_each(succeeded)
     }
 
+    fn start_flush(&mut self) -> Result<(), RigError> {
+        self.traffic.tally.flushes += 1;
+        self.traffic.flush = Flush::Due(self.traffic.next);
+        Ok(())
+    }
+
+    /// Relies on the caller to report completed requests to [`Traffic::end`], and to end the
+    /// recording if one failed.
+    fn is_flushed(&mut self) -> Result<bool, RigError> {
+        let open = &self.traffic.open;
+        match self.traffic.flush {
+            Flush::Done => return Ok(true),
+            Flush::Due(before) if open.front().is_none_or(|(tag, _)| *tag >= before) => {
+                let (way, bytes) = (BlockWay::Flush, Vec::new());
+                let tag = self.traffic.begin(None);
+                self.blocks.submit(BlockRequest { tag, way, offset: 0, bytes })?;
+                self.traffic.flush = Flush::Submitted(tag);
+            }
+            Flush::Submitted(flush) if open.iter().all(|(tag, _)| *tag != flush) => {
+                self.traffic.flush = Flush::Done;
+                return Ok(true);
+            }
+            Flush::Due(_) | Flush::Submitted(_) => {}
+        }
+        Ok(false)
+    }
+
     fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), RigError> {
-        self.tally.reads += 1;
-        self.tally.bytes += bytes.len() as u64;
+        self.traffic.tally.reads += 1;
+        self.traffic.tally.bytes += bytes.len() as u64;
         if self.read_ahead(sector, bytes)? {
             return Ok(());
         }

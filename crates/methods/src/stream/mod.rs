@@ -21,7 +21,7 @@ use workload::units::binary;
 use workload::{OpKind, Region};
 
 use self::camera::Camera;
-use self::door::{Door, Tally};
+use self::door::{Door, Traffic};
 pub(crate) use self::options::FS;
 use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
@@ -81,7 +81,7 @@ static INFO: MethodInfo = MethodInfo {
     ..MethodInfo::EMPTY
 };
 
-const METRICS: [MetricInfo; 10] = [
+const METRICS: [MetricInfo; 11] = [
     MetricInfo::new(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
         Unit::BytesPerSecond,
@@ -133,6 +133,11 @@ const METRICS: [MetricInfo; 10] = [
         "stream-{exfat,exfat-full,fat32,fat32-full}.flushes",
         Unit::Number,
         "flushes per GiB recorded",
+    ),
+    MetricInfo::new(
+        "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-waits",
+        Unit::Number,
+        "times per GiB that the next frame waited for metadata, except for the first file",
     ),
 ];
 
@@ -348,9 +353,9 @@ fn record(
 ) -> Result<Taken, MethodError> {
     session.out.state_after = State::Used;
     let mut room = vec![0; 1 << 20];
-    let mut tally = Tally::default();
+    let mut traffic = Traffic::default();
     let format = Format::new(script.kind, script.cluster);
-    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
+    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic);
     fat::mkfs(&mut door, &format, &mut room).map_err(of_fat)?;
     let recording = Recording {
         name: fat::Name::new("CLIP", "MOV")
@@ -366,7 +371,7 @@ fn record(
     if let Sink::Files(recorder) = sink {
         *kept = Some(recorder.kept());
         if taken.is_ok() {
-            let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally);
+            let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic);
             *kept = Some(recorder.finish(&mut door).map_err(of_fat)?);
         }
     }
@@ -401,8 +406,8 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
 
 /// Reads the volume back and reports inconsistencies.
 fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
-    let (mut tally, mut problems) = (Tally::default(), Vec::new());
-    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut tally).reading_ahead();
+    let (mut traffic, mut problems) = (Traffic::default(), Vec::new());
+    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic).reading_ahead();
     let layout = fat::Layout::read(&mut door).map_err(of_fat)?;
     let mut room = vec![0; fat::check_room(&layout)];
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).map_err(of_fat)?;
@@ -445,6 +450,7 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
         session.put(of(Statistic::MetadataWrites), Unit::Number, each(tally.writes));
         session.put(of(Statistic::MetadataBytes), Unit::Bytes, each(tally.bytes));
         session.put(of(Statistic::Flushes), Unit::Number, each(tally.flushes));
+        session.put(of(Statistic::MetadataWaits), Unit::Number, each(tally.waits));
     }
     let series = TimeSeries::of(&measurement(pass, take.frame_bytes, taken));
     session.out.series.extend(series.series(pass, 0, taken.start_ns, BINS));

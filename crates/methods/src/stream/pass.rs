@@ -3,14 +3,13 @@
 //! The camera is simulated: it captures each frame on schedule, whether or not the drive is ready,
 //! and frames wait in an unlimited buffer. The losses of a limited buffer are computed afterwards.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use fat::{Recorder, Step};
 use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler};
 
-use super::door::{Door, METADATA, Tally, succeeded};
+use super::door::{Door, Tally, Traffic, succeeded};
 use crate::MethodError;
 use crate::session::Session;
 use crate::whole::DEPTH;
@@ -69,10 +68,10 @@ pub(crate) struct Taken {
     pub start_ns: u64,
 }
 
-/// Parts of frames in flight, and free buffers.
+/// Requests in flight, and free buffers.
 struct Flight {
-    /// Frame number and remaining parts, in frame order.
-    open: VecDeque<(u64, u32)>,
+    traffic: Traffic,
+    /// Number of parts of frames in flight.
     count: u32,
     done: Vec<BlockDone>,
     spare: Vec<Vec<u8>>,
@@ -96,7 +95,7 @@ impl Take {
         let start_ns = session.rig().elapsed_ns();
         let mut taken = Taken { start_ns, ..Taken::default() };
         let mut flight = Flight {
-            open: VecDeque::new(),
+            traffic: Traffic::default(),
             count: 0,
             done: Vec::new(),
             spare: Vec::new(),
@@ -113,8 +112,9 @@ impl Take {
             self.collect(session, true, &mut flight, &mut taken)?;
         }
         // Data in the drive's volatile buffer do not yet count as recorded.
-        let mut door = Door::new(session.rig().blocks()?, self.volume, &mut taken.tally);
+        let mut door = Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
         fat::Drive::flush(&mut door)?;
+        taken.tally = flight.traffic.tally;
         taken.elapsed_ns = session.rig().elapsed_ns() - start_ns;
         Ok(taken)
     }
@@ -141,21 +141,25 @@ impl Take {
         while left > 0 {
             match sink.place(left) {
                 Step::Sync => {
+                    let recording = !taken.done_ns.is_empty() || left < self.frame_bytes;
                     let mut door =
-                        Door::new(session.rig().blocks()?, self.volume, &mut taken.tally);
+                        Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
                     let goes_on = sink.sync(&mut door, room)?;
                     flight.done.append(&mut door.into_done());
                     if !goes_on {
                         // An incomplete frame does not count.
-                        flight.open.retain(|(number, _)| *number != frame);
                         return Ok(false);
                     }
+                    flight.traffic.tally.waits += u64::from(recording);
                 }
                 Step::Write { sector, bytes } => {
                     self.collect(session, flight.count >= depth, flight, taken)?;
                     let offset = sector * u64::from(self.volume.0);
                     flight.submit(session, frame, offset, bytes)?;
                     left -= bytes;
+                    let mut door =
+                        Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
+                    sink.advance(&mut door, room)?;
                 }
             }
         }
@@ -178,9 +182,9 @@ impl Take {
             let before = flight.count;
             for one in done.drain(..) {
                 succeeded(&one)?;
-                if one.request.tag != METADATA {
+                if let Some(frame) = flight.traffic.end(one.request.tag) {
                     flight.count -= 1;
-                    flight.complete(one, taken);
+                    flight.complete(one, frame, taken);
                 }
             }
             // If only metadata completed, keep waiting for a frame.
@@ -211,26 +215,18 @@ impl Flight {
             }
         };
         self.filler.touch(&mut bytes, offset);
-        match self.open.back_mut() {
-            Some((number, parts)) if *number == frame => *parts += 1,
-            _ => self.open.push_back((frame, 1)),
-        }
         self.count += 1;
-        let request = BlockRequest { tag: frame, way: BlockWay::Write, offset, bytes };
+        let tag = self.traffic.begin(Some(frame));
+        let request = BlockRequest { tag, way: BlockWay::Write, offset, bytes };
         Ok(session.rig().blocks()?.submit_unkept(request)?)
     }
 
     /// Records the completion time of a frame, which is that of its last part.
-    fn complete(&mut self, one: BlockDone, taken: &mut Taken) {
+    fn complete(&mut self, one: BlockDone, frame: u64, taken: &mut Taken) {
         let at = one.done_ns.saturating_sub(taken.start_ns);
-        if let Some((_, parts)) = self.open.iter_mut().find(|(frame, _)| *frame == one.request.tag)
-        {
-            *parts -= 1;
-        }
-        if let Some(done_ns) = taken.done_ns.get_mut(one.request.tag as usize) {
+        if let Some(done_ns) = taken.done_ns.get_mut(frame as usize) {
             *done_ns = at.max(*done_ns);
         }
-        self.open.retain(|(_, parts)| *parts > 0);
         self.spare.push(one.request.bytes);
     }
 }
@@ -249,6 +245,14 @@ impl Sink {
                 plain.next = after;
                 step
             }
+        }
+    }
+
+    /// Lets the file system work on its metadata, without waiting.
+    fn advance(&mut self, door: &mut Door<'_>, room: &mut [u8]) -> Result<(), MethodError> {
+        match self {
+            Sink::Files(recorder) => Ok(recorder.advance(door, room).map_err(of_fat)?),
+            Sink::Plain(_) => Ok(()),
         }
     }
 

@@ -19,7 +19,7 @@ use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
 use nvme::{Cause, Kind, Range, Request, Status};
 use record::{Finding, Health};
-use rig::{BackendKind, Erase};
+use rig::{BackendKind, Erase, TargetInfo};
 use workload::{Caching, Calls, Region};
 
 use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
@@ -56,7 +56,8 @@ pub(crate) struct PciDevice<B: Bus> {
     spec: String,
     serial: String,
     owner: Arc<Owner<B>>,
-    side: Mutex<QueuePair<B>>,
+    /// The side queue; absent only during a format.
+    side: Mutex<Option<QueuePair<B>>>,
     temperature: Mutex<(Option<Instant>, Option<f64>)>,
     key: Option<DriveKey>,
     /// Returns the drive to the kernel once all fields above are dropped.
@@ -119,7 +120,7 @@ impl<B: Bus> PciDevice<B> {
             return Err(DriveError::Changed { path: spec, what }.into());
         }
         let owner = Arc::new(owner);
-        let side = Mutex::new(QueuePair::open(&owner, 1, SIDE_BYTES)?);
+        let side = Mutex::new(Some(side_queue(&owner)?));
         let temperature = Mutex::default();
         Ok(PciDevice { spec, serial, owner, side, temperature, key: None, claim: None })
     }
@@ -145,7 +146,11 @@ impl<B: Bus> PciDevice<B> {
 
     fn side<T>(&self, act: impl FnOnce(&mut QueuePair<B>) -> io::Result<T>) -> io::Result<T> {
         let mut side = self.side.lock().unwrap_or_else(PoisonError::into_inner);
-        act(&mut side)
+        let pair = match side.take() {
+            Some(pair) => pair,
+            None => side_queue(&self.owner)?,
+        };
+        act(side.insert(pair))
     }
 
     fn block_bytes(&self) -> u64 {
@@ -187,6 +192,10 @@ impl<B: Bus> PciDevice<B> {
         }
         seen.1
     }
+}
+
+fn side_queue<B: Bus>(owner: &Arc<Owner<B>>) -> io::Result<QueuePair<B>> {
+    QueuePair::open(owner, 1, SIDE_BYTES)
 }
 
 /// A text field of an identify structure.
@@ -294,12 +303,13 @@ impl<B: Bus> Device for PciDevice<B> {
         let absent = match how {
             Erase::Discard if self.owner.info.discards => return Ok(()),
             Erase::Zero if self.owner.info.zeroes => return Ok(()),
+            Erase::Format { block_bytes } => {
+                return self.owner.format_of(block_bytes).map(drop);
+            }
             Erase::Discard => "the drive does not support discards",
             Erase::Zero => "the drive does not support Write Zeroes",
             Erase::SecureDiscard => "NVMe has no secure discard",
-            Erase::Format { .. } | Erase::Sanitize => {
-                "requires the kernel's driver: return the drive to the kernel first"
-            }
+            Erase::Sanitize => "requires the kernel's driver: return the drive to the kernel first",
         };
         Err(DeviceError::Absent(absent.into()))
     }
@@ -310,6 +320,29 @@ impl<B: Bus> Device for PciDevice<B> {
             Erase::Zero => Ok(self.zero(region)?),
             _ => Ok(self.discard(region)?),
         }
+    }
+
+    /// Without the side queue, this device is the only user of the owner.
+    fn format(&mut self, block_bytes: u32, info: &TargetInfo) -> Able<TargetInfo> {
+        let bytes_before = self.owner.bytes();
+        *self.side.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+        let owner = Arc::get_mut(&mut self.owner).ok_or(io::ErrorKind::ResourceBusy)?;
+        owner.format(block_bytes)?;
+        let namespace = owner.namespace.clone();
+        *self.side.get_mut().unwrap_or_else(PoisonError::into_inner) =
+            Some(side_queue(&self.owner)?);
+        if let Some(claim) = &mut self.claim {
+            claim.formatted(&namespace)?;
+            self.key = claim.key();
+        }
+        let mut info = info.clone();
+        let bytes = self.owner.bytes();
+        let kept = if info.bytes == bytes_before { bytes } else { info.bytes.min(bytes) };
+        info.bytes = kept - kept % u64::from(block_bytes);
+        info.logical_block_bytes = block_bytes;
+        info.target.bytes = Some(info.bytes);
+        info.target.drive.iter_mut().for_each(|drive| drive::nvme_formatted(drive, &namespace));
+        Ok(info)
     }
 }
 

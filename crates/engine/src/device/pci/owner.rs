@@ -5,20 +5,29 @@
 //! sees the changed counter, and its own thread recreates it.
 
 use std::io;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nvme::identify::{self, Info, Namespace};
 use nvme::{
-    Command, Completed, Controller, Error, PAGE_BYTES, Place, Queue, Request, Shape, Status,
-    Tracker,
+    Command, Completed, Controller, Error, PAGE_BYTES, Place, Platform, Queue, Request, Shape,
+    Status, Tracker,
 };
 
+use super::super::{Able, DeviceError};
 use super::bus::{Bus, Transfers};
 use super::traffic::Traffic;
 
 /// Number of queue pairs to request. Every server drive grants that many; others grant fewer.
 const QUEUES_WANTED: u16 = 128;
+
+/// Time for a format, nanoseconds: an erase block by block takes minutes per terabyte. The same as
+/// through the kernel's driver.
+const FORMAT_NS: u64 = 3_600_000_000_000;
+
+/// Secure erase setting of a format that only discards.
+const NO_ERASE: u8 = 0;
 
 /// A running controller, with one of its namespaces.
 pub(crate) struct Owner<B: Bus> {
@@ -54,6 +63,19 @@ pub(super) fn failed(error: Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
+/// Identifies a namespace and returns its block size with it.
+fn identified<P>(controller: &mut Controller<P>, nsid: u32) -> Result<(Namespace, Place), Error>
+where
+    P: Deref<Target: Platform> + Clone,
+{
+    let namespace = controller.namespace(nsid)?;
+    let format = namespace.format().ok_or(Error::Nonsense("its formats"))?;
+    if format.metadata_bytes != 0 {
+        return Err(Error::Unsupported("blocks without metadata"));
+    }
+    Ok((namespace, Place { nsid, block_bits: format.block_bytes.ilog2() }))
+}
+
 impl<B: Bus> Owner<B> {
     /// Starts the controller and identifies a namespace. Shadow doorbells are used if supported, as
     /// by emulated controllers, where a write to a doorbell register costs an exit from the guest.
@@ -66,12 +88,7 @@ impl<B: Bus> Owner<B> {
             Ok(_) | Err(Error::Refused { .. }) => {}
             Err(error) => return Err(failed(error)),
         }
-        let namespace = controller.namespace(nsid).map_err(failed)?;
-        let format = namespace.format().ok_or_else(|| failed(Error::Nonsense("its formats")))?;
-        if format.metadata_bytes != 0 {
-            return Err(failed(Error::Unsupported("blocks without metadata")));
-        }
-        let place = Place { nsid, block_bits: format.block_bytes.ilog2() };
+        let (namespace, place) = identified(&mut controller, nsid).map_err(failed)?;
         let info = controller.info().clone();
         let up = Up { controller, granted, free: (1..=granted).rev().collect() };
         Ok(Owner {
@@ -111,6 +128,38 @@ impl<B: Bus> Owner<B> {
         let info = Info::parse(&page).ok_or(Error::Nonsense("identify controller"));
         let namespace = up.controller.namespace(self.place.nsid).map_err(failed)?;
         Ok((info.map_err(failed)?, namespace))
+    }
+
+    /// Returns the index of the format with this block size. The error tells why the namespace
+    /// cannot be formatted alone.
+    pub(crate) fn format_of(&self, block_bytes: u32) -> Able<u8> {
+        let absent = |text: String| Err(DeviceError::Absent(text));
+        if !self.info.formats {
+            return absent("the drive does not support Format".into());
+        }
+        let Some(index) = self.namespace.format_of(block_bytes) else {
+            return absent(format!("the drive has no format with blocks of {block_bytes} bytes"));
+        };
+        let count = self.up().controller.namespaces(&mut []).map_err(failed)?;
+        match self.info.format_is_global && count > 1 {
+            true => absent(format!("a format would erase all {count} namespaces of the drive")),
+            false => Ok(index),
+        }
+    }
+
+    /// Formats the namespace with blocks of `block_bytes` without metadata, and identifies it
+    /// again. No queue pair may exist. All data are lost.
+    pub(crate) fn format(&mut self, block_bytes: u32) -> Able<()> {
+        let (nsid, index) = (self.place.nsid, self.format_of(block_bytes)?);
+        let up = self.up.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let controller = &mut up.controller;
+        controller.format(nsid, index, NO_ERASE, FORMAT_NS).map_err(failed)?;
+        let (namespace, place) = identified(controller, nsid).map_err(failed)?;
+        (self.namespace, self.place) = (namespace, place);
+        match block_bytes == 1 << self.place.block_bits {
+            true => Ok(()),
+            false => Err(io::Error::other("the drive kept its block size").into()),
+        }
     }
 }
 

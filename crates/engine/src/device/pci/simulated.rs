@@ -41,8 +41,15 @@ impl Wire {
     /// A controller with a namespace of `blocks` blocks of 512 bytes, in its own time.
     #[cfg(test)]
     pub(crate) fn new(setup: Setup, blocks: u64) -> Wire {
-        let timing = Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
-        Wire::to(setup, Media::new(BLOCK_BYTES, blocks, timing), None)
+        Wire::with(setup, blocks, 1)
+    }
+
+    /// A controller with `count` such namespaces.
+    #[cfg(test)]
+    pub(crate) fn with(setup: Setup, blocks: u64, count: usize) -> Wire {
+        let timing = || Timing::Fixed { ns: 20_000, spread_ns: 40_000 };
+        let media = || Media::new(BLOCK_BYTES, blocks, timing());
+        Wire::to(setup, std::iter::repeat_with(media).take(count).collect(), None)
     }
 
     /// A controller with a namespace of `blocks` blocks of 512 bytes, which completes every command
@@ -51,11 +58,11 @@ impl Wire {
         let setup = Setup { queues: QUEUES, ..Setup::default() };
         let timing = Timing::Fixed { ns: 0, spread_ns: 0 };
         let media = Media::new(BLOCK_BYTES, blocks, timing).without_cache();
-        Wire::to(setup, media, Some(Clock::new()))
+        Wire::to(setup, vec![media], Some(Clock::new()))
     }
 
-    fn to(setup: Setup, media: Media, clock: Option<Clock>) -> Wire {
-        let controller = Simulated::new(setup, vec![media]);
+    fn to(setup: Setup, media: Vec<Media>, clock: Option<Clock>) -> Wire {
+        let controller = Simulated::new(setup, media);
         Wire { controller, next: Arc::new(AtomicU64::new(1 << 32)), cut: Arc::default(), clock }
     }
 }

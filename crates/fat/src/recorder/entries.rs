@@ -1,0 +1,199 @@
+//! Entries and clusters of a recorder's files: allocates, enters, shortens and removes them, and
+//! marks the volume as in use. The order of these writes, and the flushes between them, are the
+//! recorder's.
+
+use super::{Open, Recorder, file_bytes};
+use crate::bytes::{put_u16, put_u32, u16_at};
+use crate::cache::Cache;
+use crate::directory::Place;
+use crate::drive::{Drive, Error};
+use crate::exfat::{self, ENTRY, SET};
+use crate::fat32;
+use crate::layout::Kind;
+
+impl Recorder {
+    /// Shortens a file to the placed bytes, or removes it if there are none, and frees the rest.
+    pub(super) fn close<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        open: &Open,
+    ) -> Result<(), Error<D::Error>> {
+        let kept = self.layout.clusters_for(open.placed) as u32;
+        let time = self.recording.time;
+        let whole = self.layout.kind == Kind::Fat32 && open.placed == open.bytes;
+        if !whole {
+            let slot = match (kept, self.layout.kind) {
+                (0, kind) => self.remove(drive, open.place, kind)?,
+                (_, Kind::Exfat) => {
+                    let set =
+                        exfat::file_set(&open.name, open.first, open.placed, open.placed, time);
+                    self.stage(drive, open.place, &set)?
+                }
+                (_, Kind::Fat32) => {
+                    let bytes = open.placed as u32;
+                    let entry = fat32::file_entry(&open.name, open.first, bytes, time);
+                    self.stage(drive, open.place, &entry)?
+                }
+            };
+            self.sectors[slot].put(drive)?;
+            drive.flush().map_err(Error::Drive)?;
+        }
+        if kept < open.clusters {
+            self.table.release(drive, open.first + kept..open.first + open.clusters, kept)?;
+        }
+        drive.flush().map_err(Error::Drive)
+    }
+
+    /// Marks the entries of a file as unused.
+    fn remove<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        place: Place,
+        kind: Kind,
+    ) -> Result<usize, Error<D::Error>> {
+        let slot = self.slot(place.sector);
+        let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
+        match kind {
+            Kind::Fat32 => bytes[place.index * ENTRY] = fat32::DELETED,
+            Kind::Exfat => {
+                let set = &mut bytes[place.index * ENTRY..][..SET];
+                set.chunks_exact_mut(ENTRY).for_each(|entry| entry[0] &= !exfat::IN_USE);
+            }
+        }
+        Ok(slot)
+    }
+
+    /// Allocates a file; its entry is written after a flush.
+    pub(super) fn allocate<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        room: &mut [u8],
+    ) -> Result<(u32, u32), Error<D::Error>> {
+        let bytes = file_bytes(&self.layout, &self.recording);
+        let wanted = bytes / u64::from(self.layout.cluster_bytes);
+        self.reserve_entry(drive)?;
+        let taken = self.table.claim(drive, wanted.min(u64::from(u32::MAX)) as u32, room)?;
+        Ok((taken.start, taken.end - taken.start))
+    }
+
+    /// Advances the end of the directory to a place where the entries of a file fit into one
+    /// sector. Pads skipped entries, which must not end the directory.
+    fn reserve_entry<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
+        let per_sector = self.layout.sector_bytes as usize / ENTRY;
+        let place = self.end.place();
+        let fits = self.layout.kind == Kind::Fat32 || place.index + SET / ENTRY <= per_sector;
+        if !fits {
+            let slot = self.slot(place.sector);
+            let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
+            // [`Recorder::stage`] has already padded its own sectors.
+            if bytes[place.index * ENTRY] == exfat::END {
+                pad(bytes, place.index);
+                self.sectors[slot].put(drive)?;
+            }
+            self.end.next_sector(drive)?;
+        }
+        if self.end.exists() { Ok(()) } else { Err(Error::DirectoryFull) }
+    }
+
+    /// Creates the next file in a cached directory sector, which the caller writes.
+    pub(super) fn begin<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        (first, clusters): (u32, u32),
+    ) -> Result<usize, Error<D::Error>> {
+        let name = self.recording.name.numbered(self.number + 1).ok_or(Error::DirectoryFull)?;
+        let bytes = u64::from(clusters) * u64::from(self.layout.cluster_bytes);
+        let (place, time) = (self.end.place(), self.recording.time);
+        let slot = match self.layout.kind {
+            Kind::Exfat => {
+                let set = exfat::file_set(&name, first, 0, bytes, time);
+                self.stage(drive, place, &set)?
+            }
+            Kind::Fat32 => {
+                let entry = fat32::file_entry(&name, first, bytes as u32, time);
+                self.stage(drive, place, &entry)?
+            }
+        };
+        let entries = if self.layout.kind == Kind::Exfat { SET / ENTRY } else { 1 };
+        for _ in 0..entries {
+            self.end.advance(drive)?;
+        }
+        self.number += 1;
+        let (index, placed, entered, safe) = (self.files + 1, 0, 0, 0);
+        let file = Open { name, index, first, clusters, bytes, placed, entered, safe, place };
+        self.next = Some(file);
+        Ok(slot)
+    }
+
+    /// Puts entries into a cached directory sector, and pads it if no further set fits.
+    pub(super) fn stage<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        place: Place,
+        entries: &[u8],
+    ) -> Result<usize, Error<D::Error>> {
+        let slot = self.slot(place.sector);
+        // Nothing follows the end of a directory, so its next sector need not be read.
+        if place.index == 0 {
+            self.sectors[slot].blank(place.sector);
+        }
+        let bytes = self.sectors[slot].get_mut(drive, place.sector)?;
+        let (from, per_sector) = (place.index * ENTRY, bytes.len() / ENTRY);
+        bytes[from..from + entries.len()].copy_from_slice(entries);
+        let next = place.index + entries.len() / ENTRY;
+        let set = self.layout.kind == Kind::Exfat;
+        if set && next + SET / ENTRY > per_sector && next < per_sector {
+            pad(bytes, next);
+        }
+        Ok(slot)
+    }
+
+    /// Returns the cache for a directory sector: the one that contains it, or else the one that
+    /// does not contain the open file's.
+    fn slot(&self, sector: u64) -> usize {
+        let open = self.open.map(|open| open.place.sector);
+        let held = |slot: usize| self.sectors[slot].holds();
+        match (0..2).find(|slot| held(*slot) == Some(sector)) {
+            Some(slot) => slot,
+            None => usize::from(open.is_some() && held(0) == open),
+        }
+    }
+
+    /// Marks the volume as in use, or as clean with current counts.
+    pub(super) fn mark<D: Drive>(
+        &mut self,
+        drive: &mut D,
+        dirty: bool,
+    ) -> Result<(), Error<D::Error>> {
+        let mut sector = Cache::new();
+        let (clusters, free) = (self.layout.clusters, self.table.free());
+        if self.layout.kind == Kind::Fat32 {
+            let bytes = sector.get_mut(drive, fat32::INFO_SECTOR)?;
+            if fat32::info_free(bytes).is_some() {
+                put_u32(bytes, fat32::FREE_AT, if dirty { fat32::UNKNOWN } else { free });
+                put_u32(bytes, fat32::NEXT_AT, fat32::UNKNOWN);
+                sector.put(drive)?;
+            }
+        }
+        let boot = sector.get_mut(drive, 0)?;
+        match self.layout.kind {
+            Kind::Exfat => {
+                let flags = u16_at(boot, exfat::FLAGS_AT) & !exfat::DIRTY;
+                put_u16(boot, exfat::FLAGS_AT, flags | if dirty { exfat::DIRTY } else { 0 });
+                let used = u64::from(clusters - free.min(clusters)) * 100 / u64::from(clusters);
+                boot[exfat::PERCENT_AT] = if dirty { 0xff } else { used as u8 };
+            }
+            Kind::Fat32 => boot[fat32::DIRTY_AT] = u8::from(dirty),
+        }
+        sector.put(drive)?;
+        drive.flush().map_err(Error::Drive)
+    }
+}
+
+/// Fills the rest of a sector with unused entries that do not end the directory.
+fn pad(bytes: &mut [u8], from: usize) {
+    for entry in bytes[from * ENTRY..].chunks_exact_mut(ENTRY) {
+        entry.fill(0);
+        entry[0] = exfat::FILE & !exfat::IN_USE;
+    }
+}

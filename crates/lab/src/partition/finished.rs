@@ -1,0 +1,87 @@
+//! A partitioned drive from start to end, on a virtual drive: a table whose numbers are out of
+//! order, as partitioning tools leave it, is brought into the order of the drive, each partition gets
+//! its file system, and everything is read back.
+
+use std::cell::RefCell;
+use std::io;
+
+use drive::partitions::{self, Layout, Table};
+use journal::Storage;
+use rig::{BlockRequest, BlockWay, Blocks};
+use workload::Region;
+
+use super::format::{self, FileSystem};
+use crate::error::{ErrorKind, LabError, Result};
+
+/// Any signature; constant, so that a replication is deterministic.
+const SIGNATURE: u32 = 0x5d1a_0000;
+
+/// Partitions a drive of `bytes` bytes with sectors of `sector` bytes. Returns the purpose and
+/// capacity in bytes of every file system made.
+pub(crate) fn finish(
+    blocks: &mut dyn Blocks,
+    layout: &str,
+    (bytes, sector): (u64, u32),
+) -> Result<Vec<(&'static str, u64)>> {
+    let failed = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
+    let wrong = |text: &str| LabError::new(ErrorKind::Check, text);
+    let drive = OnBlocks(RefCell::new(blocks));
+    let places = Layout::parse(layout)?.plan(bytes, sector)?;
+    // The last partition was made first.
+    let mut as_made = places.clone();
+    as_made.rotate_right(1);
+    let record = partitions::boot_record(&as_made, sector, SIGNATURE);
+    drive.write_all(0, &record).and_then(|()| drive.sync()).map_err(failed)?;
+    let mut block = vec![0; record.len()];
+    drive.read_exact(0, &mut block).map_err(failed)?;
+    if partitions::bring_into_order(&mut block).is_some() {
+        drive.write_all(0, &block).and_then(|()| drive.sync()).map_err(failed)?;
+    }
+    for place in &places {
+        if let Some(system) = FileSystem::of(place, sector, None).map_err(LabError::usage)? {
+            system.make(&drive, place, sector).map_err(failed)?;
+        }
+    }
+    drive.read_exact(0, &mut block).map_err(failed)?;
+    let table = Table::parse(&block, bytes).ok_or_else(|| wrong("the drive has no table"))?;
+    let read = table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind));
+    if !read.eq(places.iter().map(|p| (p.number, p.start, p.bytes, p.kind))) {
+        return Err(wrong("the table is not in the order of the drive"));
+    }
+    let mut volumes = Vec::new();
+    for place in &places {
+        if FileSystem::of(place, sector, None).is_ok_and(|system| system.is_some()) {
+            let bytes = format::read_back(&drive, place, sector).map_err(failed)?;
+            volumes.push((place.purpose, bytes));
+        }
+    }
+    Ok(volumes)
+}
+
+/// The blocks of a drive, one request at a time.
+struct OnBlocks<'a>(RefCell<&'a mut dyn Blocks>);
+
+impl Storage for OnBlocks<'_> {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.borrow_mut().read(offset, buffer).map_err(io::Error::other)
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut blocks = self.0.borrow_mut();
+        let request = BlockRequest { tag: 0, way: BlockWay::Write, offset, bytes: bytes.into() };
+        blocks.submit(request).map_err(io::Error::other)?;
+        let mut done = Vec::new();
+        while done.is_empty() {
+            blocks.poll(true, &mut done).map_err(io::Error::other)?;
+        }
+        done.into_iter().try_for_each(|one| one.result)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.borrow_mut().flush().map_err(io::Error::other)
+    }
+
+    fn forget(&self, _region: Region) -> io::Result<()> {
+        Ok(())
+    }
+}
