@@ -115,11 +115,11 @@ impl Leftover {
 
 impl Place {
     /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
-    /// always has the registry. Without a default, the given directory has the registry. Neither
-    /// need exist.
+    /// always has the registry. Without HOME, as in a system service, the home directory is that of
+    /// the user's account. Without a default, the given directory has the registry. Neither need
+    /// exist.
     pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
-        let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-        let default = default_dir(state, home);
+        let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
         let Some(dir) = dir else {
             return default.map(|dir| Place::at(&dir)).ok_or(JournalError::NoHome);
         };
@@ -371,10 +371,11 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 }
 
 /// The default of the XDG specification, which requires that relative paths be ignored.
-fn default_dir(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
+fn default_dir(state: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |dir: PathBuf| Some(dir).filter(|dir| dir.is_absolute());
     let home = || home.and_then(absolute).map(|home| home.join(".local/state"));
-    Some(state.and_then(absolute).or_else(home)?.join("ssdyno/journal"))
+    let state = state.map(PathBuf::from).and_then(absolute).or_else(home)?;
+    Some(state.join("ssdyno/journal"))
 }
 
 #[cfg(test)]

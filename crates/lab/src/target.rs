@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::{FileIdentity, OpenRequest, Planned};
+use drive::{DriveKey, FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use journal::{JournalError, Place};
+use journal::Place;
 use record::{Health, Safety, State};
 use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
@@ -103,11 +103,11 @@ impl Target {
 /// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
 /// asks this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
-    match Place::of_user(journal) {
-        Ok(place) => Ok(place.check_overwrite(Path::new(device))?),
-        // Without a home, nothing is registered.
-        Err(JournalError::NoHome) => Ok(()),
-        Err(error) => Err(error.into()),
+    let device = Path::new(device);
+    // Only devices lend blocks. Of one, journals elsewhere are unknown without a place to look.
+    match DriveKey::at(device) {
+        None => Ok(()),
+        Some(_) => Ok(Place::of_user(journal)?.check_overwrite(device)?),
     }
 }
 

@@ -19,7 +19,7 @@ use record::{DriveIdentity, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 
 pub use address::PREFIX;
-pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, stayed_away, unbind};
+pub use bound::{BoundDrive, Returned, bind, left_detached, list, recover, stayed_away, unbind};
 pub use claim::{Claim, Reach};
 pub use guard::{GUARD, keep_guard};
 pub(crate) use note::Notes;
