@@ -223,12 +223,11 @@ impl Place {
         registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
-    /// Checks that no journal, in any directory, has blocks of this device. Restoring them later
-    /// would destroy everything written to the device now.
-    pub fn check_overwrite(&self, device: &Path) -> Result<(), JournalError> {
-        let Some(key) = DriveKey::at(device) else { return Ok(()) };
-        let left = self.everywhere()?.into_iter().find(|left| left.is_of(&key));
-        left.map_or(Ok(()), |left| Err(left.refusal(device.display().to_string())))
+    /// Checks that no journal, in any directory, has blocks of this drive, which the user calls
+    /// `drive`. Restoring them later would destroy everything written to it now.
+    pub fn check_overwrite(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
+        let left = self.everywhere()?.into_iter().find(|left| left.is_of(key));
+        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))
     }
 
     /// Checks that no journal has blocks of this drive, or could have.

@@ -103,12 +103,12 @@ impl Target {
 /// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
 /// asks this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
-    let device = Path::new(device);
-    // Only devices lend blocks. Of one, journals elsewhere are unknown without a place to look.
-    match DriveKey::at(device) {
-        None => Ok(()),
-        Some(_) => Ok(Place::of_user(journal)?.check_overwrite(device)?),
-    }
+    let keys = match device.starts_with(drive::pci::PREFIX) {
+        true => drive::pci::keys(device),
+        false => DriveKey::at(Path::new(device)).into_iter().collect(),
+    };
+    // Only devices lend blocks. Without a place to look, theirs could be in any journal.
+    keys.iter().try_for_each(|key| Ok(Place::of_user(journal)?.check_overwrite(key, device)?))
 }
 
 /// An opened target.

@@ -389,5 +389,10 @@ fn our_own_fio_output_can_be_imported() {
         let names = record["metrics"].as_array().expect("metrics");
         let found = names.iter().any(|m| m["name"] == "rand-read-4KiB-q1");
         assert!(found, "{format}: {record}");
+        let shown = place.ssdyno(&["show", "last"]).good().out;
+        let (heading, ours) = (shown.lines().next().expect("a heading"), "ssdyno fio's output");
+        assert!(heading.contains("   imported from ssdyno fio's output"), "{format}: {heading}");
+        assert!(shown.matches(ours).count() >= 2, "{format}: the stamp, too: {shown}");
+        assert!(!shown.contains("another program"), "{format}: {shown}");
     }
 }
