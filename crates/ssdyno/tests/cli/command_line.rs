@@ -17,7 +17,7 @@ use crate::common::{Place, Said};
 use crate::hostile::is_clean;
 
 /// Lines drawn. Each starts a process, which takes about 15 ms.
-const CASES: u32 = 500;
+const CASES: u32 = 400;
 
 /// Maximum length of a line of a message, bytes: values are quoted in part.
 const LINE_MAX: usize = 1000;
@@ -64,10 +64,6 @@ impl Command {
             }
         }
         all
-    }
-
-    fn is_tool(&self) -> bool {
-        TOOLS.contains(&&*self.words[0])
     }
 }
 
@@ -128,7 +124,8 @@ impl Drawn {
     /// The words after the command.
     fn line(&self, command: &Command) -> Vec<OsString> {
         let mut line: Vec<Vec<u8>> = Vec::new();
-        if self.plans {
+        // The tools measure the working directory if not told otherwise.
+        if self.plans || TOOLS.contains(&&*command.words[0]) {
             line.extend(command.plan.iter().map(|word| word.clone().into_bytes()));
         }
         for (option, form, value) in &self.options {
@@ -160,7 +157,7 @@ fn value() -> impl Strategy<Value = Vec<u8>> {
         b"18446744073709551616",
         b"1e999",
         b"nan",
-        b"%s%n,,=:/no/..",
+        b"%s%n,,=:/no/../x",
         b"sim:sd-150x?capacity=",
         b"a\nb\tc",
     ];
@@ -181,7 +178,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let options = prop::collection::vec(option, 0..=3);
     let words = prop_oneof![
         2 => Just(Vec::new()),
-        1 => Just(vec![b"/no/such/target".to_vec()]),
+        1 => Just(vec![b"no/such/target".to_vec()]),
         1 => prop::collection::vec(value(), 1..=2),
     ];
     (any::<Index>(), any::<bool>(), options, words)
@@ -197,7 +194,8 @@ fn any_line_ends_with_one_message_and_leaves_nothing() {
     assert!(options > 600, "{options}");
     let config = ProptestConfig {
         cases: CASES,
-        max_shrink_iters: 60,
+        // Each step would start a process; the line is short as it is.
+        max_shrink_iters: 0,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
@@ -205,27 +203,36 @@ fn any_line_ends_with_one_message_and_leaves_nothing() {
         let command = &commands[drawn.command.index(commands.len())];
         let line = drawn.line(command);
         let output = start(&place, &command.words, &line);
+        let (is_man, left) = (command.words[0] == "man", clear(&place));
         check(&command.words, &line, &output);
-        let is_man = command.words[0] == "man";
-        let left: Vec<OsString> = entries(&place).collect();
         // `man` creates the directory it is given.
         prop_assert!(is_man || left.is_empty(), "{:?} {line:?} left {left:?}", command.words);
-        place.clear();
-        prop_assert!(!command.is_tool() || output.status.code() != Some(3) || !output.stderr.is_empty());
+        // The store of an import from a pipe is opened before its end is known.
+        let is_piped = command.words[0] == "import" && line.iter().any(|word| word == "-");
+        let is_empty = is_piped && place.runs().is_empty();
+        let data = place.path("data");
+        prop_assert!(is_empty || !data.exists(), "{:?} {line:?} made a store", command.words);
+        let _ = fs::remove_dir_all(data);
     });
-    assert!(place.is_untouched(), "something was measured");
+    assert!(place.is_untouched());
 }
 
-/// Names in the working directory other than the canary.
-fn entries(place: &Place) -> impl Iterator<Item = OsString> {
+/// Removes all but the canary from the working directory, and returns the names.
+fn clear(place: &Place) -> Vec<OsString> {
     let entries = fs::read_dir(place.work()).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
-    names.filter(|name| name != "canary")
+    let names: Vec<OsString> = names.filter(|name| name != "canary").collect();
+    for name in &names {
+        let path = place.work().join(name);
+        // Either a file or a directory.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    }
+    names
 }
 
 /// Runs a line. A line that does not end is killed with the exit code 124.
 pub fn start<W: AsRef<str>>(place: &Place, command: &[W], line: &[OsString]) -> Output {
-    let words = ["30", env!("CARGO_BIN_EXE_ssdyno")];
+    let words = ["20", env!("CARGO_BIN_EXE_ssdyno")];
     let words = words.into_iter().chain(command.iter().map(AsRef::as_ref)).collect::<Vec<_>>();
     place.command_of("timeout".as_ref(), &words).args(line).output().expect("starts")
 }

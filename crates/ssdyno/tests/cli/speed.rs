@@ -254,14 +254,6 @@ fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
     let destroy = format!("--destroy={BYTES}");
     let borrow = ["run", device, "-m", "speed", "--borrow", "--dry-run"];
     let destroy = ["io", device, "--rw", "write", "--ops", "8", "--quiet", &destroy];
-    let mut homeless = lent.place.command(&borrow);
-    let planned = Said::of(homeless.env_remove("HOME").output().expect("starts"));
-    let journals = planned.out.split("copied to ").nth(1).unwrap_or_default();
-    let place = journals.split_whitespace().next().unwrap_or_default();
-    assert!(
-        place.starts_with('/') && place.ends_with("/.local/state/ssdyno/journal"),
-        "{planned:?}"
-    );
     for words in [&borrow[..], &destroy] {
         let mut command = lent.place.command(words);
         // It depends on the working directory, so no later run would find it.
@@ -270,6 +262,18 @@ fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
         assert!(said.err.contains("try: XDG_STATE_HOME=DIR"), "{said:?}");
     }
     lent.is_as_before();
+    let mut homeless = lent.place.command(&borrow);
+    let planned = Said::of(homeless.env_remove("HOME").output().expect("starts"));
+    if planned.err.contains("this user's account has no home") {
+        println!("skipped: /etc/passwd does not name this user's home");
+        return;
+    }
+    let journals = planned.out.split("copied to ").nth(1).unwrap_or_default();
+    let place = journals.split_whitespace().next().unwrap_or_default();
+    assert!(
+        place.starts_with('/') && place.ends_with("/.local/state/ssdyno/journal"),
+        "{planned:?}"
+    );
 }
 
 #[test]
