@@ -1,6 +1,7 @@
 //! Journals left by killed runs: compares the borrowed blocks with the drive, and restores blocks
 //! that differ if the user requests it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use drive::OpenRequest;
@@ -76,11 +77,14 @@ impl Recovery {
         if all { drive::pci::recover() } else { Vec::new() }
     }
 
-    /// The journals left by earlier runs, in words that name the drive of each. Empty if they cannot
-    /// be listed.
+    /// The journals left by earlier runs, in words that name the drive; several of one drive are
+    /// named once. Empty if they cannot be listed.
     pub fn left(&self) -> Vec<String> {
         let left = Place::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
-        left.unwrap_or_default().iter().map(in_words).collect()
+        let mut named: Vec<String> = left.unwrap_or_default().iter().map(in_words).collect();
+        let mut seen = BTreeSet::new();
+        named.retain(|words| seen.insert(words.clone()));
+        named
     }
 
     /// Processes the journals one by one; `watcher` gets each result immediately.
@@ -345,10 +349,18 @@ mod tests {
         let dir = tempfile::TempDir::new().expect("a directory");
         let recovery = Recovery { journal: Some(dir.path().into()), ..Recovery::default() };
         assert_eq!(recovery.left(), Vec::<String>::new());
-        let path = kept(dir.path(), Some("S1")).path;
+        drop(kept(dir.path(), Some("S1")));
         let bytes = 4 * BLOCK;
         let drive = format!("/dev/sdx (a drive of unknown model, serial number S1, {bytes} bytes)");
         assert_eq!(recovery.left(), [format!("borrowed blocks of {drive}")]);
+        let names =
+            || fs::read_dir(dir.path()).expect("listed").map(|e| e.expect("an entry").path());
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|e| e == "journal");
+        let path = names().find(is_journal).expect("there");
+        // A second journal of the same drive.
+        fs::copy(&path, path.with_file_name("second.journal")).expect("copied");
+        assert_eq!(recovery.left(), [format!("borrowed blocks of {drive}")]);
+        fs::remove_file(path.with_file_name("second.journal")).expect("removed");
         fs::write(&path, "SSDYNOJ1").expect("damaged");
         let unknown = format!("borrowed blocks of an unknown drive in {}", path.display());
         assert_eq!(recovery.left(), [unknown]);

@@ -151,7 +151,8 @@ impl Live {
     }
 
     /// Prints how the borrowed blocks went back, unless the run is quiet.
-    fn returned(&self, compared_bytes: u64, restored_bytes: u64) {
+    fn returned(&mut self, compared_bytes: u64, restored_bytes: u64) {
+        self.pace = Pace::default();
         if !self.output.quiet && !self.output.events {
             self.bar.suspend(|| say(&returning::result(compared_bytes, restored_bytes)));
         }

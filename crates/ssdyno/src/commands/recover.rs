@@ -78,6 +78,10 @@ impl RecoveryWatcher for Screen {
     }
 
     fn recovered(&mut self, result: &Recovered) {
+        // The next journal has its own rate.
+        self.pace = Pace::default();
+        self.bar.reset();
+        self.bar.set_message("");
         if !self.json && self.printed.is_ok() {
             self.printed = self.bar.suspend(|| present::print(&text(result)));
         }
