@@ -1,10 +1,12 @@
 //! Borrowed blocks: the target's original bytes, kept in memory for writes and, if they are the
 //! user's, in a journal on another drive.
 
+use std::io;
+
 use drive::ErrorKind;
 use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
 use record::{Safety, TargetKind};
-use rig::{Result, RigError, TargetInfo};
+use rig::{Pass, Result, Returning, RigError, TargetInfo};
 use workload::{Region, Workload};
 
 /// All blocks currently borrowed.
@@ -59,28 +61,59 @@ impl BorrowedBlocks {
     }
 
     /// Compares all borrowed blocks with the target, restores those that differ, and forgets them.
-    /// Returns the bytes restored. Blocks that cannot be restored stay in their journal.
-    pub(crate) fn restore(&mut self, target: &Target<'_>) -> Result<u64> {
+    /// Returns the bytes compared and restored. Blocks that cannot be restored stay in their
+    /// journal. `report` gets the progress after each block.
+    pub(crate) fn restore(
+        &mut self,
+        target: &Target<'_>,
+        report: &mut dyn FnMut(Returning),
+    ) -> Result<[u64; 2]> {
+        let entries = std::mem::take(&mut self.0);
+        let all_bytes = entries.iter().map(|entry| entry.borrowed.region().bytes).sum();
+        let mut compared = Returning::new(Pass::Compare, all_bytes);
+        let compare = |entry: Entry| {
+            let blocks = entry.borrowed.differing(target.storage, &mut |bytes| {
+                compared = compared.after(bytes);
+                report(compared);
+            });
+            (entry, blocks)
+        };
+        let found: Vec<(Entry, io::Result<Vec<usize>>)> =
+            entries.into_iter().map(compare).collect();
+        let bytes_of = |(entry, blocks): &(Entry, io::Result<Vec<usize>>)| {
+            blocks.as_ref().map_or(0, |blocks| entry.borrowed.bytes_of(blocks))
+        };
+        let differing_bytes = found.iter().map(bytes_of).sum();
+        let mut restored = Returning::new(Pass::Restore, differing_bytes);
         // One failure must not prevent the others from being restored.
-        let entries = std::mem::take(&mut self.0).into_iter();
-        let all: Vec<Result<u64>> = entries.map(|entry| entry.restore(target)).collect();
-        all.into_iter().sum()
+        let put_back = |(entry, blocks): (Entry, io::Result<Vec<usize>>)| {
+            entry.put_back(blocks, target, &mut |bytes| {
+                restored = restored.after(bytes);
+                report(restored);
+            })
+        };
+        let all: Vec<Result<()>> = found.into_iter().map(put_back).collect();
+        all.into_iter().collect::<Result<()>>()?;
+        Ok([all_bytes, differing_bytes])
     }
 }
 
 impl Entry {
-    fn restore(self, target: &Target<'_>) -> Result<u64> {
+    /// Restores the blocks that were found to differ, and closes the journal.
+    fn put_back(
+        self,
+        differing: io::Result<Vec<usize>>,
+        target: &Target<'_>,
+        moved: &mut dyn FnMut(u64),
+    ) -> Result<()> {
         let Entry { borrowed, journal } = self;
         let kept = journal.as_ref().map(|j| j.path().display().to_string());
-        let back = borrowed.differing(target.storage).and_then(|blocks| {
-            if !blocks.is_empty() {
-                borrowed.put_back(target.storage, &blocks)?;
-            }
-            Ok(borrowed.bytes_of(&blocks))
+        let back = differing.and_then(|blocks| match blocks.is_empty() {
+            true => Ok(()),
+            false => borrowed.put_back(target.storage, &blocks, moved),
         });
-        let bytes = back.map_err(|source| target.not_back(source, kept))?;
-        journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)?;
-        Ok(bytes)
+        back.map_err(|source| target.not_back(source, kept))?;
+        journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)
     }
 }
 
@@ -100,11 +133,11 @@ impl Target<'_> {
         place.keep(key, borrowed).map_err(refused_or_failed)
     }
 
-    fn io(&self, what: &str, source: std::io::Error) -> RigError {
+    fn io(&self, what: &str, source: io::Error) -> RigError {
         RigError::Io { context: format!("{what} on {}", self.info.target.spec), source }
     }
 
-    fn not_back(&self, source: std::io::Error, kept: Option<String>) -> RigError {
+    fn not_back(&self, source: io::Error, kept: Option<String>) -> RigError {
         let where_ = kept.map(|path| format!(" (kept in {path} for ssdyno recover)"));
         let what = format!("restore borrowed blocks{}", where_.unwrap_or_default());
         self.io(&what, source)

@@ -70,7 +70,8 @@ fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<J
     let quiet = Box::new(|_: &Event| {});
     let machine = Machine::over(files, Options::default(), interrupt, quiet);
     let mut machine = machine.expect("opened");
-    let stage = Stage { name: "stage", interval_ns: Some(1_000_000), by_job: true, observer };
+    let stage =
+        Stage { name: "stage", interval_ns: Some(1_000_000), by_job: true, intervals: observer };
     machine.perform(jobs, stage).expect("performed").jobs
 }
 

@@ -180,7 +180,7 @@ fn an_observer_ends_a_job_in_virtual_time_and_takes_its_log() {
     let stage = Stage {
         interval_ns: Some(MS),
         by_job: true,
-        observer: Some(&mut watcher),
+        intervals: Some(&mut watcher),
         ..Stage::default()
     };
     let Performance { jobs, .. } =

@@ -119,16 +119,31 @@ impl Borrowed {
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// Indices of blocks that differ from the original or cannot be read.
-    pub fn differing(&self, drive: &dyn Storage) -> io::Result<Vec<usize>> {
+    /// Indices of blocks that differ from the original or cannot be read. `moved` gets the bytes of
+    /// each block compared.
+    pub fn differing(
+        &self,
+        drive: &dyn Storage,
+        moved: &mut dyn FnMut(u64),
+    ) -> io::Result<Vec<usize>> {
+        self.differing_of(drive, 0..self.checksums.len(), moved)
+    }
+
+    fn differing_of(
+        &self,
+        drive: &dyn Storage,
+        blocks: impl Iterator<Item = usize>,
+        moved: &mut dyn FnMut(u64),
+    ) -> io::Result<Vec<usize>> {
         drive.forget(self.region)?;
         let mut buffer = vec![0; BLOCK];
         let mut same = |index: &usize| {
             let there = &mut buffer[..self.block(*index).len()];
             let read = drive.read_exact(offset(self.region, *index), there);
+            moved(there.len() as u64);
             read.is_ok() && xxh3_64(there) == self.checksums[*index]
         };
-        Ok((0..self.checksums.len()).filter(|index| !same(index)).collect())
+        Ok(blocks.filter(|index| !same(index)).collect())
     }
 
     /// Indices of blocks whose kept bytes are damaged and therefore cannot be restored.
@@ -136,15 +151,21 @@ impl Borrowed {
         (0..self.checksums.len()).filter(|index| !self.is_good(*index)).collect()
     }
 
-    /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks.
-    pub fn put_back(&self, drive: &dyn Storage, blocks: &[usize]) -> io::Result<()> {
-        for &index in blocks.iter().filter(|index| self.is_good(**index)) {
+    /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks. `moved` gets
+    /// the bytes of each block twice: once when written, once when read back.
+    pub fn put_back(
+        &self,
+        drive: &dyn Storage,
+        blocks: &[usize],
+        moved: &mut dyn FnMut(u64),
+    ) -> io::Result<()> {
+        let good = || blocks.iter().copied().filter(|index| self.is_good(*index));
+        for index in good() {
             drive.write_all(offset(self.region, index), self.block(index))?;
+            moved(self.block(index).len() as u64);
         }
         drive.sync()?;
-        let still = self.differing(drive)?;
-        let failed = still.iter().filter(|index| blocks.contains(index) && self.is_good(**index));
-        match failed.count() {
+        match self.differing_of(drive, good(), moved)?.len() {
             0 => Ok(()),
             n => Err(io::Error::other(format!("{n} blocks read back differently"))),
         }

@@ -11,7 +11,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum JournalError {
     /// No directory was given, and no default exists.
-    #[error("no directory for the journal: neither XDG_STATE_HOME nor HOME is set")]
+    #[error(
+        "no directory for journals of borrowed blocks: neither XDG_STATE_HOME nor HOME names one, \
+         and this user's account has no home"
+    )]
     NoHome,
     /// The directory is on the borrowed drive.
     #[error("the journal in {} would be on {drive} itself, and lost with it", dir.display())]
@@ -109,7 +112,8 @@ impl JournalError {
     pub fn advice(&self) -> Option<String> {
         use JournalError::*;
         match self {
-            NoHome | SameDrive { .. } | Memory { .. } | Full { .. } => {
+            NoHome => Some("XDG_STATE_HOME=DIR, a directory that every run uses".into()),
+            SameDrive { .. } | Memory { .. } | Full { .. } => {
                 Some("--journal DIR, a directory on another drive".into())
             }
             Unfinished { id, path, .. } => {

@@ -115,11 +115,11 @@ impl Leftover {
 
 impl Place {
     /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
-    /// always has the registry. Without a default, the given directory has the registry. Neither
-    /// need exist.
+    /// always has the registry. Without HOME, as in a system service, the home directory is that of
+    /// the user's account. Without a default, the given directory has the registry. Neither need
+    /// exist.
     pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
-        let (state, home) = (std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-        let default = default_dir(state, home);
+        let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
         let Some(dir) = dir else {
             return default.map(|dir| Place::at(&dir)).ok_or(JournalError::NoHome);
         };
@@ -223,12 +223,11 @@ impl Place {
         registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
-    /// Checks that no journal, in any directory, has blocks of this device. Restoring them later
-    /// would destroy everything written to the device now.
-    pub fn check_overwrite(&self, device: &Path) -> Result<(), JournalError> {
-        let Some(key) = DriveKey::at(device) else { return Ok(()) };
-        let left = self.everywhere()?.into_iter().find(|left| left.is_of(&key));
-        left.map_or(Ok(()), |left| Err(left.refusal(device.display().to_string())))
+    /// Checks that no journal, in any directory, has blocks of this drive, which the user calls
+    /// `drive`. Restoring them later would destroy everything written to it now.
+    pub fn check_overwrite(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
+        let left = self.everywhere()?.into_iter().find(|left| left.is_of(key));
+        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))
     }
 
     /// Checks that no journal has blocks of this drive, or could have.
@@ -371,10 +370,11 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 }
 
 /// The default of the XDG specification, which requires that relative paths be ignored.
-fn default_dir(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
+fn default_dir(state: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let absolute = |dir: PathBuf| Some(dir).filter(|dir| dir.is_absolute());
     let home = || home.and_then(absolute).map(|home| home.join(".local/state"));
-    Some(state.and_then(absolute).or_else(home)?.join("ssdyno/journal"))
+    let state = state.map(PathBuf::from).and_then(absolute).or_else(home)?;
+    Some(state.join("ssdyno/journal"))
 }
 
 #[cfg(test)]

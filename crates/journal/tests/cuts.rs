@@ -326,8 +326,8 @@ fn borrow(root: &Path, elsewhere: bool) -> Vec<Op> {
             Storage::sync(&drive).expect("synced");
         }
     }
-    let differing = borrowed.differing(&drive).expect("compared");
-    borrowed.put_back(&drive, &differing).expect("restored");
+    let differing = borrowed.differing(&drive, &mut |_| ()).expect("compared");
+    borrowed.put_back(&drive, &differing, &mut |_| ()).expect("restored");
     journal.close().expect("closed");
     take(&log)
 }
@@ -354,9 +354,9 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
                 State::Whole(_) => {
                     let kept = Kept::open(&left.path).expect("whole");
                     assert_eq!(kept.borrowed.damaged(), [0; 0], "a complete journal is damaged");
-                    let differing = kept.borrowed.differing(&drive).expect("compared");
+                    let differing = kept.borrowed.differing(&drive, &mut |_| ()).expect("compared");
                     if !differing.is_empty() {
-                        kept.borrowed.put_back(&drive, &differing).expect("restored");
+                        kept.borrowed.put_back(&drive, &differing, &mut |_| ()).expect("restored");
                     }
                     place.close(kept).expect("closed");
                 }

@@ -132,7 +132,7 @@ fn a_shrunk_drive_differs_beyond_its_end() {
     let bench = Bench::new();
     let kept = Kept::open(&left(&bench, all())).expect("whole");
     bench.drive.set_len(2 * BLOCK as u64).expect("cut");
-    assert_eq!(kept.borrowed.differing(&bench.drive).expect("compared"), [2, 3, 4, 5]);
+    assert_eq!(kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared"), [2, 3, 4, 5]);
 }
 
 #[test]
@@ -172,9 +172,9 @@ proptest! {
         let expected: Vec<usize> = (0..BYTES.div_ceil(BLOCK))
             .filter(|i| now.chunks(BLOCK).nth(*i) != bench.content.chunks(BLOCK).nth(*i))
             .collect();
-        let differing = kept.borrowed.differing(&bench.drive).expect("compared");
+        let differing = kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared");
         prop_assert_eq!(&differing, &expected);
-        kept.borrowed.put_back(&bench.drive, &differing).expect("restored");
+        kept.borrowed.put_back(&bench.drive, &differing, &mut |_| ()).expect("restored");
         prop_assert_eq!(bench.now(), bench.content.clone());
     }
 
@@ -199,8 +199,8 @@ proptest! {
         let Ok(kept) = Kept::open(&path) else { return Ok(()) };
         bench.drive.write_all_at(&vec![0; BYTES], 0).expect("written");
         let (differing, damaged) =
-            (kept.borrowed.differing(&bench.drive).expect("compared"), kept.borrowed.damaged());
-        kept.borrowed.put_back(&bench.drive, &differing).expect("restored");
+            (kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared"), kept.borrowed.damaged());
+        kept.borrowed.put_back(&bench.drive, &differing, &mut |_| ()).expect("restored");
         for (i, (now, was)) in bench.now().chunks(BLOCK).zip(bench.content.chunks(BLOCK)).enumerate() {
             let left_alone = damaged.contains(&i) && now.iter().all(|byte| *byte == 0);
             prop_assert!(now == was || left_alone, "block {i}");

@@ -138,7 +138,7 @@ fn only_the_requested_blocks_are_restored() {
     let dir = TempDir::new().expect("a directory");
     let kept = open_dead(&kept_in(dir.path()));
     let drive = drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
-    kept.borrowed.put_back(&drive, &[1]).expect("restored");
+    kept.borrowed.put_back(&drive, &[1], &mut |_| ()).expect("restored");
     let now = fs::read(dir.path().join("drive")).expect("read");
     let (first, rest) = now.split_at(BLOCK);
     assert!(first.iter().all(|byte| *byte == 0), "block 0 was not requested");
@@ -154,7 +154,8 @@ fn a_lost_write_is_an_error() {
     drive_at(&dir.path().join("drive"), &vec![0; BYTES]);
     let path = dir.path().join("drive");
     let losing = File::options().read(true).append(true).open(path).expect("opens");
-    let error = kept.borrowed.put_back(&losing, &[0, 1, 2]).expect_err("nothing arrived");
+    let error =
+        kept.borrowed.put_back(&losing, &[0, 1, 2], &mut |_| ()).expect_err("nothing arrived");
     assert!(error.to_string().starts_with("3 blocks"), "{error}");
 }
 
@@ -164,11 +165,11 @@ fn comparing_reads_the_drive_and_not_the_page_cache() {
     let region = Region::first(2 * BLOCK as u64);
     let drive = File::open(&device.path).expect("opens");
     let borrowed = Borrowed::read(&drive, region).expect("read");
-    assert!(borrowed.differing(&drive).expect("compared").is_empty());
+    assert!(borrowed.differing(&drive, &mut |_| ()).expect("compared").is_empty());
     // Written below the loop device, whose page cache still has the old bytes.
     let image = File::options().write(true).open(&device.image).expect("opens");
     image.write_all_at(&[7; 512], BLOCK as u64).expect("written");
-    assert_eq!(borrowed.differing(&drive).expect("compared"), [1]);
+    assert_eq!(borrowed.differing(&drive, &mut |_| ()).expect("compared"), [1]);
     assert_eq!(Borrowed::read(&drive, region).expect("read").bytes()[BLOCK], 7);
 }
 

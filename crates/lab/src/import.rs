@@ -4,8 +4,8 @@
 //! its text, so importing the same text twice gives one record.
 //!
 //! Records are read one at a time and entered in batches, so memory use does not grow with their
-//! number. Every file is checked before the first record is entered. A pipe cannot be read twice,
-//! so the records before an invalid one are already in the store.
+//! number. [`check`] looks at every file before the first record is entered. A pipe cannot be read
+//! twice, so the records before an invalid one are already in the store.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -46,6 +46,18 @@ pub fn format(name: &str) -> Result<&'static Format> {
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 
+/// Checks that files can be imported, except for pipes. Call it before the store is opened, so that
+/// a misspelt name does not create one.
+pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
+    // A missing file and a directory are refused like an unreadable one.
+    let is_pipe = |path: &&Path| {
+        let kind = path.metadata().map(|meta| meta.file_type());
+        *path == Path::new("-") || kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+    };
+    let mut files = files.iter().map(AsRef::as_ref).filter(|path| !is_pipe(path));
+    files.try_for_each(|path| pass(path, only, &mut |_| Ok(())))
+}
+
 /// Reads files (`-` is standard input) and passes every record to `each`, after entering it if
 /// there is a store. `only` is the format, if known.
 pub fn read(
@@ -54,13 +66,7 @@ pub fn read(
     mut store: Option<&mut Store>,
     each: &mut dyn FnMut(Imported) -> Result<()>,
 ) -> Result<()> {
-    let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
-    if store.is_some() {
-        for path in files.iter().filter(|path| path.is_file()) {
-            pass(path, only, &mut |_| Ok(()))?;
-        }
-    }
-    for path in files {
+    for path in files.iter().map(AsRef::as_ref) {
         let mut batch =
             Batch { store: store.as_deref_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
         let done = pass(path, only, &mut |imported| batch.add(imported, each));

@@ -44,7 +44,7 @@ pub mod work;
 
 pub use engine::BackendKind;
 pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
-pub use rig::{Erase, Event, Interval};
+pub use rig::{Erase, Event, Interval, Pass, Returning};
 
 pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};

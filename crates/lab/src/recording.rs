@@ -159,6 +159,8 @@ impl Recording {
             Event::Step { .. }
             | Event::Part { .. }
             | Event::Progress { .. }
+            | Event::Returning(_)
+            | Event::Returned { .. }
             | Event::NoAnswer { .. } => {}
         }
         self.watcher.event(event);

@@ -1,12 +1,14 @@
 //! Journals left by killed runs: compares the borrowed blocks with the drive, and restores blocks
 //! that differ if the user requests it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use drive::OpenRequest;
-pub use drive::pci::{Returned, is_left};
+pub use drive::pci::{Returned, left_detached};
 use journal::{Header, Kept, Leftover, Place, State};
 use record::Safety;
+use rig::{Pass, Returning};
 use serde::Serialize;
 use workload::units;
 
@@ -28,6 +30,15 @@ pub struct Recovery {
     pub journal: Option<PathBuf>,
     /// Discard the journal with this name instead; its blocks are never restored.
     pub discard: Option<String>,
+}
+
+/// Observes a recovery.
+pub trait RecoveryWatcher {
+    /// Blocks of a journal were compared with the drive, or restored.
+    fn progress(&mut self, progress: &Returning);
+
+    /// The result of a journal is known.
+    fn recovered(&mut self, result: &Recovered);
 }
 
 /// The result for one journal.
@@ -66,14 +77,18 @@ impl Recovery {
         if all { drive::pci::recover() } else { Vec::new() }
     }
 
-    /// Whether any run has left a journal.
-    pub fn is_due(&self) -> bool {
+    /// The journals left by earlier runs, in words that name the drive; several of one drive are
+    /// named once. Empty if they cannot be listed.
+    pub fn left(&self) -> Vec<String> {
         let left = Place::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
-        left.is_ok_and(|left| !left.is_empty())
+        let mut named: Vec<String> = left.unwrap_or_default().iter().map(in_words).collect();
+        let mut seen = BTreeSet::new();
+        named.retain(|words| seen.insert(words.clone()));
+        named
     }
 
-    /// Processes the journals one by one; `report` gets each result immediately.
-    pub fn run(&self, mut report: impl FnMut(&Recovered)) -> Result<Vec<Recovered>> {
+    /// Processes the journals one by one; `watcher` gets each result immediately.
+    pub fn run(&self, watcher: &mut impl RecoveryWatcher) -> Result<Vec<Recovered>> {
         let place = Place::of_user(self.journal.as_deref())?;
         let mut results = Vec::new();
         let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
@@ -82,8 +97,8 @@ impl Recovery {
             return Err(LabError::new(ErrorKind::Usage, text).advise("ssdyno recover"));
         }
         for left in left {
-            let result = self.recover(&place, &left);
-            report(&result);
+            let result = self.recover(&place, &left, &mut |progress| watcher.progress(&progress));
+            watcher.recovered(&result);
             results.push(result);
         }
         Ok(results)
@@ -103,7 +118,12 @@ impl Recovery {
         drive::find(drive).contains(device) || drive.path == *device
     }
 
-    fn recover(&self, place: &Place, left: &Leftover) -> Recovered {
+    fn recover(
+        &self,
+        place: &Place,
+        left: &Leftover,
+        report: &mut dyn FnMut(Returning),
+    ) -> Recovered {
         let mut result = Recovered {
             journal: left.path.display().to_string(),
             drive: None,
@@ -145,7 +165,7 @@ impl Recovery {
             State::Whole(header) => {
                 result.drive = Some(header.drive.in_words());
                 result.made_s = Some(header.made_s);
-                self.compare(place, left, header, &mut result)
+                self.compare((place, left), header, &mut result, report)
             }
         };
         result.closed = done.is_ok();
@@ -159,10 +179,10 @@ impl Recovery {
     /// Compares a journal with its drive, restores blocks if requested, and closes the journal.
     fn compare(
         &self,
-        place: &Place,
-        left: &Leftover,
+        (place, left): (&Place, &Leftover),
         header: &Header,
         result: &mut Recovered,
+        report: &mut dyn FnMut(Returning),
     ) -> Result<String> {
         let device = self.find(header)?;
         let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
@@ -174,7 +194,12 @@ impl Recovery {
         if !same {
             return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
-        let differing = kept.borrowed.differing(&opened).map_err(failed)?;
+        let mut compared = Returning::new(Pass::Compare, header.region.bytes);
+        let differing = kept.borrowed.differing(&opened, &mut |bytes| {
+            compared = compared.after(bytes);
+            report(compared);
+        });
+        let differing = differing.map_err(failed)?;
         (result.blocks, result.differing) = (kept.borrowed.blocks(), differing.len());
         if differing.is_empty() {
             place.close(kept)?;
@@ -187,16 +212,23 @@ impl Recovery {
         );
         self.check_identity(header, &kept, &differing, &device)?;
         let damaged = kept.borrowed.damaged();
-        let lost = differing.iter().filter(|block| damaged.contains(block)).count();
+        let (lost, whole): (Vec<usize>, Vec<usize>) =
+            differing.iter().partition(|block| damaged.contains(block));
         if !self.replay {
             let text = format!("{found}: the run damaged them, or they were written later");
             let command = self.command();
             let advice = format!("{command} --replay, if nothing has written to the drive since");
             return Err(LabError::new(ErrorKind::Check, text).advise(advice));
         }
-        kept.borrowed.put_back(&opened, &differing).map_err(failed)?;
-        result.put_back = differing.len() - lost;
-        if lost > 0 {
+        let mut restored = Returning::new(Pass::Restore, kept.borrowed.bytes_of(&whole));
+        let put_back = kept.borrowed.put_back(&opened, &whole, &mut |bytes| {
+            restored = restored.after(bytes);
+            report(restored);
+        });
+        put_back.map_err(failed)?;
+        result.put_back = whole.len();
+        if !lost.is_empty() {
+            let lost = lost.len();
             let text =
                 format!("{found}; {lost} blocks could not be restored: the journal is damaged");
             return Err(LabError::new(ErrorKind::Check, text));
@@ -241,6 +273,16 @@ impl Recovery {
              it is another drive, or was overwritten later; nothing was touched",
             alike * 100.0
         )))
+    }
+}
+
+/// A leftover in words, with the drive as it was named at that time.
+fn in_words(left: &Leftover) -> String {
+    let path = left.path.display();
+    match (left.drive(), &left.state) {
+        (Some(drive), _) => format!("borrowed blocks of {} ({})", drive.path, drive.in_words()),
+        (None, State::Torn) => format!("an incomplete journal, {path}"),
+        (None, _) => format!("borrowed blocks of an unknown drive in {path}"),
     }
 }
 
@@ -300,5 +342,30 @@ mod tests {
         accepts(&nameless, &[0, 1, 2, 3], &asked).expect("the user named it");
         let only_named = Recovery { device, ..Recovery::default() };
         accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("no write was requested");
+    }
+
+    #[test]
+    fn a_leftover_names_its_drive() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let recovery = Recovery { journal: Some(dir.path().into()), ..Recovery::default() };
+        assert_eq!(recovery.left(), Vec::<String>::new());
+        drop(kept(dir.path(), Some("S1")));
+        let bytes = 4 * BLOCK;
+        let drive = format!("/dev/sdx (a drive of unknown model, serial number S1, {bytes} bytes)");
+        assert_eq!(recovery.left(), [format!("borrowed blocks of {drive}")]);
+        let names =
+            || fs::read_dir(dir.path()).expect("listed").map(|e| e.expect("an entry").path());
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|e| e == "journal");
+        let path = names().find(is_journal).expect("there");
+        // A second journal of the same drive.
+        fs::copy(&path, path.with_file_name("second.journal")).expect("copied");
+        assert_eq!(recovery.left(), [format!("borrowed blocks of {drive}")]);
+        fs::remove_file(path.with_file_name("second.journal")).expect("removed");
+        fs::write(&path, "SSDYNOJ1").expect("damaged");
+        let unknown = format!("borrowed blocks of an unknown drive in {}", path.display());
+        assert_eq!(recovery.left(), [unknown]);
+        let part = path.with_extension("part");
+        fs::rename(&path, &part).expect("renamed");
+        assert_eq!(recovery.left(), [format!("an incomplete journal, {}", part.display())]);
     }
 }

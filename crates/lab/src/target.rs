@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::{FileIdentity, OpenRequest, Planned};
+use drive::{DriveKey, FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use journal::{JournalError, Place};
+use journal::Place;
 use record::{Health, Safety, State};
 use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
@@ -103,12 +103,12 @@ impl Target {
 /// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
 /// asks this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
-    match Place::of_user(journal) {
-        Ok(place) => Ok(place.check_overwrite(Path::new(device))?),
-        // Without a home, nothing is registered.
-        Err(JournalError::NoHome) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    let keys = match device.starts_with(drive::pci::PREFIX) {
+        true => drive::pci::keys(device),
+        false => DriveKey::at(Path::new(device)).into_iter().collect(),
+    };
+    // Only devices lend blocks. Without a place to look, theirs could be in any journal.
+    keys.iter().try_for_each(|key| Ok(Place::of_user(journal)?.check_overwrite(key, device)?))
 }
 
 /// An opened target.

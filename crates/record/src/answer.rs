@@ -62,7 +62,10 @@ impl Stamp {
             Stamp::Reservations(doubts) => doubts,
             Stamp::Believable | Stamp::Other(_) => Vec::new(),
         };
-        let foreign = run.origin.is_some().then_some(FindingKind::NotChecked);
+        let foreign = run.origin.as_ref().map(|origin| match origin.is_own_fio() {
+            true => FindingKind::OwnFioOutput,
+            false => FindingKind::NotChecked,
+        });
         let doubts: Vec<FindingKind> = early.into_iter().chain(foreign).chain(doubts).collect();
         if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
     }
@@ -214,7 +217,7 @@ pub struct Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Origin, OriginKind, Target, TargetKind};
+    use crate::{OWN_FIO, Origin, OriginKind, Target, TargetKind};
 
     fn found(kind: FindingKind, level: Level) -> Finding {
         Finding::new(kind, level, "text")
@@ -283,6 +286,9 @@ mod tests {
             start_known: false,
         });
         assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::NotChecked]));
+        let origin = run.origin.as_mut().expect("set");
+        origin.tool = Some(OWN_FIO.into());
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::OwnFioOutput]));
     }
 
     #[test]

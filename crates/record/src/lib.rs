@@ -42,7 +42,7 @@ pub use key::{CellKey, Clock, MetricKey, Order, Subject, size_word};
 pub use kind::{FindingKind, VerdictKind};
 pub use metric::{Covers, Metric, Unit};
 pub use metric_info::MetricInfo;
-pub use origin::{Origin, OriginKind};
+pub use origin::{OWN_FIO, Origin, OriginKind};
 pub use part_of::PartOf;
 pub use plan::{Plan, Safety, Step};
 pub use run::{Ending, LatencyProfile, Run, SCHEMA, State};

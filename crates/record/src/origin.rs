@@ -40,7 +40,15 @@ pub struct Origin {
     pub start_known: bool,
 }
 
+/// The tool of results that `ssdyno fio` printed.
+pub const OWN_FIO: &str = "ssdyno fio";
+
 impl Origin {
+    /// Whether the source says that `ssdyno fio` printed it. Anyone can write such a file.
+    pub fn is_own_fio(&self) -> bool {
+        self.tool.as_deref() == Some(OWN_FIO)
+    }
+
     /// The tool with its version, `fio 3.33`; `None` if unknown.
     pub fn tool_name(&self) -> Option<String> {
         let tool = self.tool.as_ref()?;

@@ -34,6 +34,7 @@ impl FindingKind {
             FindingKind::CutShort => "the run was cut short",
             FindingKind::RunFailed => "the run failed",
             FindingKind::NotChecked => "not checked by ssdyno",
+            FindingKind::OwnFioOutput => "imported from ssdyno fio's output",
             FindingKind::Governor => "the processor may run slowly",
             FindingKind::Load => "the machine was busy",
             FindingKind::VirtualMachine => "measured in a virtual machine",

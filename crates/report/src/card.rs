@@ -78,9 +78,7 @@ fn by(run: &Run) -> String {
     let number = run.number.map(|number| format!(", run {number}")).unwrap_or_default();
     match &run.origin {
         Some(origin) => match origin.tool_name() {
-            Some(tool) if facts::is_measured_by_us(origin) => {
-                format!("measured by {tool}, imported")
-            }
+            Some(tool) if origin.is_own_fio() => format!("imported from the output of {tool}"),
             Some(tool) => format!("measured by {tool}, not by ssdyno"),
             None => "not measured by ssdyno".to_string(),
         },

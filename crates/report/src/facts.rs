@@ -5,7 +5,7 @@
 
 use record::{
     DriveIdentity, Environment, Finding, FindingKind, IoErrors, Level, Limit, MetricKey, Naming,
-    Origin, OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
+    OriginKind, Run, Stamp, State, Target, TargetKind, Verdict, VerdictKind,
 };
 use workload::units::{binary, decimal, duration, latency, span};
 
@@ -31,8 +31,8 @@ pub(crate) fn limiting<'r>(run: &'r Run, limit: &Limit) -> Option<&'r Verdict> {
 pub(crate) fn ending(run: &Run) -> String {
     if let Some(origin) = &run.origin {
         return match origin.kind {
-            OriginKind::Imported if is_measured_by_us(origin) => {
-                "imported: measured through ssdyno fio".to_string()
+            OriginKind::Imported if origin.is_own_fio() => {
+                "imported from ssdyno fio's output".to_string()
             }
             OriginKind::Imported => "imported: not measured by ssdyno".to_string(),
             OriginKind::Published => "published: not measured by ssdyno".to_string(),
@@ -57,12 +57,6 @@ pub(crate) fn ending(run: &Run) -> String {
             format!("cut short{after}: {why}")
         }
     }
-}
-
-/// Whether ssdyno measured the figures of an imported record, and only their form is another
-/// tool's.
-pub fn is_measured_by_us(origin: &Origin) -> bool {
-    origin.tool.as_deref() == Some("ssdyno fio")
 }
 
 /// The origin of a record from elsewhere; empty for an ssdyno run.
@@ -244,6 +238,7 @@ pub(crate) fn stamp(stamp: &Stamp) -> String {
                 FindingKind::RunFailed => Some("no result, the run failed"),
                 FindingKind::CutShort => Some("part of a result, the run was cut short"),
                 FindingKind::NotChecked => Some("another program's figures, not checked"),
+                FindingKind::OwnFioOutput => Some("imported from ssdyno fio's output"),
                 _ => None,
             };
             let verdict = kinds.iter().find_map(verdict_of);

@@ -31,7 +31,6 @@ mod wear;
 
 pub use card::card;
 pub use csv::{csv, csv_series};
-pub use facts::is_measured_by_us;
 pub use html::html;
 pub use identity::identity;
 pub use json::json;

@@ -29,6 +29,71 @@ pub struct Interval {
     pub stood_still: bool,
 }
 
+/// A pass over borrowed blocks on their way back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Every block is compared with its original content.
+    Compare,
+    /// The blocks that differ are written, then read back.
+    Restore,
+}
+
+impl Pass {
+    /// Its name on the progress line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Compare => "comparing",
+            Pass::Restore => "restoring",
+        }
+    }
+
+    /// How often it moves each byte.
+    fn turns(self) -> u64 {
+        match self {
+            Pass::Compare => 1,
+            Pass::Restore => 2,
+        }
+    }
+}
+
+/// Progress of a pass over borrowed blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Returning {
+    /// The pass.
+    pub pass: Pass,
+    /// Bytes of its blocks.
+    pub total_bytes: u64,
+    moved_bytes: u64,
+}
+
+impl Returning {
+    /// The start of a pass over blocks of `total_bytes`.
+    pub fn new(pass: Pass, total_bytes: u64) -> Returning {
+        Returning { pass, total_bytes, moved_bytes: 0 }
+    }
+
+    /// The progress after `bytes` more were read or written.
+    #[must_use]
+    pub fn after(self, bytes: u64) -> Returning {
+        Returning { moved_bytes: self.moved_bytes + bytes, ..self }
+    }
+
+    /// Bytes done; a restored byte counts half when written, and whole when read back.
+    pub fn done_bytes(&self) -> u64 {
+        self.moved_bytes / self.pass.turns()
+    }
+
+    /// Whether the pass has ended.
+    pub fn is_done(&self) -> bool {
+        self.done_bytes() >= self.total_bytes
+    }
+
+    /// Share done, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.done_bytes() as f64 / self.total_bytes.max(1) as f64
+    }
+}
+
 /// An event of a run, for observers.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -67,6 +132,15 @@ pub enum Event {
         name: String,
         /// Number of its execution, from 0.
         replicate: u32,
+    },
+    /// Progress of returning borrowed blocks.
+    Returning(Returning),
+    /// All borrowed blocks are on the drive with their original content.
+    Returned {
+        /// Bytes borrowed, all compared.
+        compared_bytes: u64,
+        /// Bytes that differed, restored and verified.
+        restored_bytes: u64,
     },
     /// A finding about the validity of the numbers.
     Finding(Finding),

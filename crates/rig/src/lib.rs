@@ -22,7 +22,7 @@ mod stall;
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
 pub use control::{IntervalObserver, JobControl, Ruling};
-pub use event::{Event, Interval, Observer};
+pub use event::{Event, Interval, Observer, Pass, Returning};
 pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files};
 pub use issue::{
     Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
@@ -294,8 +294,9 @@ pub struct Stage<'a> {
     pub interval_ns: Option<u64>,
     /// Report each job separately, with its intervals; otherwise [`Performance::jobs`] stays empty.
     pub by_job: bool,
-    /// Observes each job while it runs, and may end jobs.
-    pub observer: Option<&'a mut dyn IntervalObserver>,
+    /// Sees the counts and logs of these jobs while they run, and may end them. The rig's own
+    /// observer gets the events of the whole run, but no job, and decides nothing.
+    pub intervals: Option<&'a mut dyn IntervalObserver>,
 }
 
 /// Access to the drive under test.

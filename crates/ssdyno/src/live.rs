@@ -4,11 +4,13 @@
 //! event instead.
 
 use std::io::{Write, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::style::TemplateError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::{Event, Interval, Recorded, Watcher, drives};
+use lab::{Event, Interval, Recorded, Returning, Watcher, drives};
 use record::{Plan, Run};
 use serde_json::json;
 use workload::units;
@@ -16,7 +18,11 @@ use workload::units;
 use crate::cli::OutputArgs;
 use crate::failure::IO;
 use crate::present;
+use crate::returning::{self, Pace};
 use crate::screen::{self, say};
+
+/// Length of a bar without a unit.
+const PARTS: u64 = 1000;
 
 /// The progress line.
 const BAR: &str = "{bar:16.cyan/dim} {wide_msg}";
@@ -31,13 +37,33 @@ fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
     Ok(ProgressStyle::with_template(template)?.progress_chars("━━─"))
 }
 
-/// A bar for work that reads a source from end to end.
-pub fn bytes_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-    if let Ok(style) = bar_style(BYTES) {
+/// A bar on stderr; nothing is drawn unless that is a terminal.
+fn bar(length: Option<u64>, template: &str, hidden: bool) -> ProgressBar {
+    let drawn = match hidden {
+        true => ProgressDrawTarget::hidden(),
+        false => ProgressDrawTarget::stderr_with_hz(8),
+    };
+    let bar = ProgressBar::with_draw_target(length, drawn);
+    if let Ok(style) = bar_style(template) {
         bar.set_style(style);
     }
     bar
+}
+
+/// A bar for work that reads a source from end to end.
+pub fn bytes_bar() -> ProgressBar {
+    bar(None, BYTES, false)
+}
+
+/// A bar with a message. Its length is [`PARTS`].
+pub fn message_bar() -> ProgressBar {
+    bar(Some(PARTS), BAR, false)
+}
+
+/// Sets position and message of a [`message_bar`].
+pub fn show_returning(bar: &ProgressBar, progress: &Returning, message: String) {
+    bar.set_position((progress.share() * PARTS as f64) as u64);
+    bar.set_message(message);
 }
 
 /// Shows the progress of a run.
@@ -53,24 +79,18 @@ pub struct Live {
     repeats: Vec<(String, u32)>,
     /// Interval between progress lines on stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
+    /// The rate of borrowed blocks on their way back.
+    pace: Pace,
+    /// Set once the user has asked the run to end.
+    interrupt: Arc<AtomicBool>,
 }
 
 impl Live {
     /// A watcher for a run of this plan on a target. Time is simulated if the target is a virtual
     /// drive.
     pub fn new(plan: &Plan, target: &str, output: &OutputArgs) -> Live {
-        let hidden = output.quiet || output.events;
-        let drawn = if hidden {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr_with_hz(8)
-        };
-        let bar = ProgressBar::with_draw_target(Some(1000), drawn);
-        if let Ok(style) = bar_style(BAR) {
-            bar.set_style(style);
-        }
         Live {
-            bar,
+            bar: bar(Some(PARTS), BAR, output.quiet || output.events),
             output: output.clone(),
             began: Instant::now(),
             seconds: plan.seconds,
@@ -79,7 +99,14 @@ impl Live {
             step: String::new(),
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
             lines: None,
+            pace: Pace::default(),
+            interrupt: Arc::default(),
         }
+    }
+
+    /// Also says on the progress line what the next signal does, once this flag is set.
+    pub fn with_interrupt(self, interrupt: &Arc<AtomicBool>) -> Live {
+        Live { interrupt: Arc::clone(interrupt), ..self }
     }
 
     /// Also prints the progress on a new line at this interval, for scrolling terminals.
@@ -101,7 +128,7 @@ impl Live {
             Some(_) => "nearly done".to_string(),
         };
         let share = if self.seconds > 0.0 { (done / self.seconds).min(0.99) } else { 0.0 };
-        self.bar.set_position((share * 1000.0) as u64);
+        self.bar.set_position((share * PARTS as f64) as u64);
         // The most important part comes first, because a narrow terminal cuts off the end.
         let message = format!("{eta:<11}  {:<22}  {what}", self.step);
         let message = emit::plain(&message).into_owned();
@@ -112,6 +139,23 @@ impl Live {
             self.bar.suspend(|| say(message.trim_end()));
         }
         self.bar.set_message(message);
+    }
+
+    /// Shows the way back of borrowed blocks. The plan's time is over then, so it has its own.
+    fn show_returning(&mut self, progress: &Returning) {
+        let mut message = self.pace.words(progress);
+        if self.interrupt.load(Ordering::Relaxed) {
+            message += "; Ctrl-C leaves the rest to ssdyno recover";
+        }
+        show_returning(&self.bar, progress, message);
+    }
+
+    /// Prints how the borrowed blocks went back, unless the run is quiet.
+    fn returned(&mut self, compared_bytes: u64, restored_bytes: u64) {
+        self.pace = Pace::default();
+        if !self.output.quiet && !self.output.events {
+            self.bar.suspend(|| say(&returning::result(compared_bytes, restored_bytes)));
+        }
     }
 
     fn begin_step(&mut self, name: &str, replicate: u32) {
@@ -136,6 +180,10 @@ impl Watcher for Live {
             Event::Interval { interval, .. } => self.show(&rates(interval)),
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
             Event::Part { done, name, .. } => self.show(&format!("{:.0}%  {name}", done * 100.0)),
+            Event::Returning(progress) => self.show_returning(progress),
+            Event::Returned { compared_bytes, restored_bytes } => {
+                self.returned(*compared_bytes, *restored_bytes);
+            }
             Event::Finding(_) | Event::NoAnswer { .. } => {}
         }
         // A reader that closed the pipe has seen enough; the run continues.
@@ -198,6 +246,18 @@ fn line(event: &Event) -> String {
             "part": name,
             "replicate": replicate,
         }),
+        Event::Returning(progress) => json!({
+            "event": "progress",
+            "name": progress.pass.name(),
+            "done": progress.share(),
+            "done_bytes": progress.done_bytes(),
+            "total_bytes": progress.total_bytes,
+        }),
+        Event::Returned { compared_bytes, restored_bytes } => json!({
+            "event": "returned",
+            "compared_bytes": compared_bytes,
+            "restored_bytes": restored_bytes,
+        }),
         Event::Finding(finding) => json!({"event": "finding", "finding": finding}),
         Event::NoAnswer { workload, silent_ns, limit_ns } => json!({
             "event": "no_answer",
@@ -255,6 +315,9 @@ mod tests {
             Event::Part { step: "rounds".into(), done: 0.5, name: "4k-r0".into(), replicate: 1 };
         let expected = json!({"event": "progress", "name": "rounds", "done": 0.5, "part": "4k-r0", "replicate": 1});
         assert_eq!(parsed(&part), expected);
+        let returning = Event::Returning(Returning::new(lab::Pass::Compare, 4096).after(1024));
+        let expected = json!({"event": "progress", "name": "comparing", "done": 0.25, "done_bytes": 1024, "total_bytes": 4096});
+        assert_eq!(parsed(&returning), expected);
         let finding =
             Event::Finding(Finding::new(record::FindingKind::Load, Level::Warn, "two\nlines"));
         assert_eq!(parsed(&finding)["finding"]["text"], "two\nlines");

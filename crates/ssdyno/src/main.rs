@@ -12,6 +12,7 @@ mod interrupt;
 mod live;
 mod picture;
 mod present;
+mod returning;
 mod screen;
 mod usage;
 mod words;

@@ -272,6 +272,8 @@ mod tests {
             mount.fill();
             let error = failed(&path);
             assert!(matches!(error, StoreError::Full { .. }), "{}: {error}", mount.kind);
+            let text = format!("{}: no space left for the store", path.display());
+            assert_eq!(error.to_string(), text, "{}", mount.kind);
         }
     }
 }

@@ -3,11 +3,11 @@
 //! fio 3 reports bytes and nanoseconds; fio 2 reported KiB and microseconds under nearly the same
 //! names (`io_kbytes` came with fio 3). Options missing from a job have fio's defaults.
 
-use record::{Histogram, IoErrors, LatencyProfile, Run};
+use record::{Histogram, IoErrors, LatencyProfile, OWN_FIO, Run};
 use serde_json::{Map, Value};
 
 pub(crate) use super::fio_text::json_begins as begins;
-use super::fio_text::{OURS, drive, notes, pass_over};
+use super::fio_text::{drive, notes, pass_over};
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines, size};
 
@@ -34,7 +34,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
     let mut run = match document["ssdyno"]["version"].as_str() {
-        Some(ours) => run("fio", OURS, Some(ours.to_string()), begin),
+        Some(ours) => run("fio", OWN_FIO, Some(ours.to_string()), begin),
         None => {
             let version = document["fio version"].as_str().unwrap_or_default();
             let version = version.strip_prefix("fio-").unwrap_or(version);

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{DriveIdentity, FindingKind, IoErrors, Run};
+use record::{DriveIdentity, FindingKind, IoErrors, OWN_FIO, Run};
 use serde::de::IgnoredAny;
 
 use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
@@ -62,9 +62,6 @@ fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
     let time = after(rest, "pid=").and_then(|rest| after(rest, ": "));
     (!name.starts_with(' ')).then_some((name.trim(), jobs, errors, time))
 }
-
-/// The tool of results in fio's form that `ssdyno fio` measured.
-pub(crate) const OURS: &str = "ssdyno fio";
 
 /// The version of `ssdyno fio`: the line before `Starting 1 thread`.
 fn our_version(line: &str) -> Option<&str> {
@@ -146,7 +143,7 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
             origin.version = Some(version.to_string());
         }
         if let (Some(version), Some(origin)) = (our_version(line), &mut run.origin) {
-            origin.tool = Some(OURS.to_string());
+            origin.tool = Some(OWN_FIO.to_string());
             origin.version = Some(version.to_string());
         }
         if line.contains(": Laying out IO file") {
@@ -341,7 +338,7 @@ pub(crate) fn drive(name: &str) -> DriveIdentity {
 
 /// Notes on fio's numbers.
 pub(crate) fn notes(run: &mut Run, jobs: usize) {
-    let theirs = run.origin.as_ref().is_none_or(|origin| origin.tool.as_deref() != Some(OURS));
+    let theirs = run.origin.as_ref().is_none_or(|origin| !origin.is_own_fio());
     let latencies =
         run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some()));
     if theirs && latencies {

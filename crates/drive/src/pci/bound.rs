@@ -180,10 +180,12 @@ pub fn stayed_away(spec: &str) -> bool {
     })
 }
 
-/// Whether a killed run has left a drive detached from the kernel.
-pub fn is_left() -> bool {
+/// The drives that killed runs left detached from the kernel, in words: target, model, serial
+/// number.
+pub fn left_detached() -> Vec<String> {
     let machine = Machine::here();
-    !left(&machine, &Notes::of(&machine)).is_empty()
+    let left = left(&machine, &Notes::of(&machine));
+    left.iter().map(|(_, note)| note.in_words()).collect()
 }
 
 /// Returns every drive detached by a killed run, and removes obsolete notes.

@@ -19,13 +19,14 @@ use record::{DriveIdentity, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 
 pub use address::PREFIX;
-pub use bound::{BoundDrive, Returned, bind, is_left, list, recover, stayed_away, unbind};
+pub use bound::{BoundDrive, Returned, bind, left_detached, list, recover, stayed_away, unbind};
 pub use claim::{Claim, Reach};
 pub use guard::{GUARD, keep_guard};
 pub(crate) use note::Notes;
 
 use crate::error::DriveError;
 use crate::host;
+use crate::key::DriveKey;
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::open::device::{content_of, open_node};
@@ -85,6 +86,25 @@ fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     let function = Function::find(&machine, spec, Spec::parse(spec)?)?;
     let notes = Notes::of(&machine);
     Ok((machine, notes, function))
+}
+
+/// Keys of the namespaces of a controller, which are the same with the kernel and detached from it;
+/// empty if there is no such controller or its namespaces are unknown.
+pub fn keys(spec: &str) -> Vec<DriveKey> {
+    here(spec).map_or_else(
+        |_| Vec::new(),
+        |(machine, notes, function)| keys_of(&machine, &notes, &function),
+    )
+}
+
+fn keys_of(machine: &Machine, notes: &Notes, function: &Function) -> Vec<DriveKey> {
+    let nodes = function.namespaces();
+    let there: Vec<_> = nodes.iter().filter_map(|(_, node)| DriveKey::of(machine, node)).collect();
+    if !there.is_empty() {
+        return there;
+    }
+    let note = notes.about(function.address).filter(|note| note.boot == note::boot(machine));
+    note.map_or_else(Vec::new, |note| note.namespaces.into_iter().map(|space| space.key).collect())
 }
 
 /// Makes all checks of [`open_pci`]; changes nothing.
@@ -223,7 +243,7 @@ fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, Dri
         bytes: node.bytes().ok_or_else(missing)?,
         block_bytes,
         drive: query::identify(machine, node, false),
-        key: crate::key::DriveKey::of(machine, node).ok_or_else(missing)?,
+        key: DriveKey::of(machine, node).ok_or_else(missing)?,
         contents,
     })
 }

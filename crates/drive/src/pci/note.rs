@@ -52,6 +52,15 @@ pub(crate) struct Note {
     pub namespaces: Vec<Namespace>,
 }
 
+impl Note {
+    /// The drive: `pci:0000:00:05.0 (ACME X1, serial number S1)`.
+    pub fn in_words(&self) -> String {
+        let model = self.namespaces.iter().find_map(|space| space.drive.model.as_deref());
+        let model = model.map(|model| format!("{model}, ")).unwrap_or_default();
+        format!("pci:{} ({model}serial number {})", self.address, self.serial)
+    }
+}
+
 /// The directories of notes.
 #[derive(Clone, Debug)]
 pub(crate) struct Notes {

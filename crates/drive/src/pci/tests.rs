@@ -11,8 +11,10 @@ use super::bound::{Holder, holder, left, listed};
 use super::claim::Claim;
 use super::function::Function;
 use super::note::{Note, Notes};
-use super::{Spec, plan};
+use super::{Spec, keys_of, plan};
+use crate::key::DriveKey;
 use crate::machine::Machine;
+use crate::node::Node;
 use crate::open::OpenRequest;
 
 const SPEC: &str = "pci:0000:00:05.0";
@@ -118,6 +120,20 @@ fn a_free_drive_is_detached_only_with_its_serial_number() {
 }
 
 #[test]
+fn a_namespace_has_the_same_key_with_the_kernel_and_without() {
+    let bench = Bench::new();
+    let note = bench.note(false);
+    let node = Node::named(&bench.machine, "nvme0n1").expect("there");
+    let own = DriveKey::of(&bench.machine, &node).expect("known");
+    let keys = || keys_of(&bench.machine, &bench.notes, &bench.function());
+    assert_eq!(keys(), std::slice::from_ref(&own));
+    fs::remove_dir_all(bench.path("sys/devices/pci0000:00/0000:00:05.0/nvme")).expect("detached");
+    assert!(keys().is_empty(), "nothing tells which drive it is");
+    bench.notes.keep(bench.function().address, &note).expect("written");
+    assert_eq!(keys(), [own]);
+}
+
+#[test]
 fn a_namespace_in_use_stays_with_the_kernel() {
     let bench = Bench::new();
     bench.write("proc/self/mountinfo", "29 1 259:0 / /mnt rw - ext4 /dev/nvme0n1 rw");
@@ -214,6 +230,8 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_if_trusted() {
     assert_eq!(found(), 0);
     bench.write(path, &note);
     assert_eq!(found(), 1);
+    let words = left(&bench.machine, &notes)[0].1.in_words();
+    assert_eq!(words, format!("{SPEC} (serial number {SERIAL})"));
     assert_eq!(listed(&bench.machine, &notes)[0].give_back.as_deref(), Some("ssdyno recover"));
     // Locked by a run of the earlier version.
     let lock = notes.lock(bench.function().address).expect("free");

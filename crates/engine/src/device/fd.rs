@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Watch};
 use journal::Storage;
-use record::{Finding, Safety};
+use record::{Finding, FindingKind, Level, Safety};
 use rig::{BackendKind, Erase, Released, TargetInfo};
 use workload::{Caching, Calls, Region, Workload};
 
@@ -17,8 +17,8 @@ use super::{Able, Device, DeviceError, Handles, IoAsk, UseBackend, arena, serial
 use crate::backend::{Aio, ByBytes, Files, Mmap, Null, Psync, Uring, discard};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
-use crate::probe;
 use crate::sys;
+use crate::sys::arena::Arena;
 
 /// Open files or devices, with the drive under them.
 pub(crate) struct FdDevice {
@@ -110,10 +110,23 @@ impl FdDevice {
     }
 }
 
+/// The best backend that works for a file, with a finding if it is not io_uring.
+fn best_backend(file: &File, clock: Clock) -> (BackendKind, Option<Finding>) {
+    let Err(why) = sys::ring::make(1) else {
+        return (BackendKind::Uring, None);
+    };
+    let arena = Arena::new(1, 4096);
+    let context = arena
+        .and_then(|arena| Aio::new(clock, Files::new(&[file], 63, false), arena, None).map(drop));
+    let kind = if context.is_ok() { BackendKind::Aio } else { BackendKind::Psync };
+    let text = format!("io_uring is not available ({why}): {} is used", kind.name());
+    (kind, Some(Finding::new(FindingKind::BackendFallback, Level::Note, text)))
+}
+
 impl Device for FdDevice {
     fn best_backend(&self, clock: Clock) -> (BackendKind, Option<Finding>) {
         match self.list.first() {
-            Some(handles) => probe::best(handles.buffered(), clock),
+            Some(handles) => best_backend(handles.buffered(), clock),
             None => (BackendKind::Psync, None),
         }
     }

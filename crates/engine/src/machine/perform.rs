@@ -70,7 +70,7 @@ impl Machine {
             watch: Some(&**self.device),
             interrupt: &self.interrupt,
             observer: self.observer.as_mut(),
-            intervals: stage.observer.map(|observer| observer as _),
+            intervals: stage.intervals.map(|observer| observer as _),
             by_job: stage.by_job,
             patience_ns: self.options.patience.as_nanos() as u64,
             hot_c: hot_limit(&self.info),

@@ -1,7 +1,7 @@
 //! Preparations of a real target.
 
 use record::{State, TargetKind};
-use rig::{Erase, Event, Job, Measurement, Released, Result, RigError, Stage, TargetInfo};
+use rig::{Erase, Event, Job, Measurement, Pass, Released, Result, RigError, Stage, TargetInfo};
 use workload::{Region, Workload};
 
 use super::Machine;
@@ -43,7 +43,24 @@ impl Prepare for Machine {
 
     fn restore(&mut self) -> Result<u64> {
         let Some(storage) = self.device.storage() else { return Ok(0) };
-        self.borrowed.restore(&Target { info: &self.info, storage, key: None })
+        let target = Target { info: &self.info, storage, key: None };
+        let (observer, clock, interval_ns) =
+            (&mut self.observer, self.clock, self.options.interval_ns);
+        let mut last: Option<(Pass, u64)> = None;
+        let [compared_bytes, restored_bytes] = self.borrowed.restore(&target, &mut |progress| {
+            // Once per interval, and at both ends of a pass.
+            let now = clock.now();
+            let is_due =
+                last.is_none_or(|(pass, at)| pass != progress.pass || now - at >= interval_ns);
+            if is_due || progress.is_done() {
+                last = Some((progress.pass, now));
+                observer.event(&Event::Returning(progress));
+            }
+        })?;
+        if compared_bytes > 0 {
+            self.observer.event(&Event::Returned { compared_bytes, restored_bytes });
+        }
+        Ok(restored_bytes)
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {

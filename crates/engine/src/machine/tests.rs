@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use record::{Safety, State, TargetKind};
 use rig::{
-    BlockRequest, BlockWay, Erase, Event, Preparation, Rig, RigError, StopReason, TargetInfo,
+    BlockRequest, BlockWay, Erase, Event, Observer, Pass, Preparation, Returning, Rig, RigError,
+    StopReason, TargetInfo,
 };
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -16,13 +17,21 @@ use crate::device::{AnyDevice, Memory};
 const BYTES: u64 = 1 << 20;
 
 fn machine(allowed: Safety, journal: Option<journal::Place>) -> Machine {
+    observed(allowed, journal, Box::new(|_: &Event| {}))
+}
+
+fn observed(
+    allowed: Safety,
+    journal: Option<journal::Place>,
+    observer: Box<dyn Observer>,
+) -> Machine {
     let null = TargetInfo::null(BYTES);
     let mut info = TargetInfo { allowed, ..null };
     (info.target.kind, info.target.spec) = (TargetKind::Device, "mem:0".into());
     let (quiet, options) =
         (Arc::new(AtomicBool::new(false)), Options { journal, ..Options::default() });
     let device = AnyDevice::Memory(Memory::new(BYTES as usize));
-    Machine::on(device, info, options, quiet, Box::new(|_: &Event| {}))
+    Machine::on(device, info, options, quiet, observer)
 }
 
 fn memory(machine: &Machine) -> &Memory {
@@ -130,6 +139,45 @@ fn borrowed_blocks_are_in_the_journal_and_go_back() {
     assert_eq!(restored.bytes, 65_536, "the block that differs");
     assert_eq!(memory(&machine).drive().bytes, content);
     assert_eq!(journals(), 0);
+}
+
+#[test]
+fn the_way_back_of_borrowed_blocks_is_shown_with_its_bytes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (sender, events) = std::sync::mpsc::channel();
+    let observer = Box::new(move |event: &Event| sender.send(event.clone()).expect("listens"));
+    let place = journal::Place::at(directory.path());
+    let mut machine = observed(Safety::Borrows, Some(place), observer);
+    for start in [0, BYTES / 2] {
+        let region = Region { start, bytes: 262_144 };
+        machine.prepare(Preparation::Borrow { region }).expect("kept");
+    }
+    let restore = |machine: &mut Machine| {
+        machine.prepare(Preparation::Restore).expect("compared");
+        events.try_iter().filter(|event| !matches!(event, Event::Finding(_))).collect::<Vec<_>>()
+    };
+    let passes = |events: &[Event]| {
+        let of = |event: &Event| match event {
+            Event::Returning(progress) => Some(*progress),
+            _ => None,
+        };
+        events.iter().filter_map(of).collect::<Vec<Returning>>()
+    };
+    memory(&machine).drive().bytes[70_000] ^= 1;
+    let events = restore(&mut machine);
+    let shown = passes(&events);
+    let (compared, restored): (Vec<Returning>, Vec<_>) =
+        shown.iter().partition(|progress| progress.pass == Pass::Compare);
+    assert_eq!((compared[0].done_bytes(), compared[0].total_bytes), (65_536, 524_288));
+    assert!(compared.last().is_some_and(Returning::is_done), "both regions: {compared:?}");
+    assert_eq!((restored[0].done_bytes(), restored[0].total_bytes), (32_768, 65_536), "written");
+    assert!(restored.last().is_some_and(Returning::is_done), "read back: {restored:?}");
+    let end = matches!(
+        events.last(),
+        Some(Event::Returned { compared_bytes: 524_288, restored_bytes: 65_536 })
+    );
+    assert!(end, "{events:?}");
+    assert!(restore(&mut machine).is_empty(), "nothing is borrowed any more");
 }
 
 #[test]

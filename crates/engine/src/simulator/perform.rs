@@ -89,8 +89,8 @@ impl Simulator {
             patience_ns: u64::MAX,
             by_job: stage.by_job,
         };
-        let observed = stage.observer.is_some();
-        let sampler = Sampler::new(subject, self.observer.as_mut(), None).observed(stage.observer);
+        let observed = stage.intervals.is_some();
+        let sampler = Sampler::new(subject, self.observer.as_mut(), None).observed(stage.intervals);
         let (outlet, reports) = outlet(observed);
         let players = players(&kept, moved, interval_ns, &outlet);
         drop(outlet);

@@ -40,7 +40,7 @@ pub(super) fn perform<'p>(
     let mut seen = Seen { steady, logs };
     let name = clones.first().map_or("", |clone| &clone.job.name);
     let stage =
-        Stage { name, interval_ns: Some(interval_ns), by_job: true, observer: Some(&mut seen) };
+        Stage { name, interval_ns: Some(interval_ns), by_job: true, intervals: Some(&mut seen) };
     let performance = rig.perform(jobs, stage)?;
     let mut whole = performance.whole;
     let Seen { steady, logs } = seen;

@@ -172,8 +172,11 @@ fn heading(side: &Side, title: &str) -> String {
     let place = run.environment.board.clone().filter(|_| run.origin.is_some());
     let subject = [model, place].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let subject = if subject.is_empty() { run.target.spec.clone() } else { subject };
-    let foreign = run.origin.as_ref().is_some_and(|origin| !report::is_measured_by_us(origin));
-    let word = if foreign { "not measured by ssdyno" } else { "" };
+    let word = match &run.origin {
+        None => "",
+        Some(origin) if origin.is_own_fio() => "imported from ssdyno fio's output",
+        Some(_) => "not measured by ssdyno",
+    };
     let parts = [title.to_string(), names, run.method.clone(), subject, word.into()];
     let parts = parts.iter().filter(|part| !part.is_empty()).map(|part| emit::plain(part));
     parts.collect::<Vec<_>>().join("   ")

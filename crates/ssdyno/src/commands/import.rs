@@ -21,10 +21,11 @@ pub fn run(args: &ImportArgs) -> Result {
         return list(args.json);
     }
     let only = args.format.as_deref().map(import::format).transpose()?;
-    let mut store = match args.dry_run {
-        true => None,
-        false => Some(Store::open(args.store.store.as_deref())?),
-    };
+    let mut store = None;
+    if !args.dry_run {
+        import::check(&args.files, only)?;
+        store = Some(Store::open(args.store.store.as_deref())?);
+    }
     let mut rows = Rows::default();
     let done = import::read(&args.files, only, store.as_mut(), &mut |imported| {
         if !args.json {

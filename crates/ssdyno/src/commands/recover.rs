@@ -4,12 +4,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use lab::recover::{Recovered, Recovery, Returned, is_left};
+use indicatif::ProgressBar;
+use lab::Returning;
+use lab::recover::{Recovered, Recovery, RecoveryWatcher, Returned, left_detached};
 use serde::Serialize;
 
 use crate::cli::RecoverArgs;
 use crate::failure::{CHECK_FAILED, Result};
-use crate::{present, screen};
+use crate::returning::Pace;
+use crate::{live, present, screen};
 
 /// Processes every journal.
 pub fn run(args: &RecoverArgs) -> Result {
@@ -25,13 +28,12 @@ pub fn run(args: &RecoverArgs) -> Result {
     if !json {
         returned.iter().try_for_each(|drive| present::print(&way(drive)))?;
     }
-    let mut printed = Ok(());
-    let results = recovery.run(|result| {
-        if !json && printed.is_ok() {
-            printed = present::print(&text(result));
-        }
-    })?;
-    printed?;
+    let mut watcher =
+        Screen { bar: live::message_bar(), pace: Pace::default(), json: *json, printed: Ok(()) };
+    let results = recovery.run(&mut watcher);
+    watcher.bar.finish_and_clear();
+    let results = results?;
+    watcher.printed?;
     if *json {
         let all = returned.iter().map(Line::Drive).chain(results.iter().map(Line::Journal));
         present::print(&present::json(&all.collect::<Vec<_>>())?)?;
@@ -44,18 +46,44 @@ pub fn run(args: &RecoverArgs) -> Result {
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// Prints a line on stderr if journals are left, in this or the default directory, for commands
-/// that start something else.
+/// Prints a line on stderr for each drive that a run left detached, and each journal left in the
+/// default directory or else in this one, for commands that start something else.
 pub fn mention(journal: Option<&Path>) {
-    if is_left() {
-        screen::say("note: a run left a drive detached from the kernel: ssdyno recover");
+    for drive in left_detached() {
+        screen::say(&format!("note: a run left {drive} detached from the kernel: ssdyno recover"));
     }
     for journal in [None, journal.map(Path::to_path_buf)] {
         let recovery = Recovery { journal, ..Recovery::default() };
-        if recovery.is_due() {
-            let command = recovery.command();
-            screen::say(&format!("note: a run left borrowed blocks: {command}"));
+        let left = recovery.left();
+        for left in &left {
+            screen::say(&format!("note: a run left {left}: {}", recovery.command()));
+        }
+        if !left.is_empty() {
             return;
+        }
+    }
+}
+
+/// Shows the progress on a terminal, and each result as text.
+struct Screen {
+    bar: ProgressBar,
+    pace: Pace,
+    json: bool,
+    printed: Result<()>,
+}
+
+impl RecoveryWatcher for Screen {
+    fn progress(&mut self, progress: &Returning) {
+        live::show_returning(&self.bar, progress, self.pace.words(progress));
+    }
+
+    fn recovered(&mut self, result: &Recovered) {
+        // The next journal has its own rate.
+        self.pace = Pace::default();
+        self.bar.reset();
+        self.bar.set_message("");
+        if !self.json && self.printed.is_ok() {
+            self.printed = self.bar.suspend(|| present::print(&text(result)));
         }
     }
 }

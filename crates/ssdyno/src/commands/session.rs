@@ -48,7 +48,7 @@ pub fn record(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Recorded> {
     let planned = request.plan(work)?;
-    let live = Live::new(&planned.plan, planned.spec(), output);
+    let live = Live::new(&planned.plan, planned.spec(), output).with_interrupt(interrupt);
     let bar = live.bar();
     let announcement = announcement(request, &planned);
     let begun = planned.begin(Box::new(live))?;

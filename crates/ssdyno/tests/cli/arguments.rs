@@ -3,8 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::process::Output;
 
+use crate::command_line;
 use crate::common::{Place, Said};
 
 /// Invalid UTF-8, huge and empty arguments, dashes, escapes, numbers out of range, unknown names.
@@ -20,48 +20,23 @@ fn hostile() -> Vec<OsString> {
     bytes.into_iter().chain(huge).chain(words).collect()
 }
 
-/// The commands of `ssdyno --help`.
-fn commands(place: &Place) -> Vec<String> {
-    let help = place.ssdyno(&["--help"]).good().out;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = listed
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next());
-    names.map(String::from).collect()
-}
-
 #[test]
 fn every_command_refuses_hostile_arguments_in_one_line() {
     let place = Place::new();
-    let commands = commands(&place);
+    let commands = command_line::subcommands(&place, &[]);
     assert!(commands.len() > 15, "{commands:?}");
     for command in &commands {
         for word in hostile() {
             // `man` creates the directory it is given.
             let twice = command != "man";
-            for words in [vec![&word], vec![&word, &word]].into_iter().take(1 + usize::from(twice))
+            for words in [vec![word.clone()], vec![word.clone(), word.clone()]]
+                .into_iter()
+                .take(1 + usize::from(twice))
             {
-                let mut process = place
-                    .command_of("timeout".as_ref(), &["30", env!("CARGO_BIN_EXE_ssdyno"), command]);
-                let output = process.args(&words).output().expect("starts");
-                is_a_refusal_or_a_result(command, &words, &output);
+                let output = command_line::start(&place, &[command], &words);
+                command_line::check(&[command], &words, &output);
             }
         }
-    }
-}
-
-fn is_a_refusal_or_a_result(command: &str, words: &[&OsString], output: &Output) {
-    let err: String = String::from_utf8_lossy(&output.stderr).chars().take(2000).collect();
-    let shown: Vec<String> =
-        words.iter().map(|w| w.to_string_lossy().chars().take(40).collect()).collect();
-    let code = output.status.code();
-    assert!(matches!(code, Some(0..=4)), "{command} {shown:?}: {code:?} {err}");
-    assert!(!err.contains("panicked"), "{command} {shown:?}: {err}");
-    if code != Some(0) {
-        let lines: Vec<&str> = err.lines().collect();
-        let is_failure = |line: &&str| line.starts_with("ssdyno: ") && line.len() < 1000;
-        assert!(lines.iter().any(is_failure), "{command} {shown:?}: {err}");
-        assert!(lines.len() <= 3, "{command} {shown:?}: {err}");
     }
 }
 
@@ -146,13 +121,7 @@ fn options_that_imply_others_do_not_require_them() {
 #[test]
 fn the_shell_completes_methods_virtual_drives_and_records() {
     let place = Place::new();
-    let complete = |words: &[&str]| {
-        let mut command = place.command(&[&["--", "ssdyno"], words].concat());
-        command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
-        command.env("_CLAP_IFS", "\n").env("_CLAP_COMPLETE_COMP_TYPE", "9");
-        let said = Said::of(command.output().expect("starts")).good();
-        said.out.lines().map(String::from).collect::<Vec<_>>()
-    };
+    let complete = |words: &[&str]| command_line::completed(&place, words);
     assert_eq!(complete(&["run", "-m", "susta"]), ["sustain"]);
     assert_eq!(complete(&["run", "-m", "quick,susta"]), ["quick,sustain"]);
     assert_eq!(complete(&["run", "sim:sd-class2-"]), ["sim:sd-class2-late"]);

@@ -109,7 +109,10 @@ impl Place {
         let mut command = Command::new(binary);
         command.args(args).current_dir(self.work()).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("XDG_DATA_HOME", self.path("data")).env("TMPDIR", self.path("tmp"));
+        command
+            .env("HOME", self.path("home"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env("TMPDIR", self.path("tmp"));
         command.stdin(Stdio::null());
         command
     }

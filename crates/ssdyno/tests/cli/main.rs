@@ -6,6 +6,7 @@ mod arguments;
 mod as_is;
 mod bad_input;
 mod bounds;
+mod command_line;
 mod common;
 mod declared;
 mod devices;

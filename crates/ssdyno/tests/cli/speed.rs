@@ -96,7 +96,10 @@ fn a_borrowed_device_is_measured_and_every_byte_is_unchanged() {
     let dry = lent.place.ssdyno(&lent.words(&["--dry-run"])).good().out;
     assert!(dry.contains("borrows: overwrites blocks after copying them"), "{dry}");
     assert!(!fs::exists(&lent.journal).expect("known"), "a dry run creates nothing");
-    let record = lent.run().good().json();
+    let said = lent.place.ssdyno(&lent.words(&["--json"])).good();
+    let record = said.json();
+    assert!(said.err.contains("borrowed  25.2 MB compared: all unchanged"), "{}", said.err);
+    assert!(!said.err.contains("comparing"), "progress in a pipe: {}", said.err);
     for name in ["speed-read", "speed-write", "speed-write-middle", "speed-read-end"] {
         assert!(metric(&record, name).is_some_and(|rate| rate > 0.0), "{name}");
     }
@@ -180,7 +183,9 @@ fn damage_by_a_power_loss_is_restored_on_request() {
     run.refuses(3, "an earlier run left blocks");
     let other = ["io", "null:", "--ops", "1", "--journal", &lent.journal];
     let said = lent.place.ssdyno(&other).good().err;
-    assert!(said.starts_with("note: ") && said.contains("ssdyno recover"), "{said}");
+    let image = lent.device.image.display();
+    assert!(said.starts_with(&format!("note: a run left borrowed blocks of {}", lent.device.path)));
+    assert!(said.contains(&format!("over {image}")) && said.contains("ssdyno recover"), "{said}");
 
     let said = lent.recover(&["--replay", "--json"]).good();
     assert_eq!((&state(&said)["put_back"], &state(&said)["closed"]), (&2.into(), &true.into()));
@@ -239,6 +244,36 @@ fn a_drive_with_a_journal_is_not_overwritten() {
     ssdyno(&io).good();
     ssdyno(&["recover", "--discard", name.trim_end_matches(".journal")]).good();
     ssdyno(&borrow).good();
+}
+
+/// docs/safety.md: "Without `HOME` it is the home directory of the user's account".
+#[test]
+fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
+    let lent = or_skip!(Lent::new());
+    let device = &*lent.device.path;
+    let destroy = format!("--destroy={BYTES}");
+    let borrow = ["run", device, "-m", "speed", "--borrow", "--dry-run"];
+    let destroy = ["io", device, "--rw", "write", "--ops", "8", "--quiet", &destroy];
+    for words in [&borrow[..], &destroy] {
+        let mut command = lent.place.command(words);
+        // It depends on the working directory, so no later run would find it.
+        let said = Said::of(command.env("HOME", "relative").output().expect("starts"));
+        said.refuses(3, "no directory for journals of borrowed blocks");
+        assert!(said.err.contains("try: XDG_STATE_HOME=DIR"), "{said:?}");
+    }
+    lent.is_as_before();
+    let mut homeless = lent.place.command(&borrow);
+    let planned = Said::of(homeless.env_remove("HOME").output().expect("starts"));
+    if planned.err.contains("this user's account has no home") {
+        println!("skipped: /etc/passwd does not name this user's home");
+        return;
+    }
+    let journals = planned.out.split("copied to ").nth(1).unwrap_or_default();
+    let place = journals.split_whitespace().next().unwrap_or_default();
+    assert!(
+        place.starts_with('/') && place.ends_with("/.local/state/ssdyno/journal"),
+        "{planned:?}"
+    );
 }
 
 #[test]
@@ -333,6 +368,9 @@ fn an_interrupt_ends_a_run_cleanly() {
     let mut run = Going::start(&lent.place, &lent.words(&[]));
     run.until("\"name\":\"speed-write-middle\"");
     run.signal(2);
+    run.until("\"name\":\"comparing\"");
+    let returned = run.until("\"event\":\"returned\"");
+    assert!(returned.contains("\"restored_bytes\":0"), "{returned}");
     assert_eq!(run.end().code, 130);
     assert!(lent.left("").is_empty(), "{:?}", lent.left(""));
     lent.is_as_before();

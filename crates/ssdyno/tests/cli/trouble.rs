@@ -5,7 +5,12 @@ use std::os::unix::fs::FileExt;
 
 use serde_json::Value;
 
-use crate::common::{Going, Loop, MIB, Mounted, Place, metric, or_skip, root, warnings};
+use crate::common::{
+    Going, Loop, MIB, Mounted, Place, Said, metric, or_skip, root, tool, warnings,
+};
+
+/// Records imported into a store that has no room for all of them.
+const COPIES: usize = 600;
 
 /// Errors of a record: op, kind, count, and the first addresses.
 fn errors(record: &Value) -> Vec<(&str, &str, u64, Vec<u64>)> {
@@ -124,6 +129,48 @@ fn a_full_store_does_not_lose_the_record() {
     assert_eq!(shown, record);
     let listed = place.ssdyno(&["runs", "--json", "--store", &store]).good().json();
     assert_eq!(listed[0]["complete"], false);
+}
+
+/// Commands on a store whose file system is full name the store and the remedy. Its runs stay
+/// readable, and with more room the same command succeeds.
+#[test]
+fn a_full_file_system_is_named_with_its_store() {
+    or_skip!(root());
+    let mounted = or_skip!(Mounted::new(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"]));
+    let place = Place::new();
+    let store = format!("{}/runs.sqlite", mounted.text());
+    let ssdyno = |words: &str| {
+        let words: Vec<&str> = words.split(' ').chain(["--store", &store]).collect();
+        place.ssdyno(&words)
+    };
+    ssdyno("io null: --ops 20 --quiet").good();
+    let mut record: Value = serde_json::from_str(&ssdyno("export").good().out).expect("JSON");
+    let copies = (0..COPIES).map(|number| {
+        let (minute, second) = (number / 60, number % 60);
+        record["id"] = format!("2026-01-01T00:{minute:02}:{second:02}-00000000").into();
+        format!("{record}\n")
+    });
+    fs::write(place.path("runs.jsonl"), copies.collect::<String>()).expect("written");
+    let count = || {
+        let runs = ssdyno("runs --all --json").good().json();
+        runs.as_array().expect("a list").len()
+    };
+    let is_full = |said: &Said, remedy: &str| {
+        assert_eq!((said.code, said.err.lines().count()), (4, 2), "{said:?}");
+        let error = format!("ssdyno: {store}: no space left for the store\n   try: ");
+        assert!(said.err.starts_with(&error) && said.err.contains(remedy), "{said:?}");
+    };
+    let import = format!("import {}", place.text("runs.jsonl"));
+    let said = ssdyno(&import);
+    let there = count();
+    assert!(1 < there && there < COPIES, "{there} records fit");
+    is_full(&said, &format!("the records before it ({}) are already stored", there - 1));
+    mounted.fill();
+    is_full(&ssdyno(&import), "are already stored");
+    assert_eq!(count(), there, "readable");
+    tool("mount", &["-o", "remount,size=8m", mounted.text()]).expect("more room");
+    ssdyno(&import).good();
+    assert_eq!(count(), COPIES + 1);
 }
 
 /// The first thread, or the fifth and every later one, cannot be started: one line and no hang.
