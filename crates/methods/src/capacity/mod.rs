@@ -163,7 +163,9 @@ fn transfer(
     seed: u64,
     found: &mut Found,
 ) -> Result<(), MethodError> {
-    let plans = session.plans();
+    if session.plans_transfer(way, place.region, place.region.bytes) {
+        return Ok(());
+    }
     let depth = DEPTH.min(session.rig().blocks()?.depth()?);
     let (mut flight, mut done) = (0, Vec::new());
     let mut offset = place.region.start;
@@ -171,7 +173,7 @@ fn transfer(
         if offset < place.region.end() && flight < depth {
             let length = place.chunk.min(place.region.end() - offset);
             let mut bytes = vec![0; length as usize];
-            if way == BlockWay::Write && !plans {
+            if way == BlockWay::Write {
                 stamp::write(&mut bytes, found::stamp(offset, seed), stamp::Layout::default());
             }
             let request = BlockRequest { tag: offset, way, offset, bytes };
