@@ -10,7 +10,7 @@
 
 use crate::bytes::{put_u16, put_u32, u16_at};
 use crate::cache::Cache;
-use crate::directory::{Cursor, Entry, Found, Place};
+use crate::directory::{Cursor, Entry, EntryLocation, Found};
 use crate::drive::{Drive, Error};
 use crate::exfat::{self, ENTRY, SET};
 use crate::fat32;
@@ -65,7 +65,7 @@ struct Open {
     /// Bytes placed so far, and the part of them that survives a power cut.
     placed: u64,
     safe: u64,
-    place: Place,
+    place: EntryLocation,
 }
 
 /// A recorder on a volume.
@@ -249,7 +249,7 @@ impl Recorder {
     fn remove<D: Drive>(
         &mut self,
         drive: &mut D,
-        place: Place,
+        place: EntryLocation,
         kind: Kind,
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);
@@ -328,7 +328,7 @@ impl Recorder {
     fn stage<D: Drive>(
         &mut self,
         drive: &mut D,
-        place: Place,
+        place: EntryLocation,
         entries: &[u8],
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use drive::OpenRequest;
 pub use drive::pci::{Returned, is_left};
-use journal::{Header, Kept, Leftover, Place, State};
+use journal::{Header, JournalDir, Kept, Leftover, State};
 use record::Safety;
 use serde::Serialize;
 use workload::units;
@@ -56,7 +56,7 @@ pub struct Recovered {
 impl Recovery {
     /// The directory of the journals.
     pub fn directory(&self) -> Result<PathBuf> {
-        Ok(Place::of_user(self.journal.as_deref())?.dir().to_path_buf())
+        Ok(JournalDir::of_user(self.journal.as_deref())?.dir().to_path_buf())
     }
 
     /// Returns NVMe drives that killed runs detached from the kernel, unless this recovery is
@@ -68,13 +68,14 @@ impl Recovery {
 
     /// Whether any run has left a journal.
     pub fn is_due(&self) -> bool {
-        let left = Place::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
+        let left =
+            JournalDir::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
         left.is_ok_and(|left| !left.is_empty())
     }
 
     /// Processes the journals one by one; `report` gets each result immediately.
     pub fn run(&self, mut report: impl FnMut(&Recovered)) -> Result<Vec<Recovered>> {
-        let place = Place::of_user(self.journal.as_deref())?;
+        let place = JournalDir::of_user(self.journal.as_deref())?;
         let mut results = Vec::new();
         let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
         if let Some(id) = self.discard.as_ref().filter(|_| left.is_empty()) {
@@ -103,7 +104,7 @@ impl Recovery {
         drive::find(drive).contains(device) || drive.path == *device
     }
 
-    fn recover(&self, place: &Place, left: &Leftover) -> Recovered {
+    fn recover(&self, place: &JournalDir, left: &Leftover) -> Recovered {
         let mut result = Recovered {
             journal: left.path.display().to_string(),
             drive: None,
@@ -159,7 +160,7 @@ impl Recovery {
     /// Compares a journal with its drive, restores blocks if requested, and closes the journal.
     fn compare(
         &self,
-        place: &Place,
+        place: &JournalDir,
         left: &Leftover,
         header: &Header,
         result: &mut Recovered,
@@ -274,7 +275,7 @@ mod tests {
             bytes,
             backing_file: None,
         };
-        let place = Place::at(dir);
+        let place = JournalDir::at(dir);
         let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
         Kept::open(&path).expect("whole")
     }

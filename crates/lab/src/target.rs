@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use journal::{JournalError, Place};
+use journal::{JournalDir, JournalError};
 use record::{Health, Safety, State};
 use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
@@ -67,8 +67,8 @@ impl Target {
     }
 
     /// The directory for journals of borrowed blocks.
-    pub(crate) fn place(&self) -> Result<Place> {
-        Ok(Place::of_user(self.journal.as_deref())?)
+    pub(crate) fn place(&self) -> Result<JournalDir> {
+        Ok(JournalDir::of_user(self.journal.as_deref())?)
     }
 
     fn null(&self) -> TargetInfo {
@@ -103,7 +103,7 @@ impl Target {
 /// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
 /// asks this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
-    match Place::of_user(journal) {
+    match JournalDir::of_user(journal) {
         Ok(place) => Ok(place.check_overwrite(Path::new(device))?),
         // Without a home, nothing is registered.
         Err(JournalError::NoHome) => Ok(()),

@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 use found::{Capacity, Found};
-use layout::{Layout, Place};
+use layout::{Layout, TestPlace};
 
 /// Queue depth.
 const DEPTH: u32 = 8;
@@ -158,7 +158,7 @@ fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout
 /// Writes stamps at a place, or reads and checks them.
 fn transfer(
     session: &mut Session<'_>,
-    place: &Place,
+    place: &TestPlace,
     way: BlockWay,
     seed: u64,
     found: &mut Found,

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nvme::identify::{self, Info, Namespace};
 use nvme::{
-    Command, Completed, Controller, Error, PAGE_BYTES, Place, Queue, Request, Shape, Status,
-    Tracker,
+    Command, Completed, Controller, Error, FormattedNamespace, PAGE_BYTES, Queue, Request, Shape,
+    Status, Tracker,
 };
 
 use super::bus::{Bus, Transfers};
@@ -30,7 +30,7 @@ pub(crate) struct Owner<B: Bus> {
     /// Time after which a command is aborted, nanoseconds.
     timeout_ns: u64,
     pub info: Info,
-    pub place: Place,
+    pub place: FormattedNamespace,
     pub namespace: Namespace,
     pub traffic: Traffic,
     bus: B,
@@ -71,7 +71,7 @@ impl<B: Bus> Owner<B> {
         if format.metadata_bytes != 0 {
             return Err(failed(Error::Unsupported("blocks without metadata")));
         }
-        let place = Place { nsid, block_bits: format.block_bytes.ilog2() };
+        let place = FormattedNamespace { nsid, block_bits: format.block_bytes.ilog2() };
         let info = controller.info().clone();
         let up = Up { controller, granted, free: (1..=granted).rev().collect() };
         Ok(Owner {
