@@ -16,7 +16,7 @@ mod sys;
 use core::fmt::Write;
 
 use machine::{ADMIN, Host, QUEUE, Serial, TRACKERS};
-use nvme::{Controller, Error, Place, Queue, Shape, Tracker};
+use nvme::{Controller, Error, FormattedNamespace, Queue, Shape, Tracker};
 
 /// Maximum number of requests in flight.
 pub const SLOTS: usize = 16;
@@ -34,7 +34,7 @@ pub struct Drive {
     /// Offset of the buffer of slot 0.
     pub data_at: usize,
     /// Its namespace.
-    pub place: Place,
+    pub place: FormattedNamespace,
     /// Size of the namespace, bytes.
     pub bytes: u64,
     /// Serial number, without padding.
@@ -97,7 +97,7 @@ fn run() -> Result<(), Failure> {
 fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<Drive, Failure> {
     let namespace = controller.namespace(1)?;
     let format = namespace.format().ok_or(Failure::Drive("the namespace has no usable format"))?;
-    let place = Place { nsid: 1, block_bits: format.block_bytes.trailing_zeros() };
+    let place = FormattedNamespace { nsid: 1, block_bits: format.block_bytes.trailing_zeros() };
     controller.grant_queues(1)?;
     let shape =
         Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };

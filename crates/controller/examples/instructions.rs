@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
-use nvme::{Controller, Kind, Place, Queue, Request, Shape, Tracker};
+use nvme::{Controller, FormattedNamespace, Kind, Queue, Request, Shape, Tracker};
 
 const SLOTS: usize = 16;
 const BLOCK_BITS: u32 = 12;
@@ -24,7 +24,7 @@ fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
 /// The requests of a batch: alternating reads and writes, from `lba` on.
 fn batch(bytes: usize, data_at: usize, lba: u64) -> [Request; SLOTS] {
     let blocks = (bytes >> BLOCK_BITS) as u32;
-    let place = Place { nsid: 1, block_bits: BLOCK_BITS };
+    let place = FormattedNamespace { nsid: 1, block_bits: BLOCK_BITS };
     std::array::from_fn(|slot| {
         let kind = if slot % 2 == 0 { Kind::Read } else { Kind::Write };
         let lba = lba + slot as u64 * u64::from(blocks);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
-    Cause, Clock as _, Controller, Error, Kind, Place, Queue, Request, Shape, Status, Tracker,
+    Cause, Clock as _, Controller, Error, FormattedNamespace, Kind, Queue, Request, Shape, Status,
+    Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -62,11 +63,11 @@ impl Bench {
     }
 }
 
-fn place(bits: u32) -> Place {
-    Place { nsid: 1, block_bits: bits }
+fn place(bits: u32) -> FormattedNamespace {
+    FormattedNamespace { nsid: 1, block_bits: bits }
 }
 
-fn request(kind: Kind, place: Place, lba: u64, blocks: u32, at: usize) -> Request {
+fn request(kind: Kind, place: FormattedNamespace, lba: u64, blocks: u32, at: usize) -> Request {
     Request { kind, place, lba, blocks, at }
 }
 

@@ -25,7 +25,7 @@ impl BorrowedBlocks {
         &mut self,
         region: Region,
         target: &Target<'_>,
-        place: Option<&journal::Place>,
+        place: Option<&journal::JournalDir>,
     ) -> Result<()> {
         let sum: u64 = self.0.iter().map(|entry| entry.borrowed.region().bytes).sum();
         if sum + region.bytes > BYTES_MAX {
@@ -125,7 +125,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    fn keep(&self, borrowed: &Borrowed, place: Option<&journal::Place>) -> Result<Journal> {
+    fn keep(&self, borrowed: &Borrowed, place: Option<&journal::JournalDir>) -> Result<Journal> {
         let refused = |text: &str| RigError::Refused(format!("{text}: nothing was overwritten"));
         let place = place.ok_or_else(|| refused("blocks cannot be borrowed without a journal"))?;
         let key = self.key.as_ref().filter(|_| self.info.target.kind == TargetKind::Device);

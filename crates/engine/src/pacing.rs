@@ -29,11 +29,12 @@ pub(crate) fn choose<U: UsePace>(
         Pacing::Pauses { every, pause_ns } => {
             Some(Think { every: Some(every), pause_ns, ..Think::default() })
         }
+        Pacing::Source => Some(Think::default()),
         _ => issue.think,
     };
     match (pacing, think) {
         (Pacing::Closed, None) => user.with(Closed),
-        (Pacing::Closed | Pacing::Pauses { .. }, Some(think)) => {
+        (Pacing::Closed | Pacing::Pauses { .. } | Pacing::Source, Some(think)) => {
             user.with(Thinking::new(think, Closed))
         }
         (_, None) => user.with(Open::new(&pacing, lane, jobs, seed)),

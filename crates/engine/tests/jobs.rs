@@ -11,7 +11,9 @@ use rig::{
     BackendKind, EndsAll, Event, FilePlan, FileUse, FlowPart, IntervalObserver, Issue, Job,
     JobResult, JobSeen, Logged, Performance, Rig, RigError, Stage, Start, StopReason,
 };
-use workload::{Caching, Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Think, Workload};
+use workload::{
+    Caching, Content, Mix, Op, OpKind, Pacing, Pattern, Region, Source, Stop, Think, Workload,
+};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -133,6 +135,36 @@ fn pauses_are_kept() {
     let measured = drive.measure(&Workload { stop, ..workload }).expect("measured");
     let done = measured.kind(OpKind::Read).map_or(0, |kind| kind.ops);
     assert!((3600..=4000).contains(&done), "{done} in a second");
+}
+
+/// Reads of one block, with a pause of 10 ms after every tenth.
+struct Tens {
+    pauses: bool,
+}
+
+impl Source for Tens {
+    fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+        out.extend([Op { kind: OpKind::Read, offset: 0, bytes: 4096 }].repeat(10));
+        self.pauses = true;
+    }
+
+    fn pause_ns(&mut self) -> u64 {
+        if std::mem::take(&mut self.pauses) { 10 * MS } else { 0 }
+    }
+}
+
+#[test]
+fn pauses_of_a_source_are_kept_by_each_of_its_jobs() {
+    let mut drive = drive();
+    for jobs in [1, 4] {
+        let Job { workload, .. } = reads(1000);
+        let workload = Workload { pacing: Pacing::Source, jobs, depth: 2, ..workload };
+        let source = |_| Box::new(Tens { pauses: false }) as Box<dyn Source>;
+        let job = Job { sources: (0..jobs).map(source).collect(), ..Job::of(&workload) };
+        let done = ops(&perform(&mut drive, vec![job])[0]);
+        let most = u64::from(jobs) * 1000;
+        assert!((most * 9 / 10..=most).contains(&done), "{done} in a second by {jobs}");
+    }
 }
 
 #[test]

@@ -27,12 +27,12 @@ pub struct Entry {
     /// Whether the clusters are consecutive, without a chain.
     pub contiguous: bool,
     /// Location of the entry.
-    pub(crate) place: Place,
+    pub(crate) place: EntryLocation,
 }
 
 /// Location of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct EntryLocation {
     pub sector: u64,
     pub index: usize,
 }
@@ -47,7 +47,7 @@ pub(crate) enum Found {
     /// A label, bitmap or up-case table.
     Special([u8; ENTRY]),
     /// An inconsistent entry set.
-    Torn(Place),
+    Torn(EntryLocation),
 }
 
 /// A position in a directory, with cached sectors.
@@ -105,9 +105,9 @@ impl Cursor {
     }
 
     /// The location of the position on the drive.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> EntryLocation {
         let Position { cluster, sector, index, .. } = self.position;
-        Place { sector: self.layout.sector_of(cluster) + sector, index }
+        EntryLocation { sector: self.layout.sector_of(cluster) + sector, index }
     }
 
     /// Whether the position is inside the directory's clusters.
@@ -205,7 +205,7 @@ impl Cursor {
         &mut self,
         drive: &mut D,
         file: &[u8; ENTRY],
-        place: Place,
+        place: EntryLocation,
     ) -> Result<Found, Error<D::Error>> {
         self.advance(drive)?;
         let count = file[1];
@@ -269,7 +269,7 @@ impl Characters {
 }
 
 /// Converts a FAT32 entry, if it is a file, directory or label.
-fn short(entry: &[u8; ENTRY], place: Place) -> Option<Found> {
+fn short(entry: &[u8; ENTRY], place: EntryLocation) -> Option<Found> {
     let attributes = entry[11];
     if entry[0] == fat32::DELETED || entry[0] == b'.' || attributes & 0x3f == fat32::LONG_NAME {
         return None;

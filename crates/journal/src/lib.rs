@@ -3,22 +3,22 @@
 //! A method of the class `borrows` overwrites blocks of a drive in use and restores them. Before
 //! the first is overwritten, all are saved in a file on another drive, which is synced together
 //! with its directory: a kill or power loss loses no data at any moment. [`Borrowed`] contains the
-//! bytes with a checksum per block. A [`Place`] keeps them as a file (format: `file.rs`) until they
-//! are verified and the journal is closed. [`Place::unfinished`] lists the files left by earlier
+//! bytes with a checksum per block. A [`JournalDir`] keeps them as a file (format: `file.rs`) until they
+//! are verified and the journal is closed. [`JournalDir::unfinished`] lists the files left by earlier
 //! runs. [`Kept`] opens one, compares it with the drive and restores blocks.
 
 #![forbid(unsafe_code)]
 
 mod borrowed;
+mod directory;
 mod disk;
 mod error;
 mod file;
-mod place;
 mod registry;
 
 pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
+pub use directory::{Journal, JournalDir, Leftover, State};
 pub use disk::{Disk, Kernel};
 pub use error::JournalError;
 pub use file::{Header, Kept};
-pub use place::{Journal, Leftover, Place, State};
 pub use registry::Entry;

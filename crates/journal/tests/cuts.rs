@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use journal::{BLOCK, Borrowed, Disk, Kept, Kernel, Place, State, Storage};
+use journal::{BLOCK, Borrowed, Disk, JournalDir, Kept, Kernel, State, Storage};
 use tempfile::TempDir;
 use workload::Region;
 
@@ -303,11 +303,11 @@ fn original() -> Vec<u8> {
 }
 
 /// A journal directory under the root: the default directory, or one registered there.
-fn place(root: &Path, elsewhere: bool, log: &Log) -> Place {
+fn place(root: &Path, elsewhere: bool, log: &Log) -> JournalDir {
     let default = root.join("state/ssdyno/journal");
     let place = match elsewhere {
-        true => Place::at(&root.join("other/journals")).registered_in(&default),
-        false => Place::at(&default),
+        true => JournalDir::at(&root.join("other/journals")).registered_in(&default),
+        false => JournalDir::at(&default),
     };
     place.on(Arc::new(Recorded(Arc::clone(log))))
 }
@@ -342,7 +342,7 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
     let log = Log::default();
     let drive = Drive::new(drive, &log);
     // `recover` reads the default place, which lists journals in other directories.
-    let default = Place::at(&root.join("state/ssdyno/journal"));
+    let default = JournalDir::at(&root.join("state/ssdyno/journal"));
     let places = match elsewhere {
         true => vec![default.on(Arc::new(Recorded(Arc::clone(&log)))), place(root, true, &log)],
         false => vec![place(root, false, &log)],

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use drive::{DriveKey, ErrorKind};
-use journal::{BLOCK, Borrowed, Journal, JournalError, Kept, Place, State};
+use journal::{BLOCK, Borrowed, Journal, JournalDir, JournalError, Kept, State};
 use proptest::prelude::*;
 use tempfile::TempDir;
 use workload::Region;
@@ -31,8 +31,8 @@ impl Bench {
         Bench { dir, drive, content }
     }
 
-    fn place(&self) -> Place {
-        Place::at(&self.dir.path().join("a/b"))
+    fn place(&self) -> JournalDir {
+        JournalDir::at(&self.dir.path().join("a/b"))
     }
 
     fn keep(&self, borrowed: &Borrowed) -> Result<Journal, JournalError> {
@@ -214,7 +214,7 @@ proptest! {
         let head: &[u8] = if ours { b"SSDYNOJ1" } else { b"" };
         fs::write(&path, [head, &bytes].concat()).expect("written");
         prop_assert!(Kept::open(&path).is_err());
-        let place = Place::at(dir.path());
+        let place = JournalDir::at(dir.path());
         prop_assert_eq!(place.unfinished().expect("read").len(), 1);
     }
 }

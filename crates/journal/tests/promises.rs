@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use drive::{DriveKey, ErrorKind};
-use journal::{BLOCK, Borrowed, JournalError, Kept, Place, State};
+use journal::{BLOCK, Borrowed, JournalDir, JournalError, Kept, State};
 use kernel::{Loop, Mounted};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ fn drive_at(path: &Path, content: &[u8]) -> File {
 fn kept_in(dir: &Path) -> PathBuf {
     let drive = drive_at(&dir.join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let place = Place::at(&dir.join("state/journal"));
+    let place = JournalDir::at(&dir.join("state/journal"));
     place.keep(&common::key(BYTES as u64), &borrowed).expect("kept").path().to_path_buf()
 }
 
@@ -177,7 +177,7 @@ fn comparing_reads_the_drive_and_not_the_page_cache() {
 fn a_place_that_would_not_outlast_the_drive_is_refused() {
     let device = or_skip!(Loop::with(16 << 20, &["mkfs.ext4", "-q"]));
     let mounted = or_skip!(Mounted::new(&device.path, "rw"));
-    let on_itself = Place::at(&mounted.dir.join("not/yet/there"));
+    let on_itself = JournalDir::at(&mounted.dir.join("not/yet/there"));
     let error = on_itself.check(device.path.as_ref()).expect_err("on itself");
     assert!(matches!(error, JournalError::SameDrive { .. }), "{error}");
     assert!(error.to_string().contains(&device.path), "{error}");
@@ -190,7 +190,7 @@ fn a_place_that_would_not_outlast_the_drive_is_refused() {
 fn a_place_in_memory_is_refused() {
     let device = or_skip!(Loop::of(BYTES as u64 - 512));
     let memory = or_skip!(TempDir::new_in("/dev/shm").map_err(|e| e.to_string()));
-    let place = Place::at(memory.path());
+    let place = JournalDir::at(memory.path());
     let error = place.check(device.path.as_ref()).expect_err("in memory");
     assert!(matches!(error, JournalError::Memory { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Refused);
@@ -199,7 +199,7 @@ fn a_place_in_memory_is_refused() {
 #[test]
 fn a_missing_device_is_a_usage_error() {
     let dir = TempDir::new().expect("a directory");
-    let place = Place::at(dir.path());
+    let place = JournalDir::at(dir.path());
     let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
     assert!(matches!(error, JournalError::Drive(_)), "{error}");
     assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
@@ -211,7 +211,7 @@ fn a_journal_without_room_leaves_nothing_behind() {
     let dir = TempDir::new().expect("a directory");
     let drive = drive_at(&dir.path().join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let place = Place::at(&mounted.dir);
+    let place = JournalDir::at(&mounted.dir);
     let error =
         place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB is not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
@@ -226,9 +226,9 @@ fn a_place_that_cannot_be_read_is_an_error() {
     let dir = TempDir::new().expect("a directory");
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("written");
-    let error = Place::at(&file).unfinished().expect_err("no directory");
+    let error = JournalDir::at(&file).unfinished().expect_err("no directory");
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
-    let place = Place::at(dir.path());
+    let place = JournalDir::at(dir.path());
     symlink("nowhere", dir.path().join("gone.journal")).expect("linked");
     fs::write(dir.path().join("notes.txt"), "mine").expect("written");
     assert!(place.unfinished().expect("read").is_empty(), "one is missing, one is not a journal");
@@ -239,7 +239,7 @@ fn a_place_that_cannot_be_read_is_an_error() {
 #[test]
 fn leftovers_are_listed_by_name_with_their_state() {
     let dir = TempDir::new().expect("a directory");
-    let place = Place::at(dir.path());
+    let place = JournalDir::at(dir.path());
     let whole = by_hand(b"SSDYNOJ1", &header(&content()), &content());
     for (name, bytes) in [("c.journal", &whole[..]), ("a.part", b""), ("b.journal", b"x")] {
         fs::write(dir.path().join(name), bytes).expect("written");
@@ -299,12 +299,12 @@ fn a_journal_is_durable_before_it_is_complete() {
 }
 
 /// A journal of a killed run, kept elsewhere. Returns the parent directory, the place and the key.
-fn killed_elsewhere() -> (TempDir, Place, DriveKey) {
+fn killed_elsewhere() -> (TempDir, JournalDir, DriveKey) {
     let dir = TempDir::new().expect("a directory");
     let (registry, elsewhere) = (dir.path().join("state"), dir.path().join("stick"));
     let drive = drive_at(&dir.path().join("drive"), &content());
     let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
-    let place = Place::at(&elsewhere).registered_in(&registry);
+    let place = JournalDir::at(&elsewhere).registered_in(&registry);
     // Dropped without being closed, as a kill leaves it.
     drop(place.keep(&common::key(BYTES as u64), &borrowed).expect("kept"));
     (dir, place, common::key(BYTES as u64))
@@ -314,14 +314,14 @@ fn killed_elsewhere() -> (TempDir, Place, DriveKey) {
 #[test]
 fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
     let (dir, place, key) = killed_elsewhere();
-    let default = Place::at(&dir.path().join("state"));
+    let default = JournalDir::at(&dir.path().join("state"));
     let found = default.unfinished().expect("readable");
     let [left] = &found[..] else { panic!("{found:?}") };
     assert!(matches!(left.state, State::Whole(_)), "{left:?}");
     assert_eq!(left.path.parent(), Some(place.dir()));
     let borrowed = open_dead(&left.path).borrowed;
     for place in
-        [&default, &place, &Place::at(&dir.path().join("new")).registered_in(default.dir())]
+        [&default, &place, &JournalDir::at(&dir.path().join("new")).registered_in(default.dir())]
     {
         let error = place.keep(&key, &borrowed).expect_err("still kept");
         assert!(matches!(error, JournalError::Unfinished { .. }), "{error}");
@@ -338,7 +338,7 @@ fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
 #[test]
 fn an_unreachable_journal_stops_runs_until_it_is_discarded() {
     let (dir, place, key) = killed_elsewhere();
-    let default = Place::at(&dir.path().join("state"));
+    let default = JournalDir::at(&dir.path().join("state"));
     let there = fs::read_dir(place.dir()).expect("there").next().expect("one").expect("one").path();
     let borrowed = open_dead(&there).borrowed;
     fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
@@ -360,7 +360,7 @@ fn an_unreachable_journal_stops_runs_until_it_is_discarded() {
 #[test]
 fn a_damaged_journal_stops_runs_on_every_drive_it_can_be_of() {
     let (dir, place, key) = killed_elsewhere();
-    let default = Place::at(&dir.path().join("state"));
+    let default = JournalDir::at(&dir.path().join("state"));
     let path = default.unfinished().expect("readable")[0].path.clone();
     let borrowed = open_dead(&path).borrowed;
     let other = DriveKey { serial: Some("S2".into()), ..key.clone() };
@@ -397,7 +397,7 @@ fn a_partition_shares_the_journal_of_its_drive() {
 #[test]
 fn a_journal_with_verified_blocks_is_finished() {
     let (dir, place, _) = killed_elsewhere();
-    let default = Place::at(&dir.path().join("state"));
+    let default = JournalDir::at(&dir.path().join("state"));
     let entry =
         fs::read_dir(default.dir()).expect("there").next().expect("one").expect("one").path();
     fs::rename(&entry, entry.with_extension("closing")).expect("renamed");

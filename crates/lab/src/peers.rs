@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use methods::{Outcome, Session};
 use record::{
-    Answer, HistoryKey, Metric, OriginKind, Peer, Run, Stamp, Statistic, Target as Place,
+    Answer, HistoryKey, Metric, OriginKind, Peer, Run, Stamp, Statistic, Target as Measured,
     TargetKind,
 };
 use rig::Event;
@@ -165,7 +165,7 @@ fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
 pub(crate) fn simulate(
     request: &Request,
     work: &Work<'_>,
-    target: &Place,
+    target: &Measured,
     took: Duration,
     user: &Arc<AtomicBool>,
 ) -> Option<Run> {
@@ -334,9 +334,9 @@ mod tests {
         let drive =
             |model: &str| DriveIdentity { model: Some(model.into()), ..DriveIdentity::default() };
         let place = TargetInfo::null(1 << 30).target;
-        let on = |kind, model| Place { kind, drive: Some(drive(model)), ..place.clone() };
+        let on = |kind, model| Measured { kind, drive: Some(drive(model)), ..place.clone() };
         let simulate =
-            |place: &Place, took| simulate(&Request::on("/dev/sdx"), &work, place, took, &user);
+            |place: &Measured, took| simulate(&Request::on("/dev/sdx"), &work, place, took, &user);
         let card = on(TargetKind::Device, "SD Transcend 4G 150x");
         let hour = Duration::from_secs(3600);
         let model = simulate(&card, hour).expect("a simulation");

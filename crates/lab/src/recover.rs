@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use drive::OpenRequest;
 pub use drive::pci::{Returned, left_detached};
-use journal::{Header, Kept, Leftover, Place, State};
+use journal::{Header, JournalDir, Kept, Leftover, State};
 use record::Safety;
 use rig::{Pass, Returning};
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub struct Recovered {
 impl Recovery {
     /// The directory of the journals.
     pub fn directory(&self) -> Result<PathBuf> {
-        Ok(Place::of_user(self.journal.as_deref())?.dir().to_path_buf())
+        Ok(JournalDir::of_user(self.journal.as_deref())?.dir().to_path_buf())
     }
 
     /// Returns NVMe drives that killed runs detached from the kernel, unless this recovery is
@@ -80,7 +80,8 @@ impl Recovery {
     /// The journals left by earlier runs, in words that name the drive; several of one drive are
     /// named once. Empty if they cannot be listed.
     pub fn left(&self) -> Vec<String> {
-        let left = Place::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
+        let left =
+            JournalDir::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
         let mut named: Vec<String> = left.unwrap_or_default().iter().map(in_words).collect();
         let mut seen = BTreeSet::new();
         named.retain(|words| seen.insert(words.clone()));
@@ -89,7 +90,7 @@ impl Recovery {
 
     /// Processes the journals one by one; `watcher` gets each result immediately.
     pub fn run(&self, watcher: &mut impl RecoveryWatcher) -> Result<Vec<Recovered>> {
-        let place = Place::of_user(self.journal.as_deref())?;
+        let place = JournalDir::of_user(self.journal.as_deref())?;
         let mut results = Vec::new();
         let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
         if let Some(id) = self.discard.as_ref().filter(|_| left.is_empty()) {
@@ -120,7 +121,7 @@ impl Recovery {
 
     fn recover(
         &self,
-        place: &Place,
+        place: &JournalDir,
         left: &Leftover,
         report: &mut dyn FnMut(Returning),
     ) -> Recovered {
@@ -179,7 +180,7 @@ impl Recovery {
     /// Compares a journal with its drive, restores blocks if requested, and closes the journal.
     fn compare(
         &self,
-        (place, left): (&Place, &Leftover),
+        (place, left): (&JournalDir, &Leftover),
         header: &Header,
         result: &mut Recovered,
         report: &mut dyn FnMut(Returning),
@@ -316,7 +317,7 @@ mod tests {
             bytes,
             backing_file: None,
         };
-        let place = Place::at(dir);
+        let place = JournalDir::at(dir);
         let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
         Kept::open(&path).expect("whole")
     }

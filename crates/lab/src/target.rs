@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::{DriveKey, FileIdentity, OpenRequest, Planned};
 use engine::{Machine, Options, Simulator};
-use journal::Place;
+use journal::JournalDir;
 use record::{Health, Safety, State};
 use rig::{BackendKind, Event, Observer, Rig, TargetInfo};
 
@@ -67,8 +67,8 @@ impl Target {
     }
 
     /// The directory for journals of borrowed blocks.
-    pub(crate) fn place(&self) -> Result<Place> {
-        Ok(Place::of_user(self.journal.as_deref())?)
+    pub(crate) fn place(&self) -> Result<JournalDir> {
+        Ok(JournalDir::of_user(self.journal.as_deref())?)
     }
 
     fn null(&self) -> TargetInfo {
@@ -108,7 +108,7 @@ pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()
         false => DriveKey::at(Path::new(device)).into_iter().collect(),
     };
     // Only devices lend blocks. Without a place to look, theirs could be in any journal.
-    keys.iter().try_for_each(|key| Ok(Place::of_user(journal)?.check_overwrite(key, device)?))
+    keys.iter().try_for_each(|key| Ok(JournalDir::of_user(journal)?.check_overwrite(key, device)?))
 }
 
 /// An opened target.

@@ -57,7 +57,7 @@ pub(crate) const BURSTS: [(bool, u64, u32); 3] =
 
 /// Location of a test's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Addressing {
     Random,
     InOrder,
     /// Random within [`NEAR_BYTES`].
@@ -72,53 +72,53 @@ enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     kind: OpKind,
-    place: Place,
+    place: Addressing,
     /// Multiple of the small block.
     blocks: u32,
     depth: u32,
 }
 
-const fn change(kind: OpKind, place: Place, blocks: u32, depth: u32) -> Change {
+const fn change(kind: OpKind, place: Addressing, blocks: u32, depth: u32) -> Change {
     Change { kind, place, blocks, depth }
 }
 
 /// The cheapest test of writes, which distinguishes a card from a drive.
-const FIRST_WRITE: Change = change(Write, Place::Near, 1, DEPTH);
+const FIRST_WRITE: Change = change(Write, Addressing::Near, 1, DEPTH);
 
 /// The tests, most informative first.
 const CHANGES: [Change; 16] = [
-    change(Read, Place::Random, LARGER[0], DEPTH),
+    change(Read, Addressing::Random, LARGER[0], DEPTH),
     FIRST_WRITE,
-    change(Write, Place::Again, 1, DEPTH),
-    change(Read, Place::Random, 1, DEEPER),
-    change(Write, Place::Random, UNITS[2], DEPTH),
-    change(Write, Place::Random, UNITS[1], DEPTH),
-    change(Write, Place::After, 1, DEPTH),
-    change(Read, Place::Random, LARGER[0], 1),
-    change(Write, Place::InOrder, 1, DEPTH),
-    change(Read, Place::Near, 1, DEPTH),
-    change(Write, Place::Random, UNITS[0], DEPTH),
-    change(Read, Place::InOrder, 1, DEPTH),
-    change(Write, Place::Random, LARGER[1], 1),
-    change(Read, Place::Random, LARGER[1], DEPTH),
-    change(Write, Place::Random, 1, DEEPER),
-    change(Read, Place::Random, LARGER[1], 1),
+    change(Write, Addressing::Again, 1, DEPTH),
+    change(Read, Addressing::Random, 1, DEEPER),
+    change(Write, Addressing::Random, UNITS[2], DEPTH),
+    change(Write, Addressing::Random, UNITS[1], DEPTH),
+    change(Write, Addressing::After, 1, DEPTH),
+    change(Read, Addressing::Random, LARGER[0], 1),
+    change(Write, Addressing::InOrder, 1, DEPTH),
+    change(Read, Addressing::Near, 1, DEPTH),
+    change(Write, Addressing::Random, UNITS[0], DEPTH),
+    change(Read, Addressing::InOrder, 1, DEPTH),
+    change(Write, Addressing::Random, LARGER[1], 1),
+    change(Read, Addressing::Random, LARGER[1], DEPTH),
+    change(Write, Addressing::Random, 1, DEEPER),
+    change(Read, Addressing::Random, LARGER[1], 1),
 ];
 
 impl Change {
     fn workload(self, test_region: &TestRegion, index: u32, seconds: f64) -> Workload {
         let block = test_region.small * self.blocks;
         let (pattern, place) = match self.place {
-            Place::Random => (Pattern::UniformOnce, "random"),
-            Place::InOrder => (Pattern::Sequential, "in-order"),
-            Place::Near => (Pattern::Uniform, "near"),
-            Place::Again => (Pattern::UniformOnce, AGAIN[0]),
-            Place::After => (Pattern::UniformOnce, AGAIN[1]),
+            Addressing::Random => (Pattern::UniformOnce, "random"),
+            Addressing::InOrder => (Pattern::Sequential, "in-order"),
+            Addressing::Near => (Pattern::Uniform, "near"),
+            Addressing::Again => (Pattern::UniformOnce, AGAIN[0]),
+            Addressing::After => (Pattern::UniformOnce, AGAIN[1]),
         };
         let size = record::size_word(u64::from(block));
         let name = format!("cause-{}-{place}-{size}-{}", self.kind.name(), self.depth);
         let mut region = test_region.region();
-        if self.place == Place::Near {
+        if self.place == Addressing::Near {
             region = Region { bytes: region.bytes.min(NEAR_BYTES), ..region };
         }
         let mut w = Workload::new(name, pattern, Mix::of(self.kind), block, region);

@@ -66,8 +66,7 @@ pub use catalog::Catalog;
 pub use digest::Digest;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iozone::{
-    Figure as IozoneFigure, Honest as IozoneHonest, IOZONE, Iozone, Row as IozoneRow,
-    metric as iozone_metric,
+    Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow, metric as iozone_metric,
 };
 pub use method::{Method, MethodError, MethodInfo};
 pub use options::{Declared, Form, Given, Opt, Options, Value};

@@ -3,7 +3,9 @@
 //! Contains all measurements so far, in the form of the record. Each finding of the rig is listed
 //! once, with its count and its workloads.
 
-use record::{Answer, Finding, IoErrors, LatencyProfile, Metric, Series, State, Verdict};
+use record::{
+    Answer, Finding, IoErrors, LatencyProfile, Metric, MetricKey, Series, State, Verdict,
+};
 use rig::Measurement;
 use workload::Workload;
 
@@ -167,12 +169,14 @@ impl<'a> Found<'a> {
         let (workload, places) = match workloads[..] {
             [one] if *replicates == 1 => (Some(one.to_string()), String::new()),
             [one] => (Some(one.to_string()), format!(" (in {times} of {replicates})")),
-            [a, b] => (None, format!(" (in {times} of {replicates}: {a}, {b})")),
-            [a, b, ..] => {
-                let more = workloads.len() - 2;
-                (None, format!(" (in {times} of {replicates}: {a}, {b} and {more} more workloads)"))
+            [a, b] => {
+                let [a, b] = [a, b].map(|name| MetricKey::parse(name).in_words());
+                (None, format!(" (in {times} of {replicates}: {a}, {b})"))
             }
-            [] => (None, String::new()),
+            _ => {
+                let count = workloads.len();
+                (None, format!(" (in {times} of {replicates} measurements of {count} workloads)"))
+            }
         };
         Finding { workload, text: finding.text.clone() + &places, ..(*finding).clone() }
     }
@@ -242,7 +246,18 @@ mod tests {
         }
         let [line] = &out.warnings[..] else { panic!("{:?}", out.warnings) };
         assert_eq!((line.level, line.workload.as_deref()), (Level::Bad, None));
-        assert_eq!(line.text, "text (in 3 of 6: a, b and 1 more workloads)");
+        assert_eq!(line.text, "text (in 3 of 6 measurements of 3 workloads)");
+    }
+
+    #[test]
+    fn the_workloads_of_a_finding_are_named_in_words() {
+        let mut out = Outcome::default();
+        for name in ["curve-110", "seq-read-just-written-1MiB-q1"] {
+            out.issued(&workload(name));
+            out.keep_doubts(name, &found(&[("x", Level::Note)]));
+        }
+        let text = "text (in 2 of 2: 110% load, sequential 1 MiB reads (just written) at depth 1)";
+        assert_eq!(out.warnings[0].text, text);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Default for AliasSpec {
 
 /// Location of a block's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Mapped {
     /// In this block.
     At(u64),
     /// Nowhere.
@@ -104,13 +104,13 @@ impl Alias {
     }
 
     /// Returns the location of a block's content.
-    pub fn place(&self, block: u64) -> Place {
+    pub fn place(&self, block: u64) -> Mapped {
         match self.kind {
-            AliasKind::Wrap => Place::At(block % self.blocks),
+            AliasKind::Wrap => Mapped::At(block % self.blocks),
             AliasKind::BlackHole if block >= self.blocks && !self.cached.contains(&block) => {
-                Place::Lost
+                Mapped::Lost
             }
-            _ => Place::At(block),
+            _ => Mapped::At(block),
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_wrapped_write_lands_at_the_start() {
         let mut wrap = alias(AliasKind::Wrap, 0);
-        assert_eq!(wrap.place(130), Place::At(30));
+        assert_eq!(wrap.place(130), Mapped::At(30));
         assert_eq!(wrap.written(95..105), [95..100, 0..5]);
         let op = Op { kind: workload::OpKind::Write, offset: 130 * 512, bytes: 512 };
         assert_eq!(wrap.seen_by_memory(&op).offset, 30 * 512);
@@ -181,9 +181,9 @@ mod tests {
     fn a_black_hole_keeps_its_latest_writes_for_a_while() {
         let mut hole = alias(AliasKind::BlackHole, 4);
         assert_eq!(hole.written(98..102), [98..100, 100..102]);
-        assert_eq!((hole.place(99), hole.place(101)), (Place::At(99), Place::At(101)));
+        assert_eq!((hole.place(99), hole.place(101)), (Mapped::At(99), Mapped::At(101)));
         assert_eq!(hole.written(200..206), vec![Range { start: 202, end: 206 }]);
-        assert_eq!((hole.place(101), hole.place(203)), (Place::Lost, Place::At(203)));
+        assert_eq!((hole.place(101), hole.place(203)), (Mapped::Lost, Mapped::At(203)));
         assert_eq!(alias(AliasKind::BlackHole, 0).written(200..206), []);
     }
 
@@ -191,6 +191,6 @@ mod tests {
     fn a_drive_whose_real_capacity_is_not_smaller_is_genuine() {
         let real = Figure::guess(Size(250 * 512));
         let spec = AliasSpec { kind: Figure::guess(AliasKind::Wrap), real, ..AliasSpec::default() };
-        assert_eq!(Alias::new(&spec, 512, 250 * 512).place(249), Place::At(249));
+        assert_eq!(Alias::new(&spec, 512, 250 * 512).place(249), Mapped::At(249));
     }
 }

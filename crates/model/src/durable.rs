@@ -2,7 +2,7 @@
 
 use workload::Op;
 
-use crate::alias::Place;
+use crate::alias::Mapped;
 use crate::content::{Content, Held};
 use crate::drive::{Completion, Drive};
 use crate::fault::Landing;
@@ -61,8 +61,8 @@ impl Drive {
     pub fn held(&self, block: u64) -> Option<Held> {
         let content = self.content.as_ref()?;
         Some(match self.alias.place(block) {
-            Place::At(place) => content.held(place),
-            Place::Lost => Held::Anything,
+            Mapped::At(place) => content.held(place),
+            Mapped::Lost => Held::Anything,
         })
     }
 
@@ -70,8 +70,8 @@ impl Drive {
     /// capacity.
     pub fn place(&self, block: u64) -> u64 {
         match self.alias.place(block) {
-            Place::At(place) => place,
-            Place::Lost => block,
+            Mapped::At(place) => place,
+            Mapped::Lost => block,
         }
     }
 

@@ -35,6 +35,6 @@ pub use error::Error;
 pub use host::{Clock, DmaMap, Mmio, PAGE_BYTES, Platform};
 pub use layout::{Layout, Shape};
 pub use queue::Queue;
-pub use request::{Completed, Counters, Kind, Overdue, Place, PushError, Request};
+pub use request::{Completed, Counters, FormattedNamespace, Kind, Overdue, PushError, Request};
 pub use status::{Cause, Status};
 pub use tracker::Tracker;

@@ -16,7 +16,7 @@ use crate::host::{Clock, DmaMap, Mmio, PAGE_BYTES, load, store, store64, zero};
 use crate::layout::Layout;
 use crate::prp;
 use crate::regs::Capabilities;
-use crate::request::{Completed, Counters, Kind, Overdue, Place, PushError, Request};
+use crate::request::{Completed, Counters, FormattedNamespace, Kind, Overdue, PushError, Request};
 use crate::status::Status;
 use crate::sys;
 use crate::tracker::{self, Tracker, age};
@@ -184,7 +184,8 @@ where
     /// Puts a request into the ring; [`Queue::ring`] submits it.
     #[inline]
     pub fn push(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
-        let Request { kind, place: Place { nsid, block_bits }, lba, blocks, at } = *request;
+        let Request { kind, place: FormattedNamespace { nsid, block_bits }, lba, blocks, at } =
+            *request;
         let bytes = (blocks as usize) << block_bits;
         if matches!(kind, Kind::Flush | Kind::Zeroes) {
             return self.push_bare(slot, request);
@@ -199,7 +200,7 @@ where
     /// Puts a request without data into the ring.
     #[cold]
     fn push_bare(&mut self, slot: usize, request: &Request) -> Result<(), PushError> {
-        let Request { kind, place: Place { nsid, .. }, lba, blocks, .. } = *request;
+        let Request { kind, place: FormattedNamespace { nsid, .. }, lba, blocks, .. } = *request;
         let command = match kind {
             Kind::Flush => Command::flush(nsid),
             _ if (1..=BLOCKS_MAX).contains(&blocks) => Command::io(kind, nsid, lba, blocks),
@@ -216,7 +217,8 @@ where
         request: &Request,
         bytes: usize,
     ) -> Result<(), PushError> {
-        let Request { kind, place: Place { nsid, block_bits }, lba, at, .. } = *request;
+        let Request { kind, place: FormattedNamespace { nsid, block_bits }, lba, at, .. } =
+            *request;
         let step = self.layout.command_bytes;
         let pieces = bytes.div_ceil(step);
         if pieces == 0 || pieces > self.layout.pieces {

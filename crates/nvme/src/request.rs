@@ -4,7 +4,7 @@ use crate::status::Status;
 
 /// A namespace and the size of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FormattedNamespace {
     /// Namespace.
     pub nsid: u32,
     /// Block size, as a power of two of bytes (9 to 16).
@@ -34,7 +34,7 @@ pub struct Request {
     /// Its kind.
     pub kind: Kind,
     /// Namespace.
-    pub place: Place,
+    pub place: FormattedNamespace,
     /// First block.
     pub lba: u64,
     /// Blocks.

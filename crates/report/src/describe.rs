@@ -76,6 +76,7 @@ fn pacing(pacing: &Pacing) -> Option<String> {
         Pacing::Pauses { every, pause_ns } => {
             Some(format!("a pause of {} after every {every}", latency(pause_ns as f64)))
         }
+        Pacing::Source => Some("pauses that differ by access".to_string()),
     }
 }
 

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, params};
 use crate::pack::{Packed, Torn, squeeze};
 use crate::rows::{self, Entry};
 use crate::series::unpack_values;
-use crate::summary::{Kind, Place, Summary};
+use crate::summary::{Kind, RunTarget, Summary};
 use crate::writer::Writer;
 
 /// Progress is reported if a migration takes longer than this.
@@ -87,7 +87,7 @@ struct Old {
 
 fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
     let text = |column| row.get::<_, Option<String>>(column).map(Option::unwrap_or_default);
-    let place = Place {
+    let place = RunTarget {
         target: text(4)?,
         path: row.get(5)?,
         drive: row.get(6)?,

@@ -52,7 +52,7 @@ pub(crate) struct Summary {
     pub started: String,
     pub start_known: bool,
     pub method: String,
-    pub place: Place,
+    pub place: RunTarget,
     pub complete: bool,
     pub cut_short: Option<String>,
     pub answer: Option<String>,
@@ -79,7 +79,7 @@ impl Summary {
             started: run.started.clone(),
             start_known: run.origin.as_ref().is_none_or(|origin| origin.start_known),
             method: run.method.clone(),
-            place: Place::of(run),
+            place: RunTarget::of(run),
             complete: run.complete,
             cut_short: run.cut_short.clone(),
             answer: run.answer.as_ref().map(|answer| answer.headline.clone()),
@@ -110,7 +110,7 @@ fn headline(metrics: &[Metric]) -> Vec<u8> {
 
 /// Target and drive of a run.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RunTarget {
     pub target: String,
     pub path: Option<String>,
     pub drive: Option<String>,
@@ -120,11 +120,11 @@ pub(crate) struct Place {
     pub key: Option<HistoryKey>,
 }
 
-impl Place {
-    fn of(run: &Run) -> Place {
+impl RunTarget {
+    fn of(run: &Run) -> RunTarget {
         let target = &run.target;
         let drive = target.drive.as_ref();
-        Place {
+        RunTarget {
             target: target.spec.clone(),
             path: target.path.clone(),
             drive: drive.map(|drive| drive.name.clone()),
@@ -137,7 +137,7 @@ impl Place {
 
     /// The id of its row, which is inserted if new.
     pub fn put(&self, conn: &Connection) -> rusqlite::Result<i64> {
-        let Place { target, path, drive, vendor, model, serial, key } = self;
+        let RunTarget { target, path, drive, vendor, model, serial, key } = self;
         let (key, weak) = (key.as_ref().map(|k| &k.text), key.as_ref().is_some_and(|k| k.weak));
         let columns = [Some(target), path.as_ref(), drive.as_ref(), vendor.as_ref()];
         let columns = columns.into_iter().chain([model.as_ref(), serial.as_ref(), key]);

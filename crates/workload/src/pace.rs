@@ -44,12 +44,18 @@ pub enum Pacing {
         /// Length of a pause, nanoseconds.
         pause_ns: u64,
     },
+    /// A closed loop with the pauses of its source ([`crate::Source::pause_ns`]).
+    Source,
 }
 
 impl Pacing {
     /// Whether operations have due times (an open loop).
     pub fn is_open(&self) -> bool {
-        !matches!(self, Pacing::Closed | Pacing::Pauses { .. } | Pacing::OnOff { rate: None, .. })
+        match self {
+            Pacing::Closed | Pacing::Pauses { .. } | Pacing::Source => false,
+            Pacing::OnOff { rate, .. } => rate.is_some(),
+            Pacing::Fixed { .. } | Pacing::Poisson { .. } => true,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
@@ -88,6 +94,9 @@ pub trait Pace {
     /// Moves all future due times by `ns`, a time in which no worker could run. A closed loop has
     /// no due times.
     fn postpone(&mut self, _ns: u64) {}
+
+    /// Begins a pause of `ns` that the source requested. Only [`crate::Thinking`] pauses.
+    fn pause(&mut self, _now: u64, _ns: u64) {}
 }
 
 /// A closed loop: always due.
@@ -141,7 +150,7 @@ impl Open {
     pub fn new(pacing: &Pacing, job: u32, jobs: u32, seed: u64) -> Open {
         let jobs = jobs.max(1);
         let (rate, bursts) = match *pacing {
-            Pacing::Closed | Pacing::Pauses { .. } => (None, None),
+            Pacing::Closed | Pacing::Pauses { .. } | Pacing::Source => (None, None),
             Pacing::Fixed { rate } | Pacing::Poisson { rate } => (Some(rate), None),
             Pacing::OnOff { on_ns, off_ns, rate } => (rate, Some((on_ns, off_ns))),
         };

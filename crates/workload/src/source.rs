@@ -35,6 +35,12 @@ pub trait Source: Send {
     /// completions.
     fn draw(&mut self, now: u64, out: &mut Vec<Op>);
 
+    /// The pause before the next operations, in nanoseconds; 0 for none. Asked before each batch, so
+    /// a batch ends where a pause is due. Observed only with [`crate::Pacing::Source`].
+    fn pause_ns(&mut self) -> u64 {
+        0
+    }
+
     /// Returns the next part of the job. Called at the end of a part, when all issued operations
     /// have completed. `taken` counts the operations issued since the start of the job. Those drawn
     /// beyond it were not issued: the source continues as if it had not drawn them. If `over` is

@@ -92,6 +92,10 @@ impl<P: Pace> Pace for Thinking<P> {
     fn postpone(&mut self, ns: u64) {
         self.inner.postpone(ns);
     }
+
+    fn pause(&mut self, now: u64, ns: u64) {
+        self.pause = Some((now, now.saturating_add(ns)));
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +113,15 @@ mod tests {
         assert_eq!((pace.next_due(7), pace.wake_at()), (None, Some(107)));
         assert_eq!((pace.next_due(106), pace.next_due(110)), (None, Some(110)));
         assert_eq!(pace.wake_at(), None);
+    }
+
+    #[test]
+    fn a_pause_of_the_source_is_kept_as_any_other() {
+        let mut pace = Thinking::new(Think { every: None, ..NONE }, Closed);
+        assert_eq!(pace.next_due(5), Some(5));
+        pace.pause(7, 30);
+        assert_eq!((pace.next_due(36), pace.wake_at()), (None, Some(37)));
+        assert_eq!((pace.next_due(37), pace.wake_at()), (Some(37), None));
     }
 
     #[test]

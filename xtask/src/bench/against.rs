@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use super::goals::{CASES, Place};
+use super::goals::{CASES, CaseTarget};
 use super::places::{Bench, Loop, warm};
 use super::results::median;
 use super::tools::{ours, sample};
@@ -139,10 +139,10 @@ fn engine(bench: &Bench, old: &Build, new: &Build) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for case in &CASES {
         let target = match case.place {
-            Place::Null => "null:".to_string(),
-            Place::Cached => cached.display().to_string(),
-            Place::Disk => file.display().to_string(),
-            Place::Loop => match &device {
+            CaseTarget::Null => "null:".to_string(),
+            CaseTarget::Cached => cached.display().to_string(),
+            CaseTarget::Disk => file.display().to_string(),
+            CaseTarget::Loop => match &device {
                 Some(device) => device.device.clone(),
                 None => continue,
             },
@@ -150,7 +150,7 @@ fn engine(bench: &Bench, old: &Build, new: &Build) -> Result<Vec<Row>> {
         let mut words = vec![target.as_str(), "--time", time];
         words.extend(case.ours);
         let rate = |build: &Build| -> Result<f64> {
-            if case.place == Place::Cached {
+            if case.place == CaseTarget::Cached {
                 warm(&cached)?;
             }
             Ok(sample(&ours(&build.command, &store, &words)?)?.iops)

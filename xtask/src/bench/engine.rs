@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use super::goals::{CASES, Case, Place};
+use super::goals::{CASES, Case, CaseTarget};
 use super::places::{Bench, Loop, warm};
 use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
@@ -82,19 +82,19 @@ fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
     Ok(text + "\n")
 }
 
-fn target(grounds: &Grounds, place: Place) -> Option<String> {
+fn target(grounds: &Grounds, place: CaseTarget) -> Option<String> {
     match place {
-        Place::Null => Some("null:".to_string()),
-        Place::Cached => Some(grounds.cached.display().to_string()),
-        Place::Disk => Some(grounds.file.display().to_string()),
-        Place::Loop => grounds.ring.as_ref().map(|ring| ring.device.clone()),
+        CaseTarget::Null => Some("null:".to_string()),
+        CaseTarget::Cached => Some(grounds.cached.display().to_string()),
+        CaseTarget::Disk => Some(grounds.file.display().to_string()),
+        CaseTarget::Loop => grounds.ring.as_ref().map(|ring| ring.device.clone()),
     }
 }
 
 fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<String> {
     let (mut mine, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..effort.repeats {
-        if case.place == Place::Cached {
+        if case.place == CaseTarget::Cached {
             warm(&grounds.cached)?;
         }
         mine.push(our_run(grounds, case, target, effort)?);
@@ -132,7 +132,7 @@ fn our_run(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Resu
 fn fio_run(case: &Case, target: &str, effort: Effort) -> Result<Sample> {
     let time = format!("--runtime={}", effort.seconds);
     let (file, size) = match case.place {
-        Place::Null => ("--filename=bench".to_string(), "--size=1g"),
+        CaseTarget::Null => ("--filename=bench".to_string(), "--size=1g"),
         _ => (format!("--filename={target}"), "--size=100%"),
     };
     let mut words = vec![file.as_str(), &time, "--time_based", "--norandommap", size];

@@ -5,7 +5,7 @@ pub struct Case {
     /// Name in the table.
     pub name: &'static str,
     /// Target.
-    pub place: Place,
+    pub place: CaseTarget,
     /// Options for ssdyno, without target and time.
     pub ours: &'static [&'static str],
     /// Options for fio, without file name and time.
@@ -18,7 +18,7 @@ pub struct Case {
 
 /// Target of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CaseTarget {
     /// No target.
     Null,
     /// A file in the page cache.
@@ -43,7 +43,7 @@ const BATCH: [&str; 4] = [
 pub const CASES: [Case; 9] = [
     Case {
         name: "null, depth 1",
-        place: Place::Null,
+        place: CaseTarget::Null,
         ours: &["--backend", "null"],
         fio: &["--ioengine=null", "--iodepth=1"],
         rate_min: 4.0,
@@ -51,7 +51,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "null, depth 64",
-        place: Place::Null,
+        place: CaseTarget::Null,
         ours: &["--backend", "null", "--depth", "64"],
         fio: &["--ioengine=null", "--iodepth=64"],
         rate_min: 8.0,
@@ -59,7 +59,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "psync, cached",
-        place: Place::Cached,
+        place: CaseTarget::Cached,
         ours: &["--backend", "psync", "--buffered"],
         fio: &["--ioengine=psync", "--invalidate=0"],
         rate_min: 1.20,
@@ -67,7 +67,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "io_uring, cached, depth 1",
-        place: Place::Cached,
+        place: CaseTarget::Cached,
         ours: &["--backend", "uring", "--buffered"],
         fio: &["--ioengine=io_uring", "--invalidate=0", REGISTERED[0], REGISTERED[1]],
         rate_min: 1.20,
@@ -75,7 +75,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "io_uring, cached, depth 64, batch 16",
-        place: Place::Cached,
+        place: CaseTarget::Cached,
         ours: &["--backend", "uring", "--buffered", "--depth", "64", "--batch", "16"],
         fio: &[
             "--ioengine=io_uring",
@@ -92,7 +92,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "disk, O_DIRECT, io_uring, depth 32",
-        place: Place::Disk,
+        place: CaseTarget::Disk,
         ours: &["--backend", "uring", "--depth", "32"],
         fio: &["--ioengine=io_uring", "--direct=1", "--iodepth=32", REGISTERED[0], REGISTERED[1]],
         rate_min: 0.98,
@@ -100,7 +100,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "disk, O_DIRECT, aio, depth 32",
-        place: Place::Disk,
+        place: CaseTarget::Disk,
         ours: &["--backend", "aio", "--depth", "32"],
         fio: &["--ioengine=libaio", "--direct=1", "--iodepth=32"],
         rate_min: 0.98,
@@ -108,7 +108,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "disk, O_DIRECT, 1 MiB sequential, depth 8",
-        place: Place::Disk,
+        place: CaseTarget::Disk,
         ours: &["--backend", "uring", "--depth", "8", "--rw", "read", "--bs", "1M"],
         fio: &[
             "--ioengine=io_uring",
@@ -124,7 +124,7 @@ pub const CASES: [Case; 9] = [
     },
     Case {
         name: "loop on memory, O_DIRECT, io_uring, depth 32",
-        place: Place::Loop,
+        place: CaseTarget::Loop,
         ours: &["--backend", "uring", "--depth", "32"],
         fio: &["--ioengine=io_uring", "--direct=1", "--iodepth=32", REGISTERED[0], REGISTERED[1]],
         rate_min: 0.98,

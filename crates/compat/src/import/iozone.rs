@@ -4,7 +4,7 @@
 //! end at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version
 //! 3.4xx, which writes KB for kB). Rates are KiB/s.
 
-use methods::{IozoneFigure as Figure, iozone_metric};
+use methods::{IozoneFigure, iozone_metric};
 use record::{Finding, FindingKind, Level, Run, Unit};
 
 use super::found::{self, ctime, moment, put, run};
@@ -28,7 +28,7 @@ const REPORTS: [&str; 13] = [
 ];
 
 /// File size and record size in KiB, figure and KiB/s.
-type Cell = (u64, u64, Figure, f64);
+type Cell = (u64, u64, IozoneFigure, f64);
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     lines.peek().is_some_and(|line| is_title(line) || is_heading(line) || report(line).is_some())
@@ -54,9 +54,9 @@ fn is_continuation(line: &str) -> bool {
     known || is_heading(line) || report(line).is_some()
 }
 
-fn report(line: &str) -> Option<Figure> {
+fn report(line: &str) -> Option<IozoneFigure> {
     let found = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line.trim()));
-    found.map(|column| Figure::ALL[column])
+    found.map(|column| IozoneFigure::ALL[column])
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -139,20 +139,20 @@ fn by_column(line: &str, width: usize) -> Option<Vec<Cell>> {
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
     let cell = |(word, end): &(&str, usize)| {
         let offset = end - second;
-        let figure = *Figure::ALL.get((offset / width).checked_sub(1)?)?;
+        let figure = *IozoneFigure::ALL.get((offset / width).checked_sub(1)?)?;
         offset.is_multiple_of(width).then_some((file, record, figure, rate(word)?))
     };
     values.iter().map(cell).collect()
 }
 
 /// Values in order, if all columns are present or the command line identifies them.
-fn in_order(line: &str, asked: Option<&[Figure]>) -> Option<Vec<Cell>> {
+fn in_order(line: &str, asked: Option<&[IozoneFigure]>) -> Option<Vec<Cell>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [file, record, values @ ..] = words.as_slice() else { return None };
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
-    let figures = asked.unwrap_or(&Figure::ALL);
+    let figures = asked.unwrap_or(&IozoneFigure::ALL);
     (values.len() == figures.len() && !values.is_empty()).then_some(())?;
-    let cell = |(word, figure): (&&str, &Figure)| Some((file, record, *figure, rate(word)?));
+    let cell = |(word, figure): (&&str, &IozoneFigure)| Some((file, record, *figure, rate(word)?));
     values.iter().zip(figures).map(cell).collect()
 }
 
@@ -161,17 +161,21 @@ fn rate(word: &str) -> Option<f64> {
 }
 
 /// The figures of the tests in `-i 0 -i 1`; `None` for all.
-fn tests_asked(command: &str) -> Option<Vec<Figure>> {
+fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let tests = words.windows(2).filter(|pair| pair[0] == "-i");
     let tests: Vec<u32> = tests.filter_map(|pair| pair[1].parse().ok()).collect();
-    let asked = |figure: &Figure| tests.contains(&figure.test());
-    let figures: Vec<Figure> = Figure::ALL.into_iter().filter(asked).collect();
+    let asked = |figure: &IozoneFigure| tests.contains(&figure.test());
+    let figures: Vec<IozoneFigure> = IozoneFigure::ALL.into_iter().filter(asked).collect();
     (!figures.is_empty()).then_some(figures)
 }
 
 /// A table of -R: record sizes across, file sizes down, both in quotes.
-fn sheet(lines: &mut Lines<'_>, figure: Figure, cells: &mut Vec<Cell>) -> Result<(), ImportError> {
+fn sheet(
+    lines: &mut Lines<'_>,
+    figure: IozoneFigure,
+    cells: &mut Vec<Cell>,
+) -> Result<(), ImportError> {
     let quoted = |word: &str| word.trim_matches('"').parse::<u64>().ok();
     let heading = lines.next().unwrap_or_default();
     let records: Option<Vec<u64>> = heading.split_whitespace().map(quoted).collect();

@@ -1,7 +1,7 @@
 //! Prints a run's record as iozone's table: the same columns in the same positions, in KiB/s,
 //! rounded down.
 
-use methods::{Iozone, IozoneFigure as Figure, IozoneHonest as Honest, IozoneRow as Row};
+use methods::{Iozone, IozoneFigure, IozoneHonest as Honest, IozoneRow as Row};
 use record::Run;
 
 use super::Command;
@@ -62,9 +62,9 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
 /// A row; figures not measured are blank.
 fn line(row: &Row, run: &Run) -> String {
     let mut text = format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
-    for figure in Figure::ALL {
+    for figure in IozoneFigure::ALL {
         let width = match figure {
-            Figure::RecordRewrite | Figure::StridedRead => 10,
+            IozoneFigure::RecordRewrite | IozoneFigure::StridedRead => 10,
             _ => 9,
         };
         let kib = kib(run, row, figure.name()).map_or(String::new(), |kib| kib.to_string());
@@ -131,7 +131,7 @@ pub fn excel(spec: &Iozone, run: &Run) -> String {
 /// The table as CSV with a header; figures not measured are empty.
 pub fn csv(spec: &Iozone, run: &Run) -> String {
     let honest = HONEST.iter().map(|(honest, _)| honest.name());
-    let names: Vec<&str> = Figure::ALL.iter().map(|f| f.name()).chain(honest).collect();
+    let names: Vec<&str> = IozoneFigure::ALL.iter().map(|f| f.name()).chain(honest).collect();
     let mut text = format!("file_kib,record_kib,{}\n", names.join(","));
     for row in &spec.rows {
         text += &format!("{},{}", row.file_bytes >> 10, row.record_bytes >> 10);
@@ -199,8 +199,11 @@ mod tests {
 
     #[test]
     fn a_full_row_keeps_every_figure_under_its_heading() {
-        let figures: Vec<_> =
-            Figure::ALL.iter().enumerate().map(|(i, f)| (f.name(), 10_000 + i as u64)).collect();
+        let figures: Vec<_> = IozoneFigure::ALL
+            .iter()
+            .enumerate()
+            .map(|(i, f)| (f.name(), 10_000 + i as u64))
+            .collect();
         let line = line(&ROW, &run(ROW, &figures));
         let expected = "          102400       4    10000    10001    10002    10003    10004    \
                         10005    10006     10007     10008    10009    10010    10011    10012\n";

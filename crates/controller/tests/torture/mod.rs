@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use nvme::{
-    Clock as _, Completed, Controller, Kind, Place, PushError, Queue, Range, Request, Shape,
-    Status, Tracker,
+    Clock as _, Completed, Controller, FormattedNamespace, Kind, PushError, Queue, Range, Request,
+    Shape, Status, Tracker,
 };
 
 const BLOCKS: u64 = 8192;
@@ -185,8 +185,8 @@ impl Torture {
         }
     }
 
-    fn place(namespace: usize) -> Place {
-        Place { nsid: namespace as u32 + 1, block_bits: BLOCK_BITS[namespace] }
+    fn place(namespace: usize) -> FormattedNamespace {
+        FormattedNamespace { nsid: namespace as u32 + 1, block_bits: BLOCK_BITS[namespace] }
     }
 
     fn push_flush(&mut self, lane: usize, slot: usize, namespace: usize) -> Result<(), PushError> {
@@ -469,12 +469,19 @@ fn lane(
 
 /// Returns a word of a block's content, which is never zero and differs for every word of every
 /// version.
-fn word(place: Place, lba: u64, version: u32, i: u32) -> u32 {
+fn word(place: FormattedNamespace, lba: u64, version: u32, i: u32) -> u32 {
     let seed = u64::from(version) << 32 | u64::from(i) ^ lba << 12 ^ u64::from(place.nsid) << 60;
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 | 1
 }
 
-fn write_data(memory: &Memory, at: usize, place: Place, lba: u64, blocks: u64, version: u32) {
+fn write_data(
+    memory: &Memory,
+    at: usize,
+    place: FormattedNamespace,
+    lba: u64,
+    blocks: u64,
+    version: u32,
+) {
     let words = 1u32 << (place.block_bits - 2);
     for block in 0..blocks {
         let start = at + (block << place.block_bits) as usize;
@@ -486,7 +493,7 @@ fn write_data(memory: &Memory, at: usize, place: Place, lba: u64, blocks: u64, v
 }
 
 /// Returns the version of a block, if the whole block has the same one.
-fn version_of(memory: &Memory, at: usize, place: Place, lba: u64) -> Option<u32> {
+fn version_of(memory: &Memory, at: usize, place: FormattedNamespace, lba: u64) -> Option<u32> {
     let words = 1u32 << (place.block_bits - 2);
     let version = memory.load(at);
     let whole = (1..words).all(|i| {

@@ -47,7 +47,7 @@ pub struct Options {
     /// Interval length of time series, nanoseconds.
     pub interval_ns: u64,
     /// Where borrowed blocks are saved; `None`: the user's blocks cannot be borrowed.
-    pub journal: Option<journal::Place>,
+    pub journal: Option<journal::JournalDir>,
     /// How long the drive may stay silent before the run gives up; see [`Event::NoAnswer`].
     pub patience: Duration,
 }

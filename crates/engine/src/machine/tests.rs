@@ -16,13 +16,13 @@ use crate::device::{AnyDevice, Memory};
 
 const BYTES: u64 = 1 << 20;
 
-fn machine(allowed: Safety, journal: Option<journal::Place>) -> Machine {
+fn machine(allowed: Safety, journal: Option<journal::JournalDir>) -> Machine {
     observed(allowed, journal, Box::new(|_: &Event| {}))
 }
 
 fn observed(
     allowed: Safety,
-    journal: Option<journal::Place>,
+    journal: Option<journal::JournalDir>,
     observer: Box<dyn Observer>,
 ) -> Machine {
     let null = TargetInfo::null(BYTES);
@@ -116,7 +116,7 @@ fn an_erase_is_looked_at_and_what_the_device_lacks_is_unsupported() {
 #[test]
 fn borrowed_blocks_are_in_the_journal_and_go_back() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = journal::Place::at(directory.path());
+    let place = journal::JournalDir::at(directory.path());
     let journals = || std::fs::read_dir(directory.path()).expect("listed").count();
     let mut machine = machine(Safety::Borrows, Some(place));
     let content: Vec<u8> = (0..BYTES).map(|i| (i / 4096) as u8 ^ i as u8).collect();
@@ -146,7 +146,7 @@ fn the_way_back_of_borrowed_blocks_is_shown_with_its_bytes() {
     let directory = tempfile::tempdir().expect("a directory");
     let (sender, events) = std::sync::mpsc::channel();
     let observer = Box::new(move |event: &Event| sender.send(event.clone()).expect("listens"));
-    let place = journal::Place::at(directory.path());
+    let place = journal::JournalDir::at(directory.path());
     let mut machine = observed(Safety::Borrows, Some(place), observer);
     for start in [0, BYTES / 2] {
         let region = Region { start, bytes: 262_144 };
@@ -183,7 +183,7 @@ fn the_way_back_of_borrowed_blocks_is_shown_with_its_bytes() {
 #[test]
 fn workloads_and_commands_leave_borrowed_blocks_their_own_content() {
     let directory = tempfile::tempdir().expect("a directory");
-    let place = journal::Place::at(directory.path());
+    let place = journal::JournalDir::at(directory.path());
     let mut machine = machine(Safety::Borrows, Some(place));
     let region = Region::first(262_144);
     machine.prepare(Preparation::Borrow { region }).expect("kept");
@@ -222,7 +222,7 @@ fn workloads_and_commands_leave_borrowed_blocks_their_own_content() {
 #[test]
 fn content_of_a_method_that_went_through_the_block_door_goes_back() {
     let directory = tempfile::tempdir().expect("a directory");
-    let mut machine = machine(Safety::Borrows, Some(journal::Place::at(directory.path())));
+    let mut machine = machine(Safety::Borrows, Some(journal::JournalDir::at(directory.path())));
     let content: Vec<u8> = (0..BYTES).map(|i| (i / 4096) as u8 ^ i as u8).collect();
     memory(&machine).drive().bytes.copy_from_slice(&content);
     machine.prepare(Preparation::Borrow { region: Region::first(262_144) }).expect("kept");

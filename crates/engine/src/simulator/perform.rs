@@ -129,8 +129,8 @@ impl Simulator {
         let starts = job.files.iter().map(|file| self.regions.start(&file.path));
         let starts: Vec<u64> = starts.collect::<Result<_>>()?;
         // Equal jobs share a worker, unless each job pauses after its own number of operations.
-        let apart =
-            matches!(job.workload.pacing, Pacing::Pauses { .. }) || job.issue.think.is_some();
+        let pauses = matches!(job.workload.pacing, Pacing::Pauses { .. } | Pacing::Source);
+        let apart = pauses || job.issue.think.is_some();
         let Job { workload, sources, issue, start, control, .. } = job;
         let sources = match apart {
             true => sources.into_iter().map(|source| vec![source]).collect(),

@@ -9,18 +9,21 @@ pub(super) struct Drawn {
     at: usize,
     /// Operations taken from earlier batches.
     before: u64,
+    /// Pause before the next batch, nanoseconds.
+    pause_ns: u64,
 }
 
 impl Drawn {
     pub(super) fn new(source: Box<dyn Source>) -> Drawn {
-        Drawn { source, batch: Vec::with_capacity(BATCH_MAX), at: 0, before: 0 }
+        Drawn { source, batch: Vec::with_capacity(BATCH_MAX), at: 0, before: 0, pause_ns: 0 }
     }
 
     pub(super) fn reads_back(&self) -> bool {
         self.source.reads_back()
     }
 
-    /// The next operation, without taking it.
+    /// The next operation, without taking it. There is none before a pause, which
+    /// [`Drawn::take_pause`] returns.
     #[inline(always)]
     pub(super) fn next(&mut self, now: u64) -> Option<Op> {
         if self.at == self.batch.len() {
@@ -37,7 +40,15 @@ impl Drawn {
     #[inline(never)]
     fn draw(&mut self, now: u64) {
         self.begin_batch();
-        self.source.draw(now, &mut self.batch);
+        self.pause_ns = self.source.pause_ns();
+        if self.pause_ns == 0 {
+            self.source.draw(now, &mut self.batch);
+        }
+    }
+
+    /// The pause that the source requested before its next operation.
+    pub(super) fn take_pause(&mut self) -> Option<u64> {
+        Some(std::mem::take(&mut self.pause_ns)).filter(|ns| *ns > 0)
     }
 
     fn begin_batch(&mut self) {

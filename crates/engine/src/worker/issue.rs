@@ -48,7 +48,11 @@ impl<B: Backend> Worker<'_, B> {
                 let lane =
                     if self.sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
                 let Some(op) = self.sources[lane].next(now) else {
-                    break 'part StopReason::TraceEnd;
+                    let Some(pause_ns) = self.sources[lane].take_pause() else {
+                        break 'part StopReason::TraceEnd;
+                    };
+                    pacer.pause(now, pause_ns);
+                    break;
                 };
                 if bytes_left == 0 || self.issued >= ops_max {
                     break 'part StopReason::Amount;

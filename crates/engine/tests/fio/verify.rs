@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::common::{check, perform};
 
 /// A directory with the file `f`, which jobs use.
-struct Place(TempDir);
+struct TestDir(TempDir);
 
 /// The result of a job: its error number, and the kind, count and first places of its faults.
 #[derive(Debug, PartialEq)]
@@ -22,9 +22,9 @@ struct Came {
     checked: u64,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place(tempfile::tempdir().expect("a directory"))
+impl TestDir {
+    fn new() -> TestDir {
+        TestDir(tempfile::tempdir().expect("a directory"))
     }
 
     fn path(&self) -> String {
@@ -107,7 +107,7 @@ const MODES: [&str; 10] = [
 fn a_flipped_byte_is_found_in_every_mode_and_place() {
     for mode in MODES {
         for rw in ["write", "randwrite"] {
-            let place = Place::new();
+            let place = TestDir::new();
             let words = format!("--rw={rw} {mode} --ioengine=libaio --iodepth=8");
             let written = place.run(&words);
             assert_eq!((written.error, &written.faults[..]), (0, &[][..]), "{words}");
@@ -146,11 +146,11 @@ fn a_pattern_of_one_tool_is_good_for_the_other() {
     ] {
         for rw in ["write", "randwrite"] {
             let (write, read) = (format!("--rw={rw} {mode}"), format!("--rw=read {mode}"));
-            let (ours, fios) = (Place::new(), Place::new());
+            let (ours, fios) = (TestDir::new(), TestDir::new());
             assert_eq!(ours.run(&write).error, 0, "{write}");
             let Some((good, _)) = fios.fio(&write) else { return };
             assert!(good, "fio: {write}");
-            let content = |place: &Place| std::fs::read(place.path()).expect("the file");
+            let content = |place: &TestDir| std::fs::read(place.path()).expect("the file");
             assert!(content(&ours) == content(&fios), "{write}");
             assert!(ours.fio(&read).is_some_and(|said| said.0), "fio on ours: {read}");
             assert_eq!(fios.run(&read).error, 0, "ours on fio's: {read}");
@@ -189,7 +189,7 @@ fn rounds_and_backlogs_read_back_as_often_as_fio() {
         "--rw=write --verify=crc32c --ioengine=null",
         "--rw=write --verify=crc32c --experimental_verify=1",
     ] {
-        let (ours, fios) = (Place::new(), Place::new());
+        let (ours, fios) = (TestDir::new(), TestDir::new());
         let did = ours.run(words);
         assert_eq!((did.error, &did.faults[..]), (0, &[][..]), "{words}");
         let Some((good, json)) = fios.fio(words) else { continue };
@@ -210,7 +210,7 @@ fn deep_queues_and_mixes_verify_all_that_was_written() {
         "--rw=randrw --verify=pattern --verify_pattern=0x77%o --loops=3",
         "--rw=write --bsrange=4k-12k --verify=pattern --verify_pattern=%o --loops=2",
     ] {
-        let did = Place::new().run(words);
+        let did = TestDir::new().run(words);
         assert_eq!((did.error, &did.faults[..]), (0, &[][..]), "{words}");
         assert!(did.checked >= did.moved[1].1.min(128 << 10), "{words}: {did:?}");
     }
@@ -218,7 +218,7 @@ fn deep_queues_and_mixes_verify_all_that_was_written() {
 
 #[test]
 fn the_first_fault_ends_a_job_where_that_is_asked_for() {
-    let place = Place::new();
+    let place = TestDir::new();
     place.run("--rw=write --verify=crc32c");
     [4096u64, 40_960, 81_920].iter().for_each(|at| place.flip(*at));
     let all = place.run("--rw=write --verify=crc32c --verify_only");
@@ -231,7 +231,7 @@ fn the_first_fault_ends_a_job_where_that_is_asked_for() {
 #[test]
 fn a_wrong_block_is_kept_beside_what_it_should_be() {
     for mode in ["--verify=crc32c", "--verify=pattern --verify_pattern=\"abc\"%o"] {
-        let place = Place::new();
+        let place = TestDir::new();
         place.run(&format!("--rw=write {mode}"));
         let content = std::fs::read(place.path()).expect("the file");
         place.flip(8192 + 600);
@@ -248,7 +248,7 @@ fn a_wrong_block_is_kept_beside_what_it_should_be() {
 
 #[test]
 fn files_are_emptied_between_loops() {
-    let place = Place::new();
+    let place = TestDir::new();
     let did = place.run("--rw=write --io_size=64k --loops=2 --unlink_each_loop=1");
     assert_eq!((did.error, did.moved[1].1), (0, 128 << 10));
     // The first loop started with 256 KiB laid out, and the last with an empty file.
@@ -257,7 +257,7 @@ fn files_are_emptied_between_loops() {
     assert!(check(&plan, &[]).is_err(), "what it reads would be gone");
     // With verify, the removed data of the first loop cause no error.
     assert_eq!(
-        Place::new().run("--rw=write --verify=crc32c --loops=2 --unlink_each_loop=1").error,
+        TestDir::new().run("--rw=write --verify=crc32c --loops=2 --unlink_each_loop=1").error,
         0
     );
 }
@@ -271,7 +271,7 @@ fn a_mix_is_checked_where_it_wrote_and_nowhere_else() {
         "--rw=write --verify=crc32c --io_size=512k",
         "--rw=randwrite --verify=md5 --io_size=384k",
     ] {
-        let place = Place::new();
+        let place = TestDir::new();
         let written = place.run(words);
         assert_eq!((written.error, &written.faults[..]), (0, &[][..]), "{words}");
         let only = place.run(&format!("{words} --verify_only=1"));
@@ -283,7 +283,7 @@ fn a_mix_is_checked_where_it_wrote_and_nowhere_else() {
 
 #[test]
 fn a_block_never_written_is_not_called_changed() {
-    let place = Place::new();
+    let place = TestDir::new();
     std::fs::write(place.path(), vec![0; 256 << 10]).expect("a file");
     let half = place.run("--rw=write --verify=crc32c --io_size=128k");
     assert_eq!(half.error, 0);

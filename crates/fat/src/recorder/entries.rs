@@ -5,7 +5,7 @@
 use super::{Open, Recorder, file_bytes};
 use crate::bytes::{put_u16, put_u32, u16_at};
 use crate::cache::Cache;
-use crate::directory::Place;
+use crate::directory::EntryLocation;
 use crate::drive::{Drive, Error};
 use crate::exfat::{self, ENTRY, SET};
 use crate::fat32;
@@ -48,7 +48,7 @@ impl Recorder {
     fn remove<D: Drive>(
         &mut self,
         drive: &mut D,
-        place: Place,
+        place: EntryLocation,
         kind: Kind,
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);
@@ -129,7 +129,7 @@ impl Recorder {
     pub(super) fn stage<D: Drive>(
         &mut self,
         drive: &mut D,
-        place: Place,
+        place: EntryLocation,
         entries: &[u8],
     ) -> Result<usize, Error<D::Error>> {
         let slot = self.slot(place.sector);

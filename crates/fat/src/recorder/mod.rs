@@ -21,7 +21,7 @@ mod entries;
 use core::cmp::Ordering;
 
 use crate::cache::Cache;
-use crate::directory::{Cursor, Entry, Found, Place};
+use crate::directory::{Cursor, Entry, EntryLocation, Found};
 use crate::drive::{Drive, Error};
 use crate::exfat;
 use crate::layout::{Kind, Layout};
@@ -83,7 +83,7 @@ struct Open {
     placed: u64,
     entered: u64,
     safe: u64,
-    place: Place,
+    place: EntryLocation,
 }
 
 /// A checkpoint that is under way.

@@ -8,7 +8,7 @@ use rig::{Allocation, FilePlan, FileSeen, FileUse, Files};
 use workload::Region;
 
 use super::RunError;
-use super::sizes::{Place, extent, fills};
+use super::sizes::{FileState, extent, fills};
 use crate::{Fallocate, Job};
 
 /// The files of all jobs, in order of mention.
@@ -42,7 +42,7 @@ impl PlanFiles {
             let room = if fills(job) { self.part_of_room(&path, files)? } else { 0 };
             let (plan, seen) = self.find(&path, job, files)?;
             let (there, planned, device) = (seen.bytes, plan.end, seen.device);
-            let place = Place { index, count, there, planned, room, device };
+            let place = FileState { index, count, there, planned, room, device };
             let Some((start, bytes)) = extent(job, clone, place) else {
                 let text = format!(
                     "{}: {} does not exist, and no size is given",

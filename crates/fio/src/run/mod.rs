@@ -40,7 +40,7 @@ pub use control::Judgement;
 pub use error::RunError;
 use files::PlanFiles;
 pub use oplog::OpLog;
-use sizes::Place;
+use sizes::FileState;
 pub use steady::{SteadySeen, Window};
 
 /// A plan that passed every check; nothing has been touched.
@@ -185,7 +185,7 @@ fn imagined(job: &Job, clone: u32) -> Vec<FileUse> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
     let one = |(index, path): (u64, String)| {
-        let place = Place { index, count, there: None, planned: 0, room: 0, device: false };
+        let place = FileState { index, count, there: None, planned: 0, room: 0, device: false };
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
         FileUse { path: path.into(), region: Region { start, bytes } }
     };

@@ -6,7 +6,7 @@ use crate::{Amount, Job};
 
 /// The state of one of a clone's files before the run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct FileState {
     /// Its number among the files.
     pub index: u64,
     /// Number of files of the clone.
@@ -22,7 +22,7 @@ pub(super) struct Place {
 }
 
 /// First used byte and number of bytes; `None` if neither the job nor the file determines it.
-pub(super) fn extent(job: &Job, clone: u32, place: Place) -> Option<(u64, u64)> {
+pub(super) fn extent(job: &Job, clone: u32, place: FileState) -> Option<(u64, u64)> {
     let there = place.there.unwrap_or(0);
     let start = match job.space.file_append && !place.device {
         true => there,
@@ -56,7 +56,7 @@ pub(super) fn fills(job: &Job) -> bool {
 }
 
 /// A file's share of `all` bytes; the first files get an additional block if there is a remainder.
-fn share(job: &Job, place: Place, all: u64) -> u64 {
+fn share(job: &Job, place: FileState, all: u64) -> u64 {
     let least = job.access.min_bs().max(1);
     let count = place.count.max(1);
     let more = all % count / least;
@@ -106,11 +106,11 @@ mod tests {
         }
     }
 
-    const PLACE: Place =
-        Place { index: 0, count: 1, there: None, planned: 0, room: 0, device: false };
+    const STATE: FileState =
+        FileState { index: 0, count: 1, there: None, planned: 0, room: 0, device: false };
 
     fn one(words: &[&str], there: Option<u64>) -> Option<(u64, u64)> {
-        extent(&job(words), 0, Place { there, ..PLACE })
+        extent(&job(words), 0, FileState { there, ..STATE })
     }
 
     #[test]
@@ -137,22 +137,22 @@ mod tests {
     #[test]
     fn appending_starts_at_the_end_and_filling_uses_the_free_space() {
         let append = job(&["--file_append=1", "--size=64k"]);
-        let there = Place { there: Some(100_000), ..PLACE };
+        let there = FileState { there: Some(100_000), ..STATE };
         assert_eq!(extent(&append, 0, there), Some((100_000, 65536)));
-        assert_eq!(extent(&append, 0, PLACE), Some((0, 65536)));
+        assert_eq!(extent(&append, 0, STATE), Some((0, 65536)));
         let fill = job(&["--fill_device=1", "--rw=write"]);
-        assert_eq!(extent(&fill, 0, Place { room: 1 << 20, ..PLACE }), Some((0, 1 << 20)));
-        let room = Place { room: 1 << 20, ..there };
+        assert_eq!(extent(&fill, 0, FileState { room: 1 << 20, ..STATE }), Some((0, 1 << 20)));
+        let room = FileState { room: 1 << 20, ..there };
         assert_eq!(extent(&fill, 0, room), Some((0, (100_000 + (1 << 20)) / 4096 * 4096)));
         let read = job(&["--rw=read"]);
-        assert_eq!(extent(&read, 0, PLACE), None);
-        assert_eq!(extent(&read, 0, Place { planned: 8192, ..PLACE }), Some((0, 8192)));
+        assert_eq!(extent(&read, 0, STATE), None);
+        assert_eq!(extent(&read, 0, FileState { planned: 8192, ..STATE }), Some((0, 8192)));
     }
 
     #[test]
     fn steps_of_a_percentage_are_rounded_once() {
         let job = job(&["--size=4k", "--offset_increment=3%", "--numjobs=5"]);
-        let place = Place { there: Some(100_000), ..PLACE };
+        let place = FileState { there: Some(100_000), ..STATE };
         let starts: Vec<_> =
             (0..5).map(|clone| extent(&job, clone, place).expect("a size").0).collect();
         assert_eq!(starts, [0, 4096, 8192, 12288, 12288]);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn sizes_are_divided() {
         let job = job(&["--size=100k", "--nrfiles=3"]);
-        let part = |index| extent(&job, 0, Place { index, count: 3, ..PLACE });
+        let part = |index| extent(&job, 0, FileState { index, count: 3, ..STATE });
         assert_eq!([part(0), part(1), part(2)], [Some((0, 34133)); 3]);
         let drawn = super::drawn(&super::tests::job(&["--filesize=4k-64k"]), 2, 4096, 65536);
         assert!(drawn.is_multiple_of(4096) && (4096..=65536).contains(&drawn));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn devices_do_not_grow() {
-        let place = Place { there: Some(65536), device: true, ..PLACE };
+        let place = FileState { there: Some(65536), device: true, ..STATE };
         assert_eq!(extent(&job(&["--size=1m", "--offset=8k"]), 0, place), Some((8192, 57344)));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use fuzz::{Target, outcome};
-use journal::{Kept, Place};
+use journal::{JournalDir, Kept};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,7 +29,7 @@ fn only(target: &str, name: &str, content: &[u8]) -> PathBuf {
 }
 
 fn left(directory: PathBuf) -> u64 {
-    match Place::at(&directory).unfinished() {
+    match JournalDir::at(&directory).unfinished() {
         Ok(left) => {
             outcome(&left.iter().map(|left| format!("{:?}", left.state)).collect::<String>())
         }

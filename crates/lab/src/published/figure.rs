@@ -45,7 +45,7 @@ pub enum Meant {
 
 /// The parts of a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct ParsedFigure {
     /// As printed; the lower end of a range.
     pub value: f64,
     /// The upper end of a range.
@@ -56,12 +56,14 @@ pub struct Figure {
     pub unit: &'static str,
 }
 
-impl Figure {
+impl ParsedFigure {
     /// Parses a figure; `unit` is the unit of its column. Returns `None` if the text is not a
     /// figure.
-    pub fn read(printed: &Printed, unit: Option<&str>) -> Option<Figure> {
+    pub fn read(printed: &Printed, unit: Option<&str>) -> Option<ParsedFigure> {
         let text = match printed {
-            Printed::Number(value) => return Figure::new(*value, None, Meant::Exactly, unit?),
+            Printed::Number(value) => {
+                return ParsedFigure::new(*value, None, Meant::Exactly, unit?);
+            }
             Printed::Text(text) => text.trim(),
         };
         let words = [(">=", Meant::AtLeast), ("<=", Meant::AtMost), ("about", Meant::About)];
@@ -71,13 +73,18 @@ impl Figure {
         let (amount, own) = rest.split_once(' ').map_or((rest, None), |(n, u)| (n, Some(u)));
         let (low, high) = amount.split_once('-').map_or((amount, None), |(l, h)| (l, Some(h)));
         let high = high.map(str::parse).transpose().ok()?;
-        Figure::new(low.parse().ok()?, high, meant, own.or(unit)?)
+        ParsedFigure::new(low.parse().ok()?, high, meant, own.or(unit)?)
     }
 
-    fn new(value: f64, to: Option<f64>, meant: Meant, unit: &str) -> Option<Figure> {
+    fn new(value: f64, to: Option<f64>, meant: Meant, unit: &str) -> Option<ParsedFigure> {
         let (unit, ..) = UNITS.into_iter().find(|(name, ..)| *name == unit)?;
         let ordered = to.is_none_or(|to| to > value);
-        (value.is_finite() && value >= 0.0 && ordered).then_some(Figure { value, to, meant, unit })
+        (value.is_finite() && value >= 0.0 && ordered).then_some(ParsedFigure {
+            value,
+            to,
+            meant,
+            unit,
+        })
     }
 
     /// Its unit in records, and the conversion factor.
@@ -92,7 +99,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<(f64, Option<f64>, Meant, &'static str)> {
-        let figure = Figure::read(&Printed::Text(text.into()), Some("MB/s"))?;
+        let figure = ParsedFigure::read(&Printed::Text(text.into()), Some("MB/s"))?;
         Some((figure.value, figure.to, figure.meant, figure.unit))
     }
 
@@ -111,6 +118,6 @@ mod tests {
         for text in ["", "fast", "17-12", "-3", "1 parsec", "1-2-3", "nan", "1e999"] {
             assert_eq!(read(text), None, "{text}");
         }
-        assert_eq!(Figure::read(&Printed::Number(3.0), None), None);
+        assert_eq!(ParsedFigure::read(&Printed::Number(3.0), None), None);
     }
 }

@@ -16,7 +16,7 @@ use record::{
 use serde::Deserialize;
 
 use self::figure::Printed;
-pub(crate) use self::figure::{Figure, Meant};
+pub(crate) use self::figure::{Meant, ParsedFigure};
 use crate::error::{LabError, Result};
 
 /// Prefix of the ids of published records: `pub:003/m225-fresh`.
@@ -113,7 +113,7 @@ pub fn find(id: &str) -> Result<Run> {
 }
 
 /// A figure by its path, such as `003/m225-fresh/random-write`, and its source in the document.
-pub(crate) fn figure(path: &str) -> std::result::Result<(Figure, String), String> {
+pub(crate) fn figure(path: &str) -> std::result::Result<(ParsedFigure, String), String> {
     let unknown = || format!("no published figure '{path}'");
     let mut parts = path.splitn(3, '/');
     let mut part = || parts.next().ok_or_else(unknown);
@@ -151,13 +151,13 @@ fn document(name: &str) -> Result<Document> {
 }
 
 /// The figures of an entry: columns first, in their order.
-fn read(document: &Document, entry: &Entry) -> Vec<(String, Figure)> {
+fn read(document: &Document, entry: &Entry) -> Vec<(String, ParsedFigure)> {
     let column = |name: &str| document.columns.iter().position(|c| c.name == name);
     let mut named: Vec<_> = entry.figures.iter().collect();
     named.sort_by_key(|(name, _)| column(name).unwrap_or(usize::MAX));
     let read = |(name, printed): (&String, &Printed)| {
         let unit = column(name).map(|i| document.columns[i].unit.as_str());
-        Some((name.clone(), Figure::read(printed, unit)?))
+        Some((name.clone(), ParsedFigure::read(printed, unit)?))
     };
     named.into_iter().filter_map(read).collect()
 }
@@ -189,7 +189,7 @@ fn moment(published: &str) -> String {
 
 /// Converts a figure to metrics. A range becomes two, one for each end, because its distribution is
 /// unknown.
-fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
+fn metrics(name: &str, figure: &ParsedFigure) -> Vec<Metric> {
     let (unit, scale) = figure.scale();
     let suffix = match figure.unit {
         "%" if !name.ends_with("-percent") => "-percent",
@@ -209,7 +209,7 @@ fn metrics(name: &str, figure: &Figure) -> Vec<Metric> {
     }
 }
 
-fn notes(entry: &Entry, figures: &[(String, Figure)]) -> Vec<Finding> {
+fn notes(entry: &Entry, figures: &[(String, ParsedFigure)]) -> Vec<Finding> {
     let about = figures.iter().filter(|(_, f)| f.meant == Meant::About);
     let about =
         about.map(|(name, f)| format!("{name} was printed as \"about {} {}\"", f.value, f.unit));

@@ -8,12 +8,12 @@
 
 use model::FigureLine;
 
-use super::document::{Basis, Figure};
+use super::document::{Basis, PublishedFigure};
 use super::time_series::Reading;
 use crate::virtual_drive;
 
 /// The basis of a figure on the virtual drive `sim:NAME?...`.
-pub(super) fn basis(figure: &Figure, target: &str) -> Basis {
+pub(super) fn basis(figure: &PublishedFigure, target: &str) -> Basis {
     if let Some(basis) = figure.basis {
         return basis;
     }
@@ -46,7 +46,7 @@ const SAME: f64 = 0.005;
 
 /// Whether the source of a parameter cites a figure: by its path in `published/figures` or, if it
 /// contains no path, by its value and unit.
-fn cites(line: &FigureLine, figure: &Figure) -> bool {
+fn cites(line: &FigureLine, figure: &PublishedFigure) -> bool {
     let words = line.source.split([' ', ',', ';', ':']);
     let paths: Vec<&str> = words.filter(|word| is_path(word)).collect();
     if !paths.is_empty() {
@@ -87,7 +87,7 @@ mod tests {
 
     fn counts(name: &str) -> Vec<(Basis, usize)> {
         let document = document::document(name).expect("there");
-        let of = |figure: &Figure| {
+        let of = |figure: &PublishedFigure| {
             let found = document.experiments.iter().find(|e| e.id == figure.experiment);
             super::basis(figure, &found.expect("its experiment").target())
         };
@@ -118,8 +118,8 @@ mod tests {
         assert!(!is_path("example.org/news/185692") && !is_path("400/600") && !is_path("MB/s"));
         // The sources of the P2's parameters contain a value and a web address.
         let document = document::document("fills").expect("there");
-        let of = |figure: &&Figure| figure.experiment == "crucial-p2-500-qlc";
-        let figures: Vec<&Figure> = document.figures.iter().filter(of).collect();
+        let of = |figure: &&PublishedFigure| figure.experiment == "crucial-p2-500-qlc";
+        let figures: Vec<&PublishedFigure> = document.figures.iter().filter(of).collect();
         let target = "sim:crucial-p2-500-qlc";
         let fitted = figures.iter().filter(|f| super::basis(f, target) == Basis::Fitted).count();
         assert!(fitted > 0, "{fitted} of {}", figures.len());

@@ -9,7 +9,7 @@ use crate::published;
 /// A figure of a step, and the published figures to show next to it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figure {
+pub struct StepFigure {
     /// A description for readers.
     #[serde(rename = "what")]
     pub title: String,
@@ -58,7 +58,7 @@ fn published_at(path: &str) -> Result<Published, String> {
     Ok(Published { low, high, source: source.join(", ") })
 }
 
-impl Figure {
+impl StepFigure {
     /// The measured figure, in the record's unit.
     fn measured(&self, done: &[Done]) -> Option<f64> {
         let done = done.iter().find(|done| done.step == self.step)?;
@@ -76,8 +76,8 @@ impl Figure {
 }
 
 /// The figures of the completed steps, in the record's units.
-pub(super) fn figures<'d>(figures: &'d [Figure], done: &[Done]) -> Vec<(&'d Figure, f64)> {
-    let found = |figure: &'d Figure| Some((figure, figure.measured(done)?));
+pub(super) fn figures<'d>(figures: &'d [StepFigure], done: &[Done]) -> Vec<(&'d StepFigure, f64)> {
+    let found = |figure: &'d StepFigure| Some((figure, figure.measured(done)?));
     figures.iter().filter_map(found).collect()
 }
 

@@ -42,7 +42,7 @@ pub struct Document {
     pub imports: Vec<Import>,
     /// Figures of the experiments.
     #[serde(rename = "figure")]
-    pub figures: Vec<Figure>,
+    pub figures: Vec<PublishedFigure>,
     /// The document's own result, as printed.
     pub headline: Option<Headline>,
     /// Questions that the document leaves open.
@@ -56,7 +56,7 @@ pub struct Document {
     pub here: Vec<here::Step>,
     /// Figures of the author's steps.
     #[serde(default)]
-    pub beside: Vec<beside::Figure>,
+    pub beside: Vec<beside::StepFigure>,
 }
 
 /// An imported record, for an experiment that no virtual drive can repeat.
@@ -149,7 +149,7 @@ impl Basis {
 /// A published figure.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Written")]
-pub struct Figure {
+pub struct PublishedFigure {
     /// A description for readers.
     pub what: String,
     /// The experiment that gives the figure.
@@ -212,10 +212,10 @@ struct Written {
     basis: Option<Basis>,
 }
 
-impl TryFrom<Written> for Figure {
+impl TryFrom<Written> for PublishedFigure {
     type Error = String;
 
-    fn try_from(written: Written) -> std::result::Result<Figure, String> {
+    fn try_from(written: Written) -> std::result::Result<PublishedFigure, String> {
         let Written { what, experiment, read, over, tolerance, reason, basis, .. } = written;
         let (published, to, unit, bound, source) = match &written.of {
             Some(path) => of(path, written.rounded)?,
@@ -229,7 +229,7 @@ impl TryFrom<Written> for Figure {
         };
         let bound = written.bound.or(bound);
         let (source, of) = (written.source.unwrap_or(source), written.of);
-        Ok(Figure {
+        Ok(PublishedFigure {
             what,
             experiment,
             read,

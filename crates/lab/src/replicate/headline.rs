@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LabError, Result};
-use crate::published::{self, Figure};
+use crate::published::{self, ParsedFigure};
 
 /// A document's own result.
 #[derive(Debug, Deserialize)]
@@ -84,7 +84,7 @@ impl Headline {
 }
 
 /// A printed figure of a row.
-fn figure(row: &str, column: &str) -> Result<Figure> {
+fn figure(row: &str, column: &str) -> Result<ParsedFigure> {
     let found = published::figure(&format!("{row}/{column}"));
     found.map(|(figure, _)| figure).map_err(LabError::usage)
 }

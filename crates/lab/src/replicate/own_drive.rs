@@ -4,7 +4,7 @@
 use report::replication::{self as shown, BesideFigure};
 use serde_json::{Value, json};
 
-use super::beside::{Figure, Published, figures};
+use super::beside::{Published, StepFigure, figures};
 use super::document::Document;
 use super::here::Done;
 use super::reading::difference;
@@ -25,7 +25,7 @@ pub struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    fn figures(&self) -> impl Iterator<Item = (&'a Figure, f64)> {
+    fn figures(&self) -> impl Iterator<Item = (&'a StepFigure, f64)> {
         figures(&self.document.beside, self.done).into_iter()
     }
 
@@ -58,7 +58,7 @@ impl<'a> Beside<'a> {
 }
 
 /// A figure for the report; `here` is in the record's unit.
-fn shown_figure(figure: &Figure, here: f64) -> BesideFigure {
+fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
     let (unit, scale) = figure.unit.name_and_scale();
     let said = |value: f64| number(value / scale);
     let published = |published: Published| shown::Published {
@@ -78,7 +78,7 @@ fn shown_figure(figure: &Figure, here: f64) -> BesideFigure {
 }
 
 /// A figure as JSON.
-fn json_figure(figure: &Figure, here: f64) -> Value {
+fn json_figure(figure: &StepFigure, here: f64) -> Value {
     let scale = figure.unit.name_and_scale().1;
     let beside = |published: Published| {
         json!({

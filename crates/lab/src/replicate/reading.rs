@@ -4,7 +4,7 @@ use record::Run;
 use serde::Serialize;
 
 use super::basis::basis;
-use super::document::{Basis, Bound, Figure};
+use super::document::{Basis, Bound, PublishedFigure};
 use super::time_series::read;
 use super::unit::Unit;
 
@@ -46,7 +46,10 @@ pub struct Compared {
 
 /// Compares a figure with the records of its experiments. `run_of` finds records by name; `None` if
 /// one is missing.
-pub fn compare<'a>(figure: &Figure, run_of: impl Fn(&str) -> Option<&'a Run>) -> Option<Compared> {
+pub fn compare<'a>(
+    figure: &PublishedFigure,
+    run_of: impl Fn(&str) -> Option<&'a Run>,
+) -> Option<Compared> {
     let run = run_of(&figure.experiment)?;
     let here = match &figure.over {
         None => read(&figure.read, run),

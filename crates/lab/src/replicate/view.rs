@@ -3,10 +3,10 @@
 
 use record::{Axis, Chart, Metric, Origin, OriginKind, Run, Series, Unit};
 use report::replication::{
-    Drawing, Figure, Headline, Replication, RunLine, SKETCH_COLUMNS, Sketch,
+    Drawing, Headline, ReplicatedFigure, Replication, RunLine, SKETCH_COLUMNS, Sketch,
 };
 
-use super::document::{Bound, Chart as Shape, Figure as Published};
+use super::document::{Bound, Chart as Shape, PublishedFigure};
 use super::headline;
 use super::question::Answered;
 use super::reading::Compared;
@@ -95,13 +95,13 @@ impl Repeated<'_> {
             sources.series.push(series);
             chart = chart.source(name.as_str(), label(name, names));
         }
-        let of_line = |figure: &&Published| match &figure.read {
+        let of_line = |figure: &&PublishedFigure| match &figure.read {
             Reading::TimeSeries { series, take: Take::Rate | Take::MeanOfParts, .. } => {
                 names.iter().any(|name| *name == format!("{}/{series}", figure.experiment))
             }
             _ => false,
         };
-        let levels: Vec<&Published> = self.document.figures.iter().filter(of_line).collect();
+        let levels: Vec<&PublishedFigure> = self.document.figures.iter().filter(of_line).collect();
         let rates =
             levels.into_iter().filter(|figure| unit_of(figure.unit) == Unit::BytesPerSecond);
         for figure in rates.take(LEVELS_MAX) {
@@ -149,8 +149,8 @@ fn headline(headline: &headline::Headline) -> Result<Headline> {
     })
 }
 
-fn figure(compared: &Compared) -> Figure {
-    Figure {
+fn figure(compared: &Compared) -> ReplicatedFigure {
+    ReplicatedFigure {
         what: compared.what.clone(),
         published: published(compared),
         here: compared.here.map(number),

@@ -263,6 +263,21 @@ fn an_iometer_configuration_runs_with_its_workers_and_shares() {
     assert_eq!(notes, ["laid-out", "alignment-forced"]);
 }
 
+/// Half of the accesses are of the second line, which pauses 10 ms after four of them: 1.25 ms for
+/// each access.
+#[test]
+fn lines_of_an_iometer_specification_pause_by_their_own_delay_and_burst() {
+    let lines = "4096,50,100,100,0,1,0,0\n\t8192,50,100,100,10,4,0,0\n";
+    let icf = ICF.replacen("4096,100,100,100,0,1,0,0\n", lines, 1);
+    let spec = preset("samsung-970-evo-plus-250", &[("capacity", "2GiB"), ("vary", "0")]);
+    let out = run("iometer", &spec, 0, &[("icf", &icf)]);
+    // Two workers, each with 16 I/Os in flight, which go on in its pauses.
+    let rate = value(&out, "iometer-1");
+    assert!((rate / 1600.0 - 1.0).abs() < 0.02, "{rate}");
+    let bytes = value(&out, "iometer-1.throughput") / rate;
+    assert!((bytes / 6144.0 - 1.0).abs() < 0.02, "{bytes}");
+}
+
 #[test]
 fn authentic_measures_the_saving_on_compressible_data() {
     for (compression, expected) in [("0", None), ("0.6", Some(0.6)), ("0.3", Some(0.3))] {

@@ -32,7 +32,7 @@ const PLACES_MOST: u64 = 2048;
 
 /// A place written in requests of `chunk` bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct TestPlace {
     pub region: Region,
     pub chunk: u64,
 }
@@ -42,7 +42,7 @@ pub(super) struct Place {
 pub(super) struct Layout {
     /// Announced capacity, bytes.
     pub bytes: u64,
-    pub places: Vec<Place>,
+    pub places: Vec<TestPlace>,
     /// Distance between places in the middle.
     pub spacing: u64,
     /// Size of the piece at the end, bytes. Only a larger cache can hide a missing end.
@@ -62,7 +62,7 @@ impl Layout {
         }
         let borrows = target.allowed == record::Safety::Borrows;
         if target.target.kind == TargetKind::Directory {
-            let all = Place { region: Region::first(bytes), chunk: LARGE };
+            let all = TestPlace { region: Region::first(bytes), chunk: LARGE };
             let top = TOP_LEAST.min(bytes);
             return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
         }
@@ -76,8 +76,8 @@ impl Layout {
         let shift = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rooms * PLACE;
         let starts = (1..).map(|k| k * spacing + shift);
         let starts = starts.take_while(|start| start + PLACE <= bytes - top);
-        let place = |start, bytes, chunk| Place { region: Region { start, bytes }, chunk };
-        let mut places: Vec<Place> = starts.map(|start| place(start, PLACE, PLACE)).collect();
+        let place = |start, bytes, chunk| TestPlace { region: Region { start, bytes }, chunk };
+        let mut places: Vec<TestPlace> = starts.map(|start| place(start, PLACE, PLACE)).collect();
         places.push(place(bytes - top, top, LARGE));
         places.push(place(0, low, LARGE));
         Ok(Layout { bytes, places, spacing, top, whole: false, borrows })
@@ -131,7 +131,7 @@ mod tests {
             let layout = layout(4 << 30, seed);
             let low = layout.places.last().expect("the start").region;
             for real in (1..1024).map(|i| i * (layout.bytes - low.bytes) / 1024 / 4096 * 4096) {
-                let hits = |place: &Place| {
+                let hits = |place: &TestPlace| {
                     let wrapped = place.region.start % real.max(4096);
                     place.region.start >= real && low.start <= wrapped && wrapped < low.end()
                 };

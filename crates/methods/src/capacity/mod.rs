@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
 
 use found::{Capacity, Found};
-use layout::{Layout, Place};
+use layout::{Layout, TestPlace};
 
 /// Queue depth.
 const DEPTH: u32 = 8;
@@ -158,12 +158,14 @@ fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout
 /// Writes stamps at a place, or reads and checks them.
 fn transfer(
     session: &mut Session<'_>,
-    place: &Place,
+    place: &TestPlace,
     way: BlockWay,
     seed: u64,
     found: &mut Found,
 ) -> Result<(), MethodError> {
-    let plans = session.plans();
+    if session.plans_transfer(way, place.region, place.region.bytes) {
+        return Ok(());
+    }
     let depth = DEPTH.min(session.rig().blocks()?.depth()?);
     let (mut flight, mut done) = (0, Vec::new());
     let mut offset = place.region.start;
@@ -171,7 +173,7 @@ fn transfer(
         if offset < place.region.end() && flight < depth {
             let length = place.chunk.min(place.region.end() - offset);
             let mut bytes = vec![0; length as usize];
-            if way == BlockWay::Write && !plans {
+            if way == BlockWay::Write {
                 stamp::write(&mut bytes, found::stamp(offset, seed), stamp::Layout::default());
             }
             let request = BlockRequest { tag: offset, way, offset, bytes };

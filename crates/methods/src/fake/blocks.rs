@@ -99,6 +99,13 @@ impl Fake {
         }
     }
 
+    /// Loses the stored content of a region.
+    pub fn erase_content(&mut self, region: Region) {
+        let size = u64::from(self.info.logical_block_bytes);
+        let lost = region.start / size..region.end() / size;
+        self.door.content.retain(|number, _| !lost.contains(number));
+    }
+
     /// Counts a request towards the end.
     fn approach_end(&mut self) {
         let Some((left, end)) = &mut self.door.end else { return };

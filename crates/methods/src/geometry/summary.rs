@@ -129,7 +129,11 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         |chart, metric| {
             let size = metric.name.strip_prefix("geometry-boundary-");
             match size.and_then(|size| parse_bytes(size).ok()) {
-                Some(bytes) => chart.point("", &metric.name, bytes as f64),
+                // Both kinds in one line would zigzag: each meets other boundaries of the drive.
+                Some(bytes) if bytes.is_power_of_two() => {
+                    chart.point("sizes of 2^k", &metric.name, bytes as f64)
+                }
+                Some(bytes) => chart.point("sizes of 3 × 2^k", &metric.name, bytes as f64),
                 None => chart,
             }
         },

@@ -1,5 +1,6 @@
 //! The operations of an access specification: lines drawn by their shares, reads and random
-//! addresses by their percentages. A sequential address follows the previous access.
+//! addresses by their percentages. A sequential address follows the previous access. Each line
+//! counts its own bursts: after the last access of one, the worker pauses for the line's delay.
 
 use workload::{BATCH_MAX, Op, OpKind, Region, Source};
 
@@ -14,6 +15,10 @@ pub(super) struct Accesses {
     /// End of the previous access, from the start of the region.
     next: u64,
     state: u64,
+    /// Accesses of each line in its current burst; `None`: the pacing has the pauses.
+    bursts: Option<Vec<u32>>,
+    /// Pause due before the next access, nanoseconds.
+    pause_ns: u64,
 }
 
 impl Accesses {
@@ -24,7 +29,14 @@ impl Accesses {
             block: u64::from(block.max(1)),
             next: 0,
             state: seed,
+            bursts: None,
+            pause_ns: 0,
         }
+    }
+
+    /// The same accesses, with the pauses of each line.
+    pub fn with_pauses(self) -> Accesses {
+        Accesses { bursts: Some(vec![0; self.lines.len()]), ..self }
     }
 
     /// A random number below `most`, by splitmix64.
@@ -36,19 +48,36 @@ impl Accesses {
         ((u128::from(mixed ^ mixed >> 31) * u128::from(most.max(1))) >> 64) as u64
     }
 
-    fn line(&mut self) -> AccessLine {
+    /// Draws the index of a line.
+    fn line(&mut self) -> usize {
         let mut at = self.below(100) as u32;
-        for line in &self.lines {
+        for (index, line) in self.lines.iter().enumerate() {
             match at.checked_sub(line.share) {
                 Some(left) => at = left,
-                None => return *line,
+                None => return index,
             }
         }
-        self.lines[self.lines.len() - 1]
+        self.lines.len() - 1
+    }
+
+    /// Counts an access of a line in its burst.
+    fn count(&mut self, index: usize) {
+        let (AccessLine { delay_ms, burst, .. }, Some(bursts)) =
+            (self.lines[index], &mut self.bursts)
+        else {
+            return;
+        };
+        bursts[index] += 1;
+        if bursts[index] >= burst {
+            bursts[index] = 0;
+            self.pause_ns = u64::from(delay_ms) * 1_000_000;
+        }
     }
 
     fn next_op(&mut self) -> Op {
-        let line = self.line();
+        let index = self.line();
+        self.count(index);
+        let line = self.lines[index];
         let size = u64::from(line.size);
         let grid = alignment(&line).max(self.block);
         let room = self.region.bytes.saturating_sub(size);
@@ -67,7 +96,16 @@ impl Accesses {
 
 impl Source for Accesses {
     fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
-        out.extend((0..BATCH_MAX).map(|_| self.next_op()));
+        for _ in 0..BATCH_MAX {
+            out.push(self.next_op());
+            if self.pause_ns > 0 {
+                return;
+            }
+        }
+    }
+
+    fn pause_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.pause_ns)
     }
 }
 
@@ -109,6 +147,34 @@ mod tests {
             assert!(region.start <= op.offset && op.end() <= region.end());
             assert!((op.offset - region.start).is_multiple_of(u64::from(op.bytes)));
         }
+    }
+
+    #[test]
+    fn each_line_pauses_after_its_own_bursts() {
+        let often = AccessLine { share: 50, delay_ms: 2, burst: 3, ..LINE };
+        let seldom = AccessLine { size: 65536, delay_ms: 50, burst: 10, ..often };
+        let never = AccessLine { size: 4096, share: 0, delay_ms: 0, burst: 1, ..often };
+        let new = |lines: &[AccessLine]| Accesses::new(lines, Region::first(1 << 20), 512, 3);
+        let mut accesses = new(&[often, seldom, never]).with_pauses();
+        let (mut counts, mut pauses, mut out) = ([0, 0], [0, 0], Vec::new());
+        for _ in 0..1000 {
+            out.clear();
+            accesses.draw(0, &mut out);
+            for op in &out {
+                counts[usize::from(op.bytes == 65536)] += 1;
+            }
+            match accesses.pause_ns() {
+                0 => {}
+                2_000_000 => pauses[0] += 1,
+                50_000_000 => pauses[1] += 1,
+                other => panic!("{other}"),
+            }
+            assert_eq!([counts[0] / 3, counts[1] / 10], pauses);
+        }
+        assert!(pauses[0] > 100 && pauses[1] > 100, "{pauses:?}");
+        let mut plain = new(&[often]);
+        plain.draw(0, &mut out);
+        assert_eq!(plain.pause_ns(), 0, "the pacing has the pauses of a single line");
     }
 
     #[test]

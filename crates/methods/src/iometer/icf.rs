@@ -32,9 +32,9 @@ pub struct AccessLine {
     pub reads: u32,
     /// Share of random addresses, percent.
     pub random: u32,
-    /// Pause after a burst, milliseconds.
+    /// Pause of the worker after a burst of this line, milliseconds.
     pub delay_ms: u32,
-    /// Accesses per burst, at least 1.
+    /// Accesses of this line per burst, at least 1.
     pub burst: u32,
     /// Alignment of addresses in bytes; 0: not given.
     pub align: u32,
@@ -263,13 +263,6 @@ impl Reader {
             return Ok(());
         }
         let line = value.access()?;
-        let alike = spec
-            .lines
-            .first()
-            .is_none_or(|first| (first.delay_ms, first.burst) == (line.delay_ms, line.burst));
-        if !alike {
-            return Err(value.error("delay and burst must equal those of the lines above it"));
-        }
         if spec.lines.len() == LINES_MAX {
             return Err(value.error(format!("a specification has at most {LINES_MAX} lines")));
         }
@@ -346,7 +339,7 @@ mod tests {
         'ACCESS SPECIFICATIONS =========================================================\n\
         'Access specification name,default assignment\n\tdatabase, 8K,NONE\n\
         'size,% of size,% reads,% random,delay,burst,align,reply\n\t8192,80,67,100,0,1,0,0\n\
-        \t65536,20,100,0,0,1,65536,0\n\
+        \t65536,20,100,0,5,2,65536,0\n\
         'Access specification name,default assignment\n\tstream,ALL\n\
         'size,% of size,% reads,% random,delay,burst,align,reply\n\t1048576,100,0,0,10,4,0,0\n\
         'END access specifications\n\
@@ -378,6 +371,8 @@ mod tests {
             (line.size, line.share, line.reads, line.random, line.align),
             (8192, 80, 67, 100, 0)
         );
+        let pauses = job.spec.lines.iter().map(|line| (line.delay_ms, line.burst));
+        assert_eq!(pauses.collect::<Vec<_>>(), [(0, 1), (5, 2)], "each line has its own");
         let stream = script.runs[0][0].spec.lines[0];
         assert_eq!((stream.delay_ms, stream.burst), (10, 4));
     }
@@ -397,7 +392,11 @@ mod tests {
         assert_eq!(text, "line 20: 'database, 8K,NONE': its shares add up to 90%, not 100%");
         assert!(error("\tNORMAL", "\tCYCLE_WORKERS").contains("only test type NORMAL"));
         assert!(error("\tstream\n", "\tstreams\n").contains("no specification 'streams'"));
-        assert!(error("65536,20,100,0,0,1", "65536,20,100,0,5,1").contains("delay and burst"));
+        let text = error("65536,20,100,0,5,2", "65536,20,100,0,5,0");
+        assert!(
+            text.starts_with("line 23: '65536,20,100,0,5,0,") && text.contains("burst"),
+            "{text}"
+        );
         let text = error("0,10,4,0,0", "0,10,4,0,x");
         assert!(text.ends_with("reply must be a whole number up to 1073741824"), "{text}");
         assert!(parse("").expect_err("empty").to_string().contains("no access specification"));

@@ -296,7 +296,11 @@ fn run(
             w.seed = seed;
             let source = |worker: u32| {
                 let seed = seed.wrapping_add(u64::from(worker) << 8 | (number as u64) << 24);
-                Box::new(Accesses::new(&job.spec.lines, w.region, block, seed)) as Box<dyn Source>
+                let accesses = Accesses::new(&job.spec.lines, w.region, block, seed);
+                match w.pacing {
+                    Pacing::Source => Box::new(accesses.with_pauses()) as Box<dyn Source>,
+                    _ => Box::new(accesses),
+                }
             };
             let sources = (0..job.workers).map(source).collect();
             (w, sources)
@@ -329,16 +333,25 @@ fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) ->
         w.blocks = BlockSizes::Split(spec.lines.iter().map(|l| (l.size, l.share.max(1))).collect());
     }
     (w.depth, w.jobs) = (job.outstanding, job.workers);
-    if first.delay_ms > 0 {
-        let pause_ns = u64::from(first.delay_ms) * 1_000_000;
-        w.pacing = Pacing::Pauses { every: first.burst, pause_ns };
-    }
+    w.pacing = pacing(&spec.lines);
     w.stop.time_ns = Some((seconds * 1e9) as u64);
     if w.mix.changes_data() {
         w.stop.bytes = Some(PASSES_MOST * region.bytes);
         w.flush_at_end = true;
     }
     w
+}
+
+/// The pauses of a specification. Those of several lines depend on the line of each access.
+fn pacing(lines: &[AccessLine]) -> Pacing {
+    match lines {
+        _ if lines.iter().all(|line| line.delay_ms == 0) => Pacing::Closed,
+        [line] => {
+            let pause_ns = u64::from(line.delay_ms) * 1_000_000;
+            Pacing::Pauses { every: line.burst, pause_ns }
+        }
+        _ => Pacing::Source,
+    }
 }
 
 fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {

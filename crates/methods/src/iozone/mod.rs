@@ -14,7 +14,7 @@ use rig::{Measurement, Preparation, TargetInfo};
 use workload::units::binary;
 use workload::{Content, OpKind, Region, Workload};
 
-pub use self::spec::{Figure, Honest, Iozone, Row, metric};
+pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 
 use self::rules::Seen;
 use crate::session::Session;
@@ -112,8 +112,8 @@ impl Run {
     }
 
     /// The figures that the target allows.
-    fn figures(&self) -> Vec<Figure> {
-        let allowed = |f: &Figure| self.test_region.writes || !f.writes();
+    fn figures(&self) -> Vec<IozoneFigure> {
+        let allowed = |f: &IozoneFigure| self.test_region.writes || !f.writes();
         self.spec.figures().into_iter().filter(allowed).collect()
     }
 

@@ -5,7 +5,7 @@ use rig::{Measurement, TargetInfo};
 use workload::OpKind;
 use workload::units::throughput;
 
-use super::spec::{Figure, Honest, Row};
+use super::spec::{Honest, IozoneFigure, Row};
 use crate::verdict::Ruling;
 
 /// Reads came from memory if the device delivered less than this share of their bytes.
@@ -17,7 +17,7 @@ const SAME: f64 = 0.15;
 /// The measurements needed by the rules.
 #[derive(Default)]
 pub(super) struct Seen {
-    figures: Vec<(Row, Figure, Rate)>,
+    figures: Vec<(Row, IozoneFigure, Rate)>,
     honest: Vec<(Honest, f64)>,
 }
 
@@ -32,7 +32,7 @@ fn rate(m: &Measurement) -> f64 {
 }
 
 impl Seen {
-    pub fn add(&mut self, row: Row, figure: Figure, m: &Measurement) {
+    pub fn add(&mut self, row: Row, figure: IozoneFigure, m: &Measurement) {
         let read = m.kind(OpKind::Read).map_or(0, |k| k.bytes);
         let fetched = m.device.filter(|_| read > 0).map(|d| d.fetched_bytes() as f64 / read as f64);
         self.figures.push((row, figure, Rate { bytes_per_s: rate(m), from_device: fetched }));
@@ -86,8 +86,10 @@ impl Seen {
 
     /// Do durable writes measure only the time of a commit?
     fn commits(&self, sync: bool) -> Option<Ruling> {
-        let (row, _, rewrite) = self.figures.iter().find(|(_, f, _)| *f == Figure::Rewrite)?;
-        let random = self.figures.iter().find(|(r, f, _)| r == row && *f == Figure::RandomWrite);
+        let (row, _, rewrite) =
+            self.figures.iter().find(|(_, f, _)| *f == IozoneFigure::Rewrite)?;
+        let random =
+            self.figures.iter().find(|(r, f, _)| r == row && *f == IozoneFigure::RandomWrite);
         let (rewrite, random) = (rewrite.bytes_per_s, random?.2.bytes_per_s);
         if !sync || rewrite <= 0.0 || random <= 0.0 {
             return None;

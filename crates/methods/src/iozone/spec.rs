@@ -6,7 +6,7 @@ use workload::{Caching, Calls, Content, Mix, Pattern, Region, Stop, Workload};
 
 /// A figure of the table, in the order of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Figure {
+pub enum IozoneFigure {
     /// Writes a new file, record after record.
     Write,
     /// Rewrites the same file.
@@ -35,22 +35,22 @@ pub enum Figure {
     Freread,
 }
 
-impl Figure {
+impl IozoneFigure {
     /// All columns.
-    pub const ALL: [Figure; 13] = [
-        Figure::Write,
-        Figure::Rewrite,
-        Figure::Read,
-        Figure::Reread,
-        Figure::RandomRead,
-        Figure::RandomWrite,
-        Figure::BackwardRead,
-        Figure::RecordRewrite,
-        Figure::StridedRead,
-        Figure::Fwrite,
-        Figure::Frewrite,
-        Figure::Fread,
-        Figure::Freread,
+    pub const ALL: [IozoneFigure; 13] = [
+        IozoneFigure::Write,
+        IozoneFigure::Rewrite,
+        IozoneFigure::Read,
+        IozoneFigure::Reread,
+        IozoneFigure::RandomRead,
+        IozoneFigure::RandomWrite,
+        IozoneFigure::BackwardRead,
+        IozoneFigure::RecordRewrite,
+        IozoneFigure::StridedRead,
+        IozoneFigure::Fwrite,
+        IozoneFigure::Frewrite,
+        IozoneFigure::Fread,
+        IozoneFigure::Freread,
     ];
 
     /// Its name in metrics.
@@ -80,23 +80,29 @@ impl Figure {
 
     /// Whether it writes.
     pub fn writes(self) -> bool {
-        use Figure::*;
+        use IozoneFigure::*;
         matches!(self, Write | Rewrite | RandomWrite | RecordRewrite | Fwrite | Frewrite)
     }
 
     /// Whether it goes through a stream.
     pub fn streams(self) -> bool {
-        self >= Figure::Fwrite
+        self >= IozoneFigure::Fwrite
     }
 
     /// Whether it creates the file.
     pub(crate) fn makes(self) -> bool {
-        matches!(self, Figure::Write | Figure::Fwrite)
+        matches!(self, IozoneFigure::Write | IozoneFigure::Fwrite)
     }
 
     /// Whether it is a retest.
     fn again(self) -> bool {
-        matches!(self, Figure::Rewrite | Figure::Reread | Figure::Frewrite | Figure::Freread)
+        matches!(
+            self,
+            IozoneFigure::Rewrite
+                | IozoneFigure::Reread
+                | IozoneFigure::Frewrite
+                | IozoneFigure::Freread
+        )
     }
 }
 
@@ -122,8 +128,8 @@ impl Honest {
     }
 
     /// Its counterpart in the tool's table.
-    fn figure(self) -> Figure {
-        [Figure::Rewrite, Figure::Read, Figure::RandomRead][self as usize]
+    fn figure(self) -> IozoneFigure {
+        [IozoneFigure::Rewrite, IozoneFigure::Read, IozoneFigure::RandomRead][self as usize]
     }
 }
 
@@ -193,9 +199,9 @@ impl Default for Iozone {
 
 impl Iozone {
     /// The figures of each row, in order of measurement.
-    pub fn figures(&self) -> Vec<Figure> {
-        let asked = |f: &Figure| self.tests.contains(&f.test()) && !(self.once && f.again());
-        Figure::ALL.into_iter().filter(asked).collect()
+    pub fn figures(&self) -> Vec<IozoneFigure> {
+        let asked = |f: &IozoneFigure| self.tests.contains(&f.test()) && !(self.once && f.again());
+        IozoneFigure::ALL.into_iter().filter(asked).collect()
     }
 
     /// Bytes of the largest file.
@@ -204,15 +210,17 @@ impl Iozone {
     }
 
     /// The workload of a figure, as in iozone.
-    pub(crate) fn workload(&self, row: Row, figure: Figure, seed: u64) -> Workload {
+    pub(crate) fn workload(&self, row: Row, figure: IozoneFigure, seed: u64) -> Workload {
         let record = u64::from(row.record_bytes);
         let (pattern, region) = match figure {
-            Figure::RandomRead | Figure::RandomWrite => (Pattern::UniformOnce, row.file_bytes),
-            Figure::BackwardRead => (Pattern::Backwards, row.file_bytes),
-            Figure::StridedRead => {
+            IozoneFigure::RandomRead | IozoneFigure::RandomWrite => {
+                (Pattern::UniformOnce, row.file_bytes)
+            }
+            IozoneFigure::BackwardRead => (Pattern::Backwards, row.file_bytes),
+            IozoneFigure::StridedRead => {
                 (Pattern::Strided { stride_bytes: self.stride * record }, row.file_bytes)
             }
-            Figure::RecordRewrite => (Pattern::Sequential, record),
+            IozoneFigure::RecordRewrite => (Pattern::Sequential, record),
             _ => (Pattern::Sequential, row.file_bytes),
         };
         let mix = if figure.writes() { Mix::WRITE } else { Mix::READ };

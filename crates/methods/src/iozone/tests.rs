@@ -2,7 +2,7 @@
 
 use workload::{Caching, Calls, Content, Pattern};
 
-use super::{Figure, IOZONE, Iozone, Row};
+use super::{IOZONE, Iozone, IozoneFigure, Row};
 use crate::fake::{Fake, Traits, perform};
 use crate::{MethodError, Options, Outcome, find, plan};
 
@@ -27,7 +27,7 @@ fn every_figure_transfers_the_file_once_in_its_own_order() {
     let (out, result) = run(&mut fake, spec(&[0, 1, 2, 3, 4, 5, 6, 7]));
     result.expect("no error");
     let names: Vec<_> = out.metrics.iter().map(|m| m.name.as_str()).collect();
-    for figure in Figure::ALL {
+    for figure in IozoneFigure::ALL {
         let name = format!("iozone-8MiB-4KiB.{}", figure.name());
         assert!(names.contains(&name.as_str()), "{names:?}");
         let w = fake.issued.iter().find(|w| w.name == name).expect("issued");

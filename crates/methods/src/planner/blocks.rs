@@ -1,4 +1,7 @@
 //! The planner's block interface. It counts every write but stores nothing; reads return zeros.
+//!
+//! A script that transfers many blocks declares them in bulk ([`Planner::transfer`]): a plan of
+//! single requests takes as long as the drive has blocks.
 
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::Region;
@@ -19,21 +22,21 @@ impl Planner {
         }
     }
 
-    /// Counts a transfer in the current step.
-    fn transfer(&mut self, way: BlockWay, offset: u64, bytes: u64) {
-        let region = Region { start: offset, bytes };
-        let written = match way {
+    /// Counts transfers of `bytes` in total within a region, in the current step. Writes of more
+    /// bytes than the region has overwrite it repeatedly.
+    pub(crate) fn transfer(&mut self, way: BlockWay, region: Region, bytes: u64) {
+        let least_ns = self.least_ns(bytes);
+        match way {
             BlockWay::Write => {
                 self.write_through_door(region);
-                bytes
+                self.add(bytes, expect::fill(bytes, &self.info), least_ns);
             }
             BlockWay::Read => {
                 self.touched.read(region);
-                0
+                self.add(0, expect::read(bytes, &self.info), least_ns);
             }
-            BlockWay::Flush => return,
-        };
-        self.add(written, expect::fill(bytes, &self.info), self.least_ns(bytes));
+            BlockWay::Flush => {}
+        }
     }
 }
 
@@ -44,7 +47,8 @@ impl Blocks for Planner {
 
     fn submit(&mut self, mut request: BlockRequest) -> Result<()> {
         let submitted_ns = self.now_ns;
-        self.transfer(request.way, request.offset, request.bytes.len() as u64);
+        let bytes = request.bytes.len() as u64;
+        self.transfer(request.way, Region { start: request.offset, bytes }, bytes);
         if request.way == BlockWay::Read {
             request.bytes.fill(0);
         }
@@ -63,7 +67,8 @@ impl Blocks for Planner {
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.transfer(BlockWay::Read, offset, buffer.len() as u64);
+        let bytes = buffer.len() as u64;
+        self.transfer(BlockWay::Read, Region { start: offset, bytes }, bytes);
         buffer.fill(0);
         Ok(())
     }

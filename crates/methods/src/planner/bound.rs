@@ -134,7 +134,7 @@ fn absorbed(w: &Workload, target: &TargetInfo, seconds: f64) -> f64 {
 fn paced(w: &Workload, seconds: f64) -> Option<f64> {
     let random = |mean: f64| mean + DEVIATIONS * mean.sqrt() + 1.0;
     match w.pacing {
-        Pacing::Closed | Pacing::OnOff { rate: None, .. } => None,
+        Pacing::Closed | Pacing::Source | Pacing::OnOff { rate: None, .. } => None,
         Pacing::Fixed { rate } => Some(rate * seconds + 1.0),
         Pacing::Poisson { rate } => Some(random(rate * seconds)),
         Pacing::OnOff { on_ns, off_ns, rate: Some(rate) } => {

@@ -23,7 +23,12 @@ const COMMIT_SECONDS: f64 = 1e-3;
 
 /// Expected duration of a fill, seconds.
 pub(super) fn fill(bytes: u64, target: &TargetInfo) -> f64 {
-    (bytes as f64 / (DEEP_SHARE * link(target))).max(programming(bytes as f64, target))
+    read(bytes, target).max(programming(bytes as f64, target))
+}
+
+/// Expected duration of reading as much, seconds.
+pub(super) fn read(bytes: u64, target: &TargetInfo) -> f64 {
+    bytes as f64 / (DEEP_SHARE * link(target))
 }
 
 /// Time the media take to program a write, after the part absorbed as a burst, seconds.
@@ -141,6 +146,7 @@ mod tests {
         (slow.limits.burst_bytes, slow.limits.native_bytes_per_s) = (Some(10_000_000), Some(1e6));
         near(fill(12_000_000, &slow), 2.0);
         near(fill(9_000_000, &slow), 9e6 / 600e6);
+        near(read(12_000_000, &slow), 12e6 / 600e6);
         let half = amount(Pattern::Uniform, Mix::read_percent(50), 4096, 40_000_000);
         near(workload(&half, &slow), 10.0);
     }

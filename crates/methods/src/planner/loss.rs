@@ -58,7 +58,7 @@ impl Touched {
 
     /// Whether all of a region is borrowed.
     pub fn is_borrowed(&self, region: Region) -> bool {
-        self.borrowed.iter().any(|r| r.start <= region.start && region.end() <= r.end())
+        contains(&self.borrowed, region)
     }
 
     pub fn borrowed_bytes(&self) -> u64 {
@@ -113,22 +113,23 @@ fn bytes(regions: &[Region]) -> u64 {
     regions.iter().map(|r| r.bytes).sum()
 }
 
-/// Adds a region to a union of regions.
+/// Whether a union of regions, disjoint and ascending, contains a region.
+fn contains(regions: &[Region], region: Region) -> bool {
+    let at = regions.partition_point(|r| r.end() < region.end());
+    regions.get(at).is_some_and(|r| r.start <= region.start)
+}
+
+/// Adds a region to a union of regions, disjoint and ascending.
 fn join(regions: &mut Vec<Region>, new: Region) {
-    let inside = |r: &Region| r.start <= new.start && new.end() <= r.end();
-    if new.bytes == 0 || regions.iter().any(inside) {
+    if new.bytes == 0 || contains(regions, new) {
         return;
     }
-    let (mut start, mut end) = (new.start, new.end());
-    regions.retain(|r| {
-        let apart = r.end() < start || end < r.start;
-        if !apart {
-            (start, end) = (start.min(r.start), end.max(r.end()));
-        }
-        apart
-    });
-    let at = regions.partition_point(|r| r.start < start);
-    regions.insert(at, Region { start, bytes: end - start });
+    let first = regions.partition_point(|r| r.end() < new.start);
+    let last = regions.partition_point(|r| r.start <= new.end());
+    let touching = &regions[first..last];
+    let start = touching.first().map_or(new.start, |r| r.start.min(new.start));
+    let end = touching.last().map_or(new.end(), |r| r.end().max(new.end()));
+    regions.splice(first..last, [Region { start, bytes: end - start }]);
 }
 
 #[cfg(test)]
@@ -142,5 +143,10 @@ mod tests {
             join(&mut all, Region { start, bytes });
         }
         assert_eq!(all, [Region { start: 0, bytes: 5 }, Region { start: 10, bytes: 50 }]);
+        let holds = |start, bytes| contains(&all, Region { start, bytes });
+        assert!(holds(0, 5) && holds(10, 50) && holds(59, 1) && holds(12, 40));
+        assert!(!holds(0, 6) && !holds(4, 7) && !holds(9, 2) && !holds(59, 2) && !holds(60, 1));
+        join(&mut all, Region { start: 5, bytes: 5 });
+        assert_eq!(all, [Region { start: 0, bytes: 60 }]);
     }
 }

@@ -45,6 +45,9 @@ pub struct Planner {
     lent_bytes: u64,
     /// Requests of the block interface not yet polled.
     completed: Vec<BlockDone>,
+    /// Number of operations recorded, which the time of planning depends on.
+    #[cfg(test)]
+    pub(crate) operations: u64,
     /// The plan for a RAM disc, which takes time but writes nothing to the drive.
     reference: Option<Box<Planner>>,
 }
@@ -69,6 +72,8 @@ impl Planner {
             touched: Touched::default(),
             lent_bytes: 0,
             completed: Vec::new(),
+            #[cfg(test)]
+            operations: 0,
             reference: None,
         }
     }
@@ -145,6 +150,10 @@ impl Planner {
     /// Adds an operation to the current step: maximum bytes written, expected seconds, and minimum
     /// duration.
     fn add(&mut self, written: u64, seconds: f64, least_ns: u64) {
+        #[cfg(test)]
+        {
+            self.operations += 1;
+        }
         if self.steps.is_empty() {
             self.begin_step("prepare");
         }
@@ -211,7 +220,7 @@ impl Planner {
     }
 
     fn read_back(&mut self, bytes: u64) -> Prepared {
-        self.add(0, expect::fill(bytes, &self.info), self.least_ns(bytes));
+        self.add(0, expect::read(bytes, &self.info), self.least_ns(bytes));
         Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
     }
 

@@ -1,5 +1,6 @@
 //! The arithmetic of the planner: steps, limits and the minimum duration of a fill.
 
+use record::Safety;
 use rig::{BlockRequest, BlockWay, Job, Preparation, Rig, Stage};
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -68,6 +69,26 @@ fn what_the_block_door_writes_is_in_the_plan() {
     assert_eq!(planner.written(), 1_000_000);
     assert_eq!(planner.touched.bytes(), 1_500_000);
     assert!(planner.elapsed_ns() >= 1_249_000_000, "no faster than the link allows");
+}
+
+#[test]
+fn the_time_of_a_plan_does_not_grow_with_the_drive() {
+    let operations = |method: &dyn crate::Method, allowed, bytes| {
+        let mut info = with_link(1e9);
+        (info.target.kind, info.allowed, info.discard) = (TargetKind::Device, allowed, true);
+        info.bytes = bytes;
+        let mut planner = Planner::new(&info);
+        let options = crate::Options::default();
+        method.run(&mut Session::planning(&mut planner), &options).expect("planned");
+        planner.operations
+    };
+    let find = |name| crate::find(name).expect("a method");
+    for (bytes, places) in [(4 << 30, 64), (4 << 40, 2048)] {
+        let wear = operations(find("wear"), Safety::Destroys, bytes);
+        assert!(wear < 20, "wear, {bytes} bytes: {wear}");
+        let fake = operations(find("fake"), Safety::Borrows, bytes);
+        assert!(fake < 3 * places + 10, "fake, {bytes} bytes: {fake}");
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ use record::{
     Verdict,
 };
 use rig::{
-    Blocks, Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo,
+    BlockWay, Blocks, Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason,
+    TargetInfo,
 };
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
@@ -147,6 +148,18 @@ impl<'a> Session<'a> {
         match &mut self.door {
             Door::Drive(rig) => &mut **rig,
             Door::Plan(planner) => *planner,
+        }
+    }
+
+    /// Plans block transfers in bulk: `bytes` in total within a region. Returns whether the script
+    /// is only planned; on a drive, it transfers the blocks itself.
+    pub(crate) fn plans_transfer(&mut self, way: BlockWay, region: Region, bytes: u64) -> bool {
+        match &mut self.door {
+            Door::Drive(_) => false,
+            Door::Plan(planner) => {
+                planner.transfer(way, region, bytes);
+                true
+            }
         }
     }
 

@@ -20,7 +20,7 @@ const ROUND_PASSES: f64 = 1.0 / 16.0;
 
 /// The quantity taken from a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Figure {
+pub(super) enum CellMetric {
     Iops,
     Throughput,
     /// Mean service time of all operations.
@@ -31,7 +31,7 @@ pub(super) enum Figure {
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub workload: Workload,
-    pub figure: Figure,
+    pub figure: CellMetric,
     /// Whether it must be steady.
     pub tracked: bool,
     pub samples: Vec<f64>,
@@ -51,7 +51,7 @@ impl Cell {
         let index = 100 + read_percent * 16 + block.trailing_zeros();
         let mut w = whole.random(&name.to_string(), mix, block, seconds, index);
         w.depth = DEPTH;
-        Cell::of(w, Figure::Iops).writing_at_most(whole, ROUND_PASSES)
+        Cell::of(w, CellMetric::Iops).writing_at_most(whole, ROUND_PASSES)
     }
 
     /// A cell of sequential blocks.
@@ -64,10 +64,10 @@ impl Cell {
     ) -> Cell {
         let cell = Cell::random(whole, test, block, read_percent, seconds);
         let w = Workload { pattern: Pattern::Sequential, ..cell.workload };
-        Cell::of(w, Figure::Throughput)
+        Cell::of(w, CellMetric::Throughput)
     }
 
-    fn of(workload: Workload, figure: Figure) -> Cell {
+    fn of(workload: Workload, figure: CellMetric) -> Cell {
         let batch = if workload.depth > 8 { BATCH } else { 1 };
         let workload = Workload { batch, ..workload };
         Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
@@ -97,7 +97,7 @@ impl Cell {
     /// The same cell at depth 1; the figure is the latency.
     pub fn one_at_a_time(mut self) -> Cell {
         (self.workload.depth, self.workload.batch) = (1, 1);
-        Cell { figure: Figure::Latency, ..self }
+        Cell { figure: CellMetric::Latency, ..self }
     }
 
     /// The same cell with this many jobs at this depth each.
@@ -129,9 +129,9 @@ impl Cell {
         let m = session.moment(&TestRegion::replicate(&self.workload, round), round)?;
         self.response = mean_service(&m);
         let value = match self.figure {
-            Figure::Iops => m.iops(None),
-            Figure::Throughput => m.throughput(None),
-            Figure::Latency => self.response,
+            CellMetric::Iops => m.iops(None),
+            CellMetric::Throughput => m.throughput(None),
+            CellMetric::Latency => self.response,
         };
         self.samples.push(value.unwrap_or(0.0));
         let kinds = m.kinds.iter().flatten();
@@ -147,9 +147,9 @@ impl Cell {
 
     pub fn unit(&self) -> Unit {
         match self.figure {
-            Figure::Iops => Unit::Iops,
-            Figure::Throughput => Unit::BytesPerSecond,
-            Figure::Latency => Unit::Nanoseconds,
+            CellMetric::Iops => Unit::Iops,
+            CellMetric::Throughput => Unit::BytesPerSecond,
+            CellMetric::Latency => Unit::Nanoseconds,
         }
     }
 
@@ -157,7 +157,7 @@ impl Cell {
     /// not replicates.
     pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
         session.out.put_metric(self.mean(self.key(), rounds));
-        if self.figure == Figure::Latency {
+        if self.figure == CellMetric::Latency {
             let key = self.key().with(Statistic::Max);
             session.put(key, Unit::Nanoseconds, Some(self.longest as f64));
         }

@@ -30,13 +30,13 @@ const START: &str = "start";
 
 /// A location on the drive.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct LabelledRegion {
     /// `start`, `middle` or `end`.
     pub label: &'static str,
     pub region: Region,
 }
 
-impl Place {
+impl LabelledRegion {
     /// The metric of a pass over the location; at the start, it is that of the old tool.
     pub fn key(&self, kind: OpKind) -> MetricKey {
         match self.label {
@@ -49,7 +49,7 @@ impl Place {
 /// The parameters derived from target and options.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub places: Vec<Place>,
+    pub places: Vec<LabelledRegion>,
     /// Maximum transfer, bytes.
     pub chunk: u32,
     /// Sizes of the sweep, ascending, bytes.
@@ -95,7 +95,7 @@ impl Layout {
     }
 
     /// One pass over a location.
-    pub fn pass(&self, place: &Place, kind: OpKind) -> Workload {
+    pub fn pass(&self, place: &LabelledRegion, kind: OpKind) -> Workload {
         self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
@@ -149,14 +149,14 @@ fn previous_power_of_two(n: u64) -> u64 {
 
 /// Start, middle and end of a drive. The position of a file on its drive is unknown, so locations
 /// within it are meaningless.
-fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<Place> {
+fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<LabelledRegion> {
     let whole = matches!(kind, TargetKind::Device | TargetKind::Virtual | TargetKind::Null);
     let length = LENGTH.min(bytes / if whole { 3 } else { 1 });
     // Multiples of 1 MiB if possible, for alignment. On a common grid, the locations do not
     // overlap.
     let grid = if length >= MIB { MIB.max(chunk) } else { chunk };
     let length = length / grid * grid;
-    let at = |label, start: u64| Place {
+    let at = |label, start: u64| LabelledRegion {
         label,
         region: Region { start: start / grid * grid, bytes: length },
     };

@@ -60,9 +60,9 @@ impl Ages {
         next: u64,
         every: Option<u64>,
     ) -> Result<Option<Refused>, MethodError> {
-        let (Some(every), writes) = (every, (next - 1) / layout.blocks) else { return Ok(None) };
-        let due = self.all.last().is_none_or(|last| writes / every > last.writes / every);
-        let Some(pass) = layout.pass(next).filter(|_| due) else { return Ok(None) };
+        let due = self.due_after(layout, every).filter(|written| next > *written);
+        let Some(pass) = due.and(layout.pass(next)) else { return Ok(None) };
+        let writes = (next - 1) / layout.blocks;
         let mut rates: [Vec<f64>; KINDS.len()] = Default::default();
         let age = self.all.len() as u32;
         for round in 0..ROUNDS {
@@ -80,6 +80,15 @@ impl Ages {
         }
         self.all.push(Age { writes, rates });
         Ok(None)
+    }
+
+    /// The number of writes after which the next age is measured, if any is requested.
+    pub fn due_after(&self, layout: &Layout, every: Option<u64>) -> Option<u64> {
+        let every = every?;
+        match self.all.last() {
+            None => Some(0),
+            Some(last) => (last.writes / every + 1).checked_mul(every * layout.blocks),
+        }
     }
 
     /// Publishes the rates of every age, and the ratio of the last to the first.

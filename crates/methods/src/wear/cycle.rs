@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use record::{Health, IoErrors, MetricKey, Series, Statistic, TargetKind, Unit};
-use rig::{Preparation, RigError};
+use rig::{BlockWay, Preparation, RigError};
+use workload::Region;
 use workload::units::decimal;
 
 use super::age::Ages;
@@ -37,8 +38,12 @@ pub(super) struct Test {
     pub next: u64,
     /// Smaller numbers of the same pass that are not yet written.
     holes: Vec<u64>,
+    /// Whether the marker is written.
+    marked: bool,
     /// Blocks written by earlier runs.
     earlier: u64,
+    /// Whether earlier runs may have written more: the drive lost the record of it.
+    pub earlier_least: bool,
     /// Blocks written by this run.
     pub added: u64,
     /// Cycled blocks by their content.
@@ -78,7 +83,9 @@ impl Test {
             goal,
             next: 1,
             holes: Vec::new(),
+            marked: false,
             earlier: 0,
+            earlier_least: false,
             added: 0,
             cycled: Tally::default(),
             fixed: Tally::default(),
@@ -95,7 +102,8 @@ impl Test {
 
     /// Continues where an earlier run ended.
     pub fn resume(&mut self, left: Left) {
-        (self.earlier, self.next) = (left.blocks(), left.last + 1);
+        (self.earlier, self.earlier_least) = (left.blocks(&self.layout), left.least);
+        (self.next, self.marked) = (left.last + 1, left.marked);
         (self.seed, self.holes) = (left.seed, left.holes);
         (self.fixed, self.cycled) = (left.fixed, left.cycled);
     }
@@ -119,16 +127,20 @@ impl Test {
         self.refused.is_none() && self.cycled.bad() + self.fixed.bad() == 0
     }
 
-    /// Writes the missing static data. The blocks that were in flight when the earlier run was
-    /// killed are durable before any other write, so that only the last blocks on a drive can be
-    /// missing.
+    /// Writes the missing static data, except the marker. The blocks that were in flight when the
+    /// earlier run was killed are durable before any other write, so that only the last blocks on a
+    /// drive can be missing.
     pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let fixed = self.layout.fixed;
+        let (fixed, region) = (self.layout.fixed, self.layout.fixed_region());
+        if session.plans_transfer(BlockWay::Write, region, region.bytes) {
+            self.next = fixed + 1;
+            return Ok(());
+        }
         let (holes, later): (Vec<u64>, Vec<u64>) =
             std::mem::take(&mut self.holes).into_iter().partition(|number| *number <= fixed);
         self.holes = later;
         self.write(session, FILL, holes.into_iter())?;
-        let rest = self.next..fixed + 1;
+        let rest = self.next..self.layout.marker();
         match self.refused {
             None => drop(self.write(session, FILL, rest)?),
             Some(_) => self.missing.extend(rest),
@@ -172,7 +184,12 @@ impl Test {
 
     /// Checks all static data that were written.
     pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let numbers = (1..self.layout.fixed + 1).filter(|number| !self.missing.contains(number));
+        let region = self.layout.fixed_region();
+        if session.plans_transfer(BlockWay::Read, region, region.bytes) {
+            return Ok(());
+        }
+        let end = self.layout.marker() + u64::from(self.marked);
+        let numbers = (1..end).filter(|number| !self.missing.contains(number));
         let mut tally = self.fixed.faults();
         self.door("wear-check").check(session, numbers, &mut tally)?;
         self.checked += tally.good();
@@ -186,14 +203,19 @@ impl Test {
         session: &mut Session<'_>,
         age: Option<u64>,
     ) -> Result<(), MethodError> {
+        if session.plans() {
+            return self.plan_cycle(session, age);
+        }
         self.series.start_ns = session.rig().elapsed_ns();
         // A pass that was complete when this run began may be unchecked.
         let mut open = self.layout.pass(self.next - 1);
         self.mend(session)?;
+        self.mark(session)?;
         self.age(session, age)?;
         while self.next <= self.goal && self.is_sound() {
             let Some(pass) = self.layout.pass(self.next) else { break };
             self.pass(session, pass)?;
+            self.mark(session)?;
             open = Some(pass);
             if pass > 0 {
                 self.check(session, self.layout.numbers(pass - 1))?;
@@ -209,6 +231,35 @@ impl Test {
             self.check(session, numbers.start..numbers.end.min(self.next))?;
         }
         self.push_row(session);
+        Ok(())
+    }
+
+    /// Plans the passes in bulk, up to a measurement of age at a time: a large drive has too many to
+    /// plan each.
+    fn plan_cycle(
+        &mut self,
+        session: &mut Session<'_>,
+        age: Option<u64>,
+    ) -> Result<(), MethodError> {
+        let Layout { fixed, half, .. } = self.layout;
+        let region = self.layout.cycled_region();
+        self.age(session, age)?;
+        self.erase(session, region)?;
+        let marker = Region { start: self.layout.offset(self.layout.marker()), bytes: BLOCK };
+        session.plans_transfer(BlockWay::Write, marker, BLOCK);
+        while self.next <= self.goal {
+            // An age is measured after the pass in which it is due.
+            let due = self.ages.due_after(&self.layout, age).unwrap_or(self.goal);
+            let passes = due.max(self.next).saturating_sub(fixed).div_ceil(half);
+            let last = (fixed + passes * half).min(self.goal);
+            let bytes = (last + 1 - self.next) * BLOCK;
+            session.plans_transfer(BlockWay::Write, region, bytes);
+            session.plans_transfer(BlockWay::Read, region, bytes);
+            self.next = last + 1;
+            if (last - fixed).is_multiple_of(half) {
+                self.age(session, age)?;
+            }
+        }
         Ok(())
     }
 
@@ -236,11 +287,22 @@ impl Test {
         Ok(session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?)
     }
 
+    /// Writes the marker when the first pass is durable. It is durable itself before anything is
+    /// erased, so that from then on the drive holds the marker and a pass.
+    fn mark(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let marker = self.layout.marker();
+        let durable = self.next >= self.layout.numbers(0).end;
+        if durable && !self.marked && self.is_sound() {
+            self.marked = self.write(session, CYCLE, marker..marker + 1)? == 1;
+        }
+        Ok(())
+    }
+
     /// Writes the rest of a pass.
     fn pass(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
         let numbers = self.layout.numbers(pass);
         if self.next == numbers.start {
-            self.erase(session, pass)?;
+            self.erase(session, self.layout.region(pass))?;
         }
         let end = numbers.end.min(self.goal + 1);
         let begun_ns = session.rig().elapsed_ns();
@@ -252,12 +314,11 @@ impl Test {
         Ok(())
     }
 
-    /// Discards the region of a pass before it is written; its earlier content was checked.
-    fn erase(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
+    /// Discards a region before it is written; its earlier content was checked.
+    fn erase(&mut self, session: &mut Session<'_>, region: Region) -> Result<(), MethodError> {
         if !self.erases {
             return Ok(());
         }
-        let region = self.layout.region(pass);
         match session.rig().prepare(Preparation::Discard { region }) {
             Ok(_) => Ok(()),
             // Without discard, overwriting erases the blocks.

@@ -4,6 +4,9 @@
 //! sequentially; the others write the two halves of the remaining blocks in turn. The half that is
 //! not being written holds the previous pass, so the drive itself always records the amount
 //! written: the greatest number found is the total, however the run ended.
+//!
+//! The last static block is the marker. It is written after the first pass is durable: a drive with
+//! the marker and no stamp in its cycled blocks has lost them.
 
 use record::TargetKind;
 use rig::TargetInfo;
@@ -29,7 +32,7 @@ const FREE_MOST: u64 = 32 << 20;
 pub(super) struct Layout {
     /// All blocks.
     pub blocks: u64,
-    /// Blocks of static data, from the first.
+    /// Blocks of static data, from the first; the last one is the marker.
     pub fixed: u64,
     /// Blocks of each half.
     pub half: u64,
@@ -53,6 +56,16 @@ impl Layout {
     /// Bytes in use.
     pub fn bytes(&self) -> u64 {
         self.blocks * BLOCK
+    }
+
+    /// The number of the marker, the last static block.
+    pub fn marker(&self) -> u64 {
+        self.fixed
+    }
+
+    /// Bytes of the shortest test: the static data and the first pass.
+    pub fn least_bytes(&self) -> u64 {
+        (self.fixed + self.half) * BLOCK
     }
 
     /// Offset of the block of this write.
@@ -82,9 +95,14 @@ impl Layout {
         Region { start, bytes: self.half * BLOCK }
     }
 
-    /// The region of the static data.
+    /// The region of the static data before the marker.
     pub fn fixed_region(&self) -> Region {
-        Region::first(self.fixed * BLOCK)
+        Region::first((self.marker() - 1) * BLOCK)
+    }
+
+    /// The region of the cycled blocks.
+    pub fn cycled_region(&self) -> Region {
+        Region { start: self.fixed * BLOCK, bytes: 2 * self.half * BLOCK }
     }
 
     /// The seed of a run's stamps. Its lower half identifies the layout, so that a run is resumed

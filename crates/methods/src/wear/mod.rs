@@ -158,11 +158,12 @@ impl Method for Wear {
         let layout = Layout::new(session.target(), options)?;
         let amount = options.get(&AMOUNT).unwrap_or(WRITES * layout.bytes());
         let goal = amount.div_ceil(BLOCK);
-        if goal <= layout.fixed {
+        if amount < layout.least_bytes() {
+            let least = binary(layout.least_bytes());
             return Err(MethodError::Option {
                 option: "amount",
                 value: binary(amount),
-                range: format!("more than the static data, {}", binary(layout.fixed * BLOCK)),
+                range: format!("at least the static data and half of the rest, {least}"),
             });
         }
         let mut test = Test::new(session, layout, goal);

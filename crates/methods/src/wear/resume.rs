@@ -4,8 +4,8 @@
 //! when the run was killed count if they were written, and are written again if not. A power cut
 //! can tear a block written since the last flush, or leave its old content. It does not explain
 //! flipped bits and content of another address, which are faults, nor any fault of a block written
-//! before that flush. A run that lost all cycled blocks resumes as after the static data: the drive
-//! holds nothing else of the amount written.
+//! before that flush. Cycled blocks without a stamp are lost if the marker is on the drive
+//! (`layout.rs`); the amount written is then known only to be at least that of the first pass.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +36,10 @@ pub(super) struct Left {
     pub last: u64,
     /// Smaller numbers that were not written, or not completely.
     pub holes: Vec<u64>,
+    /// Whether the marker was written.
+    pub marked: bool,
+    /// Whether more than `last` may have been written.
+    pub least: bool,
     /// Faults in the static data, if the run was cut while writing them.
     pub fixed: Tally,
     /// Faults in the current pass, and in the previous one if it is unchecked.
@@ -44,8 +48,9 @@ pub(super) struct Left {
 
 impl Left {
     /// Blocks written by earlier runs.
-    pub fn blocks(&self) -> u64 {
-        self.last - self.holes.len() as u64
+    pub fn blocks(&self, layout: &Layout) -> u64 {
+        let skipped = self.last > layout.marker() && !self.marked;
+        self.last - self.holes.len() as u64 - u64::from(skipped)
     }
 }
 
@@ -82,10 +87,38 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
         }
         true
     })?;
-    match layout.pass(left.last.max(1)) {
+    let pass = layout.pass(left.last.max(1));
+    let (begun, marker) = match pass {
+        // Before the second pass it was durable: the check of the static data judges it.
+        Some(1..) => (true, Class::Good),
+        _ => marker(session, layout, seed)?,
+    };
+    let fault = matches!(marker, Class::Flipped | Class::Misplaced);
+    if fault {
+        left.fixed.add(marker, layout.offset(layout.marker()));
+    }
+    left.marked = begun && (fault || marker == Class::Good);
+    match pass {
         Some(pass) => cut_in_pass(session, layout, left, pass),
+        None if begun => all_passes_lost(session, layout, left),
         None => cut_in_fill(session, layout, left),
     }
+}
+
+/// Whether the write of the marker was begun, and the content of its block.
+fn marker(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    seed: u64,
+) -> Result<(bool, Class), MethodError> {
+    let number = layout.marker();
+    let mut found = (false, Class::Lost);
+    read(session, number - 1..number, |offset, bytes| {
+        let begun = Stamped::of(bytes, offset, seed).newest == Some(number);
+        found = (begun, Class::of(bytes, stamp(layout, number, seed)));
+        true
+    })?;
+    Ok(found)
 }
 
 /// The number of the newest write found in a block, if the layout puts that write there. Stamps come
@@ -116,39 +149,54 @@ fn cut_in_pass(
         true
     })?;
     if pass > 0 && left.last + 1 == layout.numbers(pass).end {
-        check_before(session, layout, &mut left, pass - 1)?;
+        // This pass may be unchecked. If it was checked, its blocks may be discarded, or hold a
+        // measurement of age or part of the next pass.
+        let excused = [Class::Lost, Class::Torn];
+        check_pass(session, layout, &mut left, pass - 1, &excused)?;
     }
     Ok(left)
 }
 
-/// Checks the pass before a complete one, which may be unchecked. If it was checked, its blocks may
-/// be discarded, or hold a measurement of age or part of the next pass, so that lost and torn
-/// blocks are not faults here.
-fn check_before(
+/// Completes `left` for a run of which no cycled block has a stamp, though a pass was durable. Any
+/// pass may have been the last; the first is the least.
+fn all_passes_lost(
+    session: &mut Session<'_>,
+    layout: &Layout,
+    mut left: Left,
+) -> Result<Left, MethodError> {
+    (left.last, left.least) = (layout.numbers(0).end - 1, true);
+    check_pass(session, layout, &mut left, 0, &[])?;
+    Ok(left)
+}
+
+/// Checks the blocks of a pass. Blocks of the `excused` classes are not faults.
+fn check_pass(
     session: &mut Session<'_>,
     layout: &Layout,
     left: &mut Left,
     pass: u64,
+    excused: &[Class],
 ) -> Result<(), MethodError> {
     let (first, region) = (layout.numbers(pass).start, layout.region(pass));
     let blocks = region.start / BLOCK..region.end() / BLOCK;
     read(session, blocks, |offset, bytes| {
         let number = first + (offset - region.start) / BLOCK;
-        match Class::of(bytes, stamp(layout, number, left.seed)) {
-            Class::Lost | Class::Torn => {}
-            class => left.cycled.add(class, offset),
+        let class = Class::of(bytes, stamp(layout, number, left.seed));
+        if !excused.contains(&class) {
+            left.cycled.add(class, offset);
         }
         true
     })
 }
 
-/// Completes `left` for a run that was cut while writing static data, which end at its last block.
+/// Completes `left` for a run that was cut while writing static data, which end at its last block,
+/// or before the marker was written.
 fn cut_in_fill(
     session: &mut Session<'_>,
     layout: &Layout,
     mut left: Left,
 ) -> Result<Left, MethodError> {
-    read(session, 0..layout.fixed, |offset, bytes| {
+    read(session, 0..layout.marker() - 1, |offset, bytes| {
         let number = offset / BLOCK + 1;
         let class = Class::of(bytes, stamp(layout, number, left.seed));
         match class {

@@ -15,11 +15,15 @@ use super::layout::BLOCK;
 use crate::Outcome;
 use crate::answer::{Draft, name_of};
 
+/// The evidence of an amount that is known only as a minimum.
+const WRITTEN_LEAST: &str = "written, at least";
+
 /// Returns ENDURED, WEAR or CONTENT LOST.
 pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let total = test.total() * BLOCK;
     let times = test.total() as f64 / test.layout.blocks as f64;
-    let written = format!("{} ({} times the size)", decimal(total), amount(times));
+    let least = if test.earlier_least { "at least " } else { "" };
+    let written = format!("{least}{} ({} times the size)", decimal(total), amount(times));
     let with_age = match test.age_bytes() {
         0 => String::new(),
         bytes => format!(" and {} for age", decimal(bytes)),
@@ -48,7 +52,8 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
         }
     };
     let mut verdict = Verdict::new(kind, text);
-    let evidence = [("written", total), ("static data, good", test.fixed.good() * BLOCK)];
+    let name = if test.earlier_least { WRITTEN_LEAST } else { "written" };
+    let evidence = [(name, total), ("static data, good", test.fixed.good() * BLOCK)];
     for (name, bytes) in evidence {
         verdict.evidence.push(Evidence::new(name, bytes as f64, Unit::Bytes));
     }
@@ -91,17 +96,21 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let times = amount(draft.value("wear-drive-writes")?);
     let bad: f64 =
         Class::BAD.iter().filter_map(|c| draft.value(&format!("wear-{}", c.name()))).sum();
+    let verdict = out.verdicts.first();
+    let is_least = |e: &Evidence| e.name == WRITTEN_LEAST;
+    let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
+    let least = if least { "at least " } else { "" };
     let age = aged(out).map(|text| format!(" {text}"));
-    let sentence = match out.verdicts.first().map(|verdict| &verdict.kind) {
+    let sentence = match verdict.map(|verdict| &verdict.kind) {
         Some(VerdictKind::Wear) => {
             let age = draft
                 .value("wear-age-written")
                 .map_or(String::new(), |bytes| format!(", and {} for age", decimal(bytes as u64)));
-            format!("The drive died after {written}, {times} times its size{age}.")
+            format!("The drive died after {least}{written}, {times} times its size{age}.")
         }
         Some(VerdictKind::ContentLost) => {
             let blocks = if bad == 1.0 { "block differs" } else { "blocks differ" };
-            format!("After {written}, {times} times the size, {bad:.0} {blocks}.")
+            format!("After {least}{written}, {times} times the size, {bad:.0} {blocks}.")
         }
         _ => format!("{written} written, {times} times the size, without an error."),
     };

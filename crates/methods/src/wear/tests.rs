@@ -98,9 +98,15 @@ fn bad(out: &Outcome) -> (f64, [f64; 2]) {
     (counts.iter().sum(), [counts[0], counts[1]])
 }
 
-/// The requests of 8 MiB: the fill, its check, two passes and the check of the first.
+/// Static blocks of 8 MiB, with the marker.
 const FILLED: u64 = 56;
-const TWO_PASSES: u64 = 2 * FILLED + 4 + 4 + 4;
+
+/// The requests of 8 MiB: the fill and its check, and after the first pass with its marker.
+const CHECKED: u64 = 2 * (FILLED - 1);
+const FIRST_PASS: u64 = CHECKED + 4 + 1;
+
+/// The same after the second pass and the check of the first.
+const TWO_PASSES: u64 = FIRST_PASS + 4 + 4;
 
 #[test]
 fn a_block_that_changed_while_the_run_was_killed_in_the_fill_is_a_fault() {
@@ -140,6 +146,50 @@ fn a_block_that_changed_while_the_run_was_killed_in_a_pass_is_one_fault() {
     });
     assert!(bad(&out).1[0] >= 2.0, "all flipped: {:?}", bad(&out));
     assert_eq!(value(&out, "wear-written"), ((FILLED + 10) * BLOCK) as f64);
+}
+
+/// Erases all cycled blocks of a drive.
+fn lose_cycled(fake: &mut Fake, layout: &Layout) {
+    fake.erase_content(layout.cycled_region());
+}
+
+#[test]
+fn cycled_blocks_that_are_all_lost_are_found_by_the_marker() {
+    for requests in [FIRST_PASS, FIRST_PASS + 2, TWO_PASSES, TWO_PASSES + 3] {
+        let out = changed(requests, lose_cycled);
+        assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{requests}");
+        assert_eq!((bad(&out).0, value(&out, "wear-lost")), (4.0, 4.0), "{requests}");
+        assert_eq!(value(&out, "wear-written"), ((FILLED + 4) * BLOCK) as f64);
+        assert_eq!(value(&out, "wear-added"), 0.0, "nothing is written after a loss");
+        let headline = out.answer.expect("one").headline;
+        let expected = "After at least 7.86 MB, 0.938 times the size, 4 blocks differ.";
+        assert_eq!(headline, expected);
+    }
+    // One half lost is found by the other, as before.
+    let out = changed(TWO_PASSES, |fake, layout| fake.erase_content(layout.region(0)));
+    assert_eq!(value(&out, "wear-written"), (24 * MIB) as f64);
+}
+
+#[test]
+fn cycled_blocks_that_were_never_durable_are_no_loss() {
+    for requests in CHECKED..FIRST_PASS {
+        let out = changed(requests, lose_cycled);
+        assert_eq!(out.verdicts[0].kind.name(), "ENDURED", "{requests}: {}", out.verdicts[0].text);
+        assert_eq!((bad(&out).0, value(&out, "wear-written")), (0.0, (24 * MIB) as f64));
+    }
+}
+
+#[test]
+fn a_marker_that_is_damaged_is_a_fault_and_an_unwritten_one_is_written() {
+    let at = (FILLED - 1) * BLOCK;
+    let out = changed(FIRST_PASS + 2, |fake, _| fake.flip_bit(at + 77_000));
+    assert_eq!(bad(&out), (1.0, [1.0, 0.0]));
+    let out = changed(TWO_PASSES, |fake, _| fake.erase_content(Region { start: at, bytes: BLOCK }));
+    assert_eq!((bad(&out).0, value(&out, "wear-lost")), (1.0, 1.0));
+    // The kill comes before the marker, and the run goes on.
+    let out = changed(FIRST_PASS - 1, |_, _| {});
+    assert_eq!((bad(&out).0, value(&out, "wear-written")), (0.0, (24 * MIB) as f64));
+    assert_eq!(value(&out, "wear-static"), (7 * MIB) as f64, "the marker is one of its blocks");
 }
 
 #[test]

@@ -1,12 +1,9 @@
 //! Transfers through the block interface: stamped writes, and classified reads.
-//!
-//! A plan has one write or read for each piece instead, with the same bytes and the same bound.
 
 use std::collections::HashSet;
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Preparation};
+use rig::{BlockDone, BlockRequest, BlockWay, Blocks};
 use workload::stamp::{self, Layout as Stamps};
-use workload::{Content, Mix, Pattern, Region, Workload};
 
 use super::found::{Class, Tally};
 use super::layout::{BLOCK, Layout, stamp};
@@ -57,10 +54,6 @@ impl Door<'_> {
         let mut numbers = numbers.peekable();
         while numbers.peek().is_some() {
             let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
-            if session.plans() {
-                self.plan_write(session, &piece)?;
-                continue;
-            }
             let fill = |number, bytes: &mut [u8]| {
                 stamp::write(bytes, stamp(self.layout, number, self.seed), Stamps::default());
             };
@@ -100,10 +93,6 @@ impl Door<'_> {
             let piece: Vec<u64> = numbers.by_ref().take(PIECE).collect();
             if piece.is_empty() {
                 return Ok(());
-            }
-            if session.plans() {
-                self.plan_read(session, &piece)?;
-                continue;
             }
             self.carry(
                 session.rig().blocks()?,
@@ -169,27 +158,5 @@ impl Door<'_> {
                 spare.push(one.request.bytes);
             }
         }
-    }
-
-    fn plan_write(&self, session: &mut Session<'_>, numbers: &[u64]) -> Result<(), MethodError> {
-        let Some(region) = self.region(numbers) else { return Ok(()) };
-        let fill = Preparation::Fill { region, content: Content::Random, seed: self.seed };
-        session.rig().prepare(fill)?;
-        Ok(())
-    }
-
-    fn plan_read(&self, session: &mut Session<'_>, numbers: &[u64]) -> Result<(), MethodError> {
-        let Some(region) = self.region(numbers) else { return Ok(()) };
-        let w = Workload::new(self.step, Pattern::Sequential, Mix::READ, BLOCK as u32, region);
-        let mut w = Workload { depth: DEPTH, ..w };
-        w.stop.bytes = Some(region.bytes);
-        session.rig().measure(&w)?;
-        Ok(())
-    }
-
-    /// The region of consecutive numbers.
-    fn region(&self, numbers: &[u64]) -> Option<Region> {
-        let start = self.layout.offset(*numbers.first()?);
-        Some(Region { start, bytes: numbers.len() as u64 * BLOCK })
     }
 }

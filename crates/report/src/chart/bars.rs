@@ -5,7 +5,7 @@ use record::{Chart, Run, Unit};
 
 use super::canvas::{Anchor, CHAR, Canvas};
 use super::scale::{Scale, shown};
-use super::{Drawn, Figure, NARROW, WIDE, class_of, figure_of, group_of, label_of};
+use super::{ChartValue, Drawn, NARROW, WIDE, class_of, figure_of, group_of, label_of};
 
 /// Height of a bar and of the gap to the next one; more between groups.
 const BAR: f64 = 16.0;
@@ -25,7 +25,7 @@ struct Bar {
     group: String,
     label: String,
     class: String,
-    figure: Figure,
+    figure: ChartValue,
 }
 
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
@@ -116,7 +116,7 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
 }
 
 fn one(canvas: &mut Canvas, unit: Unit, bar: &Bar, y: f64, at: &impl Fn(f64) -> f64) {
-    let Figure { value, low, high } = bar.figure;
+    let ChartValue { value, low, high } = bar.figure;
     let (from, to, middle) = (at(0.0), at(value), y + BAR / 2.0);
     canvas.rect(&format!("datum {}", bar.class), [from, y], [(to - from).max(1.0), BAR]);
     let mut end = to;

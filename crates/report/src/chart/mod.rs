@@ -95,7 +95,7 @@ fn class_of(label: &str, index: usize) -> String {
 
 /// One value of a metric, in the unit of the chart.
 #[derive(Clone, Copy)]
-struct Figure {
+struct ChartValue {
     value: f64,
     low: Option<f64>,
     high: Option<f64>,
@@ -103,16 +103,16 @@ struct Figure {
 
 /// A metric's figure in a chart's unit. In a chart of times, a rate is the time of one operation of
 /// `bytes`.
-fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<Figure> {
+fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<ChartValue> {
     let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
     let Metric { value, low, high, .. } = metric;
     let [value, low, high] = [*value, *low, *high].map(finite);
     let value = value?;
     if unit != Unit::Nanoseconds || metric.unit != Unit::BytesPerSecond {
-        return Some(Figure { value, low, high });
+        return Some(ChartValue { value, low, high });
     }
     let time = |rate: f64| (rate > 0.0 && bytes > 0.0).then(|| bytes * 1e9 / rate);
-    Some(Figure { value: time(value)?, low: high.and_then(time), high: low.and_then(time) })
+    Some(ChartValue { value: time(value)?, low: high.and_then(time), high: low.and_then(time) })
 }
 
 /// The display name of a source.

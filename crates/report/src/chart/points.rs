@@ -5,7 +5,7 @@ use record::{Axis, Chart, FittedLine, Run};
 use super::canvas::Canvas;
 use super::plane::Plane;
 use super::scale::{self, Base, Scale, shown};
-use super::{Drawn, Figure, class_of, figure_of, group_of};
+use super::{ChartValue, Drawn, class_of, figure_of, group_of};
 
 /// Values that span more than this factor are drawn on a logarithmic axis. The smallest tenth does
 /// not count: near zero, mere noise spans any factor.
@@ -17,7 +17,7 @@ const FIT_STEPS: u32 = 80;
 struct Group {
     name: String,
     class: String,
-    points: Vec<(f64, Figure)>,
+    points: Vec<(f64, ChartValue)>,
 }
 
 pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
@@ -36,7 +36,7 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     groups.iter_mut().for_each(|group| group.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
     let all = || groups.iter().flat_map(|group| &group.points);
     let (first, last) = bounds(all().map(|p| p.0))?;
-    let ends = |p: &(f64, Figure)| [p.1.low, p.1.high, Some(p.1.value)].into_iter().flatten();
+    let ends = |p: &(f64, ChartValue)| [p.1.low, p.1.high, Some(p.1.value)].into_iter().flatten();
     let levels = chart.bands.iter().filter_map(|band| band.y).flatten();
     let (low, high) = bounds(all().flat_map(ends).chain(levels))?;
     let mut values: Vec<f64> = all().map(|p| p.1.value).collect();

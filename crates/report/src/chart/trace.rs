@@ -91,7 +91,7 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point
     for series in series {
         let Some(column) = series.column(name) else { continue };
         let start = series.start_ns.saturating_sub(origin) as f64 / 1e9;
-        let place = Place::of(&chart.x, series);
+        let place = BytePositions::of(&chart.x, series);
         let (mut before, mut last) = (0.0, None::<f64>);
         for (i, (t, value)) in series.t_ns.iter().zip(&column.values).enumerate() {
             let t = *t as f64 / 1e9;
@@ -119,14 +119,14 @@ fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point
 }
 
 /// The positions of a series' rows on an axis of bytes.
-struct Place<'s> {
+struct BytePositions<'s> {
     known: Option<&'s Column>,
     unmapped: Option<&'s Column>,
     rates: Vec<&'s Column>,
 }
 
-impl<'s> Place<'s> {
-    fn of(axis: &Axis, series: &'s Series) -> Place<'s> {
+impl<'s> BytePositions<'s> {
+    fn of(axis: &Axis, series: &'s Series) -> BytePositions<'s> {
         let known = match axis {
             Axis::Address => series.column("position"),
             Axis::BytesWritten => series.column("written"),
@@ -135,7 +135,7 @@ impl<'s> Place<'s> {
         let rates: &[&str] =
             if *axis == Axis::BytesWritten { &["write"] } else { &["read", "write"] };
         let rates = rates.iter().filter_map(|name| series.column(name)).collect();
-        Place { known, unmapped: series.column("unmapped"), rates }
+        BytePositions { known, unmapped: series.column("unmapped"), rates }
     }
 
     fn known(&self, row: usize) -> Option<f64> {

@@ -36,7 +36,7 @@ pub struct Replication {
     /// The same charts for text.
     pub sketches: Vec<Sketch>,
     /// Its figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ReplicatedFigure>,
     /// Names of missed figures, with the reason.
     pub missed: Vec<[String; 2]>,
     /// Open questions of the document, with their answers.
@@ -89,7 +89,7 @@ pub struct Headline {
 
 /// A published figure and ours.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct ReplicatedFigure {
     /// The quantity.
     pub what: String,
     /// As published.

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html as markup};
 
-use super::{Figure, Headline, Replication};
+use super::{Headline, ReplicatedFigure, Replication};
 use crate::chart;
 use crate::html::{document, sheet::sheet};
 use crate::quantity::UNKNOWN;
@@ -59,7 +59,7 @@ fn own_result(headline: &Headline) -> Markup {
     }
 }
 
-fn figures(figures: &[Figure]) -> Markup {
+fn figures(figures: &[ReplicatedFigure]) -> Markup {
     let headings = [
         ("figure", Left),
         ("published", Right),

@@ -1,6 +1,6 @@
 //! A repeated publication as text: its result, the figures as a table, the charts, the records.
 
-use super::{Drawing, Figure, Headline, Replication, SKETCH_COLUMNS, Sketch};
+use super::{Drawing, Headline, ReplicatedFigure, Replication, SKETCH_COLUMNS, Sketch};
 use crate::quantity::UNKNOWN;
 use crate::table::{Align, Cell, Table};
 use crate::{Ink, Style, sparkline, wrap};
@@ -50,7 +50,7 @@ fn headline(headline: &Headline, style: &Style) -> String {
 }
 
 /// The figures, with their positions in the document if there is room.
-fn table(figures: &[Figure], style: &Style) -> String {
+fn table(figures: &[ReplicatedFigure], style: &Style) -> String {
     let (left, right) = (Align::Left, Align::Right);
     let columns = [left, right, right, left, right, right, left, left];
     let mut table = Table::new(&columns).elastic(0);

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nvme::identify::{self, Info, Namespace};
 use nvme::{
-    Command, Completed, Controller, Error, PAGE_BYTES, Place, Platform, Queue, Request, Shape,
-    Status, Tracker,
+    Command, Completed, Controller, Error, FormattedNamespace, PAGE_BYTES, Platform, Queue,
+    Request, Shape, Status, Tracker,
 };
 
 use super::super::{Able, DeviceError};
@@ -39,7 +39,7 @@ pub(crate) struct Owner<B: Bus> {
     /// Time after which a command is aborted, nanoseconds.
     timeout_ns: u64,
     pub info: Info,
-    pub place: Place,
+    pub place: FormattedNamespace,
     pub namespace: Namespace,
     pub traffic: Traffic,
     bus: B,
@@ -64,7 +64,10 @@ pub(super) fn failed(error: Error) -> io::Error {
 }
 
 /// Identifies a namespace and returns its block size with it.
-fn identified<P>(controller: &mut Controller<P>, nsid: u32) -> Result<(Namespace, Place), Error>
+fn identified<P>(
+    controller: &mut Controller<P>,
+    nsid: u32,
+) -> Result<(Namespace, FormattedNamespace), Error>
 where
     P: Deref<Target: Platform> + Clone,
 {
@@ -73,7 +76,7 @@ where
     if format.metadata_bytes != 0 {
         return Err(Error::Unsupported("blocks without metadata"));
     }
-    Ok((namespace, Place { nsid, block_bits: format.block_bytes.ilog2() }))
+    Ok((namespace, FormattedNamespace { nsid, block_bits: format.block_bytes.ilog2() }))
 }
 
 impl<B: Bus> Owner<B> {

@@ -22,7 +22,7 @@ const WHOLE: &str = "journal";
 
 /// A directory for journals, with the directory of the registry of all journals.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct JournalDir {
     dir: PathBuf,
     /// The registry's directory; equal to `dir` in the default place.
     registry: PathBuf,
@@ -30,18 +30,18 @@ pub struct Place {
 }
 
 /// Places are equal if their directories are.
-impl PartialEq for Place {
-    fn eq(&self, other: &Place) -> bool {
+impl PartialEq for JournalDir {
+    fn eq(&self, other: &JournalDir) -> bool {
         (&self.dir, &self.registry) == (&other.dir, &other.registry)
     }
 }
 
-impl Eq for Place {}
+impl Eq for JournalDir {}
 
 /// A complete journal of this run.
 #[derive(Debug)]
 pub struct Journal {
-    place: Place,
+    place: JournalDir,
     path: PathBuf,
     /// Holds the lock.
     _file: File,
@@ -113,36 +113,36 @@ impl Leftover {
     }
 }
 
-impl Place {
+impl JournalDir {
     /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
     /// always has the registry. Without HOME, as in a system service, the home directory is that of
     /// the user's account. Without a default, the given directory has the registry. Neither need
     /// exist.
-    pub fn of_user(dir: Option<&Path>) -> Result<Place, JournalError> {
+    pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
         let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
         let Some(dir) = dir else {
-            return default.map(|dir| Place::at(&dir)).ok_or(JournalError::NoHome);
+            return default.map(|dir| JournalDir::at(&dir)).ok_or(JournalError::NoHome);
         };
         // Absolute, because the registry outlives the working directory.
         let dir = std::path::absolute(dir).map_err(|e| JournalError::io("find", dir, e))?;
-        Ok(Place::at(&dir).registered_in(&default.unwrap_or(dir)))
+        Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)))
     }
 
     /// A directory with its own registry.
-    pub fn at(dir: &Path) -> Place {
-        Place { dir: dir.into(), registry: dir.into(), disk: Arc::new(Kernel) }
+    pub fn at(dir: &Path) -> JournalDir {
+        JournalDir { dir: dir.into(), registry: dir.into(), disk: Arc::new(Kernel) }
     }
 
     /// The same place, with different file operations.
     #[must_use]
-    pub fn on(self, disk: Arc<dyn Disk>) -> Place {
-        Place { disk, ..self }
+    pub fn on(self, disk: Arc<dyn Disk>) -> JournalDir {
+        JournalDir { disk, ..self }
     }
 
     /// The same directory, with the registry in another.
     #[must_use]
-    pub fn registered_in(self, registry: &Path) -> Place {
-        Place { registry: registry.to_path_buf(), ..self }
+    pub fn registered_in(self, registry: &Path) -> JournalDir {
+        JournalDir { registry: registry.to_path_buf(), ..self }
     }
 
     /// The directory.
@@ -242,7 +242,7 @@ impl Place {
         if self.dir == self.registry {
             return self.unfinished();
         }
-        let registry = Place { dir: self.registry.clone(), ..self.clone() };
+        let registry = JournalDir { dir: self.registry.clone(), ..self.clone() };
         let mut all = registry.unfinished()?;
         // The registry also knows the drive of a damaged journal.
         for left in self.unfinished()? {
