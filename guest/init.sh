@@ -22,7 +22,7 @@ eval "$(host hello)"
 
 for name in $attached $later; do
     case $name in
-        nvme*|pair*) load nvme ;;
+        nvme*|pair*|bare-*) load nvme ;;
         ssd*|disk*) load ahci sd_mod ;;
         usb*) load xhci_pci usb_storage sd_mod ;;
         uas*) load xhci_pci uas sd_mod ;;

@@ -78,7 +78,7 @@ exits 0 "unbind again" ssdyno prepare pci:$at --unbind
 # Formatted by its own driver, for a run and while bound; the kernel finds the new block size.
 blocks_of() { cat "/sys/block/$(basename "$(device nvme)")/queue/logical_block_size"; }
 exits 0 "format to blocks of 4096 bytes" ssdyno prepare pci:$at --to fresh --lbaf 4096 --destroy="$word"
-says "ERASED"
+says "canaries read as zeroes"
 holds "returned to the kernel" back
 is "block size for the kernel" "$(blocks_of)" 4096
 exits 0 "bind" ssdyno prepare pci:$at --bind="$word"

@@ -232,13 +232,12 @@ impl Recorder {
         drive: &mut D,
         room: &mut [u8],
     ) -> Result<(), Error<D::Error>> {
-        let slack = (self.risk_max / SLACK_SHARE).min(SLACK_BYTES_MAX);
         if self.checkpoint.is_some() {
             if !drive.is_flushed().map_err(Error::Drive)? {
                 return Ok(());
             }
             self.proceed(drive)?;
-        } else if self.at_risk() >= self.risk_max - slack {
+        } else if self.is_due() {
             let claimed = self.claim(drive, room)?;
             self.begin_checkpoint(claimed);
         }
@@ -289,6 +288,14 @@ impl Recorder {
         }
         self.mark(drive, false)?;
         Ok(Kept { files: self.files - u32::from(empty), open_bytes: 0 })
+    }
+
+    /// Whether a checkpoint is due: soon, the maximum would be at risk. Never before the end of the
+    /// space if everything until then can be at risk, because metadata slow simple drives down.
+    fn is_due(&self) -> bool {
+        let slack = (self.risk_max / SLACK_SHARE).min(SLACK_BYTES_MAX);
+        let limit = self.risk_max.saturating_sub(self.at_risk());
+        limit <= slack && self.left() > limit
     }
 
     /// Number of bytes that can be placed now: whole sectors of the open file.

@@ -100,7 +100,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let is_least = |e: &Evidence| e.name == WRITTEN_LEAST;
     let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
     let least = if least { "at least " } else { "" };
-    let age = aged(out).map(|text| format!(" {text}"));
+    let age: Vec<String> = aged(out).iter().map(|text| format!(" {text}")).collect();
     let sentence = match verdict.map(|verdict| &verdict.kind) {
         Some(VerdictKind::Wear) => {
             let age = draft
@@ -133,7 +133,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(chart.source(CYCLE, "written"))
         .chart(faults)
         .chart(by_age(out))
-        .say(sentence, &[age.unwrap_or_default()])
+        .say(sentence, &age)
 }
 
 fn heading(class: Class) -> String {
@@ -178,9 +178,10 @@ fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
     out.metrics.iter().find(|metric| metric.name == name)
 }
 
-/// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.` A change is
-/// claimed only if its interval is beyond the range that counts as equivalent.
-fn aged(out: &Outcome) -> Option<String> {
+/// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.`, then in fewer
+/// words; empty if it was not measured. A change is claimed only if its interval is beyond the range
+/// that counts as equivalent.
+fn aged(out: &Outcome) -> Vec<String> {
     let ratios: Vec<(&str, &Metric)> = KINDS
         .iter()
         .filter_map(|(kind, ..)| Some((*kind, find(out, &name_of(&key(kind), Statistic::Ratio))?)))
@@ -198,14 +199,17 @@ fn aged(out: &Outcome) -> Option<String> {
         })
     };
     match changed.first() {
-        None if ratios.is_empty() => None,
+        None if ratios.is_empty() => Vec::new(),
         None if ratios.iter().all(|(_, metric)| same(metric)) => {
-            Some("Age did not change its speed.".into())
+            vec!["Age did not change its speed.".into()]
         }
-        None => Some("The effect of age is undetermined.".into()),
+        None => vec!["The effect of age is undetermined.".into()],
         Some((kind, ratio)) => {
             let kind = kind.replace("seq-", "sequential ").replace("rand-", "random ");
-            Some(format!("With age: {kind}s {ratio:.2} times as fast."))
+            vec![
+                format!("With age: {kind}s {ratio:.2} times as fast."),
+                format!("With age: {kind}s at {:.0}%.", 100.0 * ratio),
+            ]
         }
     }
 }
