@@ -3,12 +3,12 @@
 //! A regular file is written as a draft beside its final path and renamed when complete. A symbolic
 //! link is refused: in a shared directory it may be another user's trap. The kernel's links
 //! (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are followed. Pipes and
-//! devices are written directly.
+//! terminals are written directly. A block device is refused: only the guard opens drives.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -16,7 +16,23 @@ use rustix::fs::OFlags;
 /// Attempts to find a free name beside the file.
 const ATTEMPTS: u32 = 16;
 
-/// Replaces the content of a file, or creates it.
+/// Leading bytes that a picture in PNG has in common with others of its size: signature and header.
+const PNG_HEAD: usize = 33;
+
+/// Leading bytes that a text has in common with others of its kind.
+const TEXT_HEAD: usize = 80;
+
+/// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
+/// slip of the keys then costs no other file.
+pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let content = content.as_ref();
+    let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
+    let mut file = Replacement::renew(path, &content[..head.min(content.len())])?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Replaces the content of a file, whatever it is, or creates it.
 pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = Replacement::create(path)?;
     file.write_all(content.as_ref())?;
@@ -32,7 +48,18 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Starts writing a file. The error names a symbolic link, but not the path.
+    /// Starts writing a file. Refuses to replace one that begins with other bytes than `head`,
+    /// unless it is empty.
+    pub fn renew(path: &Path, head: &[u8]) -> io::Result<Replacement> {
+        let regular = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+        let mut there = vec![0; head.len()];
+        if regular && (File::open(path)?.read_exact(&mut there).is_err() || there != head) {
+            return Err(foreign());
+        }
+        Replacement::create(path)
+    }
+
+    /// Starts writing a file. The error names a symbolic link or a drive, but not the path.
     pub fn create(path: &Path) -> io::Result<Replacement> {
         let there = match path.symlink_metadata() {
             Ok(meta) => Some(meta),
@@ -42,6 +69,7 @@ impl Replacement {
         let kind = there.as_ref().map(fs::Metadata::file_type);
         match kind {
             Some(kind) if kind.is_symlink() && !is_of_kernel(path) => Err(linked()),
+            Some(kind) if kind.is_block_device() => Err(drive()),
             Some(kind) if !kind.is_file() => Replacement::in_place(path, kind.is_symlink()),
             _ => Replacement::beside(path, there.map(|meta| meta.permissions())),
         }
@@ -50,6 +78,10 @@ impl Replacement {
     fn in_place(path: &Path, follow: bool) -> io::Result<Replacement> {
         let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let file = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)?;
+        // A link of the kernel can lead to a drive, and the path can have changed.
+        if file.metadata()?.file_type().is_block_device() {
+            return Err(drive());
+        }
         Ok(Replacement { file, way: None })
     }
 
@@ -121,6 +153,16 @@ fn is_of_kernel(path: &Path) -> bool {
     ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|start| path.starts_with(start))
 }
 
+fn foreign() -> io::Error {
+    io::Error::other(
+        "it exists and is not an earlier version of this output; remove it or choose another name",
+    )
+}
+
+fn drive() -> io::Error {
+    io::Error::other("it is a drive, not a file")
+}
+
 fn linked() -> io::Error {
     io::Error::other("refusing to write through a symbolic link")
 }
@@ -136,6 +178,50 @@ mod tests {
             entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn only_an_earlier_file_of_its_kind_is_renewed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("page");
+        let page = |title: &str| format!("{}{title}", "<!DOCTYPE html>".repeat(6));
+        for title in ["new", "renewed"] {
+            renew(&path, page(title)).expect("ours");
+        }
+        for other in ["root:x:0:0:", &page("")[..40], &format!("x{}", page("x"))] {
+            fs::write(&path, other).expect("written");
+            let refused = renew(&path, page("lost")).expect_err("another's").to_string();
+            assert!(refused.contains("not an earlier version"), "{refused}");
+            assert_eq!(fs::read_to_string(&path).expect("kept"), other);
+        }
+        fs::write(&path, "").expect("emptied");
+        renew(&path, page("in an empty file")).expect("nothing is lost");
+        assert_eq!(names(dir.path()), ["page"]);
+        renew(Path::new("/dev/null"), "x").expect("no file");
+    }
+
+    #[test]
+    fn a_picture_is_renewed_if_it_has_the_same_size() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("card.png");
+        let picture = |side: u8, pixel: u8| [&b"\x89PNG"[..], &[side; 29], &[pixel; 60]].concat();
+        renew(&path, picture(1, 1)).expect("new");
+        renew(&path, picture(1, 2)).expect("renewed");
+        renew(&path, picture(2, 2)).expect_err("another picture");
+    }
+
+    #[test]
+    fn a_drive_is_no_file() {
+        let Some(drive) = ["/dev/loop0", "/dev/ram0", "/dev/vda", "/dev/sda", "/dev/nvme0n1"]
+            .map(Path::new)
+            .into_iter()
+            .find(|path| path.metadata().is_ok_and(|meta| meta.file_type().is_block_device()))
+        else {
+            println!("skipped: this machine shows no block device");
+            return;
+        };
+        let refused = Replacement::create(drive).expect_err("not opened").to_string();
+        assert_eq!(refused, "it is a drive, not a file");
     }
 
     #[test]

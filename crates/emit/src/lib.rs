@@ -3,7 +3,8 @@
 //! Foreign text (from drives, file names, job files, records) passes [`plain`] before it reaches a
 //! terminal, a CSV file or a page, so that it cannot control how it is displayed. [`replace`]
 //! replaces files atomically, so that a full disk or a kill never leaves a partial file, and
-//! refuses symbolic links, which another user may have placed. [`nearest`] suggests a known name
+//! refuses symbolic links, which another user may have placed, and drives. [`renew`] also refuses
+//! files that are not earlier versions of the same output. [`nearest`] suggests a known name
 //! for a misspelt one. This crate does not know the meaning of a text or a file.
 
 #![forbid(unsafe_code)]
@@ -12,6 +13,6 @@ mod file;
 mod name;
 mod text;
 
-pub use file::{Replacement, replace};
+pub use file::{Replacement, renew, replace};
 pub use name::{did_you_mean, nearest};
 pub use text::{json, plain, screen, steers};

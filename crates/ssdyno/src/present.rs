@@ -85,7 +85,7 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     let made = if path.is_none() { fs::create_dir_all(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
-    made.and_then(|()| emit::replace(&path, page))
+    made.and_then(|()| emit::renew(&path, page))
         .map_err(|e| Failure::new(IO, format!("cannot write {}: {e}", path.display())))?;
     Ok(path)
 }

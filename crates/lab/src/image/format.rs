@@ -13,7 +13,7 @@ use thiserror::Error;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Marks an image; its last byte is the version.
-const MAGIC: [u8; 16] = *b"ssdyno image\0\0\0\x01";
+pub(super) const MAGIC: [u8; 16] = *b"ssdyno image\0\0\0\x01";
 
 /// Length of the header.
 pub const HEADER: usize = 40;

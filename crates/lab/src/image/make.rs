@@ -9,7 +9,7 @@ use emit::Replacement;
 use serde::Serialize;
 use workload::units::decimal;
 
-use super::format::{BLOCK, Head, stored};
+use super::format::{BLOCK, Head, MAGIC, stored};
 use crate::error::{ErrorKind, LabError, Result};
 
 /// The size of a source is a multiple of this, like that of a target.
@@ -51,7 +51,7 @@ pub fn make(
     let head = Head { block_bytes: BLOCK, bytes };
     let unwritten =
         |e: std::io::Error| LabError::new(ErrorKind::Io, format!("{}: {e}", image.display()));
-    let mut out = Replacement::create(image).map_err(unwritten)?;
+    let mut out = Replacement::renew(image, &MAGIC).map_err(unwritten)?;
     out.write_all(&head.to_bytes()).map_err(unwritten)?;
     let mut image_bytes = head.to_bytes().len() as u64;
     for block in 0..head.blocks() {

@@ -152,7 +152,7 @@ fn show(args: &CompareArgs, view: &View) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     if let Some(path) = &args.html {
         let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        emit::replace(path, comparison::html(view, version)).map_err(failed)?;
+        emit::renew(path, comparison::html(view, version)).map_err(failed)?;
     }
     match args.markdown {
         true => present::print(&comparison::markdown(view)),

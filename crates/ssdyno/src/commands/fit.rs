@@ -1,6 +1,7 @@
 //! `ssdyno drives fit`: fits a description to records of a drive, and shows how well it predicts
 //! them.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use lab::fit::{Fitted, Measurements, Prediction};
@@ -17,6 +18,9 @@ use crate::{present, screen};
 /// Relative error beyond which a prediction is marked.
 const NEAR: f64 = 0.1;
 
+/// The beginning of a description, by which an earlier fit is recognised.
+const FITTED_HEAD: &[u8] = b"name = ";
+
 /// Fits a description to records.
 pub fn run(args: &FitArgs) -> Result {
     let store = Store::open_existing(args.store.store.as_deref())?;
@@ -32,7 +36,12 @@ pub fn run(args: &FitArgs) -> Result {
     let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
         let cannot = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        emit::replace(path, &fitted.toml).map_err(cannot)?;
+        let begun = emit::Replacement::renew(path, FITTED_HEAD);
+        let written = begun.and_then(|mut file| {
+            file.write_all(fitted.toml.as_bytes())?;
+            file.finish()
+        });
+        written.map_err(cannot)?;
     }
     present::print(&match args.json {
         true => as_json(&fitted)?,

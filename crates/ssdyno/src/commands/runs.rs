@@ -154,7 +154,7 @@ fn write_card(run: &Run, path: &Path) -> Result<()> {
         }
     };
     let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-    emit::replace(path, drawn).map_err(failed)
+    emit::renew(path, drawn).map_err(failed)
 }
 
 /// Records as JSON lines, or their metrics as CSV, oldest first.

@@ -36,6 +36,43 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
+fn an_output_replaces_an_earlier_one_and_no_other_file() {
+    let place = Place::new();
+    place.io(". --size 1MiB --ops 1");
+    for words in ["show 1 --html=page", "show 1 --card page.svg", "image make source image"] {
+        let words: Vec<&str> = words.split(' ').collect();
+        fs::write(place.work().join("source"), vec![7; 4096]).expect("a source");
+        let output = words.last().expect("some").trim_start_matches("--html=");
+        let output = place.work().join(output);
+        place.ssdyno(&words).good();
+        let first = fs::read(&output).expect("an output");
+        place.ssdyno(&words).good();
+        assert_eq!(fs::read(&output).expect("renewed").len(), first.len(), "{words:?}");
+        fs::write(
+            &output,
+            "theirs, and longer than the head of any output of this program, in full",
+        )
+        .expect("another's");
+        place.ssdyno(&words).refuses(4, "remove it or choose another name");
+        assert!(fs::read(&output).expect("kept").starts_with(b"theirs"));
+    }
+}
+
+#[test]
+fn no_output_is_written_to_a_drive() {
+    let place = Place::new();
+    place.io(". --size 1MiB --ops 1");
+    let device = or_skip!(Loop::new(4 * MIB, "", &[]));
+    let before = device.hash();
+    let page = format!("--html={}", device.path);
+    place.ssdyno(&["show", "1", &page]).refuses(4, "it is a drive, not a file");
+    fs::write(place.work().join("source"), vec![7; 4096]).expect("a source");
+    let said = place.ssdyno(&["image", "make", "source", &device.path]);
+    said.refuses(4, "it is a drive, not a file");
+    assert_eq!(device.hash(), before);
+}
+
+#[test]
 fn a_store_is_a_regular_file() {
     let place = Place::new();
     let fifo = place.text("fifo");

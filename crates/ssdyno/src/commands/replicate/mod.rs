@@ -39,7 +39,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
         let path = path.clone().map_or_else(|| beside_store(&store, name), Ok)?;
         let page = replication::html(&view, env!("CARGO_PKG_VERSION"));
         let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        emit::replace(&path, page).map_err(failed)?;
+        emit::renew(&path, page).map_err(failed)?;
         screen::say(&format!("page     {}", path.display()));
     }
     Ok(if repeated.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
