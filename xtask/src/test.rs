@@ -6,6 +6,7 @@
 //! skipped, because a silent skip would look like a passed check.
 
 use std::io::Write;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -36,6 +37,9 @@ struct Tally {
     /// Skipped tests, each with its reason.
     skipped: Vec<String>,
 }
+
+/// Environment variable with the number of tests that run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 type Step = (&'static str, fn() -> Result<Report>);
 
@@ -153,6 +157,11 @@ fn tests() -> Result<Report> {
     let mut command = cargo(&arguments);
     if let Ok(place) = fio_examples::place() {
         command.env(fio_examples::VARIABLE, place);
+    }
+    // Many tests wait for a process or a drive, so more of them than processors run at once.
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+        command.env(THREADS, (2 * cores).to_string());
     }
     let start = Instant::now();
     let (ok, output) = capture(&mut command)?;
