@@ -8,7 +8,10 @@
 use crate::counts::binomial_tail;
 
 /// A stream must contain at least this many periods.
-const CYCLES_LEAST: usize = 5;
+pub const CYCLES_LEAST: usize = 5;
+
+/// The shortest period: with a period of 2, neither value is the normal one.
+pub const PERIOD_LEAST: usize = 3;
 
 /// Each value is taken relative to the median of this many values around it, so a longer slow
 /// stretch is a change of level, not a high value.
@@ -46,8 +49,7 @@ pub struct Stream {
 /// A significant period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// Distance between high values, at least 3: with a period of 2, neither value is the normal
-    /// one.
+    /// Distance between high values, at least [`PERIOD_LEAST`].
     pub lag: usize,
     /// Three in four of the high values exceed their surroundings by at least this much.
     pub height: f64,
@@ -64,7 +66,7 @@ pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let clip = (CLIPPED * quantile(&distances, 0.5)).max(least);
     let clipped = |s: &Stream| s.values.iter().map(|value| value.clamp(-clip, clip)).collect();
     let lag = lag(&streams.iter().map(clipped).collect::<Vec<_>>(), longest)?;
-    let folds = (3..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
+    let folds = (PERIOD_LEAST..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
     for lag in folds {
         let Some(high) = high_values(&streams, lag, clip) else { continue };
         // A tenth of all values exceeds the bound; for short periods, slightly more than are high.
@@ -108,7 +110,7 @@ fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
 }
 
-/// The shortest lag, from 3 to `longest`, whose correlation is close to the highest one.
+/// The shortest lag, from [`PERIOD_LEAST`] to `longest`, whose correlation is close to the highest one.
 fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
     let mean = streams.iter().flatten().sum::<f64>() / count;
@@ -120,11 +122,11 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
         let (sum, n) = pairs.fold((0.0, 0.0), add);
         sum / n / variance
     };
-    let all: Vec<f64> = (3..=longest).map(correlation).collect();
+    let all: Vec<f64> = (PERIOD_LEAST..=longest).map(correlation).collect();
     let common = quantile(&all, 0.5);
     let highest = all.iter().copied().max_by(f64::total_cmp)? - common;
     let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);
-    all.iter().position(|r| r - common >= bound).map(|index| index + 3)
+    all.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_LEAST)
 }
 
 /// The value below which the fraction `share` of the values lies; 0 if there are none.

@@ -23,6 +23,9 @@ const CHUNK: u64 = 64 << 10;
 /// Maximum bytes of each stream: five allocation units of 12 MiB.
 const BYTES_MOST: u64 = 64 << 20;
 
+/// Minimum distance from the end of the first stream to the beginning of the second.
+const APART: u64 = 8 * CHUNK;
+
 /// Maximum duration of each stream, seconds.
 const SECONDS_MOST: f64 = 60.0;
 
@@ -53,7 +56,7 @@ pub(super) fn measure(
 ) -> Result<Option<Writes>, MethodError> {
     session.step("geometry-period", 0);
     let half = whole.bytes() / 2 / CHUNK * CHUNK;
-    let bytes = half.min(BYTES_MOST);
+    let bytes = half.saturating_sub(APART).min(BYTES_MOST);
     let (content, seed) = (Content::Random, whole.test_region.seed_of(30));
     if session.plans() {
         let region = Region::first(2 * bytes);
@@ -62,7 +65,7 @@ pub(super) fn measure(
     }
     let filler = Filler::new(content, seed);
     let mut streams = Vec::new();
-    for begin in [0, half] {
+    for begin in [0, second(bytes / CHUNK, half / CHUNK) * CHUNK] {
         let began_ns = session.rig().elapsed_ns();
         let mut values = Vec::new();
         for offset in (begin..begin + bytes).step_by(CHUNK as usize) {
@@ -79,6 +82,17 @@ pub(super) fn measure(
     Ok(Some(judge(&streams)))
 }
 
+/// The first chunk of the second stream, at most `half`, if the first one has `chunks`.
+///
+/// A drive that appends to flash blocks wherever the host writes has a period in the number of
+/// chunks written, not in addresses. For a lag that divides the chunks skipped between the streams,
+/// both would look the same; so no lag divides them.
+fn second(chunks: u64, half: u64) -> u64 {
+    let lags = analysis::PERIOD_LEAST as u64..=chunks / analysis::CYCLES_LEAST as u64;
+    let apart = |skipped: &u64| lags.clone().all(|lag| !skipped.is_multiple_of(lag));
+    chunks + (1..=half - chunks).rev().find(apart).unwrap_or(half - chunks)
+}
+
 fn judge(streams: &[Stream]) -> Writes {
     let mut all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
@@ -88,5 +102,21 @@ fn judge(streams: &[Stream]) -> Writes {
         usual_ns,
         period: found.map(|period| period.lag as u64 * CHUNK),
         extra_ns: found.map(|period| period.height),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_streams_are_apart_by_a_multiple_of_no_lag() {
+        for (chunks, half) in [(1024, 4096), (1024, 7777), (1024, 1 << 24), (300, 308)] {
+            let skipped = second(chunks, half) - chunks;
+            assert!((1..=half - chunks).contains(&skipped), "{skipped}");
+            for lag in 3..=chunks / 5 {
+                assert_ne!(skipped % lag, 0, "{chunks} {half}: {lag}");
+            }
+        }
     }
 }
