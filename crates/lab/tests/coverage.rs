@@ -1,13 +1,15 @@
 //! A small version of the example `coverage`: the interval for the next run contains it, on a drive
 //! whose run-to-run variation differs from the assumed one.
 
+#[path = "../examples/coverage/order.rs"]
+mod order;
 #[path = "../examples/coverage/sample.rs"]
 mod sample;
 
 use std::collections::BTreeMap;
 
 use methods::Options;
-use sample::{Count, PRESETS, cover, false_claims, primary, sessions};
+use sample::{Count, PRESETS, cells, cover, false_claims, outcome, primary, sessions};
 
 #[test]
 fn the_interval_contains_the_next_run_of_a_drive_that_varies() {
@@ -42,5 +44,19 @@ fn the_value_of_a_cell_does_not_depend_on_the_number_of_rounds() {
             let ratio = many.value.zip(few.value).map_or(0.0, |(many, few)| many / few);
             assert!((ratio - 1.0).abs() < 0.03, "{preset}: {ratio}, {few:?}, {many:?}");
         }
+    }
+}
+
+/// A cell that wrote one block and paid for the erase block left by the cell before it showed
+/// 1.6 MB/s of a card that writes 6.6.
+#[test]
+fn sequential_writes_of_a_slow_card_do_not_depend_on_the_cell_before() {
+    let options = Options { replicates: Some(4), ..Options::default() };
+    let usual = cells(outcome("sd-class2", &[("vary", "0")], &options).metrics);
+    let other = cells(order::detoured("sd-class2", &[("vary", "0")], &options).metrics);
+    for cell in ["seq-write-1MiB-q8", "seq-write-1MiB-q1"] {
+        let (usual, other) = (usual[cell].value(), other[cell].value());
+        assert!((other / usual - 1.0).abs() < 0.03, "{cell}: {usual}, {other}");
+        assert!((6.5e6..6.7e6).contains(&usual), "{cell}: {usual}");
     }
 }

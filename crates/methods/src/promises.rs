@@ -323,6 +323,22 @@ fn quick_runs_its_phases_in_a_fixed_order() {
     assert!(out.warnings.iter().all(|w| w.kind.name() != "rest-cut"), "a minute has the full rest");
 }
 
+/// Otherwise the copy of an erase block that the previous cell left unfinished would be most of the
+/// time of a few writes.
+#[test]
+fn slow_sequential_writes_of_quick_go_on_to_16_mib() {
+    let mut fake = Fake::new(Traits { rate: 4e6, ..Traits::default() });
+    perform(method("quick"), &mut fake, &options(60), &mut Outcome::default()).expect("ok");
+    let slow = issued(&fake, "seq-write-1MiB-q1");
+    assert!(slow.len() >= 2);
+    for w in slow {
+        assert_eq!(w.region.start, MIB, "it goes on after the one block of the warm-up");
+        assert_eq!(w.region.start + w.stop.bytes.expect("limited"), 16 * MIB);
+    }
+    let fast = issued(&fake, "seq-write-1MiB-q8");
+    assert!(fast.iter().all(|w| w.region.start == 0), "32 MB/s reach 16 MiB in the time");
+}
+
 #[test]
 fn more_rounds_of_quick_do_not_shorten_its_cells() {
     let lengths = |replicates| {

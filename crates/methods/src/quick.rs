@@ -64,7 +64,8 @@ static INFO: MethodInfo = MethodInfo {
             4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four rounds (--replicates) \
             of cells of 0.75 s, the first quarter of which is discarded; a value is the total \
             operations over the total time, for writes including the flush that makes them \
-            durable. --time scales fill, cells and checks, and below a minute also the rest. A \
+            durable. Sequential writes of a slow card take longer, because they go on to 16 MiB, \
+            several of its erase blocks. --time scales fill, cells and checks, and below a minute also the rest. A \
             device not opened with --destroy is only read: phases 4 and 8. A drive much slower \
             than expected gets fewer rounds, at least two, and a smaller file.",
     safety: Safety::Scratch,

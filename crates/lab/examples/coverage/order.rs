@@ -27,6 +27,9 @@ pub fn detoured(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Outc
 /// writes.
 type Phase = (bool, bool);
 
+/// Ending of the name of a cell's warm-up, which precedes it and belongs to it.
+const WARM_UP: &str = "-warm-up";
+
 /// The drive with the cells seen so far, by phase.
 struct Detours {
     drive: Simulator,
@@ -35,19 +38,23 @@ struct Detours {
 }
 
 impl Detours {
-    /// Runs another cell of this one's phase, each in turn.
+    /// Before a warm-up, runs another cell of its phase, each in turn. Remembers each cell.
     fn detour(&mut self, cell: &Workload) -> Result<()> {
-        let key = MetricKey::parse(&cell.name);
-        if !key.as_cell().is_some_and(|cell| cell.words.is_empty()) {
+        let warm_up = cell.name.strip_suffix(WARM_UP);
+        let name = warm_up.unwrap_or(&cell.name);
+        if !MetricKey::parse(name).as_cell().is_some_and(|cell| cell.words.is_empty()) {
             return Ok(());
         }
         let writes = cell.mix.write > 0;
         let phase = (writes, writes && matches!(cell.pattern, Pattern::Sequential));
         let known = self.phases.entry(phase).or_default();
-        if !known.iter().any(|other| other.name == cell.name) {
-            known.push(cell.clone());
+        if warm_up.is_none() {
+            if !known.iter().any(|other| other.name == name) {
+                known.push(cell.clone());
+            }
+            return Ok(());
         }
-        let others: Vec<&Workload> = known.iter().filter(|other| other.name != cell.name).collect();
+        let others: Vec<&Workload> = known.iter().filter(|other| other.name != name).collect();
         let Some(other) = others.get(self.taken % others.len().max(1)) else { return Ok(()) };
         self.taken += 1;
         self.drive.measure(other).map(drop)

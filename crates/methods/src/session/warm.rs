@@ -1,14 +1,20 @@
 //! A measurement after its warm-up.
 //!
 //! The warm-up lets the drive, its buffers and its queue settle. It also shows how many operations
-//! fit in the measurement. On a slow card those are a few dozen, and a mix that ends anywhere
-//! among them can be off its shares by a tenth; so a slow mix ends after whole cycles.
+//! fit in the measurement. On a slow card those are few, and two workloads must not end anywhere
+//! among them:
+//!
+//! - A mix can then be off its shares by a tenth, so a slow mix ends after whole cycles.
+//! - A card opens an erase block for each stretch of sequential writes and copies the rest of an
+//!   older one, which takes longer than the few writes themselves. So slow sequential writes go on
+//!   where the warm-up ended, up to a boundary of several erase blocks.
 
 use rig::{Measurement, StopReason};
-use workload::Workload;
+use workload::{OpKind, Pattern, Region, Workload};
 
 use super::{Session, complete};
 use crate::MethodError;
+use crate::planner::bound;
 
 /// A mix of at least this many cycles may end inside one: its shares are then within 1%.
 const CYCLES_MANY: f64 = 50.0;
@@ -16,6 +22,14 @@ const CYCLES_MANY: f64 = 50.0;
 /// Share of the expected operations that a slow mix issues, so that its last cycle completes in
 /// time.
 const ISSUED_SHARE: f64 = 0.9;
+
+/// Sequential writes end at this boundary, in bytes from the start of their region, if their time
+/// would end earlier: four erase blocks of 4 MiB, as SDHC cards have them, or more smaller ones.
+const STRETCH_BYTES: u64 = 16 << 20;
+
+/// Maximum duration of slow sequential writes, as a multiple of their time. At a default of half a
+/// second, a card of 2 MB/s reaches the boundary.
+const STRETCH_TIMES: u64 = 15;
 
 impl Session<'_> {
     /// [`Session::measure`] after an unreported warm-up, which takes a quarter of the workload's
@@ -37,6 +51,12 @@ impl Session<'_> {
         let m = complete(self.rig(), m)?;
         let ops = whole_cycles(&kept, m.iops(None));
         kept.stop.ops = self.assume(ops, None).or(kept.stop.ops);
+        let written = m.kind(OpKind::Write).map_or(0, |kind| kind.bytes);
+        let fits = kept.stop.time_ns.map(|ns| match self.plans() {
+            true => bound::timed(&kept, self.target(), ns),
+            false => (m.throughput(None).unwrap_or(0.0) * ns as f64 / 1e9) as u64,
+        });
+        let kept = fits.and_then(|bytes| stretched(&kept, written, bytes)).unwrap_or(kept);
         let measurement = self.execute(&kept, None)?;
         self.report(&kept, replicate, measurement)
     }
@@ -72,9 +92,25 @@ fn whole_cycles(w: &Workload, ops_per_s: Option<f64>) -> Option<u64> {
     Some(cycles * cycle)
 }
 
+/// Slow sequential writes that continue at `written` up to the boundary. `None` for other
+/// workloads, and if the bytes that fit in the time reach the boundary anyway.
+fn stretched(w: &Workload, written: u64, fits: u64) -> Option<Workload> {
+    let sequential = matches!(w.pattern, Pattern::Sequential) && w.jobs == 1;
+    let end = STRETCH_BYTES.min(w.region.bytes);
+    let bytes = end.saturating_sub(written);
+    if !sequential || w.mix.only() != Some(OpKind::Write) || fits >= bytes {
+        return None;
+    }
+    let mut w = w.clone();
+    w.region = Region { start: w.region.start + written, bytes: w.region.bytes - written };
+    w.stop.bytes = Some(w.stop.bytes.map_or(bytes, |most| most.min(bytes)));
+    w.stop.time_ns = w.stop.time_ns.map(|ns| STRETCH_TIMES * ns);
+    Some(w)
+}
+
 #[cfg(test)]
 mod tests {
-    use workload::{Mix, Pattern, Region, Stop};
+    use workload::{Mix, Stop};
 
     use super::*;
 
@@ -93,6 +129,25 @@ mod tests {
         // 100 expected in the time: nine cycles, with a margin of one.
         assert_eq!(whole_cycles(&mixed(70, 32), Some(200.0)), Some(90));
         assert_eq!(whole_cycles(&mixed(75, 1), Some(1.0)), Some(4), "at least one cycle");
+    }
+
+    #[test]
+    fn slow_sequential_writes_continue_up_to_a_boundary() {
+        let region = Region { start: 1 << 20, bytes: 64 << 20 };
+        let mut w = Workload::new("seq", Pattern::Sequential, Mix::WRITE, 1 << 20, region);
+        w.stop = Stop { bytes: Some(100 << 20), ..Stop::after_ns(500_000_000) };
+        let slow = stretched(&w, 3 << 20, 4 << 20).expect("it is slow");
+        assert_eq!(slow.region, Region { start: 4 << 20, bytes: 61 << 20 });
+        assert_eq!(slow.stop.bytes, Some(13 << 20), "16 MiB less those of the warm-up");
+        assert_eq!(slow.stop.time_ns, Some(7_500_000_000));
+        assert_eq!(stretched(&w, 3 << 20, 13 << 20), None, "it fits in the time");
+        let reads = Workload { mix: Mix::READ, ..w.clone() };
+        assert_eq!(stretched(&reads, 1 << 20, 1 << 20), None);
+        let random = Workload { pattern: Pattern::UniformOnce, ..w.clone() };
+        assert_eq!(stretched(&random, 1 << 20, 1 << 20), None);
+        w.region.bytes = 8 << 20;
+        let small = stretched(&w, 3 << 20, 1 << 20).expect("it is slow");
+        assert_eq!(small.stop.bytes, Some(5 << 20), "a region of 8 MiB, once");
     }
 
     #[test]
