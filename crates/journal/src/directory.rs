@@ -11,6 +11,7 @@ use drive::{DriveKey, Separation, separation};
 
 use crate::disk::{Disk, Kernel};
 use crate::file::{self, Header, Kept};
+use crate::homes::{self, ElsewhereLeft};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
@@ -26,6 +27,8 @@ pub struct JournalDir {
     dir: PathBuf,
     /// The registry's directory; equal to `dir` in the default place.
     registry: PathBuf,
+    /// XDG state directories of other accounts.
+    others: Vec<PathBuf>,
     disk: Arc<dyn Disk>,
 }
 
@@ -117,20 +120,31 @@ impl JournalDir {
     /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
     /// always has the registry. Without HOME, as in a system service, the home directory is that of
     /// the user's account. Without a default, the given directory has the registry. Neither need
-    /// exist.
+    /// exist. The default places of this machine's other accounts are consulted too.
     pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
         let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
+        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let others = homes::states(&accounts);
         let Some(dir) = dir else {
-            return default.map(|dir| JournalDir::at(&dir)).ok_or(JournalError::NoHome);
+            let place = default.map(|dir| JournalDir::at(&dir).beside(others));
+            return place.ok_or(JournalError::NoHome);
         };
         // Absolute, because the registry outlives the working directory.
         let dir = std::path::absolute(dir).map_err(|e| JournalError::io("find", dir, e))?;
-        Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)))
+        Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)).beside(others))
     }
 
     /// A directory with its own registry.
     pub fn at(dir: &Path) -> JournalDir {
-        JournalDir { dir: dir.into(), registry: dir.into(), disk: Arc::new(Kernel) }
+        let (dir, others) = (dir.to_path_buf(), Vec::new());
+        JournalDir { registry: dir.clone(), dir, others, disk: Arc::new(Kernel) }
+    }
+
+    /// The same place, with the XDG state directories of other accounts, which are consulted before
+    /// a drive is overwritten.
+    #[must_use]
+    pub fn beside(self, others: Vec<PathBuf>) -> JournalDir {
+        JournalDir { others, ..self }
     }
 
     /// The same place, with different file operations.
@@ -227,14 +241,32 @@ impl JournalDir {
     /// `drive`. Restoring them later would destroy everything written to it now.
     pub fn check_overwrite(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
         let left = self.everywhere()?.into_iter().find(|left| left.is_of(key));
-        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))
+        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))?;
+        self.check_others(key, drive)
     }
 
     /// Checks that no journal has blocks of this drive, or could have.
     fn check_borrow(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
         let all = self.everywhere()?;
         let left = all.into_iter().find(|left| left.is_of(key) || left.is_of_unknown_drive());
-        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))
+        left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))?;
+        self.check_others(key, drive)
+    }
+
+    /// Checks that no journal in the home of another account has blocks of this drive.
+    fn check_others(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
+        let left = self.left_elsewhere().into_iter().find(|left| left.drive.overlaps(key));
+        let drive = drive.to_string();
+        left.map_or(Ok(()), |left| Err(JournalError::OtherHome { drive, left: Box::new(left) }))
+    }
+
+    /// The journals that runs with another home directory left, as far as this user may read them.
+    pub fn left_elsewhere(&self) -> Vec<ElsewhereLeft> {
+        let own = |state: &&PathBuf| {
+            let place = homes::place(state);
+            place != self.dir && place != self.registry
+        };
+        homes::left_in(&self.others.iter().filter(own).cloned().collect::<Vec<_>>())
     }
 
     /// Journals left by ended runs, in this place and registered elsewhere.
@@ -333,7 +365,7 @@ impl Journal {
 }
 
 /// The state of a file in the directory; `None` for other files and for journals held by a run.
-fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
+pub(crate) fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
     let part = match path.extension().and_then(|e| e.to_str()) {
         Some(PART) => true,
         Some(WHOLE) => false,
@@ -372,9 +404,9 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 /// The default of the XDG specification, which requires that relative paths be ignored.
 fn default_dir(state: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |dir: PathBuf| Some(dir).filter(|dir| dir.is_absolute());
-    let home = || home.and_then(absolute).map(|home| home.join(".local/state"));
+    let home = || home.and_then(absolute).map(|home| homes::state_in(&home));
     let state = state.map(PathBuf::from).and_then(absolute).or_else(home)?;
-    Some(state.join("ssdyno/journal"))
+    Some(homes::place(&state))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use drive::{DriveError, ErrorKind};
 use thiserror::Error;
 
+use crate::ElsewhereLeft;
+
 /// Why blocks cannot be borrowed or restored.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -71,6 +73,16 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
+    /// As [`JournalError::Unfinished`], but the run had another home directory.
+    #[error(
+        "an earlier run with another home directory left blocks of {drive} in {}", left.path.display()
+    )]
+    OtherHome {
+        /// The drive's device node.
+        drive: String,
+        /// The journal.
+        left: Box<ElsewhereLeft>,
+    },
     /// The file is not a journal, or is damaged.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
@@ -127,6 +139,7 @@ impl JournalError {
             OutOfReach { id, .. } => Some(format!(
                 "mount its file system, then ssdyno recover; or ssdyno recover --discard {id}"
             )),
+            OtherHome { left, .. } => Some(left.command()),
             Drive(error) => error.advice(),
             Damaged { .. } | Held { .. } | Io { .. } => None,
         }

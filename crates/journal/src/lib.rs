@@ -14,6 +14,7 @@ mod directory;
 mod disk;
 mod error;
 mod file;
+mod homes;
 mod registry;
 
 pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
@@ -21,4 +22,5 @@ pub use directory::{Journal, JournalDir, Leftover, State};
 pub use disk::{Disk, Kernel};
 pub use error::JournalError;
 pub use file::{Header, Kept};
+pub use homes::ElsewhereLeft;
 pub use registry::Entry;

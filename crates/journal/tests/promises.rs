@@ -405,3 +405,40 @@ fn a_journal_with_verified_blocks_is_finished() {
     assert_eq!(fs::read_dir(place.dir()).expect("there").count(), 0);
     assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0);
 }
+
+/// docs/safety.md: "Journals in the homes of other accounts".
+#[test]
+fn a_journal_in_another_home_refuses_its_drive_and_is_not_touched() {
+    let dir = TempDir::new().expect("a directory");
+    let states = ["user", "root"].map(|home| dir.path().join(home).join(".local/state"));
+    let [users, roots] = states.clone().map(|state| state.join("ssdyno/journal"));
+    let drive = drive_at(&dir.path().join("drive"), &content());
+    let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
+    let key = common::key(BYTES as u64);
+    let root = JournalDir::at(&roots).beside(states.to_vec());
+    assert_eq!(root.left_elsewhere(), [], "no such directory yet");
+    drop(JournalDir::at(&users).keep(&key, &borrowed).expect("kept"));
+    // Other users can put anything there: a name that does not end, and a path to remove.
+    let trap = dir.path().join("trap.journal");
+    fs::write(&trap, "precious").expect("written");
+    std::os::unix::fs::symlink("/dev/zero", users.join("zero.journal")).expect("linked");
+    let entry = serde_json::json!({"path": trap, "drive": key, "made_s": 1}).to_string();
+    fs::write(users.join("trap.closing"), entry).expect("written");
+    let before = fs::read_dir(&users).expect("there").count();
+
+    let [left] = &root.left_elsewhere()[..] else { panic!("one") };
+    assert_eq!((left.path.parent(), &left.drive), (Some(&*users), &key));
+    assert_eq!(left.command(), format!("XDG_STATE_HOME={} ssdyno recover", states[0].display()));
+    for error in [root.check_overwrite(&key, "/dev/sdx"), root.keep(&key, &borrowed).map(drop)] {
+        let error = error.expect_err("blocks are left");
+        assert!(matches!(error, JournalError::OtherHome { .. }), "{error}");
+        assert_eq!(error.advice(), Some(left.command()));
+    }
+    let other = common::key(2 * BYTES as u64);
+    root.check_overwrite(&other, "/dev/sdy").expect("another drive");
+    assert_eq!((fs::read_dir(&users).expect("there").count(), trap.exists()), (before, true));
+    // The user's own runs find it as ever.
+    let user = JournalDir::at(&users).beside(states.to_vec());
+    assert_eq!(user.left_elsewhere(), []);
+    assert!(matches!(user.check_overwrite(&key, "x"), Err(JournalError::Unfinished { .. })));
+}

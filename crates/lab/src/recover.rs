@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use drive::OpenRequest;
 pub use drive::pci::{Returned, left_detached};
+use drive::{DriveKey, OpenRequest};
 use journal::{Header, JournalDir, Kept, Leftover, State};
 use record::Safety;
 use rig::{Pass, Returning};
@@ -85,6 +85,18 @@ impl Recovery {
         let mut named: Vec<String> = left.unwrap_or_default().iter().map(in_words).collect();
         let mut seen = BTreeSet::new();
         named.retain(|words| seen.insert(words.clone()));
+        named
+    }
+
+    /// The journals left by runs with another home directory, in words that name the drive, each
+    /// with the command that restores its blocks.
+    pub fn left_elsewhere(&self) -> Vec<(String, String)> {
+        let place = JournalDir::of_user(self.journal.as_deref());
+        let left = place.map_or(Vec::new(), |place| place.left_elsewhere());
+        let mut named: Vec<(String, String)> =
+            left.iter().map(|left| (borrowed(&left.drive), left.command())).collect();
+        let mut seen = BTreeSet::new();
+        named.retain(|named| seen.insert(named.clone()));
         named
     }
 
@@ -281,10 +293,14 @@ impl Recovery {
 fn in_words(left: &Leftover) -> String {
     let path = left.path.display();
     match (left.drive(), &left.state) {
-        (Some(drive), _) => format!("borrowed blocks of {} ({})", drive.path, drive.in_words()),
+        (Some(drive), _) => borrowed(drive),
         (None, State::Torn) => format!("an incomplete journal, {path}"),
         (None, _) => format!("borrowed blocks of an unknown drive in {path}"),
     }
+}
+
+fn borrowed(drive: &DriveKey) -> String {
+    format!("borrowed blocks of {} ({})", drive.path, drive.in_words())
 }
 
 fn refused(text: String) -> LabError {
@@ -295,7 +311,6 @@ fn refused(text: String) -> LabError {
 mod tests {
     use std::fs::{self, File};
 
-    use drive::DriveKey;
     use journal::{BLOCK, Borrowed};
     use workload::Region;
 

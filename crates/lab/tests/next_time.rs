@@ -49,7 +49,7 @@ fn the_interval_rests_on_comparable_runs_of_the_drive() {
     let place = tempfile::tempdir().expect("a directory");
     let store = place.path().join("runs");
     let first = quick(SMALL, 6, 1, &store);
-    assert_eq!((first.protocol, rests_on(&first)), (Some(2), Some(1)));
+    assert_eq!((first.protocol, rests_on(&first)), (Some(3), Some(1)));
     let second = quick(SMALL, 6, 2, &store);
     assert_eq!(rests_on(&second), Some(2));
     // Another duration, another drive, and then the first again.

@@ -69,7 +69,7 @@ static INFO: MethodInfo = MethodInfo {
             device not opened with --destroy is only read: phases 4 and 8. A drive much slower \
             than expected gets fewer rounds, at least two, and a smaller file.",
     safety: Safety::Scratch,
-    protocol: 2,
+    protocol: 3,
     seconds: SECONDS,
     writes: "the scratch file once, then at most 36 times over on a drive fast enough for that",
     primary: &[

@@ -41,6 +41,7 @@ pub fn run(args: &RecoverArgs) -> Result {
         let directory = recovery.directory()?;
         present::print(&format!("no journals in {}\n", directory.display()))?;
     }
+    mention_elsewhere(&recovery);
     let closed = results.iter().all(|result| result.closed)
         && returned.iter().all(|drive| drive.failed.is_none());
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
@@ -59,8 +60,16 @@ pub fn mention(journal: Option<&Path>) {
             screen::say(&format!("note: a run left {left}: {}", recovery.command()));
         }
         if !left.is_empty() {
-            return;
+            break;
         }
+    }
+    mention_elsewhere(&Recovery { journal: journal.map(Path::to_path_buf), ..Recovery::default() });
+}
+
+/// Prints a line on stderr for each drive of which a run with another home directory left blocks.
+fn mention_elsewhere(recovery: &Recovery) {
+    for (left, command) in recovery.left_elsewhere() {
+        screen::say(&format!("note: a run with another home directory left {left}: {command}"));
     }
 }
 

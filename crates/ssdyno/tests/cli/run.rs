@@ -75,7 +75,7 @@ fn the_record_keeps_its_promises() {
         let median = metric(&record, &format!("{name}.p50"));
         assert!(median.is_none_or(|median| median <= slowest), "{name}");
     }
-    assert_eq!(record["protocol"], 2);
+    assert_eq!(record["protocol"], 3);
     assert!(record["seed"].is_u64(), "the drawn seed");
     for verdict in record["verdicts"].as_array().expect("verdicts") {
         assert!(verdict["evidence"].is_array(), "{verdict}");

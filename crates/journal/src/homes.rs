@@ -1,0 +1,97 @@
+//! Journals in the default places of this machine's other accounts, such as those that `sudo` left
+//! in its user's home and `sudo -i` does not look for in its own.
+//!
+//! Other users can write there. So these journals only refuse to have their drive overwritten, and
+//! are named: nothing is restored from them, removed, or opened by a path that they contain. A run
+//! with that home does all this.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use drive::DriveKey;
+
+use crate::directory::{State, look};
+use crate::registry::{self, Registered};
+
+/// The default place within a home directory, and in it the directory of journals.
+const STATE: &str = ".local/state";
+const JOURNALS: &str = "ssdyno/journal";
+
+/// A journal that a run with another home directory left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElsewhereLeft {
+    /// Path of the journal.
+    pub path: PathBuf,
+    /// The drive of its blocks.
+    pub drive: DriveKey,
+    /// The XDG state directory of that run.
+    pub state: PathBuf,
+}
+
+impl ElsewhereLeft {
+    /// The command that restores its blocks.
+    pub fn command(&self) -> String {
+        format!("XDG_STATE_HOME={} ssdyno recover", self.state.display())
+    }
+}
+
+/// The default place in this XDG state directory.
+pub(crate) fn place(state: &Path) -> PathBuf {
+    state.join(JOURNALS)
+}
+
+/// The XDG state directory in this home directory.
+pub(crate) fn state_in(home: &Path) -> PathBuf {
+    home.join(STATE)
+}
+
+/// The XDG state directories in the homes of the accounts in a text like `/etc/passwd`, once each.
+pub(crate) fn states(accounts: &str) -> Vec<PathBuf> {
+    let homes = accounts.lines().filter_map(|account| account.split(':').nth(5)).map(Path::new);
+    let mut states: Vec<PathBuf> = homes.filter(|home| home.is_absolute()).map(state_in).collect();
+    states.sort_unstable();
+    states.dedup();
+    states
+}
+
+/// The journals in these state directories, as far as this user may read them, that runs in
+/// progress do not hold.
+pub(crate) fn left_in(states: &[PathBuf]) -> Vec<ElsewhereLeft> {
+    let mut all = Vec::new();
+    for state in states {
+        let Ok(entries) = fs::read_dir(place(state)) else { continue };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort_unstable();
+        let known = paths.iter().filter_map(|path| read(path));
+        all.extend(known.map(|(path, drive)| ElsewhereLeft { path, drive, state: state.clone() }));
+    }
+    all
+}
+
+/// The journal of a file, and the drive of its blocks. Only regular files are opened, and none that
+/// they name.
+fn read(path: &Path) -> Option<(PathBuf, DriveKey)> {
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    match registry::read(path) {
+        Some(Registered::Needed(entry)) => Some((entry.path, entry.drive)),
+        Some(_) => None,
+        None => match look(path).ok()??.state {
+            State::Whole(header) => Some((path.to_path_buf(), header.drive)),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_homes_of_all_accounts_once_each() {
+        let accounts = "root:x:0:0:root:/root:/bin/sh\nu:x:1:1::/home/u:/bin/sh\n\
+                        v:x:2:2::/home/u:/bin/sh\nw:x:3:3::relative:/bin/sh\nbroken\n";
+        let expected = ["/home/u/.local/state", "/root/.local/state"].map(PathBuf::from);
+        assert_eq!(states(accounts), expected);
+        assert_eq!(place(&expected[0]), Path::new("/home/u/.local/state/ssdyno/journal"));
+    }
+}
