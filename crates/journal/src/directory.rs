@@ -12,14 +12,9 @@ use drive::{DriveKey, Separation, separation};
 use crate::disk::{Disk, Kernel};
 use crate::file::{self, Header, Kept};
 use crate::homes::{self, ElsewhereLeft};
+use crate::leftover::{Leftover, PART, State, WHOLE, look};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
-
-/// Extension of a journal being written: no block has been overwritten yet.
-const PART: &str = "part";
-
-/// Extension of a complete journal.
-const WHOLE: &str = "journal";
 
 /// A directory for journals, with the directory of the registry of all journals.
 #[derive(Clone, Debug)]
@@ -48,72 +43,6 @@ pub struct Journal {
     path: PathBuf,
     /// Holds the lock.
     _file: File,
-}
-
-/// A file left in a place by an earlier run.
-#[derive(Debug)]
-pub struct Leftover {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// Its state.
-    pub state: State,
-}
-
-/// The state of a leftover.
-#[derive(Debug)]
-pub enum State {
-    /// Incomplete: the run ended before any block was overwritten.
-    Torn,
-    /// Complete: blocks may have been overwritten.
-    Whole(Box<Header>),
-    /// The journal was complete, but it or its entry is not readable.
-    Damaged {
-        /// The damage, in words.
-        reason: String,
-        /// The drive of its blocks, if the registry knows it.
-        drive: Option<Box<DriveKey>>,
-    },
-    /// Registered as complete, but its directory is unreachable, or the file was removed.
-    OutOfReach(Box<Entry>),
-}
-
-impl Leftover {
-    /// The name by which users refer to it.
-    pub fn id(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    /// The reason for not overwriting blocks of this drive.
-    fn refusal(self, drive: String) -> JournalError {
-        let id = self.id();
-        let path = self.path;
-        match self.state {
-            State::OutOfReach(_) => JournalError::OutOfReach { drive, id, path },
-            State::Damaged { drive: None, .. } => JournalError::DriveUnknown { drive, id, path },
-            _ => JournalError::Unfinished { drive, id, path },
-        }
-    }
-
-    /// Whether it has blocks of this drive, of a partition of it, or of the drive of this
-    /// partition.
-    fn is_of(&self, drive: &DriveKey) -> bool {
-        self.drive().is_some_and(|key| key.overlaps(drive))
-    }
-
-    /// Whether the drive of its blocks can be any.
-    fn is_of_unknown_drive(&self) -> bool {
-        matches!(self.state, State::Damaged { drive: None, .. })
-    }
-
-    /// The drive of its blocks, if known.
-    pub fn drive(&self) -> Option<&DriveKey> {
-        match &self.state {
-            State::Whole(header) => Some(&header.drive),
-            State::OutOfReach(entry) => Some(&entry.drive),
-            State::Damaged { drive, .. } => drive.as_deref(),
-            State::Torn => None,
-        }
-    }
 }
 
 impl JournalDir {
@@ -362,34 +291,6 @@ impl Journal {
     pub fn close(self) -> Result<(), JournalError> {
         self.place.remove(&self.path)
     }
-}
-
-/// The state of a file in the directory; `None` for other files and for journals held by a run.
-pub(crate) fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
-    let part = match path.extension().and_then(|e| e.to_str()) {
-        Some(PART) => true,
-        Some(WHOLE) => false,
-        _ => return Ok(None),
-    };
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|e| JournalError::io("read", path, e))?,
-    };
-    if !file::lock(&file, path)? {
-        return Ok(None);
-    }
-    // A run may have renamed or removed the file before the lock was taken.
-    if !path.exists() {
-        return Ok(None);
-    }
-    let state = match part {
-        true => State::Torn,
-        false => match file::read_header(&mut file, path) {
-            Ok(header) => State::Whole(Box::new(header)),
-            Err(error) => State::Damaged { reason: error.to_string(), drive: None },
-        },
-    };
-    Ok(Some(Leftover { path: path.to_path_buf(), state }))
 }
 
 /// Creates a directory and its missing parents, and syncs the directories that list them.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 
-use crate::directory::{State, look};
+use crate::leftover::{State, look};
 use crate::registry::{self, Registered};
 
 /// The default place within a home directory, and in it the directory of journals.
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn the_homes_of_all_accounts_once_each() {
-        let accounts = "root:x:0:0:root:/root:/bin/sh\nu:x:1:1::/home/u:/bin/sh\n\
-                        v:x:2:2::/home/u:/bin/sh\nw:x:3:3::relative:/bin/sh\nbroken\n";
-        let expected = ["/home/u/.local/state", "/root/.local/state"].map(PathBuf::from);
+        let accounts = "r:x:0:0:r:/r:/bin/sh\nu:x:1:1::/h/u:/bin/sh\n\
+                        v:x:2:2::/h/u:/bin/sh\nw:x:3:3::relative:/bin/sh\nbroken\n";
+        let expected = ["/h/u/.local/state", "/r/.local/state"].map(PathBuf::from);
         assert_eq!(states(accounts), expected);
-        assert_eq!(place(&expected[0]), Path::new("/home/u/.local/state/ssdyno/journal"));
+        assert_eq!(place(&expected[0]), Path::new("/h/u/.local/state/ssdyno/journal"));
     }
 }

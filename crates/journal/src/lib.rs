@@ -15,12 +15,14 @@ mod disk;
 mod error;
 mod file;
 mod homes;
+mod leftover;
 mod registry;
 
 pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
-pub use directory::{Journal, JournalDir, Leftover, State};
+pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};
 pub use error::JournalError;
 pub use file::{Header, Kept};
 pub use homes::ElsewhereLeft;
+pub use leftover::{Leftover, State};
 pub use registry::Entry;
