@@ -175,3 +175,34 @@ fn random(test_region: &TestRegion, name: String, mix: Mix, depth: u32, index: u
 fn name(order: Order, op: Option<OpKind>, block_bytes: u32, depth: u32) -> String {
     CellKey::new(order, op, u64::from(block_bytes), depth).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use crate::verdict::testing::target;
+
+    /// The drifts of sequential reads whose rounds of half a second moved these megabytes.
+    fn drifts(megabytes: [f64; 4]) -> Vec<(String, bool)> {
+        let region = TestRegion::new(&target(), &Options::default(), 60.0).expect("room");
+        let mut cell = Cell::sequential(&region, OpKind::Read, 8, 0);
+        cell.parts[0].rounds = megabytes.map(|megabytes| (megabytes * 1e6, 0.5)).to_vec();
+        cell.drifts()
+    }
+
+    #[test]
+    fn a_drift_says_whether_the_rate_fell() {
+        let words = |verb: &str, from: &str, to: &str| {
+            format!("sequential 1 MiB reads at depth 8 {verb} from {from} to {to}")
+        };
+        assert_eq!(
+            drifts([210.0, 190.0, 110.0, 90.0]),
+            [(words("fell", "400 MB/s", "200 MB/s"), true)]
+        );
+        assert_eq!(
+            drifts([90.0, 110.0, 190.0, 210.0]),
+            [(words("rose", "200 MB/s", "400 MB/s"), false)]
+        );
+        assert_eq!(drifts([100.0, 101.0, 100.0, 99.0]), []);
+    }
+}

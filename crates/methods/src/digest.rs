@@ -158,4 +158,14 @@ mod tests {
         assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
         assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
     }
+    #[test]
+    fn all_jobs_together_have_the_depth_and_the_processors() {
+        let mut w = Workload::new("a", Pattern::Uniform, Mix::READ, 4096, Region::first(1 << 30));
+        (w.depth, w.jobs) = (8, 3);
+        let m = Measurement { elapsed_ns: 1000, cpu_ns: 1500, ..Measurement::default() };
+        let digest = Digest::of(&w, &m);
+        assert_eq!((digest.depth_nominal, digest.cpu_share), (Some(24), 0.5));
+        w.pacing = workload::Pacing::Fixed { rate: 10.0 };
+        assert_eq!(Digest::of(&w, &m).depth_nominal, None, "a schedule has no depth");
+    }
 }
