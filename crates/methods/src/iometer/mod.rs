@@ -375,3 +375,26 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
     replicate.add(&all);
     replicate.metrics(key).into_iter().for_each(|metric| session.put_metric(metric));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_specification_has_three_fields_or_four_within_their_ranges() {
+        let line = |text| access_line(text).map(|l| (l.size, l.reads, l.random, l.align)).ok();
+        assert_eq!(line("4KiB,67,100"), Some((4096, 67, 100, 0)));
+        assert_eq!(line("1MiB, 0%, 100%, 64KiB"), Some((1 << 20, 0, 100, 65536)));
+        for wrong in ["", "4KiB,67", "0,67,100", "4KiB,101,0", "4KiB,0,101", "4KiB,1,1,x"] {
+            assert_eq!(line(wrong), None, "{wrong}");
+        }
+        assert_eq!(line("4KiB,67,100,512,1"), None);
+    }
+
+    #[test]
+    fn workers_and_outstanding_ios_are_one_to_a_limit() {
+        let number = |text: &str| number(&[text.to_string()], 4096).ok();
+        assert_eq!((number("1"), number("4096")), (Some(1), Some(4096)));
+        assert_eq!((number("0"), number("4097"), number("x")), (None, None, None));
+    }
+}

@@ -269,3 +269,19 @@ fn read_some(door: &mut dyn rig::Blocks, offset: u64, piece: &mut [u8]) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_in_flight_and_a_missing_marker_were_not_written() {
+        let layout = Layout { blocks: 120, fixed: 100, half: 10 };
+        let blocks = |last, holes: &[u64], marked| {
+            Left { last, holes: holes.to_vec(), marked, ..Left::default() }.blocks(&layout)
+        };
+        assert_eq!(blocks(40, &[37, 39], false), 38);
+        assert_eq!(blocks(130, &[128], true), 129);
+        assert_eq!(blocks(130, &[128], false), 128, "the marker is number 100");
+    }
+}
