@@ -113,6 +113,9 @@ fn a_block_that_changed_while_the_run_was_killed_in_the_fill_is_a_fault() {
     for number in [5, 29, 30] {
         let out = changed(30, |fake, layout| fake.flip_bit(layout.offset(number) + 77_000));
         assert_eq!(bad(&out), (1.0, [1.0, 0.0]), "flipped {number}");
+        let [error] = &out.errors[..] else { panic!("only this class: {:?}", out.errors) };
+        assert_eq!((error.kind.as_str(), error.count), ("flipped", 1));
+        assert_eq!(error.first_offsets, [(number - 1) * BLOCK]);
         assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{}", out.verdicts[0].text);
         let out = changed(30, |fake, layout| {
             let next = Region { start: layout.offset(number - 1), bytes: BLOCK };
