@@ -42,8 +42,11 @@ struct Build {
 pub fn run(revision: &str) -> Result<ExitCode> {
     let bench = Bench::new()?;
     let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
-    let old = build(&earlier(&bench, commit.trim())?, &bench.path("old"))?;
-    let new = build(&root(), &bench.path("new"))?;
+    // With a shared build directory, Cargo took libraries of one commit for those of the other.
+    let target = root().join("target");
+    let source = earlier(&bench, commit.trim())?;
+    let old = build(&source, &target.join("earlier"), &bench.path("old"))?;
+    let new = build(&root(), &target, &bench.path("new"))?;
     let mut rows = engine(&bench, &old, &new)?;
     rows.extend(virtual_time(&old, &new)?);
     let mut text = format!(
@@ -71,14 +74,14 @@ fn earlier(bench: &Bench, commit: &str) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Builds both programs of a source tree in a shared build directory, and keeps copies.
-fn build(source: &Path, keep: &Path) -> Result<Build> {
+/// Builds both programs of a source tree in a build directory, and keeps copies.
+fn build(source: &Path, target: &Path, keep: &Path) -> Result<Build> {
+    let _ = fs::remove_dir_all(keep);
     fs::create_dir_all(keep)?;
-    let target = root().join("target");
     let parts: [&[&str]; 2] = [&["-p", "ssdyno"], &["-p", "model", "--example", "goals"]];
     for part in parts {
         let mut cargo = crate::run::cargo(&[&["build", "--release", "-q"], part].concat());
-        output(cargo.current_dir(source).env("CARGO_TARGET_DIR", &target))?;
+        output(cargo.current_dir(source).env("CARGO_TARGET_DIR", target))?;
     }
     let copy = |built: &str, name: &str| -> Result<PathBuf> {
         let to = keep.join(name);
@@ -135,7 +138,7 @@ fn engine(bench: &Bench, old: &Build, new: &Build) -> Result<Vec<Row>> {
     let file = bench.file("file", FILE_MIB)?;
     let cached = bench.file("cached", CACHED_MIB)?;
     let device = Loop::new(LOOP_MIB).map_err(|e| println!("skipped: no loop device: {e:#}")).ok();
-    let (store, time) = (bench.path("store.sqlite"), "1s");
+    let time = "1s";
     let mut rows = Vec::new();
     for case in &CASES {
         let target = match case.place {
@@ -153,6 +156,8 @@ fn engine(bench: &Bench, old: &Build, new: &Build) -> Result<Vec<Row>> {
             if case.place == CaseTarget::Cached {
                 warm(&cached)?;
             }
+            // Each in a store of its own: an earlier commit does not read that of a later one.
+            let store = build.command.with_extension("sqlite");
             Ok(sample(&ours(&build.command, &store, &words)?)?.iops)
         };
         let mut row = Row::new(case.name);
