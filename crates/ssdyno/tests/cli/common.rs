@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -313,8 +314,32 @@ impl Loop {
         self.path.trim_start_matches("/dev/")
     }
 
+    /// Detaches the image. From then on another test may get the device.
+    pub fn detach(&mut self) {
+        tool("losetup", &["-d", &self.path]).expect("detached");
+        // The kernel does so when the last descriptor of a killed run is closed.
+        let backing = format!("/sys/block/{}/loop/backing_file", self.name());
+        let image = self.image.to_str().expect("UTF-8");
+        while fs::read_to_string(&backing).is_ok_and(|file| file.trim() == image) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.path.clear();
+    }
+
+    /// Attaches the image again, to any device.
+    pub fn attach(&mut self) {
+        let image = self.image.to_str().expect("UTF-8");
+        self.path = tool("losetup", &["-f", "--show", image]).expect("attached");
+    }
+
     pub fn hash(&self) -> u64 {
         hash(&fs::read(&self.image).expect("the image"))
+    }
+
+    /// Blocks of 512 bytes that the image, sparse at first, occupies: much faster than a hash of a
+    /// large device.
+    pub fn written(&self) -> u64 {
+        fs::metadata(&self.image).expect("the image").blocks()
     }
 }
 

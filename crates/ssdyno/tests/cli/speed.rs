@@ -278,25 +278,19 @@ fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
 
 #[test]
 fn a_journal_is_restored_only_to_its_own_drive() {
-    let lent = or_skip!(Lent::new());
+    let mut lent = or_skip!(Lent::new());
     lent.killed_at("speed-write");
     lent.scribble(4096, 4096);
     // Replaces the device by another of the same size.
     let other = or_skip!(Loop::new(BYTES, "", &[]));
-    let (image, path) = (lent.device.image.clone(), lent.device.path.clone());
     let before = other.hash();
-    crate::common::tool("losetup", &["-d", &path]).expect("detached");
-    // The kernel detaches it when the last descriptor of the killed run is closed.
-    let backing = format!("/sys/block/{}/loop/backing_file", path.trim_start_matches("/dev/"));
-    while fs::exists(&backing).expect("sysfs") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    lent.device.detach();
     let said = lent.recover(&["--replay"]);
     assert!(said.code == 1 && said.out.contains("the drive is not attached"), "{said:?}");
     let said = lent.recover(&["--replay", &other.path]);
     assert_eq!(said.code, 0, "no journal belongs to it: {said:?}");
     assert_eq!(other.hash(), before);
-    crate::common::tool("losetup", &[&path, image.to_str().expect("UTF-8")]).expect("attached");
+    lent.device.attach();
     lent.recover(&["--replay"]).good();
     lent.is_as_before();
 }
