@@ -110,7 +110,8 @@ fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
 }
 
-/// The shortest lag, from [`PERIOD_LEAST`] to `longest`, whose correlation is close to the highest one.
+/// The shortest lag, from [`PERIOD_LEAST`] to `longest`, whose correlation is close to the highest
+/// one.
 fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
     let mean = streams.iter().flatten().sum::<f64>() / count;

@@ -47,7 +47,7 @@ pub use host::CpuQuota;
 pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
-pub use machine::Machine;
+pub use machine::{Machine, STATE_IN_HOME};
 pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, room};
 pub use pci::{Claim, PciOpened, Reach, open_pci};
 pub use query::health;

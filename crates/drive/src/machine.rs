@@ -7,6 +7,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// The default XDG state directory in a home directory.
+pub const STATE_IN_HOME: &str = ".local/state";
+
 /// A machine whose kernel files are below one root directory.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -56,6 +59,17 @@ impl Machine {
     /// Names in a directory, sorted; empty if unreadable.
     pub(crate) fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
         names(&self.path(absolute))
+    }
+
+    /// The XDG state directories in the homes of the machine's accounts, sorted, once each.
+    pub fn account_states(&self) -> Vec<PathBuf> {
+        let accounts = self.text("/etc/passwd").unwrap_or_default();
+        let homes = accounts.lines().filter_map(|account| account.split(':').nth(5)).map(Path::new);
+        let homes = homes.filter(|home| home.is_absolute());
+        let mut states: Vec<PathBuf> = homes.map(|home| home.join(STATE_IN_HOME)).collect();
+        states.sort_unstable();
+        states.dedup();
+        states
     }
 }
 
@@ -108,5 +122,23 @@ impl FromStr for DevNumber {
         let (major, minor) = text.trim().split_once(':').ok_or(())?;
         let number = |text: &str| text.parse().map_err(|_| ());
         Ok(DevNumber { major: number(major)?, minor: number(minor)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_home_of_an_account_has_one_state_directory() {
+        let root = tempfile::tempdir().expect("a directory");
+        let machine = Machine::at(root.path());
+        assert_eq!(machine.account_states(), Vec::<PathBuf>::new(), "no accounts");
+        std::fs::create_dir(root.path().join("etc")).expect("made");
+        let accounts = "r:x:0:0:r:/r:/bin/sh\nu:x:1:1::/h/u:/bin/sh\nv:x:2:2::/h/u:/bin/sh\n\
+                        w:x:3:3::relative:/bin/sh\nbroken\n";
+        std::fs::write(root.path().join("etc/passwd"), accounts).expect("written");
+        let expected = ["/h/u/.local/state", "/r/.local/state"].map(PathBuf::from);
+        assert_eq!(machine.account_states(), expected);
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::{DriveKey, Separation, separation};
+use drive::{DriveKey, Machine, STATE_IN_HOME, Separation, separation};
 
 use crate::disk::{Disk, Kernel};
 use crate::file::{self, Header, Kept};
@@ -52,8 +52,7 @@ impl JournalDir {
     /// exist. The default places of this machine's other accounts are consulted too.
     pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
         let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
-        let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let others = homes::states(&accounts);
+        let others = Machine::here().account_states();
         let Some(dir) = dir else {
             let place = default.map(|dir| JournalDir::at(&dir).beside(others));
             return place.ok_or(JournalError::NoHome);
@@ -305,7 +304,7 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 /// The default of the XDG specification, which requires that relative paths be ignored.
 fn default_dir(state: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |dir: PathBuf| Some(dir).filter(|dir| dir.is_absolute());
-    let home = || home.and_then(absolute).map(|home| homes::state_in(&home));
+    let home = || home.and_then(absolute).map(|home| home.join(STATE_IN_HOME));
     let state = state.map(PathBuf::from).and_then(absolute).or_else(home)?;
     Some(homes::place(&state))
 }

@@ -13,8 +13,7 @@ use drive::DriveKey;
 use crate::leftover::{State, look};
 use crate::registry::{self, Registered};
 
-/// The default place within a home directory, and in it the directory of journals.
-const STATE: &str = ".local/state";
+/// The directory of journals in an XDG state directory.
 const JOURNALS: &str = "ssdyno/journal";
 
 /// A journal that a run with another home directory left.
@@ -38,20 +37,6 @@ impl ElsewhereLeft {
 /// The default place in this XDG state directory.
 pub(crate) fn place(state: &Path) -> PathBuf {
     state.join(JOURNALS)
-}
-
-/// The XDG state directory in this home directory.
-pub(crate) fn state_in(home: &Path) -> PathBuf {
-    home.join(STATE)
-}
-
-/// The XDG state directories in the homes of the accounts in a text like `/etc/passwd`, once each.
-pub(crate) fn states(accounts: &str) -> Vec<PathBuf> {
-    let homes = accounts.lines().filter_map(|account| account.split(':').nth(5)).map(Path::new);
-    let mut states: Vec<PathBuf> = homes.filter(|home| home.is_absolute()).map(state_in).collect();
-    states.sort_unstable();
-    states.dedup();
-    states
 }
 
 /// The journals in these state directories, as far as this user may read them, that runs in
@@ -79,19 +64,5 @@ fn read(path: &Path) -> Option<(PathBuf, DriveKey)> {
             State::Whole(header) => Some((path.to_path_buf(), header.drive)),
             _ => None,
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_homes_of_all_accounts_once_each() {
-        let accounts = "r:x:0:0:r:/r:/bin/sh\nu:x:1:1::/h/u:/bin/sh\n\
-                        v:x:2:2::/h/u:/bin/sh\nw:x:3:3::relative:/bin/sh\nbroken\n";
-        let expected = ["/h/u/.local/state", "/r/.local/state"].map(PathBuf::from);
-        assert_eq!(states(accounts), expected);
-        assert_eq!(place(&expected[0]), Path::new("/h/u/.local/state/ssdyno/journal"));
     }
 }

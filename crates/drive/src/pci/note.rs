@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::address::Address;
 use crate::error::DriveError;
 use crate::key::DriveKey;
-use crate::machine::Machine;
+use crate::machine::{Machine, STATE_IN_HOME};
 
 const EXTENSION: &str = "json";
 
@@ -150,11 +150,9 @@ fn name(address: Address) -> String {
 
 /// The directories in which earlier versions, run by any user of this machine, kept their notes.
 fn earlier(machine: &Machine) -> Vec<PathBuf> {
-    let users = machine.text("/etc/passwd").unwrap_or_default();
-    let homes = users.lines().filter_map(|user| user.split(':').nth(5)).map(PathBuf::from);
     let variable = |name| std::env::var_os(name).filter(|_| machine.is_here()).map(PathBuf::from);
-    let states = homes.chain(variable("HOME")).map(|home| home.join(".local/state"));
-    let states = variable("XDG_STATE_HOME").into_iter().chain(states);
+    let own = variable("HOME").map(|home| home.join(STATE_IN_HOME));
+    let states = machine.account_states().into_iter().chain(own).chain(variable("XDG_STATE_HOME"));
     let mut dirs: Vec<PathBuf> = states
         .filter(|state| state.is_absolute())
         .map(|state| machine.path(state.join("ssdyno/bound")))

@@ -139,10 +139,10 @@ fn a_run_killed_at_any_moment_costs_nothing() {
         let lanes: Vec<_> = lanes.collect();
         lanes.into_iter().map(|lane| lane.join().expect("as before")).sum::<usize>()
     });
-    println!("{kills} kills, {whole} of them with a complete journal: no byte differs");
+    println!("{kills} kills left {whole} complete journals: no byte differs");
 }
 
-/// Kills a number of runs. Returns how many left a complete journal.
+/// Kills a number of runs. Returns the number of complete journals that they left.
 fn kill(lent: &Lent, kills: u64, seed: u64) -> usize {
     let (mut random, mut whole) = (seed, 0);
     for kill in 0..kills {
