@@ -16,7 +16,7 @@ use super::session::{self, Outcome};
 use crate::run::{find, root};
 
 /// Number of parallel guests: each takes a processor.
-const TOGETHER: usize = 2;
+const TOGETHER: usize = 3;
 
 /// Result of a case.
 pub struct Verdict {

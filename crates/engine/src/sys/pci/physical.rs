@@ -5,6 +5,7 @@
 //! (`drive::pci`). Source: the kernel's Documentation/PCI/sysfs-pci.rst and
 //! Documentation/admin-guide/mm/pagemap.rst.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -33,8 +34,8 @@ struct Pool {
     bytes: u64,
     /// First bus address of each mapping, and its start in the file.
     used: Vec<(u64, u64)>,
-    /// Start and bytes of pages that no mapping uses any longer.
-    free: Vec<(u64, u64)>,
+    /// Ranges of pages that no mapping uses any longer, as bytes by start; no two of them touch.
+    free: BTreeMap<u64, u64>,
 }
 
 impl Physical {
@@ -49,7 +50,7 @@ impl Physical {
             registers: open("resource0", true)?,
             config: open("config", true)?,
             pagemap: File::open("/proc/self/pagemap")?,
-            pool: Mutex::new(Pool { memory, bytes: 0, used: Vec::new(), free: Vec::new() }),
+            pool: Mutex::new(Pool { memory, bytes: 0, used: Vec::new(), free: BTreeMap::new() }),
         })
     }
 
@@ -81,16 +82,31 @@ impl Pool {
     /// Takes `bytes` bytes of whole huge pages; returns their start and whether they were used
     /// before.
     fn take(&mut self, bytes: u64) -> io::Result<(u64, bool)> {
-        if let Some(at) = self.free.iter().position(|(_, free)| *free >= bytes) {
-            let (begin, free) = self.free.swap_remove(at);
+        let large = self.free.iter().filter(|(_, free)| **free >= bytes);
+        if let Some((&begin, &free)) = large.min_by_key(|(_, free)| **free) {
+            self.free.remove(&begin);
             if free > bytes {
-                self.free.push((begin + bytes, free - bytes));
+                self.free.insert(begin + bytes, free - bytes);
             }
             return Ok((begin, true));
         }
         self.memory.set_len(self.bytes + bytes)?;
         self.bytes += bytes;
         Ok((self.bytes - bytes, false))
+    }
+
+    /// Takes back a range, and merges it with the free ranges beside it: otherwise workloads with
+    /// buffers of different sizes would split the pool into small ranges and make it grow.
+    fn give(&mut self, mut begin: u64, mut bytes: u64) {
+        if let Some(after) = self.free.remove(&(begin + bytes)) {
+            bytes += after;
+        }
+        if let Some((&before, &length)) = self.free.range(..begin).next_back()
+            && before + length == begin
+        {
+            (begin, bytes) = (before, length + bytes);
+        }
+        self.free.insert(begin, bytes);
     }
 }
 
@@ -136,7 +152,7 @@ impl Function for Physical {
         let (_, begin) = pool.used.swap_remove(at);
         // Pages to which the controller may still write are never reused.
         if !reachable {
-            pool.free.push((begin, shared.length as u64));
+            pool.give(begin, shared.length as u64);
         }
     }
 }
@@ -145,17 +161,41 @@ impl Function for Physical {
 mod tests {
     use super::*;
 
+    const PAGE_BYTES: u64 = HUGE as u64;
+
+    fn pool() -> Pool {
+        let memory = tempfile::tempfile().expect("a file");
+        Pool { memory, bytes: 0, used: Vec::new(), free: BTreeMap::new() }
+    }
+
     #[test]
     fn pages_are_used_again_but_never_twice_at_a_time() {
-        let memory = tempfile::tempfile().expect("a file");
-        let mut pool = Pool { memory, bytes: 0, used: Vec::new(), free: Vec::new() };
-        let huge = HUGE as u64;
-        assert_eq!(pool.take(2 * huge).expect("grown"), (0, false));
-        assert_eq!(pool.take(huge).expect("grown"), (2 * huge, false));
-        pool.free.push((0, 2 * huge));
-        assert_eq!(pool.take(huge).expect("free"), (0, true));
-        assert_eq!(pool.take(2 * huge).expect("grown"), (3 * huge, false));
-        assert_eq!(pool.take(huge).expect("free"), (huge, true));
-        assert_eq!(pool.memory.metadata().expect("a file").len(), 5 * huge);
+        let mut pool = pool();
+        assert_eq!(pool.take(2 * PAGE_BYTES).expect("grown"), (0, false));
+        assert_eq!(pool.take(PAGE_BYTES).expect("grown"), (2 * PAGE_BYTES, false));
+        pool.give(0, 2 * PAGE_BYTES);
+        assert_eq!(pool.take(PAGE_BYTES).expect("free"), (0, true));
+        assert_eq!(pool.take(2 * PAGE_BYTES).expect("grown"), (3 * PAGE_BYTES, false));
+        assert_eq!(pool.take(PAGE_BYTES).expect("free"), (PAGE_BYTES, true));
+        assert_eq!(pool.memory.metadata().expect("a file").len(), 5 * PAGE_BYTES);
+    }
+
+    #[test]
+    fn buffers_of_changing_sizes_leave_no_small_ranges() {
+        let mut pool = pool();
+        let most = pool.take(16 * PAGE_BYTES).expect("grown");
+        pool.give(most.0, 16 * PAGE_BYTES);
+        for pages in [[1, 4, 1], [2, 2, 3], [1, 1, 8], [5, 1, 1], [16, 0, 0], [1, 6, 9]] {
+            let sizes =
+                pages.into_iter().filter(|pages| *pages > 0).map(|pages| pages * PAGE_BYTES);
+            let mut taken: Vec<(u64, u64)> =
+                sizes.map(|bytes| (pool.take(bytes).expect("free").0, bytes)).collect();
+            // In neither order.
+            let middle = taken.len() / 2;
+            taken.swap(0, middle);
+            taken.into_iter().for_each(|(begin, bytes)| pool.give(begin, bytes));
+            assert_eq!(pool.free, BTreeMap::from([(0, 16 * PAGE_BYTES)]), "{pages:?}");
+        }
+        assert_eq!(pool.bytes, 16 * PAGE_BYTES);
     }
 }
