@@ -4,7 +4,6 @@
 //! It honors the queue depth: operations stay in flight until the worker waits. Then as many
 //! complete as were submitted, oldest first.
 
-use std::collections::VecDeque;
 use std::io;
 
 use workload::Op;
@@ -13,18 +12,24 @@ use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
+/// Completed entries in front of the list before they are removed all at once.
+const COMPLETED_MAX: usize = 1024;
+
 pub(crate) struct Null {
     clock: Clock,
     arena: Arena,
-    in_flight: VecDeque<Completion>,
+    /// Completions, oldest first: those returned already, then those in flight.
+    list: Vec<Completion>,
+    /// Number of entries returned already.
+    returned: usize,
     /// Operations submitted since the last turn.
     handed: usize,
 }
 
 impl Null {
     pub(crate) fn new(clock: Clock, arena: Arena) -> Null {
-        let in_flight = VecDeque::with_capacity(arena.slots() as usize);
-        Null { clock, arena, in_flight, handed: 0 }
+        let list = Vec::with_capacity(arena.slots() as usize + COMPLETED_MAX);
+        Null { clock, arena, list, returned: 0, handed: 0 }
     }
 }
 
@@ -45,7 +50,7 @@ impl Backend for Null {
 
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
-        self.in_flight.push_back(Completion { slot, result: i64::from(op.bytes) });
+        self.list.push(Completion { slot, result: i64::from(op.bytes) });
         self.handed += 1;
     }
 
@@ -57,12 +62,21 @@ impl Backend for Null {
             Wait::For(least) => handed.max(least as usize),
             // More operations are about to be submitted.
             Wait::No if handed > 0 => 0,
-            Wait::No | Wait::Until(_) => self.in_flight.len(),
+            Wait::No | Wait::Until(_) => usize::MAX,
         };
-        // Moved one by one, because appending a list would call memcpy.
-        for _ in 0..count {
-            let Some(completion) = self.in_flight.pop_front() else { break };
-            done.push(completion);
+        if self.returned == 0 && count >= self.list.len() && done.is_empty() {
+            std::mem::swap(done, &mut self.list);
+        } else {
+            // Moved one by one, because appending a list would call memcpy.
+            let end = self.list.len().min(self.returned.saturating_add(count));
+            while self.returned < end {
+                done.push(self.list[self.returned]);
+                self.returned += 1;
+            }
+            if self.returned == self.list.len() || self.returned >= COMPLETED_MAX {
+                self.list.drain(..self.returned);
+                self.returned = 0;
+            }
         }
         if let (Wait::Until(time), true) = (wait, done.is_empty()) {
             let left = time.saturating_sub(self.clock.now());
