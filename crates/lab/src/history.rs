@@ -21,9 +21,10 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
         return;
     }
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
-    let earlier = key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MOST).ok());
-    let mut earlier = earlier.unwrap_or_default();
-    earlier.retain(|other| spread::comparable(run, other));
+    let repeats = |other: &Run| spread::comparable(run, other);
+    let earlier =
+        key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MOST, repeats).ok());
+    let earlier = earlier.unwrap_or_default();
     let mut metrics = std::mem::take(&mut run.metrics);
     for metric in metrics.iter_mut().filter(|m| is_cell(m)) {
         let others = earlier.iter().filter_map(|other| other.metric(&metric.name));

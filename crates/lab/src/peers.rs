@@ -66,10 +66,11 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
 /// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive.
 fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
-    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST).ok()?;
+    let same = |other: &Run| other.protocol == run.protocol;
+    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST, same).ok()?;
     // Figures of memory are no measure for those of the drive.
     let of_drive = |other: &Run| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_));
-    earlier.retain(|other| other.protocol == run.protocol && of_drive(other));
+    earlier.retain(of_drive);
     let repeat = earlier.iter().position(|other| spread::comparable(run, other));
     (!earlier.is_empty()).then(|| earlier.swap_remove(repeat.unwrap_or(0)))
 }

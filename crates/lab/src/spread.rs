@@ -51,7 +51,7 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
     let size = |run: &Run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64());
     let near = |a: f64, b: f64| a.max(b) <= SIZE_FACTOR * a.min(b);
     let sized = size(run).zip(size(other)).is_none_or(|(a, b)| near(a, b));
-    test(run) == test(other) && sized && workloads(run).map(bare).eq(workloads(other).map(bare))
+    test(run) == test(other) && sized && workloads(run).map(fixed).eq(workloads(other).map(fixed))
 }
 
 /// The control group limits that affected the run; a different set makes it another machine.
@@ -62,21 +62,21 @@ fn constraints(run: &Run) -> Vec<VerdictKind> {
 
 /// The workloads, without the checks and the search for causes, which depend on results.
 fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
-    let fixed = |workload: &&Value| {
+    let planned = |workload: &&Value| {
         let name = workload["name"].as_str().unwrap_or_default();
         !name.starts_with("check-") && !name.starts_with("cause-")
     };
-    run.plan.iter().flat_map(|plan| &plan.workloads).filter(fixed)
+    run.plan.iter().flat_map(|plan| &plan.workloads).filter(planned)
 }
 
-/// A workload without its seed and sizes.
-fn bare(workload: &Value) -> Value {
-    let mut bare = workload.clone();
-    if let Some(fields) = bare.as_object_mut() {
-        fields.retain(|name, _| name != "seed" && name != "region");
-        if let Some(stop) = fields.get_mut("stop").and_then(Value::as_object_mut) {
-            stop.retain(|name, _| name != "bytes" && name != "ops");
-        }
-    }
-    bare
+/// The fields of a workload and of its end, without the seed and sizes.
+fn fixed(workload: &Value) -> Vec<(&str, &Value)> {
+    let (own, end) = (fields(workload), fields(&workload["stop"]));
+    let own = own.filter(|(name, _)| !["seed", "region", "stop"].contains(name));
+    own.chain(end.filter(|(name, _)| !["bytes", "ops"].contains(name))).collect()
+}
+
+/// The fields of an object; none of any other value.
+fn fields(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
 }

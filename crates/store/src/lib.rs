@@ -15,6 +15,7 @@ mod dates;
 mod error;
 mod file;
 mod find;
+mod history;
 mod id;
 mod latencies;
 mod live;

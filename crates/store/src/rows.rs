@@ -9,7 +9,7 @@ use std::fmt::Display;
 
 use record::{Covers, Document, Metric, RecordHash, Run, Series, Unit};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Row, Rows, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Row, Rows, params};
 
 use crate::pack::{Torn, expand, squeeze};
 use crate::series::{pack, pack_values, unpack_onto, unpack_values};
@@ -271,56 +271,6 @@ pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<St
         run.series = series(conn, number).map_err(part("series"))?;
     }
     Ok(Some(stored))
-}
-
-/// Finished runs of a drive with a method before run `number`, latest first: with metrics, but
-/// without series and histograms. Unreadable runs are omitted.
-pub(crate) fn earlier(
-    conn: &Connection,
-    drive_key: &str,
-    method: &str,
-    number: i64,
-    most: u32,
-) -> rusqlite::Result<Vec<Run>> {
-    let sql = "SELECT number, body FROM run JOIN place ON place.id = run.place
-                                            JOIN record ON record.run = run.number
-               WHERE drive_key = ? AND method = ? AND number < ? AND complete
-                 AND kind <> 'imported'
-               ORDER BY number DESC LIMIT ?";
-    bare(conn, sql, params![drive_key, method, number, most])
-}
-
-/// See [`crate::Store::of_machine`].
-pub(crate) fn of_machine(
-    conn: &Connection,
-    machine: &str,
-    method: &str,
-    number: i64,
-    most: u32,
-) -> rusqlite::Result<Vec<Run>> {
-    let sql = "SELECT number, body FROM run JOIN record ON record.run = run.number
-               WHERE number IN (SELECT max(number) FROM run
-                                WHERE machine = ? AND method = ? AND number < ? AND complete
-                                  AND kind <> 'imported' GROUP BY place)
-               ORDER BY number DESC LIMIT ?";
-    bare(conn, sql, params![machine, method, number, most])
-}
-
-/// The runs found by a query for numbers and bodies, with metrics but without series and
-/// histograms.
-fn bare(conn: &Connection, sql: &str, given: &[&dyn ToSql]) -> rusqlite::Result<Vec<Run>> {
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query(given)?;
-    let mut runs = Vec::new();
-    while let Some(row) = rows.next()? {
-        let number: i64 = row.get(0)?;
-        let body = expand(row.get_ref(1)?.as_blob()?).ok();
-        let run = body.and_then(|body| serde_json::from_slice::<Run>(&body).ok());
-        let metrics = metrics(conn, number).ok();
-        let run = run.zip(metrics);
-        runs.extend(run.map(|(run, metrics)| Run { number: Some(number), metrics, ..run }));
-    }
-    Ok(runs)
 }
 
 fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {

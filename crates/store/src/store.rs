@@ -14,7 +14,7 @@ use crate::schema::APPLICATION_ID;
 use crate::state::{self, LastState};
 use crate::summary::Kind;
 use crate::writer::Writer;
-use crate::{StoreError, find, machine, place};
+use crate::{StoreError, find, history, machine, place};
 
 /// The result of importing a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,20 +234,22 @@ impl Store {
         self.read(|conn| state::last(conn, drive, number))
     }
 
-    /// At most `most` finished runs of a drive with a method before run `number`, latest first.
-    /// They have their metrics, but no series or histograms. A weak key has no history, because it
-    /// may now be another drive.
+    /// Of the last `most` finished runs of a drive with a method before run `number`, those that
+    /// `keeps` accepts, latest first. It is asked before their metrics are read. They have their
+    /// metrics, but no series or histograms. A weak key has no history, because it may now be
+    /// another drive.
     pub fn earlier(
         &self,
         drive: &HistoryKey,
         method: &str,
         number: i64,
         most: u32,
+        keeps: impl Fn(&Run) -> bool,
     ) -> Result<Vec<Run>, StoreError> {
         if drive.weak {
             return Ok(Vec::new());
         }
-        self.read(|conn| rows::earlier(conn, &drive.text, method, number, most))
+        self.read(|conn| history::earlier(conn, &drive.text, method, (number, most), keeps))
     }
 
     /// The latest finished run with a method of each drive on a machine before run `number`: at
@@ -259,7 +261,7 @@ impl Store {
         number: i64,
         most: u32,
     ) -> Result<Vec<Run>, StoreError> {
-        self.read(|conn| rows::of_machine(conn, machine, method, number, most))
+        self.read(|conn| history::of_machine(conn, machine, method, number, most))
     }
 
     /// The runs that match the filter, latest first.

@@ -126,12 +126,11 @@ pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
     let Some(first) = runs.first() else { return Ok(Vec::new()) };
     let key = HistoryKey::of(&first.target, first.environment.machine_id.as_deref());
     let Some(key) = key else { return Ok(Vec::new()) };
-    let mut found = store.earlier(&key, &first.method, i64::MAX, REPEATS_MAX)?;
-    found.retain(|run| {
+    let repeats = |run: &Run| {
         let known = runs.iter().any(|known| known.id == run.id);
         !known && spread::comparable(first, run)
-    });
-    Ok(found)
+    };
+    Ok(store.earlier(&key, &first.method, i64::MAX, REPEATS_MAX, repeats)?)
 }
 
 /// Compares every other side with the first. With `metric`, only that metric is tested: a single
