@@ -9,7 +9,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use compat::import::{self, Piece, Pieces};
 pub use compat::import::{FORMATS, Format};
@@ -39,6 +39,32 @@ pub struct Imported {
     pub entered: Option<Entered>,
 }
 
+/// The store that records are entered into. The first record opens it, so that input without any
+/// does not create a store.
+pub struct Destination {
+    path: Option<PathBuf>,
+    store: Option<Store>,
+}
+
+impl Destination {
+    /// The store at this path, or the default one.
+    pub fn at(path: Option<&Path>) -> Destination {
+        Destination { path: path.map(Path::to_path_buf), store: None }
+    }
+
+    fn open(&mut self) -> Result<&mut Store> {
+        let opened = match self.store.take() {
+            Some(store) => store,
+            None => Store::open(self.path.as_deref())?,
+        };
+        Ok(self.store.insert(opened))
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.store.as_mut().map_or(Ok(()), |store| Ok(store.sync()?))
+    }
+}
+
 /// The format with this name.
 pub fn format(name: &str) -> Result<&'static Format> {
     let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
@@ -46,8 +72,7 @@ pub fn format(name: &str) -> Result<&'static Format> {
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 
-/// Checks that files can be imported, except for pipes. Call it before the store is opened, so that
-/// a misspelt name does not create one.
+/// Checks that files can be imported, except for pipes.
 pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
     // A missing file and a directory are refused like an unreadable one.
     let is_pipe = |path: &&Path| {
@@ -59,17 +84,16 @@ pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
 }
 
 /// Reads files (`-` is standard input) and passes every record to `each`, after entering it if
-/// there is a store. `only` is the format, if known.
+/// there is a destination. `only` is the format, if known.
 pub fn read(
     files: &[impl AsRef<Path>],
     only: Option<&Format>,
-    mut store: Option<&mut Store>,
+    mut into: Option<Destination>,
     each: &mut dyn FnMut(Imported) -> Result<()>,
 ) -> Result<()> {
-    for path in files.iter().map(AsRef::as_ref) {
-        let mut batch =
-            Batch { store: store.as_deref_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
-        let done = pass(path, only, &mut |imported| batch.add(imported, each));
+    let done = files.iter().try_for_each(|path| {
+        let mut batch = Batch { into: into.as_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
+        let done = pass(path.as_ref(), only, &mut |imported| batch.add(imported, each));
         let last = batch.flush(each);
         let count = batch.count;
         done.map_err(|e| match count {
@@ -78,17 +102,14 @@ pub fn read(
                 "fix it and import again: the records before it ({n}) are already stored"
             )),
         })?;
-        last?;
-    }
-    match store {
-        Some(store) => Ok(store.sync()?),
-        None => Ok(()),
-    }
+        last
+    });
+    done.and(into.map_or(Ok(()), |mut into| into.sync()))
 }
 
 /// Records waiting for their transaction.
 struct Batch<'a> {
-    store: Option<&'a mut Store>,
+    into: Option<&'a mut Destination>,
     waiting: Vec<Imported>,
     bytes: usize,
     /// Number of records entered so far.
@@ -101,7 +122,8 @@ impl Batch<'_> {
         (imported, bytes): (Imported, usize),
         each: &mut dyn FnMut(Imported) -> Result<()>,
     ) -> Result<()> {
-        let Some(store) = &mut self.store else { return each(imported) };
+        let Some(into) = &mut self.into else { return each(imported) };
+        let store = into.open()?;
         // The same text has the same id, even if a later version reads more from it.
         let known = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
         if let Some(number) = known.flatten() {
@@ -119,9 +141,11 @@ impl Batch<'_> {
     }
 
     fn flush(&mut self, each: &mut dyn FnMut(Imported) -> Result<()>) -> Result<()> {
-        let Some(store) = &mut self.store else { return Ok(()) };
+        let Some(into) = self.into.as_mut().filter(|_| !self.waiting.is_empty()) else {
+            return Ok(());
+        };
         let (waiting, _) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.bytes));
-        let entered = store.import(waiting.iter().map(|imported| &imported.document))?;
+        let entered = into.open()?.import(waiting.iter().map(|imported| &imported.document))?;
         self.count += entered.len();
         let all = waiting.into_iter().zip(entered);
         all.map(|(imported, entered)| Imported { entered: Some(entered), ..imported })

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use lab::import::{self, FORMATS, Imported};
+use lab::import::{self, Destination, FORMATS, Imported};
 use lab::{ErrorKind, LabError};
 use report::Ink;
 use report::table::{Align, Cell, Table};
-use store::{News, Store};
+use store::News;
 
 use crate::cli::ImportArgs;
 use crate::failure::{Failure, IO, Result};
@@ -21,13 +21,13 @@ pub fn run(args: &ImportArgs) -> Result {
         return list(args.json);
     }
     let only = args.format.as_deref().map(import::format).transpose()?;
-    let mut store = None;
+    let mut into = None;
     if !args.dry_run {
         import::check(&args.files, only)?;
-        store = Some(Store::open(args.store.store.as_deref())?);
+        into = Some(Destination::at(args.store.store.as_deref()));
     }
     let mut rows = Rows::default();
-    let done = import::read(&args.files, only, store.as_mut(), &mut |imported| {
+    let done = import::read(&args.files, only, into, &mut |imported| {
         if !args.json {
             rows.add(&imported);
             return Ok(());

@@ -197,10 +197,19 @@ fn a_bad_record_in_a_pipe_leaves_those_before_it() {
     let said = place.ssdyno(&["import", &file, "--store", &store]);
     said.refuses(2, "bad.jsonl: line 2: not an ssdyno record");
     assert!(!fs::exists(&store).expect("known"), "a file is checked before the store is opened");
-    let mut command = place.command(&["import", "-", "--store", &store]);
-    command.stdin(fs::File::open(&file).expect("the file"));
-    let output = command.output().expect("ends");
-    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    let piped = |file: &str| {
+        let mut command = place.command(&["import", "-", "--store", &store]);
+        command.stdin(fs::File::open(file).expect("the file"));
+        String::from_utf8(command.output().expect("ends").stderr).expect("UTF-8")
+    };
+    let torn = place.text("torn.jsonl");
+    fs::write(&torn, &bad[..bad.len() / 2]).expect("a file");
+    for (input, why) in [(torn.as_str(), "line 1: "), ("/dev/null", "line 1: no result of a known")]
+    {
+        assert!(piped(input).contains(why), "{input}: {}", piped(input));
+        assert!(!fs::exists(&store).expect("known"), "{input} contains no record to store");
+    }
+    let error = piped(&file);
     assert!(error.contains("the records before it (1) are already stored"), "{error}");
     let runs = place.ssdyno(&["runs", "--json", "--store", &store]).good().json();
     assert_eq!(runs.as_array().map(Vec::len), Some(1));
