@@ -435,16 +435,24 @@ fn default_runs_on_slow_drives_are_as_planned() {
 /// Bytes of the scratch file and of the loop device.
 const REAL_BYTES: u64 = 16 << 20;
 
-/// Maximum planned time of a method on a drive of this machine; longer ones are skipped.
+/// Maximum planned time of a method on a drive of this machine, seconds; longer ones are skipped. The
+/// variable raises it (`cargo xtask bench plans`).
 const REAL_SECONDS: f64 = 6.5;
+const REAL_SECONDS_VARIABLE: &str = "SSDYNO_REAL_SECONDS";
 
 /// Their cells of milliseconds end before the jobs have started: 20 s for a plan of two.
 const REAL_LEFT_OUT: [&str; 2] = ["snia-iops", "snia-throughput"];
+
+fn real_seconds() -> f64 {
+    let longer = std::env::var(REAL_SECONDS_VARIABLE).ok().and_then(|text| text.parse().ok());
+    REAL_SECONDS.max(longer.unwrap_or(0.0))
+}
 
 /// Compares the methods that end soon on a target of this machine. Returns their names, and the
 /// bytes that they wrote in total.
 fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64) {
     let (mut ran, mut written, mut broken) = (Vec::new(), 0, Vec::new());
+    let most = real_seconds();
     let time = Some(Duration::from_secs(1));
     let options =
         Options { time, size: Some(REAL_BYTES), replicates: Some(2), ..Options::default() };
@@ -453,7 +461,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
         let at = format!("{name} on {spec}");
         let info = drive::plan_open(spec, request).expect("permitted").info;
         let plan = match methods::plan(*method, &info, &options) {
-            Ok(plan) if plan.seconds <= REAL_SECONDS && !REAL_LEFT_OUT.contains(&name) => plan,
+            Ok(plan) if plan.seconds <= most && !REAL_LEFT_OUT.contains(&name) => plan,
             Ok(_) => continue,
             Err(refused) => {
                 println!("{at}: {refused}");
@@ -473,6 +481,12 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
         written += done.written();
     }
     assert!(broken.is_empty(), "{broken:#?}");
+    let place = if request.destroy.is_some() { "a loop device" } else { "a directory" };
+    println!(
+        "{} methods keep their plans of up to {most} s on {place}: {}",
+        ran.len(),
+        ran.join(", ")
+    );
     (ran, written)
 }
 
@@ -533,5 +547,8 @@ fn plans_hold_on_a_loop_device() {
     let before = device.written();
     let (ran, written) = real_plans_hold(&device.path, &request);
     assert!(ran.contains(&"quick") && ran.contains(&"sustain"), "{ran:?}");
-    assert_eq!(device.written() - before, written, "the kernel counts the same bytes");
+    let counted = device.written() - before;
+    // Some of the longer methods write through the page cache, which merges writes.
+    let holds = if real_seconds() > REAL_SECONDS { counted <= written } else { counted == written };
+    assert!(holds, "the kernel counts {counted} bytes, the record {written}");
 }

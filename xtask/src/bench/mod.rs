@@ -52,12 +52,13 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
+        ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
         [what] => (what, Effort { seconds: 2, repeats: 5 }),
         // Short enough only to test the benchmark itself; nothing is stored.
         [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
         _ => bail!(
             "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|recorder|amplification|endurance|\
-             page|store|verdicts|inside|beside|cuts|flips|kills [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
+             page|store|verdicts|inside|beside|cuts|flips|kills|plans [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
         ),
     };
     match what {

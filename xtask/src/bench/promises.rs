@@ -1,6 +1,6 @@
-//! `cargo xtask bench cuts`, `flips` and `kills`: tests that the suite runs a few times, repeated
-//! as often as docs/safety.md promises. The tests are in the crates that make the promises; this
-//! module contains only their numbers.
+//! `cargo xtask bench cuts`, `flips`, `kills` and `plans`: tests that the suite runs a few times, or
+//! with few methods, repeated as often as docs/safety.md promises, or with all. The tests are in the
+//! crates that make the promises; this module contains only their numbers.
 
 use std::process::ExitCode;
 
@@ -14,9 +14,9 @@ pub struct Promise {
     name: &'static str,
     /// The tests, as arguments of `cargo test`.
     tests: &'static [&'static [&'static str]],
-    /// The environment variable with the number of repetitions.
+    /// The environment variable with the number of repetitions or seconds.
     variable: &'static str,
-    /// Repetitions.
+    /// Repetitions, or seconds.
     times: u32,
 }
 
@@ -47,6 +47,18 @@ pub const KILLS: Promise = Promise {
     times: 1000,
 };
 
+/// Plans of methods on a directory and on a loop device: every method that its plan says ends within
+/// this number of seconds. Needs root.
+pub const PLANS: Promise = Promise {
+    name: "plans",
+    tests: &[
+        &["-p", "lab", "--test", "plans", "plans_hold_in_a_directory"],
+        &["-p", "lab", "--test", "plans", "plans_hold_on_a_loop_device"],
+    ],
+    variable: "SSDYNO_REAL_SECONDS",
+    times: 30,
+};
+
 /// Runs the tests of a promise and stores the numbers that they print.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
     let Promise { name, tests, variable, times } = promise;
@@ -58,7 +70,8 @@ pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
         let (passed, text) = capture(&mut command)?;
         print!("{text}");
         kept &= passed;
-        let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+        let mut lines = text.lines().filter(|line| !line.starts_with("test "));
+        let line = lines.find(|line| line.contains(name)).unwrap_or_default();
         numbers += &format!("{}\n", line.trim_start_matches('.'));
     }
     if !tiny {
