@@ -14,7 +14,7 @@ is "a refusal changed the drive" "$(host hash "$drive")" "$before"
 measured "quick with --destroy" 20 --destroy="$(serial "$drive")" --time 2s
 is "quick with --destroy" "$run_safety" destroys
 measured "sustain" 4 --destroy="$(serial "$drive")" -m sustain --time 2s --size 16MiB
-measured "zones" 4 --destroy="$(serial "$drive")" -m zones --time 10s
+measured "zones" 4 --destroy="$(serial "$drive")" -m zones --time 3s
 read -r discards <"/sys/block/${block##*/}/queue/discard_max_bytes"
 measured "trim" $((discards > 0)) --destroy="$(serial "$drive")" -m trim --time 2s --size 16MiB
 # Methods that detect internals: capacity, endurance, a restored image.
@@ -57,7 +57,7 @@ mkfs.ext4 -q "$(device scratch)"
 mount -t ext4 "$(device scratch)" /mnt
 sync
 before=$(host hash "$drive")
-measured "speed" 6 -m speed --borrow --journal /mnt/journal --time 10s
+measured "speed" 6 -m speed --borrow --journal /mnt/journal --time 4s
 is "speed only borrows" "$run_safety" borrows
 is "speed changed the drive" "$(host hash "$drive")" "$before"
 is "nothing is left to recover" "$(ls /mnt/journal)" ""
