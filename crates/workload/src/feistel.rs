@@ -10,7 +10,9 @@
 #[derive(Clone, Debug)]
 pub struct Permutation {
     len: u64,
-    half_bits: [u32; 2],
+    low_bits: u32,
+    /// Of the low and of the high half.
+    masks: [u64; 2],
     keys: [u64; 4],
 }
 
@@ -24,7 +26,9 @@ impl Permutation {
             key = mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15));
             key
         });
-        Permutation { len, half_bits: [bits / 2, bits - bits / 2], keys }
+        let low_bits = bits / 2;
+        let masks = [low_bits, bits - low_bits].map(|bits| (1 << bits) - 1);
+        Permutation { len, low_bits, masks, keys }
     }
 
     /// Length of the permuted range.
@@ -48,8 +52,7 @@ impl Permutation {
     /// One pass through the network, over the full power of two.
     #[inline]
     fn shuffle(&self, x: u64) -> u64 {
-        let [low_bits, high_bits] = self.half_bits;
-        let (low_mask, high_mask) = ((1 << low_bits) - 1, (1 << high_bits) - 1);
+        let Permutation { low_bits, masks: [low_mask, high_mask], .. } = *self;
         let (mut low, mut high) = (x & low_mask, x >> low_bits);
         low ^= mix(high ^ self.keys[0]) & low_mask;
         high ^= mix(low ^ self.keys[1]) & high_mask;

@@ -58,6 +58,10 @@ pub trait Source: Send {
 
 impl Source for OpStream {
     fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+        if let Some(ops) = self.uniform() {
+            out.extend(ops.take(BATCH_MAX));
+            return;
+        }
         for _ in 0..BATCH_MAX {
             let Some(op) = self.next_op() else { return };
             out.push(op);
@@ -88,14 +92,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn batches_are_the_stream_in_order(seed: u64, read in 0u32..=100, flush in 1u32..9) {
+        fn batches_are_the_stream_in_order(
+            seed: u64,
+            read in prop_oneof![Just(0u32), Just(100), 1u32..100],
+            flush_every in prop_oneof![Just(None), (1u32..9).prop_map(Some)],
+            pattern in prop_oneof![
+                Just(Pattern::UniformOnce), Just(Pattern::Uniform), Just(Pattern::Sequential)
+            ],
+        ) {
             let region = Region::first(1 << 20);
             let mix = Mix::read_percent(read);
-            let workload = Workload {
-                seed,
-                flush_every: Some(flush),
-                ..Workload::new("w", Pattern::UniformOnce, mix, 4096, region)
-            };
+            let workload =
+                Workload { seed, flush_every, ..Workload::new("w", pattern, mix, 4096, region) };
             let mut stream = OpStream::new(&workload, 0);
             let all = drawn(&mut OpStream::new(&workload, 0), 500);
             prop_assert!(all.iter().all(|op| Some(*op) == stream.next_op()));

@@ -145,6 +145,20 @@ impl OpStream {
         let offset = self.addresses.next(bytes, &mut self.rng);
         Some(Op { kind, offset, bytes })
     }
+
+    /// The next operations, if all have one kind and one size, as most workloads do. Without these
+    /// decisions, an operation takes a third less time.
+    #[inline(always)]
+    pub(crate) fn uniform(&mut self) -> Option<impl Iterator<Item = Op>> {
+        match (&self.kinds, &self.sizes, &self.trace, &self.flush) {
+            (&Kinds::Only(kind), &Sizes::Fixed(bytes), None, None) if kind != OpKind::Flush => {
+                let (addresses, rng) = (&mut self.addresses, &mut self.rng);
+                let next = move || Op { kind, offset: addresses.next(bytes, rng), bytes };
+                Some(std::iter::repeat_with(next))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn kinds(workload: &Workload) -> Kinds {
