@@ -47,8 +47,9 @@ impl<B: Backend> Worker<'_, B> {
                 // Each lane has `depth` slots.
                 let lane =
                     if self.sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
-                let Some(op) = self.sources[lane].next(now) else {
-                    let Some(pause_ns) = self.sources[lane].take_pause() else {
+                let source = &mut self.sources[lane];
+                let Some(op) = source.next(now) else {
+                    let Some(pause_ns) = source.take_pause() else {
                         break 'part StopReason::TraceEnd;
                     };
                     pacer.pause(now, pause_ns);
@@ -57,7 +58,7 @@ impl<B: Backend> Worker<'_, B> {
                 if bytes_left == 0 || self.issued >= ops_max {
                     break 'part StopReason::Amount;
                 }
-                self.sources[lane].take();
+                source.take();
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
                 let issued = self.issue(op, due, stamp.take());
                 self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > OP_LATE_NS);
