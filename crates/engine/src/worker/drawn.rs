@@ -29,7 +29,9 @@ impl Drawn {
         if self.at == self.batch.len() {
             self.draw(now);
         }
-        self.batch.get(self.at).copied()
+        // Field by field, because a copy would include the padding.
+        let Op { kind, offset, bytes } = *self.batch.get(self.at)?;
+        Some(Op { kind, offset, bytes })
     }
 
     #[inline(always)]

@@ -124,7 +124,9 @@ impl<B: Backend> Worker<'_, B> {
         }
         let prepared = op.kind == OpKind::Write || self.verifier.is_some();
         let issued = stamp.filter(|_| !prepared).unwrap_or_else(|| self.now());
-        self.slots[slot as usize] = Slot { op, due, issued };
+        // Without the padding of an operation.
+        let Op { kind, offset, bytes } = op;
+        self.slots[slot as usize] = Slot { op: Op { kind, offset, bytes }, due, issued };
         self.backend.push(slot, op);
         self.issued += 1;
         issued
