@@ -34,7 +34,7 @@ by_fio() {
 }
 each() {
     run 4KiB-q1 "$1" $2 --bs 4k --depth 1
-    run 64KiB-q16 "$1" $2 --bs 64k --depth 16
+    run 64KiB-q16 "$1" $2 --bs 64k --depth 16 --batch 16
 }
 # A poll queue, beside the queue with interrupts.
 modprobe -r nvme

@@ -2,8 +2,8 @@
 //!
 //! QEMU emulates the processor and the drive, so the ratio compares the work per operation, not the
 //! speed of a real drive. The kernel's side uses its best way, among them fio's polled io_uring.
-//! Processor and drive are emulated
-//! on one core each: on a shared core, a polling driver would take time from its own drive.
+//! Processor and drive are emulated on one core each: on a shared core, a polling driver would take
+//! time from its own drive.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
