@@ -12,7 +12,7 @@ use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// Completed entries in front of the list before they are removed all at once.
+/// Maximum number of returned entries at the front of the list: they are removed all at once.
 const COMPLETED_MAX: usize = 1024;
 
 pub(crate) struct Null {
