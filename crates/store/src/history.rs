@@ -33,7 +33,8 @@ pub(crate) fn earlier(
     conn: &Connection,
     drive_key: &str,
     method: &str,
-    (number, most): (i64, u32),
+    number: i64,
+    most: u32,
     keeps: impl Fn(&Run) -> bool,
 ) -> rusqlite::Result<Vec<Run>> {
     bare(conn, EARLIER, params![drive_key, method, number, most], keeps)

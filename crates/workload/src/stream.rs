@@ -146,8 +146,8 @@ impl OpStream {
         Some(Op { kind, offset, bytes })
     }
 
-    /// The next operations, if all have one kind and one size, as most workloads do. Without these
-    /// decisions, an operation takes a third less time.
+    /// The next operations, if all have one kind and one size, as in most workloads. Drawing them
+    /// takes a third less time than by [`OpStream::next_op`], which decides for each anew.
     #[inline(always)]
     pub(crate) fn uniform(&mut self) -> Option<impl Iterator<Item = Op>> {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {

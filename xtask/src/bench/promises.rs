@@ -1,6 +1,6 @@
-//! `cargo xtask bench cuts`, `flips`, `kills` and `plans`: tests that the suite runs a few times, or
-//! with few methods, repeated as often as docs/safety.md promises, or with all. The tests are in the
-//! crates that make the promises; this module contains only their numbers.
+//! `cargo xtask bench cuts`, `flips` and `kills` repeat tests of the suite as often as
+//! docs/safety.md promises; `plans` extends one to longer methods. The tests are in the crates that
+//! make the promises; this module contains only their numbers.
 
 use std::process::ExitCode;
 
