@@ -38,6 +38,9 @@ pub struct Setup {
     /// queue is empty, like emulators. Otherwise it always polls, and never requests a doorbell
     /// write.
     pub dozes: bool,
+    /// Whether a controller that dozes fails to request the doorbell write, like an emulator that
+    /// loses a race with the driver.
+    pub misses: bool,
     /// Whether a format affects every namespace.
     pub formats_all: bool,
     /// Fault rates of I/O commands.
@@ -49,9 +52,19 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Setup {
         let faults = Faults::default();
-        let (shadow, dozes, formats_all) = (true, false, false);
-        let (entries_max, transfer_max, queues) = (1024, 7, 8);
-        Setup { entries_max, transfer_max, queues, shadow, dozes, formats_all, faults, seed: 1 }
+        let (shadow, dozes, misses, formats_all) = (true, false, false, false);
+        let (entries_max, transfer_max, queues, seed) = (1024, 7, 8, 1);
+        Setup {
+            entries_max,
+            transfer_max,
+            queues,
+            shadow,
+            dozes,
+            misses,
+            formats_all,
+            faults,
+            seed,
+        }
     }
 }
 
@@ -378,7 +391,8 @@ impl State {
             self.ring(usize::from(place), value);
             let sq = self.sqs.get(&(place / 2)).filter(|sq| place % 2 == 0 && sq.head == value);
             let dozes = self.setup.dozes && sq.is_some();
-            self.set_word(events + at, value.wrapping_sub(u32::from(!dozes)) & 0xffff);
+            let asks = dozes && !self.setup.misses;
+            self.set_word(events + at, value.wrapping_sub(u32::from(!asks)) & 0xffff);
             if dozes {
                 self.doze(place, values + at, value);
             }

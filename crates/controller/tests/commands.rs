@@ -237,3 +237,25 @@ fn a_controller_that_dozes_is_woken() {
     }
     assert!(rung(&queue) >= 300, "{}", rung(&queue));
 }
+
+/// A controller that stops polling without a request for a doorbell write gets one before the
+/// command is overdue.
+#[test]
+fn a_controller_that_misses_its_doorbell_is_woken() {
+    let setup = Setup { dozes: true, misses: true, ..Setup::default() };
+    let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+    assert_eq!(bench.controller.use_shadow_doorbells(), Ok(true));
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    let mut ended = 0;
+    for lba in 0..9 {
+        queue.push(0, &request(Kind::Read, place(9), lba, 1, at)).expect("room");
+        queue.ring();
+        for _ in 0..20 {
+            bench.simulated.step_to(bench.host.now_ns() + TIMEOUT_NS / 20);
+            queue.poll(|completed| ended += u32::from(completed.status.is_ok()));
+        }
+    }
+    assert_eq!((ended, queue.overdue(), queue.counters().overdue), (9, None, 0));
+    assert_eq!(bench.simulated.counters().violations, 0);
+}

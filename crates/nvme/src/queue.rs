@@ -52,6 +52,8 @@ pub struct Queue<H, D, T> {
     shadow: Option<Shadow>,
     sq_tail: u32,
     sq_rung: u32,
+    /// The last tail written to the register. With shadow doorbells it lags behind.
+    sq_written: u32,
     /// The tail at which the ring is full, from the last head that the controller reported: one
     /// entry always stays free.
     sq_stop: u32,
@@ -109,6 +111,7 @@ where
             shadow: None,
             sq_tail: 0,
             sq_rung: 0,
+            sq_written: 0,
             sq_stop: 0,
             sq_mask: layout.sq_entries - 1,
             sq_entry: layout.sq_at / 64,
@@ -136,7 +139,8 @@ where
         let layout = self.layout;
         zero(self.memory.words(), layout.sq_at, 64 * layout.sq_entries as usize);
         zero(self.memory.words(), layout.cq_at, 16 * layout.cq_entries as usize);
-        (self.sq_tail, self.sq_rung, self.sq_stop) = (0, 0, self.sq_mask);
+        (self.sq_tail, self.sq_rung, self.sq_written) = (0, 0, 0);
+        self.sq_stop = self.sq_mask;
         (self.cq_head, self.cq_rung, self.phase) = (0, 0, PHASE);
         // There is room for the completions of all commands in flight.
         let room = (layout.cq_entries - 1).saturating_sub(layout.trackers() as u32);
@@ -332,19 +336,23 @@ where
             self.sq_rung = new;
             let pushed = new.wrapping_sub(old) & self.sq_mask;
             self.counters.commands += u64::from(pushed);
-            self.doorbell(self.bell, old, new);
+            if self.doorbell(self.bell, old, new) {
+                self.sq_written = new;
+            }
         }
     }
 
+    /// Passes a ring's position to the controller; returns whether that took a register write.
     #[inline(always)]
-    fn doorbell(&mut self, bell: usize, old: u32, new: u32) {
+    fn doorbell(&mut self, bell: usize, old: u32, new: u32) -> bool {
         if let Some(shadow) = self.shadow
             && !self.must_ring(shadow, bell - self.first_bell, old, new)
         {
-            return;
+            return false;
         }
         self.counters.doorbells += 1;
         self.host.write32(bell, new);
+        true
     }
 
     /// Stores a value that the controller polls; returns whether it also needs a doorbell write.
@@ -427,12 +435,21 @@ where
     }
 
     /// Ages the commands in flight by a quarter of the timeout, so that no command needs a clock.
+    /// Then also wakes a controller that missed its shadow doorbell: emulators may stop polling it
+    /// while the driver still believes that they do.
     fn tick(&mut self) {
         let now = self.host.now_ns();
         if now < self.next_epoch_ns {
             return;
         }
         self.next_epoch_ns = now + self.layout.timeout_ns / EPOCHS;
+        // Writing the register's value again would be an error (NVMe 1.4, section 5.2, invalid
+        // doorbell write value).
+        if self.sq_rung != self.sq_written {
+            self.sq_written = self.sq_rung;
+            self.counters.doorbells += 1;
+            self.host.write32(self.bell, self.sq_rung);
+        }
         for tracker in self.trackers.as_mut().iter_mut() {
             match tracker.age() {
                 age::FREE | age::OVERDUE | age::HOPELESS => {}
