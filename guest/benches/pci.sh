@@ -2,15 +2,16 @@
 # `figure CASE WAY IOPS` for each run, which `cargo xtask bench pci` reads. The kernel's ways are the
 # backends of ssdyno, and fio's io_uring with and without polling (IORING_SETUP_IOPOLL on a poll
 # queue of the driver, with registered files and buffers), which ssdyno does not have.
-# drives: nvme:64M
+# The second drive transfers no data, so that little but the work of the two drivers is left: the
+# first is busy all the time when `pci:` reads 64 KiB from it.
+# drives: nvme:64M null:64M
 # modules: vfio_pci vfio_iommu_type1
 # iommu: on
 # cores: 2
+# aio: io_uring
 # needs: jq fio
 # seconds: 1800
 address() { basename "$(readlink -f "/sys/block/${1#/dev/}/device/device")"; }
-at=$(address "$(device nvme)")
-word=$(serial nvme)
 # run CASE WAY TARGET OPTIONS...
 run() {
     case=$1 way=$2
@@ -19,35 +20,41 @@ run() {
         { fail "$case, $way"; cat /tmp/errors; return; }
     echo "figure $case $way $(jq -r '.metrics[] | select(.name == "iops").value' /tmp/said)"
 }
-# polled CASE WAY OPTIONS...: the same with fio.
+# polled CASE WAY DRIVE OPTIONS...: the same with fio.
 polled() {
-    case=$1 way=$2
-    shift 2
-    fio --name=r --filename="$(device nvme)" --rw=randread --direct=1 --time_based --runtime=3 --ioengine=io_uring \
+    case=$1 way=$2 drive=$3
+    shift 3
+    fio --name=r --filename="$(device $drive)" --rw=randread --direct=1 --time_based --runtime=3 --ioengine=io_uring \
         --fixedbufs --registerfiles --output-format=json "$@" >/tmp/said 2>/tmp/errors ||
         { fail "$case, $way"; cat /tmp/errors; return; }
     echo "figure $case $way $(jq -r '.jobs[0].read.iops' /tmp/said)"
 }
+# by_fio DRIVE WAY OPTIONS
 by_fio() {
-    polled 4KiB-q1 "$1" --bs=4k --iodepth=1 $2
-    polled 64KiB-q16 "$1" --bs=64k --iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_max=16 $2
+    [ $1 = null ] || polled $1-4KiB-q1 "$2" $1 --bs=4k --iodepth=1 $3
+    polled $1-64KiB-q16 "$2" $1 --bs=64k --iodepth=16 --iodepth_batch_submit=16 --iodepth_batch_complete_max=16 $3
 }
+# each DRIVE WAY TARGET
 each() {
-    run 4KiB-q1 "$1" $2 --bs 4k --depth 1
-    run 64KiB-q16 "$1" $2 --bs 64k --depth 16 --batch 16
+    [ $1 = null ] || run $1-4KiB-q1 "$2" $3 --bs 4k --depth 1
+    run $1-64KiB-q16 "$2" $3 --bs 64k --depth 16 --batch 16
 }
 # A poll queue, beside the queue with interrupts.
 modprobe -r nvme
 holds "a driver with a poll queue" modprobe nvme poll_queues=1
-holds "the drive is back" arrives nvme
+holds "the drives are back" arrives nvme
+holds "both of them" arrives null
 # The emulated drive answers reads of unwritten blocks without any I/O.
-exits 0 "filled" ssdyno io "$(device nvme)" --rw write --bs 1M --size 64MiB --destroy="$word"
+exits 0 "filled" ssdyno io "$(device nvme)" --rw write --bs 1M --size 64MiB --destroy="$(serial nvme)"
 for round in 1 2 3 4 5; do
-    for backend in psync aio uring; do each "$backend" "$(device nvme) --backend $backend"; done
-    by_fio fio-uring
-    by_fio fio-uring-polled --hipri
-    exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
-    each pci pci:$at
-    exits 0 "unbind" ssdyno prepare pci:$at --unbind
-    holds "returned to the kernel" arrives nvme
+    for drive in nvme null; do
+        at=$(address "$(device $drive)")
+        for backend in psync aio uring; do each $drive $backend "$(device $drive) --backend $backend"; done
+        by_fio $drive fio-uring
+        by_fio $drive fio-uring-polled --hipri
+        exits 0 "bind" ssdyno prepare pci:$at --bind="$(serial $drive)"
+        each $drive pci pci:$at
+        exits 0 "unbind" ssdyno prepare pci:$at --unbind
+        holds "returned to the kernel" arrives $drive
+    done
 done

@@ -3,6 +3,7 @@
 //! | word | device in the guest |
 //! |---|---|
 //! | `nvme` | an NVMe controller with a namespace of 512-byte blocks, on its own PCIe port |
+//! | `null` | the same without data: reads and writes transfer nothing |
 //! | `pair` | an NVMe controller with two namespaces: `pair` of 512-byte blocks, `pair4k` of 4096 |
 //! | `ssd`, `disk` | a SATA drive on AHCI that does not rotate, and one that does |
 //! | `usb`, `uas` | USB 3: bulk-only storage, and USB attached SCSI |
@@ -83,7 +84,7 @@ impl Builder {
             return Ok(one(nvme(name, &slot, true), nvme_glob(&slot, 1)));
         }
         Ok(match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
-            "nvme" => {
+            "nvme" | "null" => {
                 let slot = self.next_slot();
                 one(nvme(name, &slot, true), nvme_glob(&slot, 1))
             }
@@ -187,10 +188,14 @@ fn size(word: &str) -> Result<u64> {
     Ok(mib * MIB)
 }
 
-/// The QEMU options of an image: the guest's discards create holes.
-pub fn image(volume: &Volume) -> Value {
+/// The QEMU options of an image: the guest's discards create holes. A `null` drive has none.
+pub fn image(volume: &Volume, aio: &str) -> Value {
+    if volume.name == "null" {
+        return json!({"driver": "null-co", "node-name": volume.name, "size": volume.bytes,
+            "read-zeroes": false});
+    }
     json!({"driver": "raw", "node-name": volume.name, "discard": "unmap",
-        "file": {"driver": "file", "filename": volume.image, "discard": "unmap"}})
+        "file": {"driver": "file", "filename": volume.image, "discard": "unmap", "aio": aio}})
 }
 
 /// Options independent of the script.

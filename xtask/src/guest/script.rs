@@ -7,6 +7,7 @@
 //! # modules: dm_mod             loaded before it starts
 //! # iommu: on                    the machine has an IOMMU
 //! # cores: 2                     separate cores for its processor and its drives
+//! # aio: io_uring                how QEMU accesses images, if not with threads
 //! # needs: dmsetup              programs of this machine; skipped without them
 //! # seconds: 60                 time limit
 //! ```
@@ -40,6 +41,9 @@ pub struct Script {
     pub iommu: bool,
     /// Whether the guest's processor has a dedicated core.
     pub two_cores: bool,
+    /// How QEMU accesses images, if not with threads. `io_uring` is faster, but containers may
+    /// forbid it.
+    pub aio: Option<String>,
     /// Time limit.
     pub limit: Duration,
 }
@@ -78,6 +82,7 @@ impl Script {
             "modules" => self.modules = words(),
             "needs" => self.needs = words(),
             "iommu" => self.iommu = value.trim() == "on",
+            "aio" => self.aio = Some(value.trim().into()),
             "cores" => self.two_cores = value.trim() == "2",
             "seconds" => match value.trim().parse() {
                 Ok(seconds) => self.limit = Duration::from_secs(seconds),

@@ -127,6 +127,7 @@ fn serve(
     };
     let (drives, later) = (make(&case.drives())?, make(&case.script.later)?);
     let mut guest = Guest { drives, later, boots: 0, resets: 0 };
+    let aio = case.script.aio.as_deref().unwrap_or("threads");
     for volume in guest.volumes() {
         if let Some(content) = bare_metal_image(&volume.name) {
             fs::copy(&content, &volume.image).with_context(|| content.display().to_string())?;
@@ -134,7 +135,7 @@ fn serve(
             let file = File::create(&volume.image).context("an image")?;
             file.set_len(volume.bytes).context("an image")?;
         }
-        command.arg("-blockdev").arg(image(volume).to_string());
+        command.arg("-blockdev").arg(image(volume, aio).to_string());
     }
     for device in guest.drives.iter().flat_map(|drive| &drive.devices) {
         command.arg("-device").arg(device.to_string());
