@@ -23,8 +23,8 @@ impl Permutation {
         let bits = (64 - (len - 1).leading_zeros()).max(2);
         let mut key = seed ^ 0x9e37_79b9_7f4a_7c15;
         let keys = [(); 4].map(|()| {
-            key = mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15));
-            key
+            key = mix(fold(key.wrapping_add(0x9e37_79b9_7f4a_7c15)));
+            fold(key)
         });
         let low_bits = bits / 2;
         let masks = [low_bits, bits - low_bits].map(|bits| (1 << bits) - 1);
@@ -62,11 +62,16 @@ impl Permutation {
     }
 }
 
-/// A short invertible 64-bit mix with a constant of MurmurHash3's finalizer.
+/// The first step of a short invertible 64-bit mix. A half of the network has at most 32 bits, so
+/// it only affects the keys, and is applied to them in advance.
+fn fold(x: u64) -> u64 {
+    x ^ x >> 32
+}
+
+/// The rest of the mix, with a constant of MurmurHash3's finalizer.
 #[inline]
-fn mix(mut x: u64) -> u64 {
-    x ^= x >> 32;
-    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
     x ^ x >> 29
 }
 

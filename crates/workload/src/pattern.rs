@@ -145,6 +145,26 @@ impl Addresses {
         }
     }
 
+    /// Passes the next `count` addresses to `take`. The most frequent random pattern has its own
+    /// loop, which takes two thirds of the time.
+    #[inline(always)]
+    pub(crate) fn next_many(
+        &mut self,
+        bytes: u32,
+        rng: &mut Xoshiro256PlusPlus,
+        count: usize,
+        mut take: impl FnMut(u64),
+    ) {
+        match self {
+            Addresses::Once { start, grid, order, at, .. } if order.len() - *at >= count as u64 => {
+                let (first, start, grid, order) = (*at, *start, *grid, order.clone());
+                *at += count as u64;
+                (first..*at).for_each(|place| take(start + order.get(place) * grid));
+            }
+            _ => (0..count).for_each(|_| take(self.next(bytes, rng))),
+        }
+    }
+
     /// Returns an address at which the next operation, of `bytes` bytes, lies within the slice.
     #[inline]
     pub(crate) fn next(&mut self, bytes: u32, rng: &mut Xoshiro256PlusPlus) -> u64 {

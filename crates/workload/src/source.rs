@@ -58,8 +58,7 @@ pub trait Source: Send {
 
 impl Source for OpStream {
     fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
-        if let Some(ops) = self.uniform() {
-            out.extend(ops.take(BATCH_MAX));
+        if self.draw_alike(BATCH_MAX, out) {
             return;
         }
         for _ in 0..BATCH_MAX {
@@ -100,7 +99,8 @@ mod tests {
                 Just(Pattern::UniformOnce), Just(Pattern::Uniform), Just(Pattern::Sequential)
             ],
         ) {
-            let region = Region::first(1 << 20);
+            // A pass ends within a batch.
+            let region = Region::first(250 * 4096);
             let mix = Mix::read_percent(read);
             let workload =
                 Workload { seed, flush_every, ..Workload::new("w", pattern, mix, 4096, region) };

@@ -146,17 +146,18 @@ impl OpStream {
         Some(Op { kind, offset, bytes })
     }
 
-    /// The next operations, if all have one kind and one size, as in most workloads. Drawing them
-    /// takes a third less time than by [`OpStream::next_op`], which decides for each anew.
-    #[inline(always)]
-    pub(crate) fn uniform(&mut self) -> Option<impl Iterator<Item = Op>> {
+    /// Appends the next `count` operations, if all have one kind and one size, as in most workloads.
+    /// Drawing them takes a fraction of the time of [`OpStream::next_op`], which decides for each
+    /// anew. Returns false without drawing if they differ.
+    pub(crate) fn draw_alike(&mut self, count: usize, out: &mut Vec<Op>) -> bool {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {
             (&Kinds::Only(kind), &Sizes::Fixed(bytes), None, None) if kind != OpKind::Flush => {
-                let (addresses, rng) = (&mut self.addresses, &mut self.rng);
-                let next = move || Op { kind, offset: addresses.next(bytes, rng), bytes };
-                Some(std::iter::repeat_with(next))
+                out.reserve(count);
+                let take = |offset| out.push(Op { kind, offset, bytes });
+                self.addresses.next_many(bytes, &mut self.rng, count, take);
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
 }
