@@ -12,24 +12,30 @@ use super::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// Maximum number of returned entries at the front of the list: they are removed all at once.
-const COMPLETED_MAX: usize = 1024;
-
 pub(crate) struct Null {
     clock: Clock,
     arena: Arena,
-    /// Completions, oldest first: those returned already, then those in flight.
-    list: Vec<Completion>,
-    /// Number of entries returned already.
-    returned: usize,
+    /// Operations in flight, as a ring.
+    flying: Vec<Completion>,
+    /// Index of the oldest of them.
+    oldest: usize,
     /// Operations submitted since the last turn.
-    handed: usize,
+    handed: Vec<Completion>,
 }
 
 impl Null {
     pub(crate) fn new(clock: Clock, arena: Arena) -> Null {
-        let list = Vec::with_capacity(arena.slots() as usize + COMPLETED_MAX);
-        Null { clock, arena, list, returned: 0, handed: 0 }
+        let slots = arena.slots() as usize;
+        let [flying, handed] = [(); 2].map(|()| Vec::with_capacity(slots));
+        Null { clock, arena, flying, oldest: 0, handed }
+    }
+
+    /// Adds the submitted operations to those in flight, and moves the `count` oldest to `done`.
+    #[inline(never)]
+    fn complete(&mut self, count: usize, done: &mut Vec<Completion>) {
+        self.flying.rotate_left(std::mem::take(&mut self.oldest));
+        self.flying.append(&mut self.handed);
+        done.extend(self.flying.drain(..count.min(self.flying.len())));
     }
 }
 
@@ -50,33 +56,31 @@ impl Backend for Null {
 
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
-        self.list.push(Completion { slot, result: i64::from(op.bytes) });
-        self.handed += 1;
+        self.handed.push(Completion { slot, result: i64::from(op.bytes) });
     }
 
     // Forced inline: the call costs a tenth of an operation.
     #[inline(always)]
     fn turn(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
-        let handed = std::mem::take(&mut self.handed);
-        let count = match wait {
-            Wait::For(least) => handed.max(least as usize),
+        match wait {
+            // A steady state whose operations complete in the turn that submits them.
+            Wait::For(_) if self.flying.is_empty() && done.is_empty() => {
+                std::mem::swap(done, &mut self.handed);
+            }
+            // A steady state with others in flight: the newest takes the place of the oldest.
+            Wait::For(0 | 1) if self.handed.len() == 1 => {
+                let newest = self.handed.pop();
+                let oldest = self.flying.get_mut(self.oldest).zip(newest);
+                done.extend(oldest.map(|(place, newest)| std::mem::replace(place, newest)));
+                self.oldest += 1;
+                if self.oldest == self.flying.len() {
+                    self.oldest = 0;
+                }
+            }
+            Wait::For(least) => self.complete(self.handed.len().max(least as usize), done),
             // More operations are about to be submitted.
-            Wait::No if handed > 0 => 0,
-            Wait::No | Wait::Until(_) => usize::MAX,
-        };
-        if self.returned == 0 && count >= self.list.len() && done.is_empty() {
-            std::mem::swap(done, &mut self.list);
-        } else {
-            // Moved one by one, because appending a list would call memcpy.
-            let end = self.list.len().min(self.returned.saturating_add(count));
-            while self.returned < end {
-                done.push(self.list[self.returned]);
-                self.returned += 1;
-            }
-            if self.returned == self.list.len() || self.returned >= COMPLETED_MAX {
-                self.list.drain(..self.returned);
-                self.returned = 0;
-            }
+            Wait::No if !self.handed.is_empty() => self.complete(0, done),
+            Wait::No | Wait::Until(_) => self.complete(usize::MAX, done),
         }
         if let (Wait::Until(time), true) = (wait, done.is_empty()) {
             let left = time.saturating_sub(self.clock.now());
