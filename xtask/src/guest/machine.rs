@@ -190,7 +190,7 @@ fn size(word: &str) -> Result<u64> {
 
 /// The QEMU options of an image: the guest's discards create holes. A `null` drive has none.
 pub fn image(volume: &Volume, aio: &str) -> Value {
-    if volume.name == "null" {
+    if volume.name.starts_with("null") {
         return json!({"driver": "null-co", "node-name": volume.name, "size": volume.bytes,
             "read-zeroes": false});
     }

@@ -68,10 +68,10 @@ impl Backend for Null {
                 std::mem::swap(done, &mut self.handed);
             }
             // A steady state with others in flight: the newest takes the place of the oldest.
-            Wait::For(0 | 1) if self.handed.len() == 1 => {
-                let newest = self.handed.pop();
-                let oldest = self.flying.get_mut(self.oldest).zip(newest);
-                done.extend(oldest.map(|(place, newest)| std::mem::replace(place, newest)));
+            Wait::For(0 | 1) if self.handed.len() == 1 && !self.flying.is_empty() => {
+                if let Some(newest) = self.handed.pop() {
+                    done.push(std::mem::replace(&mut self.flying[self.oldest], newest));
+                }
                 self.oldest += 1;
                 if self.oldest == self.flying.len() {
                     self.oldest = 0;
@@ -118,6 +118,24 @@ mod tests {
         assert!(depths(1, 1).iter().all(|depth| *depth == 1));
         assert!(depths(64, 1).iter().all(|depth| *depth == 64));
         assert!(depths(64, 16).iter().all(|depth| (49..=64).contains(depth)));
+    }
+
+    #[test]
+    fn the_oldest_complete_first_and_none_is_lost() {
+        let arena = Arena::new(8, 512).expect("memory");
+        let (mut null, mut done) = (Null::new(Clock::new(), arena), Vec::new());
+        let mut turn = |slots: &[u32], wait| {
+            slots.iter().for_each(|slot| null.push(*slot, Op::FLUSH));
+            null.turn(wait, &mut done).expect("a turn");
+            done.iter().map(|done| done.slot).collect::<Vec<_>>()
+        };
+        assert_eq!(turn(&[0], Wait::For(1)), [0]);
+        assert_eq!(turn(&[1], Wait::For(1)), [0, 1], "with some not yet taken");
+        assert_eq!(turn(&[2, 3, 4], Wait::No), [0, 1]);
+        assert_eq!(turn(&[5], Wait::For(1)), [0, 1, 2]);
+        assert_eq!(turn(&[6], Wait::For(1)), [0, 1, 2, 3]);
+        assert_eq!(turn(&[7], Wait::For(2)), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(turn(&[], Wait::Until(0)), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]

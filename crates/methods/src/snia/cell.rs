@@ -34,7 +34,9 @@ pub(super) struct Cell {
     pub figure: CellMetric,
     /// Whether it must be steady.
     pub tracked: bool,
-    pub samples: Vec<f64>,
+    /// Its values by round; `None` for a round without a completion, such as a short one in which
+    /// the process stood still.
+    pub samples: Vec<Option<f64>>,
     /// Longest service time so far, nanoseconds.
     longest: u64,
     /// Mean service time of the last round, nanoseconds; `None` if nothing completed in it.
@@ -133,7 +135,7 @@ impl Cell {
             CellMetric::Throughput => m.throughput(None),
             CellMetric::Latency => self.response,
         };
-        self.samples.push(value.unwrap_or(0.0));
+        self.samples.push(value);
         let kinds = m.kinds.iter().flatten();
         let longest = kinds.filter_map(|k| k.service.max()).max().unwrap_or(0);
         self.longest = self.longest.max(longest);
@@ -155,8 +157,10 @@ impl Cell {
 
     /// Publishes the mean over these rounds, without an interval: consecutive rounds of one run are
     /// not replicates.
-    pub fn put(&self, session: &mut Session<'_>, rounds: &[f64]) {
-        session.out.put_metric(self.mean(self.key(), rounds));
+    pub fn put(&self, session: &mut Session<'_>, rounds: &[Option<f64>]) {
+        if let Some(mean) = self.mean(self.key(), rounds) {
+            session.out.put_metric(mean);
+        }
         if self.figure == CellMetric::Latency {
             let key = self.key().with(Statistic::Max);
             session.put(key, Unit::Nanoseconds, Some(self.longest as f64));
@@ -169,11 +173,15 @@ impl Cell {
         session.put(key, Unit::Nanoseconds, self.response);
     }
 
-    /// The mean as a metric.
-    pub fn mean(&self, key: MetricKey, rounds: &[f64]) -> Metric {
-        let value = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
-        let n = rounds.len() as u32;
-        Metric { n, samples: rounds.to_vec(), ..Metric::single(key, self.unit(), value) }
+    /// The mean of the rounds that have a value, as a metric; `None` if none has.
+    pub fn mean(&self, key: MetricKey, rounds: &[Option<f64>]) -> Option<Metric> {
+        let samples: Vec<f64> = rounds.iter().copied().flatten().collect();
+        if samples.is_empty() {
+            return None;
+        }
+        let value = samples.iter().sum::<f64>() / samples.len() as f64;
+        let n = samples.len() as u32;
+        Some(Metric { n, samples, ..Metric::single(key, self.unit(), value) })
     }
 }
 
@@ -182,4 +190,22 @@ fn mean_service(m: &Measurement) -> Option<f64> {
     let stats = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
     let (sum, n) = stats.fold((0, 0), |s, k| (s.0 + k.service.sum(), s.1 + k.ops));
     (n > 0).then(|| sum as f64 / n as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Region;
+
+    use super::*;
+
+    #[test]
+    fn a_round_without_a_completion_is_no_rate_of_zero() {
+        let region = Region::first(1 << 20);
+        let workload = Workload::new("snia", Pattern::Uniform, Mix::READ, 4096, region);
+        let cell = Cell::of(workload, CellMetric::Iops);
+        let mean = |rounds: &[Option<f64>]| cell.mean(cell.key(), rounds);
+        let found = mean(&[None, Some(2.0), Some(4.0)]).expect("two values");
+        assert_eq!((found.value, found.n, found.samples), (Some(3.0), 2, vec![2.0, 4.0]));
+        assert_eq!(mean(&[None]), None);
+    }
 }

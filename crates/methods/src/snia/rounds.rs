@@ -102,10 +102,14 @@ impl Rounds {
         Ok(())
     }
 
-    /// The windows of the tracked cells, `None` before the fifth round.
+    /// The windows of the tracked cells, `None` before the fifth round and with a round without a
+    /// value.
     fn windows(&self) -> impl Iterator<Item = Option<Slope>> {
         let tracked = self.cells.iter().filter(|c| c.tracked);
-        tracked.map(|c| Slope::of(&c.samples[c.samples.len().checked_sub(WINDOW)?..]))
+        tracked.map(|c| {
+            let window = &c.samples[c.samples.len().checked_sub(WINDOW)?..];
+            Slope::of(&window.iter().copied().collect::<Option<Vec<f64>>>()?)
+        })
     }
 
     fn all(&self, steady: fn(&Slope) -> bool) -> bool {
@@ -128,11 +132,11 @@ impl Rounds {
                 continue;
             }
             let first = cell.key().with(Statistic::FirstRound);
-            session.put(first, cell.unit(), cell.samples.first().copied());
+            session.put(first, cell.unit(), cell.samples.first().copied().flatten());
             let ends = [(Statistic::Pts, steadiness.pts), (Statistic::Plateau, steadiness.plateau)];
             for (statistic, end) in ends.into_iter().filter_map(|(s, end)| Some((s, end?))) {
                 let mean = cell.mean(cell.key().with(statistic), window(end as usize));
-                session.out.put_metric(mean);
+                mean.into_iter().for_each(|mean| session.out.put_metric(mean));
             }
         }
         let (pts, plateau) = (Statistic::PtsRound, Statistic::PlateauRound);
@@ -148,7 +152,7 @@ impl Rounds {
             let mut series = Series::new(format!("{}-rounds", cell.workload.name), 0, 0);
             for (end, value) in ends.iter().zip(&cell.samples) {
                 let written = ("written", Unit::Bytes, Some(end.written as f64));
-                series.push(end.t_ns, &[("round", cell.unit(), Some(*value)), written]);
+                series.push(end.t_ns, &[("round", cell.unit(), *value), written]);
             }
             if !series.t_ns.is_empty() {
                 session.out.series.push(series);
