@@ -48,8 +48,8 @@ case $drive in
             /tmp/record
         is "why it ended" "$run_complete $run_cut_short" "false interrupted"
         is "rates out of reason" "$run_odd" ""
-        # Five had ended before the signal; the sixth may end before it arrives. On a busy machine a
-        # cell in which the guest stood still has no rate.
+        # Five had ended before the signal; the sixth may end before it arrives. On a busy machine, a
+        # cell during which the guest stood still has no rate.
         is "some cells ended, but not all" "$((run_cells >= 1 && run_cells < 8))" 1
         ;;
 esac

@@ -51,19 +51,16 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Setup {
-        let faults = Faults::default();
-        let (shadow, dozes, misses, formats_all) = (true, false, false, false);
-        let (entries_max, transfer_max, queues, seed) = (1024, 7, 8, 1);
         Setup {
-            entries_max,
-            transfer_max,
-            queues,
-            shadow,
-            dozes,
-            misses,
-            formats_all,
-            faults,
-            seed,
+            entries_max: 1024,
+            transfer_max: 7,
+            queues: 8,
+            shadow: true,
+            dozes: false,
+            misses: false,
+            formats_all: false,
+            faults: Faults::default(),
+            seed: 1,
         }
     }
 }

@@ -435,8 +435,8 @@ where
     }
 
     /// Ages the commands in flight by a quarter of the timeout, so that no command needs a clock.
-    /// Then also wakes a controller that missed its shadow doorbell: emulators may stop polling it
-    /// while the driver still believes that they do.
+    /// At the same time it wakes a controller that missed its shadow doorbell: an emulator may stop
+    /// polling it before the driver can know.
     fn tick(&mut self) {
         let now = self.host.now_ns();
         if now < self.next_epoch_ns {

@@ -146,9 +146,9 @@ impl OpStream {
         Some(Op { kind, offset, bytes })
     }
 
-    /// Appends the next `count` operations, if all have one kind and one size, as in most workloads.
-    /// Drawing them takes a fraction of the time of [`OpStream::next_op`], which decides for each
-    /// anew. Returns false without drawing if they differ.
+    /// If all operations have the same kind and size, as in most workloads, appends the next `count`
+    /// and returns true; otherwise draws nothing and returns false. It is faster than
+    /// [`OpStream::next_op`], which chooses a kind and a size for each operation.
     pub(crate) fn draw_alike(&mut self, count: usize, out: &mut Vec<Op>) -> bool {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {
             (&Kinds::Only(kind), &Sizes::Fixed(bytes), None, None) if kind != OpKind::Flush => {

@@ -3,8 +3,8 @@
 //! QEMU emulates the processor and the drive, so the ratio compares the work per operation, not the
 //! speed of a real drive. The kernel's side uses its best way, among them fio's polled io_uring.
 //! Processor and drive are emulated on one core each: on a shared core, a polling driver would take
-//! time from its own drive. A ratio still contains the time of the emulated drive. One drive
-//! therefore transfers no data, which is most of that time at 64 KiB.
+//! time from its own drive. Each figure still includes the time of the emulated drive, which at
+//! 64 KiB mostly copies data. A second drive therefore transfers none.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

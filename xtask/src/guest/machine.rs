@@ -188,7 +188,7 @@ fn size(word: &str) -> Result<u64> {
     Ok(mib * MIB)
 }
 
-/// The QEMU options of an image: the guest's discards create holes. A `null` drive has none.
+/// The QEMU options of an image: the guest's discards create holes. A `null` drive has no image.
 pub fn image(volume: &Volume, aio: &str) -> Value {
     if volume.name.starts_with("null") {
         return json!({"driver": "null-co", "node-name": volume.name, "size": volume.bytes,

@@ -37,8 +37,8 @@ pub(super) struct Cell {
     /// Its values by round; `None` for a round without a completion, such as a short one in which
     /// the process stood still.
     pub samples: Vec<Option<f64>>,
-    /// Longest service time so far, nanoseconds.
-    longest: u64,
+    /// Longest service time so far, nanoseconds; `None` before the first completion.
+    longest: Option<u64>,
     /// Mean service time of the last round, nanoseconds; `None` if nothing completed in it.
     response: Option<f64>,
 }
@@ -72,7 +72,14 @@ impl Cell {
     fn of(workload: Workload, figure: CellMetric) -> Cell {
         let batch = if workload.depth > 8 { BATCH } else { 1 };
         let workload = Workload { batch, ..workload };
-        Cell { workload, figure, tracked: false, samples: Vec::new(), longest: 0, response: None }
+        Cell {
+            workload,
+            figure,
+            tracked: false,
+            samples: Vec::new(),
+            longest: None,
+            response: None,
+        }
     }
 
     /// The same cell with a limit on the writes of a round, in passes. Every job issues at least
@@ -137,8 +144,7 @@ impl Cell {
         };
         self.samples.push(value);
         let kinds = m.kinds.iter().flatten();
-        let longest = kinds.filter_map(|k| k.service.max()).max().unwrap_or(0);
-        self.longest = self.longest.max(longest);
+        self.longest = self.longest.max(kinds.filter_map(|k| k.service.max()).max());
         Ok(m.kind(OpKind::Write).map_or(0, |k| k.bytes))
     }
 
@@ -163,7 +169,7 @@ impl Cell {
         }
         if self.figure == CellMetric::Latency {
             let key = self.key().with(Statistic::Max);
-            session.put(key, Unit::Nanoseconds, Some(self.longest as f64));
+            session.put(key, Unit::Nanoseconds, self.longest.map(|ns| ns as f64));
         }
     }
 

@@ -102,8 +102,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// The windows of the tracked cells, `None` before the fifth round and with a round without a
-    /// value.
+    /// The windows of the tracked cells; `None` before the fifth round, or if a round has no value.
     fn windows(&self) -> impl Iterator<Item = Option<Slope>> {
         let tracked = self.cells.iter().filter(|c| c.tracked);
         tracked.map(|c| {
