@@ -396,8 +396,8 @@ impl State {
         }
     }
 
-    /// Stops polling the doorbell of an idle queue, unless the driver moved it before it could see the
-    /// event index: nobody would ring for that entry.
+    /// Stops polling the doorbell of an idle queue, unless the driver moved it before it could see
+    /// the event index: nobody would ring for that entry.
     fn doze(&mut self, place: u16, at: u64, seen: u32) {
         fence(SeqCst);
         let value = self.word(at).unwrap_or(seen);

@@ -16,14 +16,14 @@ use rustix::fs::OFlags;
 /// Attempts to find a free name beside the file.
 const ATTEMPTS: u32 = 16;
 
-/// Leading bytes that a picture in PNG has in common with others of its size: signature and header.
+/// Leading bytes that all PNG pictures of one size have in common: signature and header.
 const PNG_HEAD: usize = 33;
 
-/// Leading bytes that a text has in common with others of its kind.
+/// Leading bytes that texts of one kind have in common.
 const TEXT_HEAD: usize = 80;
 
 /// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
-/// slip of the keys then costs no other file.
+/// mistyped name therefore cannot destroy another file.
 pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let content = content.as_ref();
     let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
@@ -48,8 +48,8 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Starts writing a file. Refuses to replace one that begins with other bytes than `head`,
-    /// unless it is empty.
+    /// Starts writing a file. Refuses to replace a file that does not begin with `head`, unless it
+    /// is empty.
     pub fn renew(path: &Path, head: &[u8]) -> io::Result<Replacement> {
         let regular = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
         let mut there = vec![0; head.len()];

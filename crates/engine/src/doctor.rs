@@ -265,8 +265,8 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
     Some(finding.advise("run it again without a pause"))
 }
 
-/// Short delays of the sampler, if an operation that the drive may have delayed as well has no
-/// latency because of them.
+/// Reports short delays of the sampler if operations have no latency because of them: the drive may
+/// have delayed those operations, too.
 fn delayed(found: &Standstills) -> Option<Finding> {
     if found.ops == 0 {
         return None;

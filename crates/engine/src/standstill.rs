@@ -21,11 +21,11 @@ use rustix::time::{ClockId, clock_gettime};
 /// of milliseconds.
 pub(crate) const LATE_NS: u64 = 500_000_000;
 
-/// Shortest delay of the sampler that leaves open who paused, nanoseconds. A pause as long as a
-/// stall delays it by at least this much: half of it may be within its sleep ([`SLEEP_NS`]). The
-/// workers may have run meanwhile, so the time stays in the rates. But an interval without a
-/// completion has no rate, and operations in flight have no latency: neither can be blamed on the
-/// drive.
+/// Shortest delay of the sampler that may be a pause of the whole process, nanoseconds. A pause as
+/// long as a stall delays it by at least this much, because half of the pause may be within its
+/// sleep ([`SLEEP_NS`]). The workers may have run meanwhile, so the time stays in the rates. But an
+/// interval without a completion has no rate, and operations in flight have no latency: neither can
+/// be blamed on the drive.
 const DOUBTFUL_NS: u64 = rig::STALL_NS_LEAST - SLEEP_NS;
 
 /// The sampler's longest sleep, nanoseconds. An overdue sleep reveals a standstill.
@@ -90,11 +90,11 @@ struct Pause {
 pub(crate) struct Standstills {
     /// Total time, nanoseconds.
     pub total_ns: u64,
-    /// Total time of the delays too short to be one, nanoseconds.
+    /// Total time of the delays too short to count as standstills, nanoseconds.
     pub doubtful_ns: u64,
     /// Operations that were in flight during a standstill and therefore have no latency.
     pub ops: u64,
-    /// The latest of both kinds, oldest first.
+    /// The latest standstills and doubtful delays, oldest first.
     pauses: VecDeque<Pause>,
     /// Time the machine was suspended before the performance began.
     asleep_before_ns: u64,

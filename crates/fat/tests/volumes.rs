@@ -172,7 +172,7 @@ fn names_are_short_capital_and_numbered() {
 }
 
 /// Counts the metadata commands (reads, writes, flushes) per GiB when filling a drive with files of
-/// `file` bytes. Only the first file and the end of the space are waited for.
+/// `file` bytes. The recorder waits only for the first file and at the end of the space.
 fn commands(kind: Kind, cluster: u32, file: u64, checkpoint: Option<u64>) -> [f64; 3] {
     let mut disk = Disk::new(512, 2_000_398_934_016);
     let mut room = vec![0; 512 << 10];

@@ -165,8 +165,8 @@ impl JournalDir {
         registry::enter(&*self.disk, &self.registry, &Entry { path, drive, made_s })
     }
 
-    /// Checks that no journal, in any directory, has blocks of this drive, which the user calls
-    /// `drive`. Restoring them later would destroy everything written to it now.
+    /// Checks that no journal, in any directory, has blocks of this drive; `drive` is its name in
+    /// errors. Restoring them later would destroy everything written to it now.
     pub fn check_overwrite(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
         let left = self.everywhere()?.into_iter().find(|left| left.is_of(key));
         left.map_or(Ok(()), |left| Err(left.refusal(drive.to_string())))?;
@@ -188,7 +188,7 @@ impl JournalDir {
         left.map_or(Ok(()), |left| Err(JournalError::OtherHome { drive, left: Box::new(left) }))
     }
 
-    /// The journals that runs with another home directory left, as far as this user may read them.
+    /// Journals left by runs with another home directory, if this user may read them.
     pub fn left_elsewhere(&self) -> Vec<ElsewhereLeft> {
         let own = |state: &&PathBuf| {
             let place = homes::place(state);

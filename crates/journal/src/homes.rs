@@ -1,9 +1,9 @@
-//! Journals in the default places of this machine's other accounts, such as those that `sudo` left
-//! in its user's home and `sudo -i` does not look for in its own.
+//! Journals in the default places of this machine's other accounts: `sudo` may leave one in its
+//! user's home, while `sudo -i` looks in root's.
 //!
-//! Other users can write there. So these journals only refuse to have their drive overwritten, and
-//! are named: nothing is restored from them, removed, or opened by a path that they contain. A run
-//! with that home does all this.
+//! Other users can write to these places. A journal there is therefore only reported, and its drive
+//! is not overwritten: nothing is restored from it or removed, and no path that it contains is
+//! opened. Recovery is left to a run with that home directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,7 @@ pub(crate) fn place(state: &Path) -> PathBuf {
     state.join(JOURNALS)
 }
 
-/// The journals in these state directories, as far as this user may read them, that runs in
-/// progress do not hold.
+/// Journals in these state directories that this user may read and no run in progress holds.
 pub(crate) fn left_in(states: &[PathBuf]) -> Vec<ElsewhereLeft> {
     let mut all = Vec::new();
     for state in states {
@@ -53,8 +52,8 @@ pub(crate) fn left_in(states: &[PathBuf]) -> Vec<ElsewhereLeft> {
     all
 }
 
-/// The journal of a file, and the drive of its blocks. Only regular files are opened, and none that
-/// they name.
+/// The journal that a file contains or registers, and the drive of its blocks. Opens only regular
+/// files, and none that they name.
 fn read(path: &Path) -> Option<(PathBuf, DriveKey)> {
     fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     match registry::read(path) {

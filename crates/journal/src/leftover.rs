@@ -16,7 +16,7 @@ pub(crate) const PART: &str = "part";
 /// Extension of a complete journal.
 pub(crate) const WHOLE: &str = "journal";
 
-/// A file left in a place by an earlier run.
+/// A file left in a journal directory by an earlier run.
 #[derive(Debug)]
 pub struct Leftover {
     /// Path of the file.

@@ -39,8 +39,8 @@ pub struct Imported {
     pub entered: Option<Entered>,
 }
 
-/// The store that records are entered into. The first record opens it, so that input without any
-/// does not create a store.
+/// The store that receives the records. The first record opens it, so that input without a record
+/// creates no store.
 pub struct Destination {
     path: Option<PathBuf>,
     store: Option<Store>,
@@ -72,7 +72,7 @@ pub fn format(name: &str) -> Result<&'static Format> {
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 
-/// Checks that files can be imported, except for pipes.
+/// Checks that files can be imported; skips pipes.
 pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
     // A missing file and a directory are refused like an unreadable one.
     let is_pipe = |path: &&Path| {

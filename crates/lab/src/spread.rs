@@ -69,7 +69,7 @@ fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
     run.plan.iter().flat_map(|plan| &plan.workloads).filter(planned)
 }
 
-/// The fields of a workload and of its end, without the seed and sizes.
+/// The fields of a workload and of its stop condition, without the seed and sizes.
 fn fixed(workload: &Value) -> Vec<(&str, &Value)> {
     let (own, end) = (fields(workload), fields(&workload["stop"]));
     let own = own.filter(|(name, _)| !["seed", "region", "stop"].contains(name));

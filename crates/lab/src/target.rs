@@ -101,13 +101,13 @@ impl Target {
 }
 
 /// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
-/// asks this first; `journal` is its directory for journals.
+/// calls this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
     let keys = match device.starts_with(drive::pci::PREFIX) {
         true => drive::pci::keys(device),
         false => DriveKey::at(Path::new(device)).into_iter().collect(),
     };
-    // Only devices lend blocks. Without a place to look, theirs could be in any journal.
+    // Only devices lend blocks. If no directory is known, their journals cannot be found: an error.
     keys.iter().try_for_each(|key| Ok(JournalDir::of_user(journal)?.check_overwrite(key, device)?))
 }
 

@@ -47,8 +47,8 @@ fn the_value_of_a_cell_does_not_depend_on_the_number_of_rounds() {
     }
 }
 
-/// A cell that wrote one block and paid for the erase block left by the cell before it showed
-/// 1.6 MB/s of a card that writes 6.6.
+/// A cell that writes only one block pays for the erase block left by the cell before it, and shows
+/// 1.6 MB/s on a card that writes 6.6 MB/s.
 #[test]
 fn sequential_writes_of_a_slow_card_do_not_depend_on_the_cell_before() {
     let options = Options { replicates: Some(4), ..Options::default() };

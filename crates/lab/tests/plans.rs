@@ -435,8 +435,8 @@ fn default_runs_on_slow_drives_are_as_planned() {
 /// Bytes of the scratch file and of the loop device.
 const REAL_BYTES: u64 = 16 << 20;
 
-/// Maximum planned time of a method on a drive of this machine, seconds; longer ones are skipped. The
-/// variable raises it (`cargo xtask bench plans`).
+/// Maximum planned time of a method on a drive of this machine, seconds; longer ones are skipped.
+/// The variable raises it (`cargo xtask bench plans`).
 const REAL_SECONDS: f64 = 6.5;
 const REAL_SECONDS_VARIABLE: &str = "SSDYNO_REAL_SECONDS";
 

@@ -1,9 +1,9 @@
 //! `cluster`: which allocation unit suits the files?
 //!
 //! A larger unit wastes the end of every file and is faster where a file system moves a unit at a
-//! time, as RISC OS does (LFAU). Both are measured: the files of `mark` recorded through a file system
-//! of each unit, the same bytes moved unit by unit with one in flight, and beside them the slack of
-//! the user's own files.
+//! time, as RISC OS does (LFAU). Both are measured: the files of `mark` recorded through a file
+//! system of each unit, the same bytes moved unit by unit with one in flight, and beside them the
+//! slack of the user's own files.
 
 use fat::Kind;
 use record::{CellKey, MetricKey, Order, Safety, Unit};

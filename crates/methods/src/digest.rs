@@ -158,6 +158,7 @@ mod tests {
         assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
         assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
     }
+
     #[test]
     fn all_jobs_together_have_the_depth_and_the_processors() {
         let mut w = Workload::new("a", Pattern::Uniform, Mix::READ, 4096, Region::first(1 << 30));

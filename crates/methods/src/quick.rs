@@ -65,9 +65,10 @@ static INFO: MethodInfo = MethodInfo {
             of cells of 0.75 s, the first quarter of which is discarded; a value is the total \
             operations over the total time, for writes including the flush that makes them \
             durable. Sequential writes of a slow card take longer, because they go on to 16 MiB, \
-            several of its erase blocks. --time scales fill, cells and checks, and below a minute also the rest. A \
-            device not opened with --destroy is only read: phases 4 and 8. A drive much slower \
-            than expected gets fewer rounds, at least two, and a smaller file.",
+            several of its erase blocks. --time scales fill, cells and checks, and below a \
+            minute also the rest. A device not opened with --destroy is only read: phases 4 \
+            and 8. A drive much slower than expected gets fewer rounds, at least two, and a \
+            smaller file.",
     safety: Safety::Scratch,
     protocol: 3,
     seconds: SECONDS,
@@ -236,8 +237,8 @@ fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     Ok(())
 }
 
-/// Notes that the writes stayed in the write cache, if their rates did not fall: that of most drives
-/// is larger than the region.
+/// Notes that the writes stayed in the write cache, if their rates did not fall: that of most
+/// drives is larger than the region.
 fn note_cache(session: &mut Session<'_>, test_region: &TestRegion) {
     let text = format!(
         "the writes stayed within {}, which the write cache of most drives holds: they do not show \

@@ -145,7 +145,8 @@ kinds! {
         RunFailed = "run-failed",
         /// Another program measured these figures, without ssdyno's checks.
         NotChecked = "not-checked",
-        /// These figures were imported from the output of `ssdyno fio`; the file can have been edited.
+        /// These figures were imported from the output of `ssdyno fio`; the file can have been
+        /// edited.
         OwnFioOutput = "own-fio-output",
 
         // Raised by `drive` about the machine.

@@ -1,5 +1,5 @@
-//! Kinds of findings in a few words, for a list such as the reservations of a stamp. The full sentence
-//! is the finding's own text; the meaning of a kind is [`FindingKind::meaning`].
+//! Kinds of findings in a few words, for a list such as the reservations of a stamp. The full
+//! sentence is the finding's own text; the meaning of a kind is [`FindingKind::meaning`].
 
 use crate::FindingKind;
 

@@ -2,7 +2,8 @@
 //!
 //! Cells are plain text with an ink; widths are computed before colour is added. A table wider than
 //! the screen truncates its elastic column (the last one by default), so that each row stays on one
-//! line; no other column is truncated. Widths count characters, not terminal cells: a CJK name shifts its row.
+//! line; no other column is truncated. Widths count characters, not terminal cells: a CJK name
+//! shifts its row.
 
 use crate::style::{Ink, Style};
 

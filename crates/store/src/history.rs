@@ -52,8 +52,8 @@ pub(crate) fn of_machine(
 }
 
 /// The runs found by a query for numbers and bodies, if `keeps` accepts them, with metrics but
-/// without series and histograms. `keeps` is asked before the metrics are read, which takes as long
-/// as the rest.
+/// without series and histograms. `keeps` is called before the metrics are read, because that takes
+/// as long as the rest.
 fn bare(
     conn: &Connection,
     sql: &str,

@@ -235,9 +235,9 @@ impl Store {
     }
 
     /// Of the last `most` finished runs of a drive with a method before run `number`, those that
-    /// `keeps` accepts, latest first. `keeps` sees a run without its metrics; the returned runs have
-    /// them, but no series or histograms. A weak key has no history, because it may now be another
-    /// drive.
+    /// `keeps` accepts, latest first. `keeps` sees a run without its metrics; the returned runs
+    /// have them, but no series or histograms. A weak key has no history, because it may now be
+    /// another drive.
     pub fn earlier(
         &self,
         drive: &HistoryKey,

@@ -145,8 +145,8 @@ impl Addresses {
         }
     }
 
-    /// Passes the next `count` addresses to `take`. The most common random pattern has a loop of its
-    /// own, which takes two thirds of the time.
+    /// Passes the next `count` addresses to `take`. The most common random pattern has a loop of
+    /// its own, which takes two thirds of the time.
     #[inline(always)]
     pub(crate) fn next_many(
         &mut self,

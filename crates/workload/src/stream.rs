@@ -146,8 +146,8 @@ impl OpStream {
         Some(Op { kind, offset, bytes })
     }
 
-    /// If all operations have the same kind and size, as in most workloads, appends the next `count`
-    /// and returns true; otherwise draws nothing and returns false. It is faster than
+    /// If all operations have the same kind and size, as in most workloads, appends the next
+    /// `count` and returns true; otherwise draws nothing and returns false. It is faster than
     /// [`OpStream::next_op`], which chooses a kind and a size for each operation.
     pub(crate) fn draw_alike(&mut self, count: usize, out: &mut Vec<Op>) -> bool {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {

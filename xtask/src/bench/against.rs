@@ -42,7 +42,7 @@ struct Build {
 pub fn run(revision: &str) -> Result<ExitCode> {
     let bench = Bench::new()?;
     let commit = output(&mut program("git", &["rev-parse", "--short", revision]))?;
-    // With a shared build directory, Cargo took libraries of one commit for those of the other.
+    // In a shared build directory, Cargo takes libraries of one commit for those of the other.
     let target = root().join("target");
     let source = earlier(&bench, commit.trim())?;
     let old = build(&source, &target.join("earlier"), &bench.path("old"))?;

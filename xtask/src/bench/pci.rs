@@ -1,10 +1,10 @@
 //! `cargo xtask bench pci`: an NVMe drive with and without the kernel, alternately, in the guest.
 //!
 //! QEMU emulates the processor and the drive, so the ratio compares the work per operation, not the
-//! speed of a real drive. The kernel's side uses its best way, among them fio's polled io_uring.
-//! Processor and drive are emulated on one core each: on a shared core, a polling driver would take
-//! time from its own drive. Each figure still includes the time of the emulated drive, which at
-//! 64 KiB mostly copies data. A second drive therefore transfers none.
+//! speed of a real drive. The kernel's side uses the fastest of several ways, fio's polled io_uring
+//! among them. Processor and drive are emulated on one core each: on a shared core, a polling
+//! driver would take time from its own drive. Each figure still includes the time of the emulated
+//! drive, which at 64 KiB mostly copies data. A second drive therefore transfers none.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -55,7 +55,8 @@ impl Archive {
         let inode = self.known.len() as u32 + 1;
         let links = if mode & DIRECTORY == DIRECTORY { 2 } else { 1 };
         let (size, name_size) = (content.len() as u32, name.len() as u32 + 1);
-        // inode, mode, user, group, links, time, size, four device numbers, length of name, checksum
+        // inode, mode, user, group, links, time, size, four device numbers, length of name,
+        // checksum
         let fields = [inode, mode, 0, 0, links, 0, size, 0, 0, 0, 0, name_size, 0];
         self.bytes.extend(b"070701");
         fields.iter().for_each(|field| self.bytes.extend(format!("{field:08X}").bytes()));

@@ -88,8 +88,8 @@ fn here(spec: &str) -> Result<(Machine, Notes, Function), DriveError> {
     Ok((machine, notes, function))
 }
 
-/// Keys of the namespaces of a controller, which are the same with the kernel and detached from it;
-/// empty if there is no such controller or its namespaces are unknown.
+/// Keys of a controller's namespaces, the same whether or not the drive is detached from the
+/// kernel; empty if there is no such controller or its namespaces are unknown.
 pub fn keys(spec: &str) -> Vec<DriveKey> {
     here(spec).map_or_else(
         |_| Vec::new(),

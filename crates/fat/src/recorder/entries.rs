@@ -1,6 +1,5 @@
 //! Entries and clusters of a recorder's files: allocates, enters, shortens and removes them, and
-//! marks the volume as in use. The order of these writes, and the flushes between them, are the
-//! recorder's.
+//! marks the volume as in use. The parent module calls these steps in a crash-safe order.
 
 use super::{Open, Recorder, file_bytes};
 use crate::bytes::{put_u16, put_u32, u16_at};

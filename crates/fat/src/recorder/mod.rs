@@ -28,8 +28,8 @@ use crate::layout::{Kind, Layout};
 use crate::name::Name;
 use crate::table::Table;
 
-/// Distance between the start of a checkpoint and the maximum at risk, so that data flow meanwhile:
-/// a share of that maximum, and at most these bytes, which a fast drive writes in about 40 ms.
+/// A checkpoint begins this far before the maximum at risk, so that data flow meanwhile: a quarter
+/// of that maximum, but at most 256 MiB, which a fast drive writes in about 40 ms.
 const SLACK_SHARE: u64 = 4;
 const SLACK_BYTES_MAX: u64 = 256 << 20;
 
@@ -247,9 +247,10 @@ impl Recorder {
         }
     }
 
-    /// Waits until more can be placed: for the checkpoint that is under way, and for another if that
-    /// does not suffice. The caller must have submitted all its writes. Returns [`Error::Full`] or
-    /// [`Error::DirectoryFull`] when space runs out; the recording so far is then durable.
+    /// Waits until more can be placed: for the checkpoint that is under way, and for another if
+    /// that does not suffice. The caller must have submitted all its writes. Returns
+    /// [`Error::Full`] or [`Error::DirectoryFull`] when space runs out; the recording so far is
+    /// then durable.
     pub fn sync<D: Drive>(
         &mut self,
         drive: &mut D,
@@ -290,8 +291,8 @@ impl Recorder {
         Ok(Kept { files: self.files - u32::from(empty), open_bytes: 0 })
     }
 
-    /// Whether a checkpoint is due: soon, the maximum would be at risk. Never before the end of the
-    /// space if everything until then can be at risk, because metadata slow simple drives down.
+    /// Whether a checkpoint is due because the bytes at risk approach the maximum. None is due if
+    /// all the space left can be at risk, because metadata slow simple drives down.
     fn is_due(&self) -> bool {
         let slack = (self.risk_max / SLACK_SHARE).min(SLACK_BYTES_MAX);
         let limit = self.risk_max.saturating_sub(self.at_risk());

@@ -1,9 +1,9 @@
 //! The results in fio's JSON, which other programs plot and convert.
 //!
 //! All of fio's fields are present under fio's names; ssdyno's additional fields are under
-//! `ssdyno`, which readers of fio's JSON ignore; the import recognises our results by its version. `clat_ns` and `lat_ns` are equal: from issue to
-//! completion, including the submitting call. `slat_ns` is empty, because that call is not timed
-//! separately.
+//! `ssdyno`, which readers of fio's JSON ignore; the import recognises our results by its version.
+//! `clat_ns` and `lat_ns` are equal: from issue to completion, including the submitting call.
+//! `slat_ns` is empty, because that call is not timed separately.
 
 use record::Histogram;
 use rig::{DiskUse, KindStats, ThreadUsage};

@@ -17,7 +17,8 @@ use crate::sample::{cells, outcome};
 /// Relative difference within which values count as equal.
 const WITHIN: f64 = 0.03;
 
-/// Sessions of a cell that differs without a mark: few if they already agree, otherwise many.
+/// Sessions of a cell that differs without a mark: few if they already confirm the difference,
+/// otherwise many.
 const SESSIONS: [u64; 2] = [4, 60];
 
 /// Two ways of running `quick`.

@@ -1,6 +1,6 @@
 //! A partitioned drive from start to end, on a virtual drive: a table whose numbers are out of
-//! order, as partitioning tools leave it, is brought into the order of the drive, each partition gets
-//! its file system, and everything is read back.
+//! order, as partitioning tools leave it, is brought into the order of the drive, each partition
+//! gets its file system, and everything is read back.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,7 +13,7 @@ use workload::Region;
 use super::format::{self, FileSystem};
 use crate::error::{ErrorKind, LabError, Result};
 
-/// Any signature; constant, so that a replication is deterministic.
+/// Disk signature: arbitrary, but constant, so that a replication is deterministic.
 const SIGNATURE: u32 = 0x5d1a_0000;
 
 /// Partitions a drive of `bytes` bytes with sectors of `sector` bytes. Returns the purpose and

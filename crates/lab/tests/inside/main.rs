@@ -271,7 +271,7 @@ fn lines_of_an_iometer_specification_pause_by_their_own_delay_and_burst() {
     let icf = ICF.replacen("4096,100,100,100,0,1,0,0\n", lines, 1);
     let spec = preset("samsung-970-evo-plus-250", &[("capacity", "2GiB"), ("vary", "0")]);
     let out = run("iometer", &spec, 0, &[("icf", &icf)]);
-    // Two workers, each with 16 I/Os in flight, which go on in its pauses.
+    // Two workers, each with 16 I/Os in flight, which complete during its pauses.
     let rate = value(&out, "iometer-1");
     assert!((rate / 1600.0 - 1.0).abs() < 0.02, "{rate}");
     let bytes = value(&out, "iometer-1.throughput") / rate;

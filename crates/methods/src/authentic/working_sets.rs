@@ -1,8 +1,9 @@
 //! Small random reads at depth 1 within working sets, each four times as large as the last.
 //!
-//! Each set is first read sequentially, as far as time allows, so that a cache can hold it. The sets
-//! begin where the region begins, which may be faster than the rest for another reason, such as a
-//! write cache that still has its data. So the smallest set is also read at the end of the region.
+//! Each set is first read sequentially, as far as time allows, so that a cache can hold it. The
+//! sets begin where the region begins, which may be faster than the rest for another reason, such
+//! as a write cache that still has its data. So the smallest set is also read at the end of the
+//! region.
 
 use record::{MetricKey, Statistic, Unit};
 use workload::units::binary_tight;

@@ -85,8 +85,8 @@ pub(super) fn measure(
 /// The first chunk of the second stream, at most `half`, if the first one has `chunks`.
 ///
 /// A drive that appends to flash blocks wherever the host writes has a period in the number of
-/// chunks written, not in addresses. For a lag that divides the chunks skipped between the streams,
-/// both would look the same; so no lag divides them.
+/// chunks written, not in addresses. For a lag that divides the number of chunks skipped between
+/// the streams, both would look the same, so a number is chosen that no lag divides.
 fn second(chunks: u64, half: u64) -> u64 {
     let lags = analysis::PERIOD_LEAST as u64..=chunks / analysis::CYCLES_LEAST as u64;
     let apart = |skipped: &u64| lags.clone().all(|lag| !skipped.is_multiple_of(lag));

@@ -129,7 +129,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         |chart, metric| {
             let size = metric.name.strip_prefix("geometry-boundary-");
             match size.and_then(|size| parse_bytes(size).ok()) {
-                // Both kinds in one line would zigzag: each meets other boundaries of the drive.
+                // One line through both kinds would zigzag, because they meet different boundaries.
                 Some(bytes) if bytes.is_power_of_two() => {
                     chart.point("sizes of 2^k", &metric.name, bytes as f64)
                 }

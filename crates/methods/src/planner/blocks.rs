@@ -1,7 +1,7 @@
 //! The planner's block interface. It counts every write but stores nothing; reads return zeros.
 //!
-//! A script that transfers many blocks declares them in bulk ([`Planner::transfer`]): a plan of
-//! single requests takes as long as the drive has blocks.
+//! A script that transfers many blocks declares them in bulk ([`Planner::transfer`]): with single
+//! requests, the time of planning would grow with the size of the drive.
 
 use rig::{BlockDone, BlockRequest, BlockWay, Blocks, Result};
 use workload::Region;
@@ -22,8 +22,8 @@ impl Planner {
         }
     }
 
-    /// Counts transfers of `bytes` in total within a region, in the current step. Writes of more
-    /// bytes than the region has overwrite it repeatedly.
+    /// Counts transfers of `bytes` in total within a region, in the current step. `bytes` may
+    /// exceed the region, which is then written or read repeatedly.
     pub(crate) fn transfer(&mut self, way: BlockWay, region: Region, bytes: u64) {
         let least_ns = self.least_ns(bytes);
         match way {

@@ -45,7 +45,7 @@ pub struct Planner {
     lent_bytes: u64,
     /// Requests of the block interface not yet polled.
     completed: Vec<BlockDone>,
-    /// Number of operations recorded, which the time of planning depends on.
+    /// Number of operations recorded, on which the time of planning depends.
     #[cfg(test)]
     pub(crate) operations: u64,
     /// The plan for a RAM disc, which takes time but writes nothing to the drive.

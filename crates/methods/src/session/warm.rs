@@ -1,13 +1,14 @@
 //! A measurement after its warm-up.
 //!
 //! The warm-up lets the drive, its buffers and its queue settle. It also shows how many operations
-//! fit in the measurement. On a slow card those are few, and two workloads must not end anywhere
-//! among them:
+//! fit in the measurement. On a slow card those are few, so the point at which two workloads end
+//! matters:
 //!
-//! - A mix can then be off its shares by a tenth, so a slow mix ends after whole cycles.
+//! - A mix that ended anywhere could be off its shares by a tenth. A slow mix therefore ends after
+//!   whole cycles.
 //! - A card opens an erase block for each stretch of sequential writes and copies the rest of an
-//!   older one, which takes longer than the few writes themselves. So slow sequential writes go on
-//!   where the warm-up ended, up to a boundary of several erase blocks.
+//!   older one, which takes longer than the few writes themselves. Slow sequential writes therefore
+//!   continue where the warm-up ended, up to a boundary of several erase blocks.
 
 use rig::{Measurement, StopReason};
 use workload::{OpKind, Pattern, Region, Workload};
@@ -24,7 +25,7 @@ const CYCLES_MANY: f64 = 50.0;
 const ISSUED_SHARE: f64 = 0.9;
 
 /// Sequential writes end at this boundary, in bytes from the start of their region, if their time
-/// would end earlier: four erase blocks of 4 MiB, as SDHC cards have them, or more smaller ones.
+/// would end earlier: four erase blocks of 4 MiB, as in SDHC cards, or more smaller ones.
 const STRETCH_BYTES: u64 = 16 << 20;
 
 /// Maximum duration of slow sequential writes, as a multiple of their time. At a default of half a

@@ -99,9 +99,9 @@ impl Layout {
         self.in_order(place.key(kind), kind, self.chunk, place.region)
     }
 
-    /// A run in chunks of this size, at the start. On a slow drive, the sizes other than that of the
-    /// passes take turns: each uses the next part of the location, and the last turn ends with it.
-    /// Parts are powers of two, because a card that is rewritten before an erase block is full
+    /// A run in chunks of this size, at the start. On a slow drive, the sizes other than that of
+    /// the passes take turns: each uses the next part of the location, and the last turn ends with
+    /// it. Parts are powers of two, because a card that is rewritten before an erase block is full
     /// copies the rest of the block, a cost of the sweep rather than of a chunk.
     pub fn chunk(&self, kind: OpKind, size: u32, turn: usize, rate: f64) -> Workload {
         let place = self.places[0].region;

@@ -24,7 +24,7 @@ pub(crate) struct Tally {
 #[derive(Default)]
 pub(super) struct Traffic {
     pub tally: Tally,
-    /// Tags in ascending order; the frame of a frame's part.
+    /// Tags in ascending order, each with its frame if the request is a part of one.
     open: VecDeque<(u64, Option<u64>)>,
     next: u64,
     flush: Flush,
@@ -42,7 +42,7 @@ enum Flush {
 }
 
 impl Traffic {
-    /// Returns the tag for a request, which is the part of a frame or has metadata.
+    /// Returns the tag for a request: a part of `frame`, or metadata.
     pub fn begin(&mut self, frame: Option<u64>) -> u64 {
         self.open.push_back((self.next, frame));
         self.next += 1;

@@ -1,5 +1,5 @@
-//! The options of `stream`: the camera, and the file system that records it. Their values are checked
-//! one by one here, and against the drive in `mod.rs`.
+//! The options of `stream`: the camera, and the file system that records it. Their values are
+//! checked one by one here, and against the drive in `mod.rs`.
 
 use fat::Kind;
 use workload::units::{binary, parse_bytes};

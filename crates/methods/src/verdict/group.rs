@@ -19,8 +19,9 @@ const THROTTLED_LEAST: f64 = 0.1;
 /// A rate from this share of the limit is at the limit: the kernel throttles in time slices.
 const AT_LIMIT: f64 = 0.9;
 
-/// A rate this far above the limit is not held back: the bytes went elsewhere (a cache). The throttle grants
-/// credit for idle time: cells of half a second after a pause reached 1.6 times a limit of 10 MB/s.
+/// A rate this far above the limit is not held back: the bytes went elsewhere (a cache). The
+/// throttle grants credit for idle time: cells of half a second after a pause reached 1.6 times a
+/// limit of 10 MB/s.
 const ABOVE_LIMIT: f64 = 2.0;
 
 pub(crate) static QUOTA: Rule = Rule {

@@ -177,8 +177,8 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
     verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
 }
 
-/// The conclusions of a method that draws its own. On a target in memory they are not about a drive,
-/// which comes first.
+/// The conclusions of a method that draws its own. On a target in memory they are not about a
+/// drive, which comes first.
 pub(crate) fn own(target: &TargetInfo, mut verdicts: Vec<Verdict>) -> Vec<Verdict> {
     if target.ram && verdicts.iter().all(|verdict| verdict.kind != VerdictKind::Ram) {
         verdicts.insert(0, ram::ram(target, &[], None).verdict);

@@ -1,8 +1,8 @@
 //! `--age`: a small set of the workloads of `quick`, repeated every N drive writes.
 //!
 //! Reads use static data; writes go to the half that was just checked and is written next. The set
-//! is always the same and ends after a fixed amount, so that a plan knows its bytes. An age at which
-//! the drive fails is the last and has no rates.
+//! is always the same and ends after a fixed amount, so that a plan knows its bytes. An age at
+//! which the drive fails is the last and has no rates.
 
 use record::{Metric, MetricKey, Unit};
 use rig::{Measurement, StopReason};

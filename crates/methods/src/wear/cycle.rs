@@ -234,8 +234,8 @@ impl Test {
         Ok(())
     }
 
-    /// Plans the passes in bulk, up to a measurement of age at a time: a large drive has too many to
-    /// plan each.
+    /// Plans the passes in bulk, up to one measurement of age at a time: a large drive has too many
+    /// passes to plan one by one.
     fn plan_cycle(
         &mut self,
         session: &mut Session<'_>,

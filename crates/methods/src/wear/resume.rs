@@ -89,7 +89,7 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
     })?;
     let pass = layout.pass(left.last.max(1));
     let (begun, marker) = match pass {
-        // Before the second pass it was durable: the check of the static data judges it.
+        // It was durable before the second pass began: the check of the static data judges it.
         Some(1..) => (true, Class::Good),
         _ => marker(session, layout, seed)?,
     };
@@ -121,8 +121,8 @@ fn marker(
     Ok(found)
 }
 
-/// The number of the newest write found in a block, if the layout puts that write there. Stamps come
-/// from the drive and may have any number.
+/// The number of the newest write found in a block, if the layout puts that write there. Stamps
+/// come from the drive and may have any number.
 pub(super) fn number_of(layout: &Layout, found: &Stamped, offset: u64) -> Option<u64> {
     let possible = |number: &u64| (1..=NUMBER_MAX).contains(number);
     found.newest.filter(possible).filter(|number| layout.offset(*number) == offset)

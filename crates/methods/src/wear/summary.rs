@@ -179,8 +179,8 @@ fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
 }
 
 /// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.`, then in fewer
-/// words; empty if it was not measured. A change is claimed only if its interval is beyond the range
-/// that counts as equivalent.
+/// words; empty if it was not measured. A change is claimed only if its interval is beyond the
+/// range that counts as equivalent.
 fn aged(out: &Outcome) -> Vec<String> {
     let ratios: Vec<(&str, &Metric)> = KINDS
         .iter()

@@ -98,14 +98,14 @@ fn bad(out: &Outcome) -> (f64, [f64; 2]) {
     (counts.iter().sum(), [counts[0], counts[1]])
 }
 
-/// Static blocks of 8 MiB, with the marker.
+/// Static blocks on a drive of 8 MiB, including the marker.
 const FILLED: u64 = 56;
 
-/// The requests of 8 MiB: the fill and its check, and after the first pass with its marker.
+/// Requests on that drive up to the end of the fill's check, and of the first pass with the marker.
 const CHECKED: u64 = 2 * (FILLED - 1);
 const FIRST_PASS: u64 = CHECKED + 4 + 1;
 
-/// The same after the second pass and the check of the first.
+/// The same up to the end of the second pass and the check of the first.
 const TWO_PASSES: u64 = FIRST_PASS + 4 + 4;
 
 #[test]

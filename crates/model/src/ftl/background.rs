@@ -58,8 +58,8 @@ impl PageMapped {
         self.job.is_some()
     }
 
-    /// Whether idle time can move this many pages. A frontier shared with the host must have room for
-    /// all of them: opening the next one collects, and would collect the same superblock again.
+    /// Whether idle time can move this many pages. A frontier shared with the host must have room
+    /// for all of them: opening the next one collects, and would collect the same superblock again.
     fn has_room(&self, live: u32) -> bool {
         let frontier = &self.frontiers[Stream::Host as usize];
         !self.rules.shared_frontier || live <= frontier.end - frontier.next

@@ -26,8 +26,8 @@ pub struct Curve {
 }
 
 /// A fill workload common to at least two of these runs, over the bytes written; empty without one.
-/// The workload is the one that most of them have, then one on a fresh drive, which shows the end of
-/// the cache, then the longest. A run without it has no curve.
+/// The workload is the one that most of them have, then one on a fresh drive, which shows the end
+/// of the cache, then the longest. A run without it has no curve.
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
     let mut names: Vec<&str> = Vec::new();
     for series in runs.iter().flat_map(|(_, run)| &run.series) {

@@ -47,8 +47,8 @@ pub fn run(args: &RecoverArgs) -> Result {
     Ok(if closed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// Prints a line on stderr for each drive that a run left detached, and each journal left in the
-/// default directory or else in this one, for commands that start something else.
+/// For commands other than `recover`: prints a line on stderr for each drive that a run left
+/// detached, and for each drive with a journal in the default directory or else in this one.
 pub fn mention(journal: Option<&Path>) {
     for drive in left_detached() {
         screen::say(&format!("note: a run left {drive} detached from the kernel: ssdyno recover"));

@@ -1,9 +1,9 @@
 //! The whole command line as a property: any command with any of its options and any values ends by
 //! itself with a documented exit code, one clear message and nothing left behind.
 //!
-//! Commands and options come from the definition of the command line itself, through its completions
-//! and helps, so a new option is drawn without a change here. Nothing is measured: targets do not
-//! exist, or the line asks for a plan only.
+//! Commands and options come from the definition of the command line itself, through its
+//! completions and helps, so a new option is drawn without a change here. Nothing is measured:
+//! targets do not exist, or the line asks for a plan only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

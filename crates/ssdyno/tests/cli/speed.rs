@@ -246,7 +246,7 @@ fn a_drive_with_a_journal_is_not_overwritten() {
     ssdyno(&borrow).good();
 }
 
-/// docs/safety.md: "Without `HOME` it is the home directory of the user's account".
+/// docs/safety.md: "Without `HOME`, the home directory of the user's account is used".
 #[test]
 fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
     let lent = or_skip!(Lent::new());
@@ -256,7 +256,8 @@ fn without_a_home_the_account_has_one_and_without_any_nothing_is_overwritten() {
     let destroy = ["io", device, "--rw", "write", "--ops", "8", "--quiet", &destroy];
     for words in [&borrow[..], &destroy] {
         let mut command = lent.place.command(words);
-        // It depends on the working directory, so no later run would find it.
+        // A relative path depends on the working directory, so no later run would find the
+        // journals.
         let said = Said::of(command.env("HOME", "relative").output().expect("starts"));
         said.refuses(3, "no directory for journals of borrowed blocks");
         assert!(said.err.contains("try: XDG_STATE_HOME=DIR"), "{said:?}");

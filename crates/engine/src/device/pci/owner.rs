@@ -133,8 +133,8 @@ impl<B: Bus> Owner<B> {
         Ok((info.map_err(failed)?, namespace))
     }
 
-    /// Returns the index of the format with this block size. The error tells why the namespace
-    /// cannot be formatted alone.
+    /// Returns the index of the format with this block size. The error states why the
+    /// namespace cannot be formatted alone.
     pub(crate) fn format_of(&self, block_bytes: u32) -> Able<u8> {
         let absent = |text: String| Err(DeviceError::Absent(text));
         if !self.info.formats {

@@ -1,6 +1,6 @@
-//! A virtual drive as a side: `compare 12 sim:samsung-980-pro-1t` repeats the work of the first run on
-//! it. The result is a record like any other, kept in the store; with the seed of the first run, it
-//! is the same every time.
+//! A virtual drive as a side: `compare 12 sim:samsung-980-pro-1t` repeats the work of the first run
+//! on it. The result is a record like any other, kept in the store; with the seed of the first run,
+//! it is the same every time.
 
 use lab::io::Io;
 use lab::{Options, Request, Target, Work, work};
