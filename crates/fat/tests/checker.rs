@@ -187,12 +187,12 @@ fn torn_sets_and_damaged_tables_of_exfat_are_found() {
     let upcase = layout.sector_of(3);
     let table = found(&|disk| disk.edit(upcase, |bytes| bytes[8] ^= 1));
     assert_eq!(table, [Problem::Upcase]);
-    let behind = found(&|disk| {
+    let past_end = found(&|disk| {
         let last = layout.clusters.div_ceil(8) as usize - 1;
         disk.edit(layout.sector_of(2) + last as u64 / 512, |bytes| bytes[last % 512] |= 0x80);
     });
     let partial = !layout.clusters.is_multiple_of(8);
-    assert_eq!(behind.contains(&Problem::BitsBehindEnd), partial, "{behind:?}");
+    assert_eq!(past_end.contains(&Problem::BitsBehindEnd), partial, "{past_end:?}");
     let failed = found(&|disk| disk.edit(0, |boot| boot[106] |= 4));
     assert_eq!(failed, [Problem::MediaFailed]);
 }

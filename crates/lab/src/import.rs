@@ -68,7 +68,7 @@ impl Destination {
 /// The format with this name.
 pub fn format(name: &str) -> Result<&'static Format> {
     let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-    let unknown = || LabError::usage(format!("no format '{name}'; there are: {}", known()));
+    let unknown = || LabError::usage(format!("no format '{name}'; known: {}", known()));
     import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Test<'a> {
     pub provokes: &'static [FindingKind],
     /// Seed for everything random; `None` if jobs have their own seeds.
     pub seed: Option<u64>,
-    /// The protocol of which the run is a step.
+    /// The protocol to which the run belongs.
     pub part_of: Option<PartOf>,
 }
 

@@ -17,7 +17,7 @@ pub struct Request {
     pub store: Option<PathBuf>,
     /// The command line, for the record.
     pub command: Vec<String>,
-    /// The protocol of which the run is a step, for the record.
+    /// The protocol to which the run belongs, for the record.
     pub part_of: Option<PartOf>,
 }
 

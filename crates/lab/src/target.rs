@@ -82,8 +82,8 @@ impl Target {
     }
 
     fn open_request(&self, fills: bool) -> OpenRequest {
-        // A directory allows scratch files at most; a device must be named explicitly to be
-        // written.
+        // A directory allows scratch files at most; a device is written only if the user allows
+        // it explicitly.
         let wants = match (&self.destroy, self.borrow) {
             (Some(_), _) => Safety::Destroys,
             (None, true) => Safety::Borrows,
@@ -100,7 +100,7 @@ impl Target {
     }
 }
 
-/// Refuses to overwrite a device of which a journal has blocks. Every command that overwrites one
+/// Refuses to overwrite a device whose blocks are in a journal. Every command that overwrites one
 /// calls this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
     let keys = match device.starts_with(drive::pci::PREFIX) {

@@ -273,7 +273,7 @@ fn run(rig: &mut dyn Rig, method: &dyn Method, options: &Options) -> Done {
 }
 
 /// Differences between a plan and its run, one per line. `at` identifies the run; `close` selects
-/// the steps whose promise must also be close.
+/// the steps whose promise must also be close to the bytes written.
 fn differences(at: &str, plan: &Plan, done: &Done, close: impl Fn(&Taken) -> bool) -> Vec<String> {
     let (written, warnings) = (done.written(), &done.warnings);
     let mut broken = Vec::new();
@@ -440,7 +440,8 @@ const REAL_BYTES: u64 = 16 << 20;
 const REAL_SECONDS: f64 = 6.5;
 const REAL_SECONDS_VARIABLE: &str = "SSDYNO_REAL_SECONDS";
 
-/// Their cells of milliseconds end before the jobs have started: 20 s for a plan of two.
+/// Methods left out: their cells last milliseconds and end before the jobs have started, so a plan
+/// of 2 s takes 20 s.
 const REAL_LEFT_OUT: [&str; 2] = ["snia-iops", "snia-throughput"];
 
 fn real_seconds() -> f64 {

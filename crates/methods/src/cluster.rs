@@ -264,7 +264,7 @@ mod tests {
     fn sizes_are_read_and_anything_else_is_a_directory() {
         assert_eq!(like("4k:1000,2M:50"), Like::Sizes(vec![(4096, 1000), (2 << 20, 50)]));
         assert_eq!(like("/usr/share"), Like::Directory("/usr/share".into()));
-        let mut fake = Fake::given_away(Traits::default(), 1 << 30);
+        let mut fake = Fake::confirmed(Traits::default(), 1 << 30);
         let options = Options::default().with(&LIKE, Like::Directory("/usr".into()));
         let result = perform(&Cluster, &mut fake, &options, &mut Outcome::default());
         let error = result.expect_err("a method reads no directory").to_string();
@@ -276,7 +276,7 @@ mod tests {
     fn a_command_of_constant_cost_has_its_knee_where_the_data_take_longer() {
         // 80 us a command and 500 MB/s: 95% of the rate of 1 MiB needs about 512 KiB.
         let options = Options::default().with(&LIKE, Like::Sizes(vec![(3000, 7), (100, 1)]));
-        let mut fake = Fake::given_away(Traits { noise: 0.0, ..Traits::default() }, 1 << 30);
+        let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, 1 << 30);
         let mut out = Outcome::default();
         perform(&Cluster, &mut fake, &options, &mut out).expect("nothing is wrong");
         let value = |name: &str| out.metrics.iter().find(|m| m.name == name)?.value;
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn fat32_has_the_units_that_its_clusters_allow() {
-        let target = Fake::given_away(Traits::default(), 1 << 30).info;
+        let target = Fake::confirmed(Traits::default(), 1 << 30).info;
         let options = Options::default().with(&FS, Kind::Fat32);
         let script = |bytes| Script::new(&target, &options, bytes).expect("room");
         assert_eq!(units(&script(256 << 20), 256 << 20, 512), [2048]);
@@ -315,7 +315,7 @@ mod tests {
     fn fat32_compares_every_unit_on_a_region_that_holds_them_and_one_unit_is_no_choice() {
         let options = Options::default().with(&FS, Kind::Fat32);
         let ran = |bytes: u64, options: &Options| {
-            let mut fake = Fake::given_away(Traits { noise: 0.0, ..Traits::default() }, bytes);
+            let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, bytes);
             let mut out = Outcome::default();
             perform(&Cluster, &mut fake, options, &mut out).expect("nothing is wrong");
             let answer = out.answer.clone().expect("declared").headline;

@@ -101,7 +101,7 @@ pub enum MethodError {
     /// An invalid option value.
     #[error("{option} is {value}, must be {range}")]
     Option {
-        /// `size`, `time` or `replicates`.
+        /// Its name, such as `size`.
         option: &'static str,
         /// Its value, for display.
         value: String,
@@ -171,6 +171,6 @@ impl MethodError {
 fn suggestion(nearest: &Option<&'static str>, known: &str) -> String {
     match nearest {
         Some(name) => format!("did you mean '{name}'?"),
-        None => format!("there are: {known}"),
+        None => format!("known: {known}"),
     }
 }

@@ -295,7 +295,7 @@ mod tests {
 
     /// Prepares a drive; returns it and the resulting state.
     fn prepared(to: State) -> (Fake, State) {
-        let mut fake = Fake::given_away(Traits::default(), BYTES);
+        let mut fake = Fake::confirmed(Traits::default(), BYTES);
         let mut session = Session::new(&mut fake);
         let task = Prepare { to, by: Erase::Discard };
         task.run(&mut session, &Options::default()).expect("nothing is wrong with the drive");

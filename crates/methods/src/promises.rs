@@ -24,7 +24,7 @@ fn method(name: &str) -> &'static dyn Method {
 
 /// Runs a method on a drive opened with `--destroy`.
 fn ran(name: &str, mib: u64, seconds: u64, flash: FlashTraits) -> (Fake, Outcome) {
-    let mut fake = Fake::given_away(traits(flash), mib * MIB);
+    let mut fake = Fake::confirmed(traits(flash), mib * MIB);
     let mut out = Outcome::default();
     perform(method(name), &mut fake, &options(seconds), &mut out).expect("run succeeds");
     (fake, out)
@@ -70,7 +70,7 @@ fn heat_writes_the_drive_at_most_four_times_and_stops_when_the_temperature_settl
 
 #[test]
 fn saturation_writes_the_drive_at_most_four_times() {
-    let fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB);
+    let fake = Fake::confirmed(traits(FlashTraits::default()), 64 * MIB);
     let plan = plan(method("snia-wsat"), &fake.info, &Options::default()).expect("given away");
     assert_eq!(plan.write_bytes_max, 4 * 64 * MIB);
 }
@@ -141,7 +141,7 @@ fn recovery_ends_at_95_percent_of_the_previous_rate() {
     let ragged = FlashTraits { ragged_cost: 1.5, ..FlashTraits::default() };
     // Ten blocks of 1 MiB per channel in an interval of the series.
     let traits = Traits { rate: 100e6, ..traits(ragged) };
-    let (mut fake, mut out) = (Fake::given_away(traits, 512 * MIB), Outcome::default());
+    let (mut fake, mut out) = (Fake::confirmed(traits, 512 * MIB), Outcome::default());
     perform(method("snia-xsr"), &mut fake, &options(80), &mut out).expect("run succeeds");
     let pass_s = 512.0 * MIB as f64 / value(&out, "snia-xsr-sequential-before");
     let recovery_s = value(&out, "snia-xsr-sequential-after.recovery") / 1e9;
@@ -151,7 +151,7 @@ fn recovery_ends_at_95_percent_of_the_previous_rate() {
 #[test]
 fn sustain_publishes_its_results_after_every_pass_and_burst() {
     let mut seen: Vec<Vec<String>> = Vec::new();
-    let mut fake = Fake::given_away(traits(FlashTraits::default()), 128 * MIB);
+    let mut fake = Fake::confirmed(traits(FlashTraits::default()), 128 * MIB);
     let names = |o: &Outcome| o.metrics.iter().map(|m| m.name.clone()).collect();
     let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(names(o)));
     method("sustain").run(&mut session, &Options::default()).expect("run succeeds");
@@ -217,7 +217,7 @@ fn states_are_reached_in_order_and_each_gets_random_writes() {
 fn no_random_replicate_repeats_another() {
     for method in all() {
         let name = method.info().name;
-        let mut fake = Fake::given_away(traits(FlashTraits::default()), 64 * MIB).that_formats();
+        let mut fake = Fake::confirmed(traits(FlashTraits::default()), 64 * MIB).that_formats();
         let mut out = Outcome::default();
         // A command needs arguments, and iozone and mark repeat on purpose.
         if ["command", "iozone", "mark", "lbaf"].contains(&name) {

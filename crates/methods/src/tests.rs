@@ -51,8 +51,8 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
     let text = |name| find(name).err().expect("unknown").to_string();
     assert_eq!(text("quik"), "there is no method 'quik'; did you mean 'quick'?");
     assert_eq!(text("Authentik"), "there is no method 'Authentik'; did you mean 'authentic'?");
-    assert!(text("zzzz").starts_with("there is no method 'zzzz'; there are: quick, authentic, "));
-    assert!(text("").starts_with("there is no method ''; there are: quick, authentic, "));
+    assert!(text("zzzz").starts_with("there is no method 'zzzz'; known: quick, authentic, "));
+    assert!(text("").starts_with("there is no method ''; known: quick, authentic, "));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_drive_that_may_only_be_read_is_only_read() {
 }
 
 #[test]
-fn a_drive_given_away_is_written_and_the_plan_says_what_is_lost() {
+fn a_confirmed_drive_is_written_and_the_plan_names_the_lost_data() {
     let mut fake = Fake::new(Traits::default());
     fake.info.target.kind = TargetKind::Device;
     let options = Options { size: Some(32 << 20), ..options() };

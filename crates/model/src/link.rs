@@ -149,7 +149,7 @@ impl Links {
         }
     }
 
-    /// Transfers `bytes`, of which the first is available at `first` and the last at `last`.
+    /// Transfers `bytes`; the first one is available at `first`, the last one at `last`.
     /// Returns the arrival time of the last.
     #[inline]
     pub fn carry(&mut self, way: Way, first: u64, last: u64, bytes: u64) -> u64 {

@@ -147,7 +147,7 @@ impl Vary {
         done + u64::from(self.host[at]) - self.host_mean
     }
 
-    /// Returns 64 bits, of which the upper ones are random.
+    /// Returns 64 bits; the upper ones are random.
     #[inline]
     fn draw(&mut self) -> u64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

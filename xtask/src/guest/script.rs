@@ -31,7 +31,7 @@ pub struct Script {
     pub drives: Vec<String>,
     /// Drives attached by the script.
     pub later: Vec<String>,
-    /// Drives on each of which the script runs once; empty: it runs once.
+    /// The script runs once on each of these drives; empty: it runs once.
     pub each: Vec<String>,
     /// Kernel modules to load.
     pub modules: Vec<String>,

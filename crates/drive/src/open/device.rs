@@ -38,9 +38,9 @@ pub(super) fn plan(
     let block_bytes = node.disk().value("queue/logical_block_size").unwrap_or(512);
     let bytes = usable_bytes(spec, &node, block_bytes, request.size)?;
     let allowed = allowed(machine, spec, &node, &identity, request)?;
-    let given_away = allowed == Safety::Destroys;
+    let confirmed = allowed == Safety::Destroys;
     let file = open_node(&path, false, allowed >= Safety::Borrows)?;
-    let destroys = given_away.then(|| lost(&node, &file, block_bytes));
+    let destroys = confirmed.then(|| lost(&node, &file, block_bytes));
     let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
     let facts = Facts {
         spec,
@@ -50,7 +50,7 @@ pub(super) fn plan(
         filesystem: None,
         logical_block_bytes: block_bytes,
         allowed,
-        discard: given_away && can_discard(&node),
+        discard: confirmed && can_discard(&node),
     };
     let info = facts.info(machine, &stack);
     Ok(Plan { info, stack, identity: Some(Expected::Device(identity)), destroys })

@@ -39,8 +39,8 @@ pub struct OpenRequest {
     pub destroy: Option<String>,
     /// Allows taking a drive without an IOMMU from the kernel (`--no-iommu`).
     pub no_iommu: bool,
-    /// Allows a scratch file of a given size to fill the file system, of which 10% otherwise stay
-    /// free; not on the root file system.
+    /// Allows a scratch file of a given size to fill the file system, except the root file system.
+    /// Otherwise 10% stays free.
     pub fills: bool,
 }
 

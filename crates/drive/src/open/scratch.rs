@@ -4,7 +4,7 @@
 //! unlinked at once, so that a kill leaves nothing. If the file system cannot use an unlinked file,
 //! it keeps its name until the guard is dropped; a kill before that leaves an orphan, an unlocked
 //! file whose name has our pattern, which the next run removes. Rule 5 of safety: 10% of the file
-//! system stay free, which is more than 1 GiB on one larger than 10 GiB. The only exception is
+//! system stays free, which is more than 1 GiB on one larger than 10 GiB. The only exception is
 //! `fake`, which tests only the space that it fills: with a given size it may use the rest, except
 //! on the root file system.
 

@@ -12,7 +12,7 @@ use workload::Caching;
 
 /// The descriptors of one target.
 pub(super) struct Handles {
-    /// Uses the page cache, unless the file was opened by the caller.
+    /// Uses the page cache, unless the caller opened it to bypass the cache.
     buffered: File,
     direct: Option<File>,
     /// Whether the only descriptor bypasses the page cache.
@@ -51,7 +51,7 @@ impl Handles {
         again(&self.buffered, true, flags)
     }
 
-    /// The descriptor that uses the page cache.
+    /// The descriptor that uses the page cache, if there is one.
     pub(super) fn buffered(&self) -> &File {
         &self.buffered
     }

@@ -163,7 +163,7 @@ impl FileSet {
         let Some(known) = self.known.get(path) else { return Ok(()) };
         let there = known.seen.bytes.unwrap_or(0);
         let opened = if there > 0 && !known.ours && known.overwrites() {
-            given_away(path, &known.seen, &self.given(&known.seen))?
+            open_confirmed(path, &known.seen, &self.given(&known.seen))?
         } else if known.seen.device || (there > 0 && !known.overwrites()) {
             let request = OpenRequest::to(Safety::Reads);
             drive::open(&path.to_string_lossy(), &request).map_err(refused)?
@@ -361,7 +361,7 @@ fn directory(path: &Path) -> PathBuf {
 
 /// Opens a file that contains data and is not ours, if one of the given words allows its
 /// destruction.
-fn given_away(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> {
+fn open_confirmed(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Opened> {
     let spec = path.to_string_lossy();
     let request = |word: &String| OpenRequest {
         destroy: Some(word.clone()),

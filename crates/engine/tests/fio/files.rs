@@ -37,9 +37,9 @@ fn appending_leaves_what_was_there() {
     for rounds in 1..3 {
         assert_eq!(ran(directory.path(), append), [(0, 0)]);
         let content = std::fs::read(&file).expect("the file");
-        let (before, behind) = content.split_at(40 << 10);
+        let (before, after) = content.split_at(40 << 10);
         assert!(before.iter().all(|byte| *byte == 0xaa), "the old content was overwritten");
-        assert_eq!((behind.len(), behind.iter().any(|b| *b != 0xbb)), (rounds * 65_536, false));
+        assert_eq!((after.len(), after.iter().any(|b| *b != 0xbb)), (rounds * 65_536, false));
     }
     // With the same command line, ssdyno's file is as long as fio's.
     let length = || std::fs::metadata(&file).expect("the file").len();

@@ -131,7 +131,7 @@ struct Check<'r> {
     used: &'r mut [u8],
     report: &'r mut dyn FnMut(Problem),
     fat: Cache,
-    /// Sector of the bitmap.
+    /// Cached sector of the bitmap.
     table: Cache,
     /// First sector of the bitmap.
     bitmap_sector: Option<u64>,
@@ -325,9 +325,9 @@ impl Check<'_> {
     fn report_lost(&mut self, run: Option<(u32, u64)>) {
         let Some((cluster, count)) = run else { return };
         // Lost clusters right after a file are excess clusters of a file without a chain.
-        let behind_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
+        let after_file = cluster > FIRST_CLUSTER && self.is_used(cluster - 1);
         self.report(match self.layout.kind {
-            Kind::Exfat if behind_file => Problem::LongerThanFile { cluster, count },
+            Kind::Exfat if after_file => Problem::LongerThanFile { cluster, count },
             _ => Problem::Lost { cluster, count },
         });
     }

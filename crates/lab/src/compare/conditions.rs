@@ -75,9 +75,7 @@ pub fn group_by(runs: Vec<Run>, by: &str) -> Result<Vec<(String, Vec<Run>)>> {
     let Some(place) = known.iter().position(|what| *what == spelled) else {
         let known: Vec<String> = known.iter().map(|what| what.replace(' ', "-")).collect();
         let known = known.join(", ");
-        return Err(LabError::usage(format!(
-            "no condition '{by}' to group by; there are: {known}"
-        )));
+        return Err(LabError::usage(format!("no condition '{by}' to group by; known: {known}")));
     };
     let mut groups: Vec<(String, Vec<Run>)> = Vec::new();
     for run in runs {

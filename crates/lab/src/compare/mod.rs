@@ -144,7 +144,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
         let known: Vec<_> = found.iter().flat_map(|f| &f.pairs).map(|p| p.name.as_str()).collect();
         let known = match known.is_empty() {
             true => "they have no value in common".to_string(),
-            false => format!("there are: {}", known.join(", ")),
+            false => format!("known: {}", known.join(", ")),
         };
         return Err(LabError::usage(format!("both sides have no metric '{metric}'; {known}")));
     }

@@ -98,7 +98,7 @@ fn only_primary_metrics_are_tested_and_a_chosen_one_needs_less() {
     assert!(chosen.pairs[0].threshold < found.pairs[0].threshold);
     assert_eq!(chosen.pairs.iter().filter(|p| p.primary).count(), 1);
     let error = compare(&sides, Some("speed")).expect_err("no such metric").to_string();
-    assert!(error.contains("no metric 'speed'; there are: seq-read-1MiB-q8"), "{error}");
+    assert!(error.contains("no metric 'speed'; known: seq-read-1MiB-q8"), "{error}");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn runs_are_grouped_by_a_condition() {
     let sizes: Vec<_> = groups.iter().map(|(name, runs)| (name.as_str(), runs.len())).collect();
     assert_eq!(sizes, [("board a", 2), ("board b", 1)]);
     let error = group_by(runs, "colour").expect_err("no such condition").to_string();
-    assert!(error.contains("there are: title, drive, serial-number"), "{error}");
+    assert!(error.contains("known: title, drive, serial-number"), "{error}");
 }
 
 #[test]

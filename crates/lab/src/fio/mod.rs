@@ -35,7 +35,7 @@ pub struct Request<'p> {
     pub command: Vec<String>,
 }
 
-/// Jobs that their target admits. Nothing has been touched yet.
+/// Jobs that are permitted on their target. Nothing has been touched yet.
 pub struct Planned<'p> {
     /// The jobs and their cost.
     pub plan: Plan,
@@ -87,7 +87,7 @@ impl<'p> Planned<'p> {
 
 impl<'p> Begun<'p> {
     /// Opens the target and runs the jobs. Calls `laying_out` before a file is laid out, with its
-    /// size in bytes. The record contains whatever happens; the results of the jobs are returned
+    /// size in bytes. A record is made whatever happens; the results of the jobs are returned
     /// unless an error ended the run.
     pub fn run(
         self,

@@ -56,7 +56,7 @@ impl FioTarget {
         }
     }
 
-    /// Refuses to overwrite devices of which a journal has blocks, once the files are admitted.
+    /// Refuses to overwrite devices whose blocks are in a journal, once the files are admitted.
     pub(super) fn admit_overwrites(&self) -> Result<()> {
         let Kind::Real(files) = &self.0 else { return Ok(()) };
         files.destroyed().try_for_each(|device| admit_overwrite(&device.to_string_lossy(), None))

@@ -301,7 +301,7 @@ fn explained(message: &str) -> String {
     let quoted: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
     match (line.starts_with("unknown field"), quoted.split_first()) {
         (true, Some((name, known))) => match did_you_mean(name, known.iter().copied()).as_str() {
-            "" => format!("unknown key '{name}'; there are: {}", known.join(", ")),
+            "" => format!("unknown key '{name}'; known: {}", known.join(", ")),
             near => format!("unknown key '{name}'{near}"),
         },
         _ => line.to_string(),

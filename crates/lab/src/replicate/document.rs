@@ -313,8 +313,7 @@ pub fn document(name: &str) -> Result<Document> {
     let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
     let unknown = || {
         let known = names().collect::<Vec<_>>().join(", ");
-        LabError::usage(format!("no document '{name}'; there are: {known}"))
-            .advise("ssdyno replicate")
+        LabError::usage(format!("no document '{name}'; known: {known}")).advise("ssdyno replicate")
     };
     let (_, text) = found.ok_or_else(unknown)?;
     parse(&format!("published/{name}.toml"), text)

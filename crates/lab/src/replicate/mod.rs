@@ -68,5 +68,5 @@ impl Document {
 /// The error for a name that matches nothing in a document.
 fn no_match<'a>(known: impl Iterator<Item = &'a String>) -> LabError {
     let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
-    LabError::usage(format!("no experiment matches; there are: {known}"))
+    LabError::usage(format!("no experiment matches; known: {known}"))
 }

@@ -13,7 +13,7 @@ fn ran(method: &dyn Method) -> Outcome {
     let flash = FlashTraits { cache_bytes: 8 * MIB, cache_gain: 3.0, ..FlashTraits::default() };
     let traits =
         Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
-    let mut fake = Fake::given_away(traits, 128 * MIB).that_formats();
+    let mut fake = Fake::confirmed(traits, 128 * MIB).that_formats();
     if method.info().name == "command" {
         fake.info.target.kind = TargetKind::Directory;
     }

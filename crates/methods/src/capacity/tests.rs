@@ -7,7 +7,7 @@ use crate::fake::{Fake, Traits, perform};
 use crate::{Options, Outcome, plan};
 
 fn borrowable() -> Fake {
-    let mut fake = Fake::given_away(Traits::default(), 256 << 20);
+    let mut fake = Fake::confirmed(Traits::default(), 256 << 20);
     fake.info.allowed = Safety::Borrows;
     fake
 }
@@ -47,7 +47,7 @@ fn a_read_only_drive_is_refused_before_the_first_byte() {
 
 #[test]
 fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
-    let mut fake = Fake::given_away(Traits::default(), 256 << 20).that_keeps(10);
+    let mut fake = Fake::confirmed(Traits::default(), 256 << 20).that_keeps(10);
     let mut out = Outcome::default();
     perform(&super::Fake, &mut fake, &Options::default(), &mut out).expect("run succeeds");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");

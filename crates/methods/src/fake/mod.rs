@@ -151,7 +151,7 @@ impl Fake {
     }
 
     /// Creates a drive of this many bytes, opened with `--destroy`.
-    pub fn given_away(traits: Traits, bytes: u64) -> Fake {
+    pub fn confirmed(traits: Traits, bytes: u64) -> Fake {
         let mut fake = Fake::new(traits);
         fake.info.target.kind = TargetKind::Device;
         fake.info.target.spec = "/dev/x".into();

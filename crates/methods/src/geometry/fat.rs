@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_ends_where_all_blocks_behind_it_are_slower() {
+    fn a_zone_ends_where_all_blocks_after_it_are_slower() {
         let scatter = |i: usize| 1.0 + 0.1 * (i * 7 % 5) as f64;
         for end in 1..10 {
             let each = |i: usize| if i < end { 8.0 * scatter(i) } else { 300.0 * scatter(i) };

@@ -44,7 +44,7 @@ pub(super) fn verdict(
             words(found.open[0]),
             words(found.open[1])
         ),
-        false => " The number of open blocks was not measured: that takes writes.".to_string(),
+        false => " The number of open blocks was not measured: that requires writes.".to_string(),
     };
     let text = format!(
         "Erase blocks of {}{}.{declared}{open_words}{}{}{}",

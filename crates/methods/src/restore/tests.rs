@@ -67,7 +67,7 @@ fn the_slowest_part_is_the_limit_and_equal_parts_are_undetermined() {
         (500_000_000, 1_000_000_000, "CPU"),
         (1_000_000_000, 1_050_000_000, "UNDETERMINED"),
     ] {
-        let mut fake = Fake::given_away(Traits::default(), 64 * MIB);
+        let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
         let parts = Parts { blocks: 16, source_ns, processor_ns, ..Parts::default() };
         let (out, result) = restored(parts, &mut fake);
         assert_eq!((result, fake.written), (Ok(()), 16 * MIB));
@@ -77,7 +77,7 @@ fn the_slowest_part_is_the_limit_and_equal_parts_are_undetermined() {
 
 #[test]
 fn writing_stops_at_a_broken_block() {
-    let mut fake = Fake::given_away(Traits::default(), 64 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
     let parts = Parts { blocks: 16, broken: Some(11), ..Parts::default() };
     let (out, result) = restored(parts, &mut fake);
     assert_eq!(result, Err("os.img: block 11 is damaged".to_string()));
@@ -86,7 +86,7 @@ fn writing_stops_at_a_broken_block() {
 
 #[test]
 fn an_image_must_fit_and_the_target_must_allow_writes() {
-    let mut small = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut small = Fake::confirmed(Traits::default(), 8 * MIB);
     let parts = Parts { blocks: 16, ..Parts::default() };
     let (_, result) = restored(parts, &mut small);
     assert_eq!(result, Err("the image needs 16 MiB, and /dev/x has 8 MiB".to_string()));
@@ -110,7 +110,7 @@ fn generated_blocks_have_the_requested_size_or_fit_the_target() {
         (256, size(8), 8),
     ];
     for (drive, options, written) in cases {
-        let mut fake = Fake::given_away(Traits::default(), drive * MIB);
+        let mut fake = Fake::confirmed(Traits::default(), drive * MIB);
         let mut out = Outcome::default();
         perform(&Restore, &mut fake, &options, &mut out).expect("written");
         assert_eq!(fake.written, written * MIB, "{drive} MiB");

@@ -25,7 +25,7 @@ fn run_at(
 ) -> (Outcome, Result<(), MethodError>) {
     let flash = FlashTraits { full_cost, ..FlashTraits::default() };
     let traits = Traits { rate, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
-    let mut fake = Fake::given_away(traits, BYTES);
+    let mut fake = Fake::confirmed(traits, BYTES);
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
     let result = perform(find(name).expect("exists"), &mut fake, &options, &mut out);

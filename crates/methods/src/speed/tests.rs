@@ -17,7 +17,7 @@ fn traits() -> Traits {
 
 /// A stick of 100 MiB on a host with transfers of 16 KiB.
 fn stick(allowed: Safety) -> Fake {
-    let mut fake = Fake::given_away(traits(), 100 << 20);
+    let mut fake = Fake::confirmed(traits(), 100 << 20);
     fake.info.allowed = allowed;
     let mut drive = fake.info.target.drive.take().unwrap_or_default();
     drive.transfer_max_bytes = Some(16 << 10);

@@ -45,7 +45,7 @@ fn near(value: Option<f64>, truth: f64, share: f64) {
 }
 
 fn drive(bytes: u64) -> Fake {
-    Fake::given_away(traits(), bytes)
+    Fake::confirmed(traits(), bytes)
 }
 
 #[test]

@@ -178,7 +178,7 @@ impl Tally {
 /// The stamps of a run in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamped {
-    /// The greatest number of a write to this address, of which one sound sector is enough.
+    /// The greatest number of a write to this address that at least one sound sector contains.
     pub newest: Option<u64>,
     /// Whether a sector has the stamp of another address.
     pub misplaced: bool,

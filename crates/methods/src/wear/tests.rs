@@ -23,7 +23,7 @@ fn options(seed: u64, amount: u64, resume: bool) -> Options {
 
 #[test]
 fn a_good_drive_bears_the_amount_to_the_block() {
-    let mut fake = Fake::given_away(Traits::default(), 16 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 16 * MIB);
     let (mut out, amount) = (Outcome::default(), 40 * MIB + 1);
     let planned = plan(&Wear, &fake.info, &options(1, amount, false)).expect("room");
     perform(&Wear, &mut fake, &options(1, amount, false), &mut out).expect("nothing is wrong");
@@ -42,7 +42,7 @@ fn a_good_drive_bears_the_amount_to_the_block() {
 /// Kills a run repeatedly until it completes. Returns the number of kills, the drive, and the
 /// outcome of the last run.
 fn killed(seed: u64, amount: u64, power_cut: bool) -> (u32, Fake, Outcome) {
-    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
     let (mut kills, mut random) = (0, seed);
     loop {
         // Knuth's MMIX generator is good enough to choose the moments.
@@ -78,7 +78,7 @@ fn killed_again_and_again_the_total_is_right_to_the_block() {
 
 /// Kills a run in its n-th request without a power cut, changes the drive's content, and resumes.
 fn changed(requests: u64, change: impl FnOnce(&mut Fake, &Layout)) -> Outcome {
-    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
     let layout = Layout::new(&fake.info, &Options::default()).expect("room");
     fake.kill_in(requests, false);
     let mut out = Outcome::default();
@@ -197,7 +197,7 @@ fn a_marker_that_is_damaged_is_a_fault_and_an_unwritten_one_is_written() {
 
 #[test]
 fn a_block_lost_long_before_the_kill_is_not_written_again() {
-    let mut fake = Fake::given_away(Traits::default(), 80 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 80 * MIB);
     fake.kill_in(600, true);
     let mut out = Outcome::default();
     perform(&Wear, &mut fake, &options(1, 81 * MIB, false), &mut out).expect_err("killed");
@@ -210,7 +210,7 @@ fn a_block_lost_long_before_the_kill_is_not_written_again() {
 
 #[test]
 fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
-    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
     // The second half of the second pass.
     fake.door.dead_from = Some(8 * MIB - 2 * BLOCK);
     let mut out = Outcome::default();
@@ -233,7 +233,7 @@ fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
 fn a_drive_that_dies_while_its_age_is_measured_has_a_verdict_and_all_results() {
     let options = options(1, 48 * MIB, false).with(&AGE, Some(1));
     let run = |vanishes_at_ns| {
-        let mut fake = Fake::given_away(Traits { vanishes_at_ns, ..Traits::default() }, 8 * MIB);
+        let mut fake = Fake::confirmed(Traits { vanishes_at_ns, ..Traits::default() }, 8 * MIB);
         let mut out = Outcome::default();
         perform(&Wear, &mut fake, &options, &mut out).expect("a finding, no failure");
         (fake, out)
@@ -253,7 +253,7 @@ fn a_drive_that_dies_while_its_age_is_measured_has_a_verdict_and_all_results() {
 
 #[test]
 fn content_of_another_run_is_never_taken_for_that_of_this_one() {
-    let mut fake = Fake::given_away(Traits::default(), 8 * MIB);
+    let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
     let mut out = Outcome::default();
     perform(&Wear, &mut fake, &options(1, 9 * MIB, false), &mut out).expect("nothing is wrong");
     // The same seed, on a drive that loses all writes after the first static data.
@@ -267,7 +267,7 @@ fn content_of_another_run_is_never_taken_for_that_of_this_one() {
 }
 
 #[test]
-fn what_was_not_given_away_is_refused_before_the_first_byte() {
+fn an_unconfirmed_drive_is_refused_before_the_first_byte() {
     let mut out = Outcome::default();
     let mut fake = Fake::read_only(Traits::default());
     let error = perform(&Wear, &mut fake, &Options::default(), &mut out).expect_err("reads only");
@@ -286,7 +286,7 @@ fn what_was_not_given_away_is_refused_before_the_first_byte() {
 
 #[test]
 fn age_is_measured_at_the_first_write_and_every_so_many_drive_writes() {
-    let mut fake = Fake::given_away(Traits { noise: 0.001, ..Traits::default() }, 8 * MIB);
+    let mut fake = Fake::confirmed(Traits { noise: 0.001, ..Traits::default() }, 8 * MIB);
     let mut out = Outcome::default();
     let options = options(1, 48 * MIB, false).with(&AGE, Some(2));
     let planned = plan(&Wear, &fake.info, &options).expect("room");

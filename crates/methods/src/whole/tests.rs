@@ -23,7 +23,7 @@ fn run(fake: &mut Fake, name: &str, seconds: u64) -> (Outcome, Result<(), Method
 }
 
 fn done(flash: FlashTraits, name: &str, seconds: u64) -> Outcome {
-    let mut fake = Fake::given_away(traits(flash), GIB);
+    let mut fake = Fake::confirmed(traits(flash), GIB);
     let (out, result) = run(&mut fake, name, seconds);
     result.expect("nothing is wrong with the drive");
     out
@@ -68,7 +68,7 @@ fn cached() -> FlashTraits {
 fn a_drive_without_destroy_is_refused_before_the_first_byte() {
     for method in destructive() {
         let name = method.info().name;
-        let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
+        let mut fake = Fake::confirmed(traits(FlashTraits::default()), GIB);
         fake.info.allowed = Safety::Scratch;
         let mut out = Outcome::default();
         for kind in [TargetKind::Device, TargetKind::Directory, TargetKind::File] {
@@ -129,14 +129,14 @@ fn sustain_finds_no_cache_where_there_is_none() {
     assert!(verdict(&out, "NO CACHE END").is_some(), "{:?}", out.verdicts);
     assert!(!out.metrics.iter().any(|m| m.name.ends_with(".cache") || m.name.ends_with("shoot")));
     let slow = Traits { rate: 500e6, ..traits(FlashTraits::default()) };
-    let (out, result) = run(&mut Fake::given_away(slow, GIB), "sustain", 0);
+    let (out, result) = run(&mut Fake::confirmed(slow, GIB), "sustain", 0);
     result.expect("fast is no error");
     assert!(verdict(&out, "UNDETERMINED").expect("too short").text.contains("too short"));
 }
 
 #[test]
 fn an_interrupted_pass_keeps_its_time_series_but_not_its_figures() {
-    let mut fake = Fake::given_away(traits(cached()), GIB);
+    let mut fake = Fake::confirmed(traits(cached()), GIB);
     // The calls are the discard, the first pass and the second pass.
     fake.interrupt_at = Some(2);
     let (out, result) = run(&mut fake, "sustain", 0);
@@ -149,7 +149,7 @@ fn an_interrupted_pass_keeps_its_time_series_but_not_its_figures() {
 
 #[test]
 fn a_drive_without_discard_is_measured_as_it_is_with_a_warning() {
-    let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
+    let mut fake = Fake::confirmed(traits(FlashTraits::default()), GIB);
     fake.info.discard = false;
     let (out, result) = run(&mut fake, "sustain", 0);
     result.expect("no error");
@@ -194,7 +194,7 @@ fn align_finds_the_cost_of_crossing_a_page_and_none_if_it_is_free() {
     }
     assert!(verdict(&out, "MISALIGNED").is_some());
     assert!(verdict(&done(FlashTraits::default(), "align", 20), "ALIGNMENT IS FREE").is_some());
-    let mut fake = Fake::given_away(traits(crossing), GIB);
+    let mut fake = Fake::confirmed(traits(crossing), GIB);
     fake.info.logical_block_bytes = 4096;
     let (out, result) = run(&mut fake, "align", 20);
     result.expect("no error");
@@ -206,7 +206,7 @@ fn align_finds_the_cost_of_crossing_a_page_and_none_if_it_is_free() {
 fn plans_of_whole_drives_hold() {
     for method in destructive() {
         let name = method.info().name;
-        let mut fake = Fake::given_away(traits(cached()), GIB).that_formats();
+        let mut fake = Fake::confirmed(traits(cached()), GIB).that_formats();
         let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
         let plan = plan(*method, &fake.info, &options).expect("given away");
         assert_eq!((plan.safety, fake.calls), (Safety::Destroys, 0), "{name}");
@@ -233,7 +233,7 @@ fn plans_of_whole_drives_hold() {
 #[test]
 fn a_given_size_limits_the_part_of_the_drive_that_is_touched() {
     for method in destructive() {
-        let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB).that_formats();
+        let mut fake = Fake::confirmed(traits(FlashTraits::default()), GIB).that_formats();
         let options = Options {
             time: Some(Duration::from_secs(20)),
             size: Some(64 << 20),
@@ -250,7 +250,7 @@ fn a_given_size_limits_the_part_of_the_drive_that_is_touched() {
 fn whole_drives_keep_what_was_measured_before_an_interruption() {
     for method in destructive() {
         let name = method.info().name;
-        let quick = || Fake::given_away(traits(cached()), 64 << 20).that_formats();
+        let quick = || Fake::confirmed(traits(cached()), 64 << 20).that_formats();
         let options = Options { time: Some(Duration::from_secs(20)), ..Options::default() };
         let mut whole = quick();
         perform(*method, &mut whole, &options, &mut Outcome::default())
@@ -268,7 +268,7 @@ fn whole_drives_keep_what_was_measured_before_an_interruption() {
 #[test]
 fn zones_tells_addresses_apart_and_only_reads_without_destroy() {
     let flash = FlashTraits { ragged_cost: 2.0, unmapped_gain: 4.0, ..FlashTraits::default() };
-    let mut fake = Fake::given_away(traits(flash), GIB);
+    let mut fake = Fake::confirmed(traits(flash), GIB);
     fake.wear(0..512 << 20, 128 << 20..256 << 20);
     fake.info.allowed = Safety::Reads;
     let plan =
@@ -297,7 +297,7 @@ fn zones_tells_addresses_apart_and_only_reads_without_destroy() {
 fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
     let hot =
         FlashTraits { rise_k: 60.0, inertia_s: 100.0, throttle_c: 75.0, ..FlashTraits::default() };
-    let mut fake = Fake::given_away(traits(hot.clone()), 16 * GIB);
+    let mut fake = Fake::confirmed(traits(hot.clone()), 16 * GIB);
     let (out, result) = run(&mut fake, "heat", 2000);
     result.expect("heat is no error");
     let found = verdict(&out, "HEAT").expect("throttles");
@@ -306,7 +306,7 @@ fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
     near(value(&out, "heat-load.time-to-throttle") / 1e9, 100.0 * 4f64.ln(), 0.35);
     near(value(&out, "heat-load.hot"), value(&out, "heat-load.cold") / 2.0, 0.15);
     near(value(&out, "heat-cooled"), value(&out, "heat-load.cold"), 0.05);
-    let mut fake = Fake::given_away(traits(FlashTraits { rise_k: 15.0, ..hot }), 16 * GIB);
+    let mut fake = Fake::confirmed(traits(FlashTraits { rise_k: 15.0, ..hot }), 16 * GIB);
     let (out, _) = run(&mut fake, "heat", 2000);
     assert!(
         verdict(&out, "COOL").is_some() && verdict(&out, "HEAT").is_none(),
@@ -319,7 +319,7 @@ fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
 #[test]
 fn lbaf_compares_formats_restores_the_original_and_refuses_drives_that_cannot_format() {
     let crossing = FlashTraits { small_block_cost: 1.5, ..FlashTraits::default() };
-    let mut fake = Fake::given_away(traits(crossing), GIB).that_formats();
+    let mut fake = Fake::confirmed(traits(crossing), GIB).that_formats();
     let (out, result) = run(&mut fake, "lbaf", 20);
     result.expect("formats");
     assert_eq!(fake.info.logical_block_bytes, 512);
@@ -328,7 +328,7 @@ fn lbaf_compares_formats_restores_the_original_and_refuses_drives_that_cannot_fo
     let ratio = metric(&out, "lbaf-rand-write-4KiB-q32.ratio");
     near(ratio.value.expect("measured"), 1.5, 0.05);
     assert_eq!((ratio.n, metric(&out, "lbaf-seq-read-1MiB-q8-in-512").n), (2, 2));
-    let mut fake = Fake::given_away(traits(FlashTraits::default()), GIB);
+    let mut fake = Fake::confirmed(traits(FlashTraits::default()), GIB);
     let (_, result) = run(&mut fake, "lbaf", 20);
     assert!(result.expect_err("cannot").to_string().contains("not supported"));
     assert_eq!(fake.written, 0);

@@ -215,16 +215,16 @@ impl TimeSeries {
 
     /// Time at which this many bytes had been transferred, seconds since the start.
     fn time_at(&self, bytes: f64) -> f64 {
-        let behind = self.points.partition_point(|p| p.bytes < bytes);
-        let Some(next) = self.points.get(behind) else { return self.seconds() };
-        let Some(before) = behind.checked_sub(1).map(|i| self.points[i]) else { return 0.0 };
+        let after = self.points.partition_point(|p| p.bytes < bytes);
+        let Some(next) = self.points.get(after) else { return self.seconds() };
+        let Some(before) = after.checked_sub(1).map(|i| self.points[i]) else { return 0.0 };
         let share = (bytes - before.bytes) / (next.bytes - before.bytes);
         before.seconds + share * (next.seconds - before.seconds)
     }
 
     fn celsius_at(&self, bytes: f64) -> Option<f64> {
-        let behind = self.points.partition_point(|p| p.bytes < bytes);
-        self.points[..(behind + 1).min(self.points.len())].iter().rev().find_map(|p| p.celsius)
+        let after = self.points.partition_point(|p| p.bytes < bytes);
+        self.points[..(after + 1).min(self.points.len())].iter().rev().find_map(|p| p.celsius)
     }
 
     /// The series for the record: at most `most` bins, one row each. `None` if nothing was

@@ -145,10 +145,8 @@ fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String 
     let end = places.last().map_or(0, |p| p.start + p.bytes);
     let left = disc.bytes.saturating_sub(end);
     if left >= 1 << 30 {
-        text += &format!(
-            "  {} at the end stay free: an MBR cannot address them\n",
-            units::binary(left)
-        );
+        text +=
+            &format!("  {} at the end stays free: an MBR cannot address it\n", units::binary(left));
     }
     text + &disc.destroys.as_deref().map_or_else(String::new, |what| format!("  lost: {what}\n"))
 }

@@ -66,7 +66,7 @@ pub fn mention(journal: Option<&Path>) {
     mention_elsewhere(&Recovery { journal: journal.map(Path::to_path_buf), ..Recovery::default() });
 }
 
-/// Prints a line on stderr for each drive of which a run with another home directory left blocks.
+/// Prints a line on stderr for each drive whose blocks a run with another home directory left.
 fn mention_elsewhere(recovery: &Recovery) {
     for (left, command) in recovery.left_elsewhere() {
         screen::say(&format!("note: a run with another home directory left {left}: {command}"));

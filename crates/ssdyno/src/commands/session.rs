@@ -69,7 +69,7 @@ fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     if let Some((left, mount)) = planned.fills() {
         let left = units::decimal(left);
         text +=
-            &format!("\nfills     {}: {left} stay free there during the run", emit::plain(mount));
+            &format!("\nfills     {}: {left} stays free there during the run", emit::plain(mount));
     }
     if let Some(directory) = planned.borrows_into() {
         let (bytes, directory) = (units::binary(plan.region_bytes), directory.display());

@@ -19,7 +19,7 @@ fn invalid_arguments_are_refused() {
         (&["run", ".", "--size", "1x"], "'1x' is not a size"),
         (&["run", ".", "--size", "1MiB"], "size is 1 MiB, must be 4 MiB or more"),
         (&["run", ".", "-m", "quikc"], "did you mean 'quick'?"),
-        (&["run", ".", "-m", "nonsense"], "there are: quick, authentic"),
+        (&["run", ".", "-m", "nonsense"], "known: quick, authentic"),
         (&["run", ".", "--time", "0.1s"], "time is"),
         (&["run", ".", "--replicates", "0"], "replicates is 0"),
         (&["run", ".", "--backend", "magic"], "uring, aio, psync, null"),

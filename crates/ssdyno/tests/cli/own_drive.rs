@@ -103,7 +103,7 @@ fn a_dry_run_touches_nothing_and_other_targets_are_refused() {
     place
         .ssdyno(&["replicate", "000", "sim:qlc-1t"])
         .refuses(2, "neither a directory nor a device");
-    place.ssdyno(&["replicate", "000", ".", "--only", "nvme"]).refuses(2, "there are: mark, fio-");
+    place.ssdyno(&["replicate", "000", ".", "--only", "nvme"]).refuses(2, "known: mark, fio-");
     place.ssdyno(&["replicate", "000", "./none"]).refuses(2, "./none");
     assert!(place.is_untouched());
 }
