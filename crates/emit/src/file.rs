@@ -78,7 +78,7 @@ impl Replacement {
     fn in_place(path: &Path, follow: bool) -> io::Result<Replacement> {
         let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let file = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)?;
-        // A link of the kernel can lead to a drive, and the path can have changed.
+        // A link of the kernel can lead to a drive, and the path may have changed.
         if file.metadata()?.file_type().is_block_device() {
             return Err(drive());
         }

@@ -142,7 +142,7 @@ impl Standstills {
     }
 
     /// Removes the latencies of operations that were in flight during a pause: each took at least
-    /// as long. A worker can have woken slightly earlier or later than the sampler.
+    /// as long. A worker may have woken slightly earlier or later than the sampler.
     pub(crate) fn clean(&mut self, interval: u64, kinds: &mut Kinds) {
         let near = self.pauses.iter().filter(|pause| pause.interval.abs_diff(interval) <= 1);
         let Some(least) = near.map(|pause| pause.late).min() else { return };

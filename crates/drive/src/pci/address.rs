@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_accepted(text: String) {
+        fn any_text_is_parsed_or_refused(text: String) {
             let _ = Spec::parse(&format!("pci:{text}"));
         }
     }

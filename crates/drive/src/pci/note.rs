@@ -5,7 +5,7 @@
 //! boot is void, because the binding ended with that boot.
 //!
 //! Earlier versions kept the notes in the home directory of the user who ran them. Those are still
-//! found, under any HOME, and trusted if only root or this user can have written them.
+//! found, under any HOME, and trusted if only root or this user could have written them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -162,8 +162,8 @@ fn earlier(machine: &Machine) -> Vec<PathBuf> {
     dirs
 }
 
-/// Whether only root and this user can have written a file: other users must not make root return a
-/// drive that is in use.
+/// Whether only root and this user could have written a file: other users must not make root return
+/// a drive that is in use.
 fn is_trusted(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };
     let owners = [0, rustix::process::geteuid().as_raw()];

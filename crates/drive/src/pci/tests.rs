@@ -239,7 +239,7 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_if_trusted() {
     drop(lock);
     let file = bench.path(path);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("changed");
-    assert_eq!(found(), 0, "any user can have written it");
+    assert_eq!(found(), 0, "any user could have written it");
     fs::remove_file(&file).expect("removed");
     bench.write("tmp/note", &note);
     symlink(bench.path("tmp/note"), &file).expect("linked");

@@ -58,7 +58,7 @@ impl Loop {
         })
     }
 
-    /// A loop device over an image with this table and its partitions (first sector and sectors),
+    /// A loop device over an image with these partitions (first sector and number of sectors),
     /// which are added one by one because the kernel may lack support for partition tables.
     pub fn partitioned(bytes: u64, partitions: &[(u32, u32)]) -> Result<Loop, String> {
         let device = Loop::over(bytes, |image| write_mbr(image, partitions))?;

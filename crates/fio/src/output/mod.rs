@@ -25,7 +25,7 @@ pub use remarks::remarks;
 pub(crate) use shown::Shown;
 pub use terse::terse;
 
-/// The fio version in outputs, whose layout they have.
+/// The fio version named in outputs; its layout is used.
 pub const LAYOUT: &str = "fio-3.33";
 
 use super::run::{JobRun, Ran};

@@ -10,7 +10,7 @@ use crate::{Options, Outcome, plan};
 
 const MIB: u64 = 1 << 20;
 
-/// An image of `blocks` blocks, one of them possibly broken, with these times of its parts.
+/// An image of `blocks` blocks, one of them possibly broken, with fixed times for its parts.
 #[derive(Clone, Copy, Default)]
 struct Parts {
     blocks: u64,

@@ -178,7 +178,7 @@ pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdi
 }
 
 /// The conclusions of a method that draws its own. On a target in memory they are not about a
-/// drive, which comes first.
+/// drive, so RAM is added as the first.
 pub(crate) fn own(target: &TargetInfo, mut verdicts: Vec<Verdict>) -> Vec<Verdict> {
     if target.ram && verdicts.iter().all(|verdict| verdict.kind != VerdictKind::Ram) {
         verdicts.insert(0, ram::ram(target, &[], None).verdict);

@@ -9,7 +9,7 @@ use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, PathCompleter
 use lab::{drives, machine, work};
 use store::{Filter, Store};
 
-/// Number of records offered: as many as `runs` shows on a screen.
+/// Number of records offered; arbitrary, less than a screen.
 const RUNS: u32 = 20;
 
 /// Completes methods, each with its question.
@@ -27,7 +27,7 @@ pub fn targets() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let mut candidates = PathCompleter::any().complete(current);
         let typed = current.to_str().unwrap_or_default();
-        // `s`, `sim:` and `sim:sd` match virtual drives; an empty word would list thirty of them.
+        // `s`, `sim:` and `sim:sd` match virtual drives; an empty word would list all of them.
         if !typed.is_empty()
             && (drives::PREFIX.starts_with(typed) || typed.starts_with(drives::PREFIX))
         {

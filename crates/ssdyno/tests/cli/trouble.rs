@@ -93,7 +93,7 @@ fn flipped_bits_are_reported_with_their_address() {
     assert!(text.contains("flipped") && text.contains("20480"), "{text}");
 }
 
-/// Flips one bit without the kernel's knowledge, as far as possible with a file.
+/// Flips one bit of a file.
 fn flip(file: &str, at: u64) {
     let file = File::options().read(true).write(true).open(file).expect("a file");
     let mut byte = [0];
