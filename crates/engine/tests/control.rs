@@ -1,9 +1,11 @@
-//! Rulings of a job control and of an interval observer: depth, end, reset and forgiven failures.
+//! Rulings of a job control and of an interval observer: depth, end, reset and forgiven failures;
+//! and the times of a source that is slow.
 //! Tests use the null backend and a small file, and do not depend on speed.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use engine::{FileSet, Machine, Options, Permissions};
 use rig::{
@@ -206,4 +208,31 @@ fn an_observer_ends_one_job_and_then_the_other() {
     let jobs = perform(vec![endless(), endless()], Some(&mut EndsSecond));
     assert!(jobs.iter().all(|job| job.measurement.stop == StopReason::Interrupted));
     assert!(jobs[1].end_ns <= jobs[0].end_ns);
+}
+
+/// Reads, each drawn alone and after 40 us: all within one interval.
+struct Slow(u32);
+
+impl Source for Slow {
+    fn draw(&mut self, _now: u64, out: &mut Vec<Op>) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_micros(40) {
+            std::hint::spin_loop();
+        }
+        if self.0 > 0 {
+            self.0 -= 1;
+            out.push(Op { kind: OpKind::Read, offset: 0, bytes: BLOCK });
+        }
+    }
+}
+
+#[test]
+fn service_times_do_not_include_the_drawing_of_operations() {
+    let job = job(Same(OpKind::Read, None), None, 1, None);
+    let results = perform(vec![Job { sources: vec![Box::new(Slow(20))], ..job }], None);
+    let kind = results[0].seen.kinds[OpKind::Read as usize].as_ref().expect("reads");
+    assert_eq!(kind.ops, 20);
+    // The shortest: the processor may have been taken away during some.
+    let shortest = kind.service.min().expect("reads");
+    assert!(shortest < 40_000, "{shortest} ns without any I/O");
 }

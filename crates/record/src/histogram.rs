@@ -48,8 +48,13 @@ impl Histogram {
         self.counts[bucket(value)] += 1;
         self.count += 1;
         self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        // Branches: they are hardly ever taken, and `min` and `max` would store each time.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     /// Counts a value `times` times, as from a table. Counts must stay below `u64::MAX`.

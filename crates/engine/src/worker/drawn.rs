@@ -34,6 +34,13 @@ impl Drawn {
         Some(Op { kind, offset, bytes })
     }
 
+    /// Whether the next operation is the first of its batch: drawing it took much longer than that
+    /// of the others.
+    #[inline(always)]
+    pub(super) fn starts_batch(&self) -> bool {
+        self.at == 0
+    }
+
     #[inline(always)]
     pub(super) fn take(&mut self) {
         self.at += 1;

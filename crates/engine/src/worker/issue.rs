@@ -58,9 +58,10 @@ impl<B: Backend> Worker<'_, B> {
                 if bytes_left == 0 || self.issued >= ops_max {
                     break 'part StopReason::Amount;
                 }
+                let recent = stamp.take().filter(|_| !source.starts_batch());
                 source.take();
                 bytes_left = bytes_left.saturating_sub(u64::from(op.bytes));
-                let issued = self.issue(op, due, stamp.take());
+                let issued = self.issue(op, due, recent);
                 self.end.late += u64::from(P::OPEN && issued.saturating_sub(due) > OP_LATE_NS);
                 pushed += 1;
             }
@@ -105,8 +106,8 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// Issues an operation on a free slot and returns the time of issue. Reading the clock costs as
-    /// much as the rest of a turn. `stamp` saves one reading if only the drawing of an address is
-    /// between it and the submission; the service time is then a few nanoseconds too long.
+    /// much as the rest of a turn. `stamp`, the time at which the last turn ended, saves one reading;
+    /// the service time is then a few nanoseconds too long.
     // Forced inline: passing an operation through memory stalls the processor.
     #[inline(always)]
     pub(super) fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
