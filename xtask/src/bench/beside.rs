@@ -4,11 +4,10 @@
 //! Source of the reasons: the tools' source code, read in 2026-11.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::{Effort, results};
+use super::{Effort, Outcome};
 use crate::guest;
 
 /// Our method and their tool.
@@ -28,19 +27,14 @@ const DEVICES: [(&str, &str); 6] = [
 /// The reasons for differences, and the limits of both.
 const REASONS: &str = include_str!("beside.md");
 
-/// Runs the guest and prints the findings side by side.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+/// Runs the guest; its findings side by side.
+pub fn run(_effort: Effort) -> Result<Outcome> {
     if let Some(why) = guest::missing() {
-        println!("skipped: {why}");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Outcome::skipped(&why));
     }
     let said = guest::script("guest/benches/beside.sh", None)?;
-    let table = table(&said);
-    println!("{said}\n{table}");
-    if effort.repeats > 1 {
-        results::write("beside", "cargo xtask bench beside", &format!("{table}\n{REASONS}"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    println!("{said}");
+    Ok(Outcome { met: true, text: format!("{}\n{REASONS}", table(&said)) })
 }
 
 /// Formats a row for each pair that ran on a device.

@@ -1,7 +1,6 @@
 //! `cargo xtask bench compat`: `ssdyno fio` against fio, with the same options.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::places::{Bench, warm};
 use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample};
-use super::{Effort, results};
+use super::{Effort, Outcome, word};
 use crate::run::{find, output, program};
 
 /// File sizes, MiB. The cached file is small, so that copying does not wait for memory.
@@ -59,11 +58,10 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Runs all cases, prints the results, and stores them.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+/// Runs all cases.
+pub fn run(effort: Effort) -> Result<Outcome> {
     if find("fio").is_none() {
-        println!("skipped: no fio on this machine");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Outcome::skipped("no fio on this machine"));
     }
     let binary = build()?;
     let bench = Bench::new()?;
@@ -82,12 +80,7 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         let file = if case.cached { &cached } else { &disk };
         text += &row(case, &binary, file, &bench, effort)?;
     }
-    text.push('\n');
-    print!("{text}");
-    if effort.repeats > 1 {
-        results::write("compat", "cargo xtask bench compat", &text)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::of_table(text))
 }
 
 fn row(case: &Case, binary: &Path, file: &Path, bench: &Bench, effort: Effort) -> Result<String> {
@@ -107,9 +100,8 @@ fn row(case: &Case, binary: &Path, file: &Path, bench: &Bench, effort: Effort) -
     let iops = |samples: &[Sample]| median(samples.iter().map(|s| s.iops).collect());
     let cpu = |samples: &[Sample]| samples.iter().map(|s| s.cpu_ns).fold(f64::MAX, f64::min);
     let (rate, cost) = (iops(&mine) / iops(&theirs), cpu(&mine) / cpu(&theirs));
-    let mark = |met: bool| if met { "met" } else { "MISSED" };
     let cpu_goal = match case.cpu_max {
-        max if max.is_finite() => format!("<= {max:.2} {}", mark(cost <= max)),
+        max if max.is_finite() => format!("<= {max:.2} {}", word(cost <= max)),
         _ => "-".to_string(),
     };
     Ok(format!(
@@ -118,7 +110,7 @@ fn row(case: &Case, binary: &Path, file: &Path, bench: &Bench, effort: Effort) -
         iops(&mine),
         iops(&theirs),
         case.rate,
-        mark(rate >= case.rate),
+        word(rate >= case.rate),
         cpu(&mine),
         cpu(&theirs),
     ))

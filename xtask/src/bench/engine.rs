@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -13,7 +13,7 @@ use super::goals::{CASES, Case, CaseTarget};
 use super::places::{Bench, Loop, warm};
 use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
-use super::{Effort, results, stall};
+use super::{Effort, Outcome, stall, word};
 use crate::run::{find, output, program};
 
 /// Sizes of the files and of the loop device, MiB. The cached file is small: copying from a large
@@ -40,8 +40,8 @@ struct Grounds {
     ring: Option<Loop>,
 }
 
-/// Runs all parts, prints the results, and stores them.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+/// Runs all parts.
+pub fn run(effort: Effort) -> Result<Outcome> {
     let binary = build()?;
     let bench = Bench::new()?;
     let file = bench.file("file", FILE_MIB)?;
@@ -50,14 +50,9 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
     let grounds = Grounds { binary, bench, file, cached, ring };
     let mut text = String::new();
     for part in [against_fio, pace, first_io, stalled] {
-        let said = part(&grounds, effort)?;
-        print!("{said}");
-        text += &said;
+        text += &part(&grounds, effort)?;
     }
-    if effort.repeats > 1 {
-        results::write("engine", "cargo xtask bench engine", &text)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::of_table(text))
 }
 
 fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
@@ -105,9 +100,8 @@ fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<S
     let cpu = |samples: &[Sample]| samples.iter().map(|s| s.cpu_ns).fold(f64::MAX, f64::min);
     let rate = iops(&mine) / iops(&theirs);
     let cost = cpu(&mine) / cpu(&theirs);
-    let mark = |met: bool| if met { "met" } else { "MISSED" };
     let cpu_goal =
-        case.cpu_max.map_or("-".to_string(), |max| format!("<= {max:.2} {}", mark(cost <= max)));
+        case.cpu_max.map_or("-".to_string(), |max| format!("<= {max:.2} {}", word(cost <= max)));
     Ok(format!(
         "| {} | {:.0} ({:.0}) | {:.0} ({:.0}) | {rate:.2} | >= {:.2} {} | {:.0} ns | {:.0} ns | {cost:.2} | {cpu_goal} |\n",
         case.name,
@@ -116,7 +110,7 @@ fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<S
         iops(&theirs),
         least(&theirs),
         case.rate_min,
-        mark(rate >= case.rate_min),
+        word(rate >= case.rate_min),
         cpu(&mine),
         cpu(&theirs),
     ))
@@ -195,7 +189,7 @@ fn first_io(grounds: &Grounds, effort: Effort) -> Result<String> {
         }
     }
     let begun = median(begun);
-    let goal = if begun <= FIRST_IO_MS_MAX { "met" } else { "MISSED" };
+    let goal = word(begun <= FIRST_IO_MS_MAX);
     let theirs = if theirs.is_empty() { "-".into() } else { format!("{:.0} ms", median(theirs)) };
     Ok(format!(
         "Process start to first I/O: {begun:.1} ms (goal <= {FIRST_IO_MS_MAX} ms: {goal}). A complete \

@@ -4,11 +4,9 @@
 //! The figures come from the test `error_rates` of `lab`: virtual drives with known internals, 20
 //! specimens and sessions of each. It fails above one false answer in 100.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 
-use super::{Effort, results};
+use super::{Effort, Outcome};
 use crate::run::{capture, cargo};
 
 /// Notes below the table.
@@ -27,20 +25,14 @@ const NOTES: &str = "Each run uses another specimen in another session, with the
     Before 2026-11-23 the drives of this table did not vary. With variation, `power` was undetermined in 11 \
     of 60 at first: one delayed read among three. It now repeats short rests that disagree.\n";
 
-/// Runs the test, prints its table, and stores it.
-pub fn run(effort: Effort) -> Result<ExitCode> {
-    let whole = effort.repeats > 1;
+/// Runs the test.
+pub fn run(effort: Effort) -> Result<Outcome> {
     // The test of the whole workspace, as built by the suite.
     let test =
         ["test", "-q", "--workspace", "--test", "inside", "error_rates", "--", "--nocapture"];
     let mut command = cargo(&test);
-    command.env("SSDYNO_SEEDS", if whole { "20" } else { "1" });
+    command.env("SSDYNO_SEEDS", if effort.is_whole() { "20" } else { "1" });
     let (kept, text) = capture(&mut command)?;
     let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
-    let table = table.join("\n");
-    println!("{table}");
-    if whole {
-        results::write("inside", "cargo xtask bench inside", &format!("{table}\n\n{NOTES}"))?;
-    }
-    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Outcome { met: kept, text: format!("{}\n\n{NOTES}", table.join("\n")) })
 }

@@ -8,8 +8,8 @@
 mod against;
 mod beside;
 mod compat;
-mod coverage;
 mod engine;
+mod examples;
 mod goals;
 mod inside;
 mod model;
@@ -17,15 +17,12 @@ mod nvme;
 mod page;
 mod pci;
 mod places;
-mod plan;
 mod promises;
-mod recorder;
 mod results;
 mod rigs;
 mod stall;
 mod store;
 mod tools;
-mod verdicts;
 
 use std::process::ExitCode;
 
@@ -40,44 +37,100 @@ pub struct Effort {
     pub repeats: usize,
 }
 
+impl Effort {
+    const WHOLE: Effort = Effort { seconds: 2, repeats: 5 };
+
+    /// Short enough only to test the benchmark itself.
+    const TINY: Effort = Effort { seconds: 1, repeats: 1 };
+
+    /// Whether the results are worth storing.
+    fn is_whole(self) -> bool {
+        self.repeats > 1
+    }
+}
+
+/// Result of a benchmark.
+pub struct Outcome {
+    /// Whether every goal was met.
+    pub met: bool,
+    /// The table for the screen and `benches/RESULTS.md`, in Markdown.
+    pub text: String,
+}
+
+impl Outcome {
+    /// The result of a benchmark that needs something this machine lacks.
+    fn skipped(why: &str) -> Outcome {
+        Outcome { met: true, text: format!("{SKIPPED}{why}") }
+    }
+
+    /// The result of a table that calls each missed goal MISSED.
+    fn of_table(text: String) -> Outcome {
+        Outcome { met: !text.contains(word(false)), text }
+    }
+}
+
+/// The word for a goal in the tables.
+fn word(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
+
+type Bench = fn(Effort) -> Result<Outcome>;
+
+/// Benchmarks without arguments of their own.
+const BENCHES: &[(&str, Bench)] = &[
+    ("amplification", |effort| model::matrix("amplification", effort)),
+    ("beside", beside::run),
+    ("compat", compat::run),
+    ("coverage", examples::coverage),
+    ("endurance", |effort| model::matrix("endurance", effort)),
+    ("engine", engine::run),
+    ("inside", inside::run),
+    ("model", model::run),
+    ("nvme", nvme::run),
+    ("page", page::run),
+    ("pci", pci::run),
+    ("plan", examples::plan),
+    ("recorder", examples::recorder),
+    ("verdicts", examples::verdicts),
+];
+
 /// Runs the benchmark named by the arguments.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (what, effort) = match words[..] {
+    let (name, effort) = match words[..] {
         ["against", revision] => return against::run(revision),
-        ["coverage", "--real", directory] => return coverage::real(directory),
-        ["coverage", "--rounds"] => return coverage::rounds(),
+        ["coverage", "--real", directory] => {
+            let words = ["--real", directory];
+            return examples::part_of_coverage("coverage, real disk", "--real DIR", &words);
+        }
+        ["coverage", "--rounds"] => {
+            return examples::part_of_coverage("coverage, rounds", "--rounds", &["--rounds"]);
+        }
         ["rigs", directory] => return rigs::run(directory),
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
-        [what] => (what, Effort { seconds: 2, repeats: 5 }),
-        // Short enough only to test the benchmark itself; nothing is stored.
-        [what, "--tiny"] => (what, Effort { seconds: 1, repeats: 1 }),
-        _ => bail!(
-            "name a benchmark: cargo xtask bench compat|coverage|engine|model|nvme|pci|plan|recorder|amplification|endurance|\
-             page|store|verdicts|inside|beside|cuts|flips|kills|plans [--tiny], or cargo xtask bench against REV, rigs DIR, coverage --real DIR|--rounds"
-        ),
+        [name] => (name, Effort::WHOLE),
+        [name, "--tiny"] => (name, Effort::TINY),
+        _ => ("", Effort::TINY),
     };
-    match what {
-        "compat" => compat::run(effort),
-        "engine" => engine::run(effort),
-        "model" => model::run(effort),
-        "nvme" => nvme::run(effort),
-        "pci" => pci::run(effort),
-        "page" => page::run(effort),
-        "plan" => plan::run(effort),
-        "recorder" => recorder::run(effort),
-        "coverage" => coverage::run(effort),
-        "verdicts" => verdicts::run(effort),
-        "inside" => inside::run(effort),
-        "beside" => beside::run(effort),
-        "amplification" | "endurance" => model::matrix(what, effort),
-        _ => bail!(
-            "no benchmark '{what}'; known: against REV, compat, coverage, engine, model, nvme, pci, plan, recorder, \
-             amplification, endurance, store, verdicts, inside, beside, cuts, flips, kills"
-        ),
+    let Some((name, bench)) = BENCHES.iter().find(|(known, _)| *known == name) else {
+        let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
+        bail!(
+            "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
+             coverage --rounds, cuts, flips, kills, plans, rigs DIR, store",
+            known.join("|")
+        );
+    };
+    let Outcome { met, text } = bench(effort)?;
+    println!("{text}");
+    if effort.is_whole() && !text.starts_with(SKIPPED) {
+        results::write(name, &format!("cargo xtask bench {name}"), &text)?;
     }
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// Begins the text of a benchmark that did not run; it is not stored.
+const SKIPPED: &str = "skipped: ";

@@ -5,11 +5,10 @@
 //! counts, because other load can only slow down a computation.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use super::{Effort, results};
+use super::{Effort, Outcome, word};
 use crate::run::{capture, cargo, output};
 
 /// A goal, and the example's line with the figure.
@@ -91,32 +90,22 @@ impl Goal {
     }
 }
 
-/// Runs the example, prints the figures with the goals, and stores them.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+/// Runs the example, and compares its figures with the goals.
+pub fn run(effort: Effort) -> Result<Outcome> {
     let example = ["run", "--release", "-q", "-p", "model", "--example", "goals"];
     let said = (0..effort.repeats.min(3)).map(|_| output(&mut cargo(&example)));
     let said: Vec<String> = said.collect::<Result<_>>()?;
-    let text = table(&said)?;
-    print!("{text}");
-    if effort.repeats > 1 {
-        results::write("model", "cargo xtask bench model", &text)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::of_table(table(&said)?))
 }
 
 /// Runs part of the example that compares every policy and over-provisioning with closed forms
 /// (`amplification`) or with ten drive writes (`endurance`). The results do not depend on the
 /// machine, and all of them are goals: it fails if one is missed.
-pub fn matrix(part: &str, effort: Effort) -> Result<ExitCode> {
-    let size = if effort.repeats > 1 { "whole" } else { "tiny" };
+pub fn matrix(part: &str, effort: Effort) -> Result<Outcome> {
+    let size = if effort.is_whole() { "whole" } else { "tiny" };
     let example = ["run", "-q", "-p", "model", "--example", "matrix", part, size];
     let (met, text) = capture(&mut cargo(&example))?;
-    print!("{text}");
-    if effort.repeats > 1 {
-        let command = format!("cargo xtask bench {part}");
-        results::write(&format!("model, {part}"), &command, &text)?;
-    }
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Outcome { met, text })
 }
 
 fn table(said: &[String]) -> Result<String> {
@@ -136,7 +125,7 @@ fn table(said: &[String]) -> Result<String> {
                 (best, format!("<= {most}"), best <= most)
             }
         };
-        let mark = if met { "met" } else { "MISSED" };
+        let mark = word(met);
         writeln!(text, "| {} | {found} {} | {asked} {mark} |", goal.name, goal.unit)?;
     }
     Ok(text)

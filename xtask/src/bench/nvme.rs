@@ -8,12 +8,11 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Effort, results};
+use super::{Effort, Outcome, word};
 use crate::run::{capture, cargo, find, output, program, root};
 
 const COMMANDS: &str = "1000000";
@@ -25,11 +24,10 @@ const INSTRUCTIONS_MAX: f64 = 110.0;
 const DOORBELLS_MAX: f64 = 0.15;
 
 /// Runs all parts.
-pub fn run(effort: Effort) -> Result<ExitCode> {
-    let real = effort.repeats > 1;
+pub fn run(effort: Effort) -> Result<Outcome> {
     output(&mut cargo(&["build", "--release", "-q", "-p", "controller", "--examples"]))?;
     let mut table = String::from("| figure | goal | measured | |\n|---|---|---|---|\n");
-    let commands = if real { COMMANDS } else { COMMANDS_TINY };
+    let commands = if effort.is_whole() { COMMANDS } else { COMMANDS_TINY };
     let mut met = torture(&[commands], "with every fault", &mut table)?;
     met &=
         torture(&[commands, "dozing"], "with every fault, shadow doorbells, dozing", &mut table)?;
@@ -41,19 +39,11 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         }
         None => writeln!(table, "| instructions and doorbells | | skipped: no valgrind | |")?,
     }
-    print!("{table}");
-    if real {
-        results::write("nvme", "cargo xtask bench nvme", &table)?;
-    }
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Outcome { met, text: table })
 }
 
 fn example(name: &str) -> String {
     root().join("target/release/examples").join(name).display().to_string()
-}
-
-fn word(met: bool) -> &'static str {
-    if met { "met" } else { "MISSED" }
 }
 
 /// Runs commands with faults.

@@ -6,16 +6,14 @@
 //! time since the start of the navigation to the document.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::Effort;
 use super::places::Bench;
-use super::results::{self, median};
-use super::tools;
+use super::results::median;
+use super::{Effort, Outcome, tools};
 use crate::run::{output, program};
 
 const SECONDS_MAX: f64 = 1.0;
@@ -40,10 +38,10 @@ addEventListener("load", async () => {
 </script></body>"#;
 
 /// Creates and measures both pages.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+pub fn run(effort: Effort) -> Result<Outcome> {
     let binary = tools::build()?;
     let bench = Bench::new()?;
-    let tiny = effort.repeats == 1;
+    let tiny = !effort.is_whole();
     let store = bench.path("page.sqlite").display().to_string();
     let page = bench.path("page.html");
     let html = format!("--html={}", page.display());
@@ -84,12 +82,8 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
         written + drawn,
         points_bytes / 1e6,
     );
-    println!("{text}");
-    if !tiny {
-        results::write("page", "cargo xtask bench page", &text)?;
-    }
     let met = sustain_bytes <= BYTES_MAX && written + drawn <= SECONDS_MAX;
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Outcome { met, text })
 }
 
 /// The record with its series replaced by three workloads of `rows` rows.

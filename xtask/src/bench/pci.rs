@@ -8,11 +8,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Effort, results, tools};
+use super::{Effort, Outcome, results, tools, word};
 use crate::guest;
 
 /// Cases, and the maximum time per operation through `pci:`, relative to the kernel's.
@@ -23,17 +22,15 @@ const CASES: [(&str, &str, f64); 3] = [
 ];
 
 /// Runs the guest and compares the medians of the rounds.
-pub fn run(effort: Effort) -> Result<ExitCode> {
+pub fn run(_effort: Effort) -> Result<Outcome> {
     if let Some(why) = guest::missing() {
-        println!("skipped: {why}");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Outcome::skipped(&why));
     }
     let said = guest::script("guest/benches/pci.sh", Some(&tools::build()?))?;
     let figures = figures(&said);
     let mut table = String::from(
         "| random reads | kernel, IOPS | without it, IOPS | time per operation | goal | |\n|---|---|---|---|---|---|\n",
     );
-    let mut met = true;
     for (case, name, goal) in CASES {
         let ways = figures.get(case).with_context(|| format!("no figure of {case}:\n{said}"))?;
         let medians = ways.iter().map(|(way, all)| (way.as_str(), results::median(all.clone())));
@@ -44,18 +41,13 @@ pub fn run(effort: Effort) -> Result<ExitCode> {
             continue;
         };
         let share = kernel / ours;
-        let word = if share <= goal { "met" } else { "MISSED" };
-        met &= share <= goal;
         writeln!(
             table,
-            "| {name} | {kernel:.0} ({way}) | {ours:.0} | {share:.2} of the kernel's | <= {goal:.2} | {word} |"
+            "| {name} | {kernel:.0} ({way}) | {ours:.0} | {share:.2} of the kernel's | <= {goal:.2} | {} |",
+            word(share <= goal)
         )?;
     }
-    print!("{table}");
-    if effort.repeats > 1 {
-        results::write("pci", "cargo xtask bench pci", &table)?;
-    }
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Outcome::of_table(table))
 }
 
 /// IOPS of all runs, by case and path.

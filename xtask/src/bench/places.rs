@@ -4,12 +4,17 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use crate::run::{output, program, root};
 
 const MIB: u64 = 1 << 20;
+
+/// Attempts to unmount, 50 ms apart.
+const UNMOUNTS: u32 = 40;
 
 /// A directory on the machine's disk, inside the build directory.
 pub struct Bench(PathBuf);
@@ -87,11 +92,24 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         if let Some(at) = &self.mount {
-            let _ = output(&mut program("umount", &[&at.display().to_string()]));
+            unmount(at);
         }
         let _ = output(&mut program("losetup", &["--detach", &self.device]));
         let _ = fs::remove_file(&self.image);
     }
+}
+
+/// Unmounts a directory. The kernel dismantles a ring after its process has ended; until then its
+/// files are busy.
+pub fn unmount(directory: &Path) {
+    let directory = directory.display().to_string();
+    for _ in 0..UNMOUNTS {
+        match output(&mut program("umount", &[&directory])) {
+            Ok(_) => return,
+            Err(_) => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    eprintln!("{directory}: still mounted");
 }
 
 fn random_file(path: &Path, mib: u64) -> Result<()> {

@@ -18,6 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use super::places::unmount;
 use super::results;
 use crate::run::{cargo, find, output, program, root};
 
@@ -298,9 +299,6 @@ impl Drop for Held {
     }
 }
 
-/// Attempts at an unmount, 50 ms apart.
-const UNMOUNTS: u32 = 40;
-
 /// A mounted file system.
 struct Mount {
     dir: PathBuf,
@@ -329,16 +327,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let dir = self.dir.display().to_string();
-        let umount = || tool("umount").and_then(|tool| output(&mut program(tool, &[&dir])));
-        // The kernel dismantles a ring after its process has ended; its files are busy until then.
-        for _ in 0..UNMOUNTS {
-            match umount() {
-                Ok(_) => return,
-                Err(_) => thread::sleep(Duration::from_millis(50)),
-            }
-        }
-        eprintln!("{dir}: still mounted");
+        unmount(&self.dir);
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::places::{Bench, Loop};
 use super::tools::metric;
-use super::{Effort, results::median};
+use super::{Effort, results::median, word};
 use crate::run::{output, program};
 
 const RATE: f64 = 1000.0;
@@ -52,7 +52,7 @@ pub fn run(binary: &Path, bench: &Bench, effort: Effort) -> Result<String> {
         let stalls = stalls?;
         let of = |part: fn(&Stall) -> f64| median(stalls.iter().map(part).collect());
         let off = median(stalls.iter().map(|s| s.response_ms / s.truth_ms - 1.0).collect());
-        let mark = if off.abs() <= OFF_MAX { "met" } else { "MISSED" };
+        let mark = word(off.abs() <= OFF_MAX);
         text += &format!(
             "| {backend} | {:.1} ms | {:.1} ms | {:+.2}% {mark} | {:.3} ms |\n",
             of(|s| s.truth_ms),

@@ -1,0 +1,54 @@
+//! Benchmarks whose figures come from an example of `lab`, built for release. It prints the table
+//! and fails if a goal is missed.
+//!
+//! - `plan`: the time from a request to its plan, for every method.
+//! - `recorder`: the metadata commands of a recording, compared with FatFs. They are counts, so
+//!   other load does not matter.
+//! - `coverage`: how often the interval for the next run contains that run's value, on virtual
+//!   drives or on the disk under a directory (`--real DIR`); whether values depend on the number of
+//!   rounds (`--rounds`).
+//! - `verdicts`: how often `quick` names the right cause of a figure, and how often a wrong one:
+//!   virtual drives with a known cause, judged by removing the cause.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::{Effort, Outcome, results};
+use crate::run::{cargo, printed};
+
+pub fn plan(_effort: Effort) -> Result<Outcome> {
+    example("plan", &[])
+}
+
+pub fn recorder(_effort: Effort) -> Result<Outcome> {
+    example("recorder", &[])
+}
+
+pub fn coverage(effort: Effort) -> Result<Outcome> {
+    // Specimens and presets: about 2,000 runs, or enough to test the benchmark itself.
+    let size = if effort.is_whole() { ["33", "10"] } else { ["1", "1"] };
+    let Outcome { met, text } = example("coverage", &size)?;
+    // One specimen says nothing about coverage.
+    Ok(Outcome { met: met || !effort.is_whole(), text })
+}
+
+/// Coverage on the real disk under a directory, or of the number of rounds. The results contain no
+/// path of this machine.
+pub fn part_of_coverage(name: &str, command: &str, words: &[&str]) -> Result<ExitCode> {
+    let Outcome { met, text } = example("coverage", words)?;
+    print!("{text}");
+    results::write(name, &format!("cargo xtask bench coverage {command}"), &text)?;
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub fn verdicts(effort: Effort) -> Result<Outcome> {
+    // Specimens and sessions that were not inspected while the rules were written.
+    example("verdicts", if effort.is_whole() { &["101-110", "20"] } else { &["1", "2"] })
+}
+
+fn example(name: &str, words: &[&str]) -> Result<Outcome> {
+    let example = ["run", "--release", "-q", "-p", "lab", "--example", name, "--"];
+    let (met, text) = printed(&mut cargo(&[&example[..], words].concat()))?;
+    Ok(Outcome { met, text })
+}
