@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind, ZoneMode};
+use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind};
 
 /// A job or the `[global]` section, before options are combined.
 #[derive(Clone, Debug)]
@@ -37,7 +37,6 @@ pub(crate) struct Draft {
     pub openfiles: u32,
     /// The value of `refill_buffers`, if given.
     pub refill: Option<bool>,
-    pub randseed_given: bool,
     pub zone: ZoneWords,
     pub verify: Option<VerifyKind>,
     pub verify_interval: u64,
@@ -49,7 +48,7 @@ pub(crate) struct Draft {
 /// Options about zones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ZoneWords {
-    pub mode: Option<ZoneMode>,
+    pub strided: bool,
     pub size: u64,
     pub range: u64,
     pub skip: u64,
@@ -107,7 +106,6 @@ impl Default for Draft {
             nrfiles: 1,
             openfiles: 0,
             refill: None,
-            randseed_given: false,
             zone: ZoneWords::default(),
             verify: None,
             verify_interval: 0,

@@ -9,7 +9,7 @@ use super::options;
 use super::value::Parsed;
 use super::{
     Access, Blocks, Distribution, Engine, Job, LatencyTarget, PerKind, PriorityShare, Steady,
-    VerifyKind, World, Zone, ZoneMode,
+    VerifyKind, World, Zone,
 };
 
 /// Maximum number of clones in a plan, as in fio.
@@ -70,7 +70,6 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
     access.norandommap |= access.distribution != Distribution::Random;
-    access.randrepeat &= !draft.randseed_given;
     Ok(())
 }
 
@@ -187,20 +186,17 @@ fn pace(job: &mut Job) -> Parsed<()> {
 
 fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
     let words = draft.zone;
-    job.access.zone = match words.mode {
-        None if words.size > 0 => {
-            return Err("zonesize= needs zonemode=strided".into());
-        }
-        Some(ZoneMode::Strided) if words.size == 0 => {
-            return Err("zonemode=strided needs zonesize=".into());
-        }
-        // As in fio: zones work with one file only, and are dropped with more.
-        Some(mode) if job.files.openfiles == 1 => {
-            let range = if words.range == 0 { words.size } else { words.range };
-            Some(Zone { mode, size: words.size, range, skip: words.skip })
-        }
-        _ => None,
-    };
+    match (words.strided, words.size) {
+        (false, 0) => return Ok(()),
+        (false, _) => return Err("zonesize= needs zonemode=strided".into()),
+        (true, 0) => return Err("zonemode=strided needs zonesize=".into()),
+        (true, _) => {}
+    }
+    // As in fio: zones work with one file only, and are dropped with more.
+    if job.files.openfiles == 1 {
+        let range = if words.range == 0 { words.size } else { words.range };
+        job.access.zone = Some(Zone { size: words.size, range, skip: words.skip });
+    }
     Ok(())
 }
 
@@ -298,7 +294,6 @@ fn logs(job: &mut Job) {
     let reporting = &mut job.reporting;
     reporting.lat_percentiles &= !reporting.disable_lat;
     reporting.clat_percentiles &= !reporting.disable_clat;
-    reporting.slat_percentiles &= !reporting.disable_slat;
 }
 
 fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {

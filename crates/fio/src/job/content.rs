@@ -8,8 +8,6 @@ pub struct Content {
     /// `refill_buffers`: new random content for every write. Also true if fio implies it (`verify`,
     /// compression, deduplication, a pattern in a job that also reads).
     pub refill: bool,
-    /// `scramble_buffers`: small parts of the buffer change for every write; true by default.
-    pub scramble: bool,
     /// `buffer_pattern=`: repeated over the buffer.
     pub pattern: Option<Vec<u8>>,
     /// `buffer_compress_percentage=`: percent of each chunk that compresses away, 0 to 99.
@@ -32,7 +30,6 @@ impl Default for Content {
         Content {
             zero: false,
             refill: false,
-            scramble: true,
             pattern: None,
             compress_percent: 0,
             compress_chunk: 512,
@@ -68,8 +65,6 @@ pub struct DataVerify {
     pub fatal: bool,
     /// `verify_dump`: keep the received and the expected bytes.
     pub dump: bool,
-    /// `verify_async=`: number of separate threads for checking.
-    pub async_threads: u32,
     /// `verify_backlog=`: check after every so many written blocks, rather than at the end.
     pub backlog: Option<u64>,
     /// `verify_backlog_batch=`: number of blocks in each check; all by default.
@@ -89,7 +84,6 @@ impl Default for DataVerify {
             formats: Vec::new(),
             fatal: false,
             dump: false,
-            async_threads: 0,
             backlog: None,
             backlog_batch: None,
         }

@@ -11,8 +11,7 @@ mod measure;
 mod run;
 
 pub use access::{
-    Access, Blocks, Distribution, Generator, Rw, Sequencer, Share, Spread, Zone, ZoneBytes,
-    ZoneMode, ZonePercent,
+    Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, Zone, ZoneBytes, ZonePercent,
 };
 pub use content::{Content, DataVerify, PatternFormat, VerifyKind};
 pub use files::{

@@ -7,15 +7,14 @@ use crate::{PatternFormat, VerifyKind};
 pub(super) const OPTIONS: &[Entry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
-    supported("scramble_buffers", &[], |d, v| put(&mut d.job.content.scramble, v.flag()?)),
+    supported("scramble_buffers", &[], |_, v| v.flag().map(drop)),
     supported("buffer_pattern", &[], |d, v| {
         let filled = pattern(v)?;
         if !filled.offsets_at.is_empty() {
             return Err("%o is only for verify_pattern".into());
         }
         d.job.content.pattern = Some(filled.bytes);
-        (d.job.content.scramble, d.job.content.zero) = (false, false);
-        Ok(())
+        put(&mut d.job.content.zero, false)
     }),
     supported("buffer_compress_percentage", &[], |d, v| {
         put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
@@ -53,7 +52,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     supported("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
         .says("only the first 16 blocks of a clone"),
-    supported("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
+    supported("verify_async", &[], |_, v| v.count32(0, 1024).map(drop))
         .says("the job's thread checks"),
     supported("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
