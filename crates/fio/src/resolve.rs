@@ -8,8 +8,7 @@ use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
 use super::{
-    Access, Blocks, Distribution, Engine, Job, LatencyTarget, PerKind, PriorityShare, Steady,
-    VerifyKind, World, Zone,
+    Access, Blocks, Distribution, Engine, Job, PerKind, PriorityShare, VerifyKind, World, Zone,
 };
 
 /// Maximum number of clones in a plan, as in fio.
@@ -31,7 +30,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     content(draft, &mut job)?;
     logs(&mut job);
     steady(draft, &mut job)?;
-    latency(draft, &mut job);
+    job.latency_target = Some(draft.latency).filter(|latency| !latency.target.is_zero());
     priorities(draft, &mut job)?;
     if let (Some(super::Amount::Bytes(size)), least) = (job.space.size, job.access.min_bs())
         && size < least
@@ -297,35 +296,17 @@ fn logs(job: &mut Job) {
 }
 
 fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {
-    let words = draft.steady;
-    if words.duration.is_zero() {
+    let steady = draft.steady;
+    if steady.duration.is_zero() {
         return Ok(());
     }
-    let (duration, interval) = (words.duration.as_micros(), words.interval.as_micros());
+    let (duration, interval) = (steady.duration.as_micros(), steady.interval.as_micros());
     if interval < 1_000_000 {
         return Err("ss_interval= must be at least 1 s".into());
     }
     if duration <= interval || duration % interval != 0 {
         return Err("ss_dur= must be a multiple of ss_interval=, and more than one".into());
     }
-    job.steady = Some(Steady {
-        criterion: words.criterion,
-        slope: words.slope,
-        limit: words.limit,
-        duration: words.duration,
-        ramp: words.ramp,
-        interval: words.interval,
-    });
+    job.steady = Some(steady);
     Ok(())
-}
-
-fn latency(draft: &Draft, job: &mut Job) {
-    let words = draft.latency;
-    let target = LatencyTarget {
-        target: words.target,
-        window: words.window,
-        percentile: words.percentile,
-        run: words.run,
-    };
-    job.latency_target = Some(target).filter(|target| !target.target.is_zero());
 }
