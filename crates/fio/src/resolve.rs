@@ -206,7 +206,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         return Ok(());
     }
     let pattern = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader);
-    if pattern && verify.pattern.is_empty() {
+    if pattern && verify.pattern.is_none() {
         return Err("verify=pattern needs verify_pattern=".into());
     }
     let writes = &job.access.blocks.write;

@@ -1,5 +1,7 @@
 //! Content of writes, and its verification.
 
+use workload::Motif;
+
 /// Content of buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
@@ -57,10 +59,8 @@ pub struct DataVerify {
     pub offset: u64,
     /// Whether one of these two was given.
     pub placed: bool,
-    /// `verify_pattern=`: the bytes.
-    pub pattern: Vec<u8>,
-    /// Placeholders of the pattern, filled in for each block, in ascending order.
-    pub formats: Vec<PatternFormat>,
+    /// `verify_pattern=`.
+    pub pattern: Option<Motif>,
     /// `verify_fatal`: end at the first difference.
     pub fatal: bool,
     /// `verify_dump`: keep the received and the expected bytes.
@@ -80,22 +80,13 @@ impl Default for DataVerify {
             interval: 4096,
             offset: 0,
             placed: false,
-            pattern: Vec::new(),
-            formats: Vec::new(),
+            pattern: None,
             fatal: false,
             dump: false,
             backlog: None,
             backlog_batch: None,
         }
     }
-}
-
-/// A placeholder in a verify pattern, filled in for each block: `%o`, the block's offset in the
-/// file, eight bytes, lowest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatternFormat {
-    /// Its first byte in the pattern.
-    pub at: usize,
 }
 
 /// `verify=`.

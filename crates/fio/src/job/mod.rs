@@ -13,7 +13,7 @@ mod run;
 pub use access::{
     Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, Zone, ZoneBytes, ZonePercent,
 };
-pub use content::{Content, DataVerify, PatternFormat, VerifyKind};
+pub use content::{Content, DataVerify, VerifyKind};
 pub use files::{
     FadviseHint, Fallocate, FileService, Files, MAX_FILES, ServiceOrder, Space, SyncMode, Syncing,
 };

@@ -1,19 +1,19 @@
 //! Options of content and verification.
 
 use super::{Entry, supported};
+use crate::VerifyKind;
 use crate::value::{pattern, put};
-use crate::{PatternFormat, VerifyKind};
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
     supported("scramble_buffers", &[], |_, v| v.flag().map(drop)),
     supported("buffer_pattern", &[], |d, v| {
-        let filled = pattern(v)?;
-        if !filled.offsets_at.is_empty() {
+        let motif = pattern(v)?;
+        if !motif.offsets_at.is_empty() {
             return Err("%o is only for verify_pattern".into());
         }
-        d.job.content.pattern = Some(filled.bytes);
+        d.job.content.pattern = Some(motif.bytes);
         put(&mut d.job.content.zero, false)
     }),
     supported("buffer_compress_percentage", &[], |d, v| {
@@ -41,10 +41,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("as in fio; without it and verify_offset, each 512 bytes have a header"),
     supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     supported("verify_pattern", &[], |d, v| {
-        let filled = pattern(v)?;
-        d.job.verify.pattern = filled.bytes;
-        d.job.verify.formats =
-            filled.offsets_at.into_iter().map(|at| PatternFormat { at }).collect();
+        d.job.verify.pattern = Some(pattern(v)?);
         d.verify = d.verify.or(Some(VerifyKind::Pattern));
         Ok(())
     })
