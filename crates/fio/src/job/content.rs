@@ -91,27 +91,12 @@ impl Default for DataVerify {
 
 /// `verify=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the checksums have fio's names")]
 pub enum VerifyKind {
     /// No verification.
     #[default]
     None,
-    Md5,
-    Crc64,
-    Crc32,
-    Crc32c,
-    Crc16,
-    Crc7,
-    Sha1,
-    Sha256,
-    Sha512,
-    Sha3_224,
-    Sha3_256,
-    Sha3_384,
-    Sha3_512,
-    Xxhash,
-    /// fio's `meta`: header only.
-    Meta,
+    /// A checksum, or fio's `meta`; all of them stand for ssdyno's stamps.
+    Stamps,
     /// `verify_pattern`, without a header.
     Pattern,
     /// `verify_pattern` after a header.
