@@ -28,6 +28,7 @@ pub use run::{
 
 use std::time::Duration;
 
+use workload::OpKind;
 use workload::units::gcd;
 
 /// A job section, including the values inherited from `[global]` and the defaults.
@@ -150,6 +151,14 @@ impl Job {
     }
 }
 
+/// Directions of operations, in fio's order; a flush has none.
+pub(crate) const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// fio's number of a direction, which is its index in [`PerKind::each`].
+pub(crate) fn direction(kind: OpKind) -> Option<usize> {
+    DIRECTIONS.into_iter().position(|other| other == kind)
+}
+
 /// A value per direction, as in `bs=4k,8k,16k` or `rate=1m,500k`: read, write, trim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
@@ -188,6 +197,12 @@ pub enum Amount {
     Bytes(u64),
     /// Percent, 0 to 100.
     Percent(u32),
+}
+
+impl Default for Amount {
+    fn default() -> Amount {
+        Amount::Bytes(0)
+    }
 }
 
 impl Amount {

@@ -193,7 +193,7 @@ pub enum RateProcess {
 }
 
 /// `thinktime=`: pauses between blocks of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Think {
     /// Length of a pause; zero: none.
     pub time: Duration,
@@ -203,13 +203,6 @@ pub struct Think {
     pub blocks: Option<u32>,
     /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever ends first.
     pub iotime: Duration,
-}
-
-impl Default for Think {
-    fn default() -> Think {
-        let none = Duration::ZERO;
-        Think { time: none, spin: none, blocks: None, iotime: none }
-    }
 }
 
 /// Processors and priorities.
