@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ENGINES, Entry, supported};
+use super::{ENGINES, Entry, Standing, supported};
 use crate::RateProcess;
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, put, time};
@@ -73,9 +73,11 @@ fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
     let Some(entry) = ENGINES.iter().find(|entry| entry.names.contains(&word)) else {
         return Err(format!("'{word}' is not an engine of fio"));
     };
-    match entry.engine {
-        Some(engine) => put(&mut d.job.engine, engine),
-        None => Err(format!("{word} is not supported: {}", entry.remark)),
+    match entry.standing {
+        Standing::Supported { set, .. } => put(&mut d.job.engine, set),
+        Standing::Idle(why) | Standing::Refused { why, .. } => {
+            Err(format!("{word} is not supported: {why}"))
+        }
     }
 }
 
