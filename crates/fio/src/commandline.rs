@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 
 use super::assemble::{COMMAND_LINE, Rules, known};
+use super::options::{self, Standing};
 use super::section::{Given, Section};
-use super::switches::{self, Asked, Settings, Switch, Takes};
-use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile, options};
+use super::switches::{self, Settings, Switch, Takes};
+use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile};
 
 /// Maximum number of words; arbitrary, more than a shell passes on.
 const MOST_WORDS: usize = 1 << 20;
@@ -186,9 +187,9 @@ impl<'a> Reader<'a> {
             (Takes::Nothing, Some(_)) => return Err(wrong(format!("{shown}: takes no value"))),
             (_, value) => value,
         };
-        match switch.asked {
-            Asked::Idle(_) => Ok(()),
-            Asked::Refused(why) => {
+        match switch.standing {
+            Standing::Idle(_) => Ok(()),
+            Standing::Refused { why, .. } => {
                 if self.settings.warn_unsupported {
                     let text = format!("{shown}: dropped: {why}");
                     self.notes.push(Note::new(COMMAND_LINE, text));
@@ -197,7 +198,7 @@ impl<'a> Reader<'a> {
                 let advice = "omit it, or put --warn-unsupported before it";
                 Err(wrong(format!("{shown}: not supported: {why}")).advise(advice))
             }
-            Asked::Supported { set, .. } => {
+            Standing::Supported { set, .. } => {
                 let value = value.unwrap_or_default();
                 set(&mut self.settings, &value).map_err(|what| wrong(format!("{shown}: {what}")))
             }

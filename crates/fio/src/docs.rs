@@ -1,8 +1,8 @@
 //! Generates `docs/fio.md` from the parser's tables.
 
 use super::examples;
-use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
-use super::switches::{Asked, SWITCHES};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, Standing};
+use super::switches::SWITCHES;
 
 const HEAD: &str = "\
 # fio's options in `ssdyno fio`
@@ -38,44 +38,38 @@ pub fn markdown() -> String {
     let mut page = HEAD.to_string();
     page += "\n## Command line\n\n| option | | |\n|---|---|---|\n";
     for switch in SWITCHES {
-        let (standing, text) = match switch.asked {
-            Asked::Supported { remark, .. } => ("supported", remark),
-            Asked::Idle(why) => ("accepted", why),
-            Asked::Refused(why) => ("refused", why),
-        };
-        page += &row(&format!("`--{}`", switch.name), standing, text);
+        page += &row(&format!("`--{}`", switch.name), switch.standing);
     }
     page += "\n## Options of jobs\n\n| option | | |\n|---|---|---|\n";
     let mut entries: Vec<_> = options::all().collect();
     entries.sort_by_key(|entry| entry.name);
-    entries.into_iter().for_each(|entry| page += &entry_row(entry));
+    for entry in entries {
+        page += &row(&quoted(entry.names()), entry.standing);
+    }
     page += "\n## Engines\n\n| engine | | |\n|---|---|---|\n";
     for engine in ENGINES {
-        let standing = if engine.engine.is_some() { "supported" } else { "refused" };
-        page += &row(&quoted(engine.names.iter().copied()), standing, engine.remark);
+        page += &row(&quoted(engine.names.iter().copied()), engine.standing);
     }
     page += "\n## Options of engines and profiles\n";
     for group in ENGINE_OPTIONS {
         page += &format!("\n{}:\n\n| option | | |\n|---|---|---|\n", group.engines);
-        group.entries.iter().for_each(|entry| page += &entry_row(entry));
+        for entry in group.entries {
+            page += &row(&quoted(entry.names()), entry.standing);
+        }
     }
     page + &examples::markdown()
 }
 
-fn entry_row(entry: &Entry) -> String {
-    let names = quoted(entry.names());
-    match entry.standing {
-        Standing::Supported { remark, .. } => row(&names, "supported", remark),
-        Standing::Idle(why) => row(&names, "accepted", why),
-        Standing::Refused { why, fine: [] } => row(&names, "refused", why),
+fn row<S>(names: &str, standing: Standing<S>) -> String {
+    match standing {
+        Standing::Supported { remark, .. } => format!("| {names} | supported | {remark} |\n"),
+        Standing::Idle(why) => format!("| {names} | accepted | {why} |\n"),
+        Standing::Refused { why, fine: [] } => format!("| {names} | refused | {why} |\n"),
         Standing::Refused { why, fine } => {
-            row(&names, "refused", &format!("{why} ({} accepted)", quoted(fine.iter().copied())))
+            let fine = quoted(fine.iter().copied());
+            format!("| {names} | refused | {why} ({fine} accepted) |\n")
         }
     }
-}
-
-fn row(names: &str, standing: &str, text: &str) -> String {
-    format!("| {names} | {standing} | {text} |\n")
 }
 
 fn quoted(names: impl Iterator<Item = &'static str>) -> String {

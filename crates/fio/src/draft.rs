@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use super::{Criterion, Job, PerKind, PriorityShare, Share, Threshold, VerifyKind, ZoneMode};
+use super::{
+    Criterion, Job, LatencyTarget, PerKind, PriorityShare, Share, Steady, Threshold, VerifyKind,
+};
 
 /// A job or the `[global]` section, before options are combined.
 #[derive(Clone, Debug)]
@@ -37,19 +39,20 @@ pub(crate) struct Draft {
     pub openfiles: u32,
     /// The value of `refill_buffers`, if given.
     pub refill: Option<bool>,
-    pub randseed_given: bool,
     pub zone: ZoneWords,
     pub verify: Option<VerifyKind>,
     pub verify_interval: u64,
-    pub steady: SteadyWords,
-    pub latency: LatencyWords,
+    /// With a duration of zero: not requested.
+    pub steady: Steady,
+    /// With a target of zero: not requested.
+    pub latency: LatencyTarget,
     pub priority: PriorityWords,
 }
 
 /// Options about zones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ZoneWords {
-    pub mode: Option<ZoneMode>,
+    pub strided: bool,
     pub size: u64,
     pub range: u64,
     pub skip: u64,
@@ -63,28 +66,6 @@ pub(crate) struct PriorityWords {
     pub level: PerKind<u32>,
     pub hint: PerKind<u32>,
     pub by_size: PerKind<Vec<PriorityShare>>,
-}
-
-/// Options about the steady state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SteadyWords {
-    pub criterion: Criterion,
-    pub slope: bool,
-    pub limit: Threshold,
-    /// Zero: not requested.
-    pub duration: Duration,
-    pub ramp: Duration,
-    pub interval: Duration,
-}
-
-/// Options about a latency target.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LatencyWords {
-    /// Zero: not requested.
-    pub target: Duration,
-    pub window: Duration,
-    pub percentile: f64,
-    pub run: bool,
 }
 
 impl Default for Draft {
@@ -107,11 +88,10 @@ impl Default for Draft {
             nrfiles: 1,
             openfiles: 0,
             refill: None,
-            randseed_given: false,
             zone: ZoneWords::default(),
             verify: None,
             verify_interval: 0,
-            steady: SteadyWords {
+            steady: Steady {
                 criterion: Criterion::Iops,
                 slope: true,
                 limit: Threshold::Percent(0.01),
@@ -119,7 +99,7 @@ impl Default for Draft {
                 ramp: Duration::ZERO,
                 interval: Duration::from_secs(1),
             },
-            latency: LatencyWords {
+            latency: LatencyTarget {
                 target: Duration::ZERO,
                 window: Duration::ZERO,
                 percentile: 100.0,

@@ -3,7 +3,7 @@
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
-use super::options::{self, ENGINE_OPTIONS, ENGINES, Entry, Standing};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, Standing};
 use super::section::Section;
 use super::switches::Answer;
 
@@ -39,12 +39,12 @@ fn all_options() -> String {
     let groups = ENGINE_OPTIONS.iter().flat_map(|group| group.entries);
     let lines = options::all()
         .chain(groups)
-        .map(|entry| format!("{:28} {}\n", entry.name, standing(entry)));
+        .map(|entry| format!("{:28} {}\n", entry.name, standing(entry.standing)));
     lines.collect()
 }
 
-fn standing(entry: &Entry) -> String {
-    match entry.standing {
+fn standing<S>(standing: Standing<S>) -> String {
+    match standing {
         Standing::Supported { remark: "", .. } => "supported".into(),
         Standing::Supported { remark, .. } => format!("supported: {remark}"),
         Standing::Idle(why) => format!("accepted without effect: {why}"),
@@ -62,18 +62,13 @@ fn one_option(name: &str) -> Result<String, FioError> {
         });
     };
     let names: Vec<_> = entry.names().collect();
-    Ok(format!("{}: {}\n", names.join(", "), standing(entry)))
+    Ok(format!("{}: {}\n", names.join(", "), standing(entry.standing)))
 }
 
 fn engines(name: &str) -> String {
     let mut text = String::new();
     for entry in ENGINES.iter().filter(|entry| name.is_empty() || entry.names.contains(&name)) {
-        let standing = match (entry.engine, entry.remark) {
-            (Some(_), "") => "supported".to_string(),
-            (Some(_), remark) => format!("supported: {remark}"),
-            (None, why) => format!("refused: {why}"),
-        };
-        text += &format!("{}: {standing}\n", entry.names.join(", "));
+        text += &format!("{}: {}\n", entry.names.join(", "), standing(entry.standing));
     }
     text
 }

@@ -8,8 +8,7 @@ use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
 use super::{
-    Access, Blocks, Distribution, Engine, Job, LatencyTarget, PerKind, PriorityShare, Steady,
-    VerifyKind, World, Zone, ZoneMode,
+    Access, Blocks, Distribution, Engine, Job, PerKind, PriorityShare, VerifyKind, World, Zone,
 };
 
 /// Maximum number of clones in a plan, as in fio.
@@ -31,7 +30,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     content(draft, &mut job)?;
     logs(&mut job);
     steady(draft, &mut job)?;
-    latency(draft, &mut job);
+    job.latency_target = Some(draft.latency).filter(|latency| !latency.target.is_zero());
     priorities(draft, &mut job)?;
     if let (Some(super::Amount::Bytes(size)), least) = (job.space.size, job.access.min_bs())
         && size < least
@@ -70,7 +69,6 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
     access.norandommap |= access.distribution != Distribution::Random;
-    access.randrepeat &= !draft.randseed_given;
     Ok(())
 }
 
@@ -187,20 +185,17 @@ fn pace(job: &mut Job) -> Parsed<()> {
 
 fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
     let words = draft.zone;
-    job.access.zone = match words.mode {
-        None if words.size > 0 => {
-            return Err("zonesize= needs zonemode=strided".into());
-        }
-        Some(ZoneMode::Strided) if words.size == 0 => {
-            return Err("zonemode=strided needs zonesize=".into());
-        }
-        // As in fio: zones work with one file only, and are dropped with more.
-        Some(mode) if job.files.openfiles == 1 => {
-            let range = if words.range == 0 { words.size } else { words.range };
-            Some(Zone { mode, size: words.size, range, skip: words.skip })
-        }
-        _ => None,
-    };
+    match (words.strided, words.size) {
+        (false, 0) => return Ok(()),
+        (false, _) => return Err("zonesize= needs zonemode=strided".into()),
+        (true, 0) => return Err("zonemode=strided needs zonesize=".into()),
+        (true, _) => {}
+    }
+    // As in fio: zones work with one file only, and are dropped with more.
+    if job.files.openfiles == 1 {
+        let range = if words.range == 0 { words.size } else { words.range };
+        job.access.zone = Some(Zone { size: words.size, range, skip: words.skip });
+    }
     Ok(())
 }
 
@@ -211,7 +206,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         return Ok(());
     }
     let pattern = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::PatternHeader);
-    if pattern && verify.pattern.is_empty() {
+    if pattern && verify.pattern.is_none() {
         return Err("verify=pattern needs verify_pattern=".into());
     }
     let writes = &job.access.blocks.write;
@@ -298,39 +293,20 @@ fn logs(job: &mut Job) {
     let reporting = &mut job.reporting;
     reporting.lat_percentiles &= !reporting.disable_lat;
     reporting.clat_percentiles &= !reporting.disable_clat;
-    reporting.slat_percentiles &= !reporting.disable_slat;
 }
 
 fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {
-    let words = draft.steady;
-    if words.duration.is_zero() {
+    let steady = draft.steady;
+    if steady.duration.is_zero() {
         return Ok(());
     }
-    let (duration, interval) = (words.duration.as_micros(), words.interval.as_micros());
+    let (duration, interval) = (steady.duration.as_micros(), steady.interval.as_micros());
     if interval < 1_000_000 {
         return Err("ss_interval= must be at least 1 s".into());
     }
     if duration <= interval || duration % interval != 0 {
         return Err("ss_dur= must be a multiple of ss_interval=, and more than one".into());
     }
-    job.steady = Some(Steady {
-        criterion: words.criterion,
-        slope: words.slope,
-        limit: words.limit,
-        duration: words.duration,
-        ramp: words.ramp,
-        interval: words.interval,
-    });
+    job.steady = Some(steady);
     Ok(())
-}
-
-fn latency(draft: &Draft, job: &mut Job) {
-    let words = draft.latency;
-    let target = LatencyTarget {
-        target: words.target,
-        window: words.window,
-        percentile: words.percentile,
-        run: words.run,
-    };
-    job.latency_target = Some(target).filter(|target| !target.target.is_zero());
 }

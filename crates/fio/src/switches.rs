@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::options::Standing;
 use super::value::{Parsed, put, time};
 use super::{Eta, Format, Globals};
 
@@ -12,8 +13,8 @@ pub(crate) struct Switch {
     pub name: &'static str,
     /// Whether a value follows.
     pub takes: Takes,
-    /// Its treatment.
-    pub asked: Asked,
+    /// Its treatment; no switch has values that request nothing.
+    pub standing: Standing<Setter>,
 }
 
 /// Whether a value follows.
@@ -27,21 +28,8 @@ pub(crate) enum Takes {
     Value,
 }
 
-/// Its treatment.
-#[derive(Clone, Copy)]
-pub(crate) enum Asked {
-    /// It has fio's effect.
-    Supported {
-        /// Takes the value.
-        set: fn(&mut Settings, &str) -> Parsed<()>,
-        /// For the documentation.
-        remark: &'static str,
-    },
-    /// Accepted without effect, with the reason.
-    Idle(&'static str),
-    /// An error, with the reason.
-    Refused(&'static str),
-}
+/// Takes a value.
+type Setter = fn(&mut Settings, &str) -> Parsed<()>;
 
 /// The values of the switches.
 #[derive(Clone, Debug, Default)]
@@ -75,30 +63,21 @@ const SERVER: &str = "jobs run locally; fio's server is not supported";
 const TRIGGERS: &str = "programs named on the command line are not run";
 const OWN_TESTS: &str = "it tests fio itself";
 
-const fn supported(
-    name: &'static str,
-    takes: Takes,
-    set: fn(&mut Settings, &str) -> Parsed<()>,
-) -> Switch {
-    Switch { name, takes, asked: Asked::Supported { set, remark: "" } }
+const fn supported(name: &'static str, takes: Takes, set: Setter) -> Switch {
+    Switch { name, takes, standing: Standing::supported(set) }
 }
 
 const fn refused(name: &'static str, takes: Takes, why: &'static str) -> Switch {
-    Switch { name, takes, asked: Asked::Refused(why) }
+    Switch { name, takes, standing: Standing::refused(why) }
 }
 
 const fn idle(name: &'static str, takes: Takes, why: &'static str) -> Switch {
-    Switch { name, takes, asked: Asked::Idle(why) }
+    Switch { name, takes, standing: Standing::Idle(why) }
 }
 
 impl Switch {
     const fn says(self, remark: &'static str) -> Switch {
-        match self.asked {
-            Asked::Supported { set, .. } => {
-                Switch { asked: Asked::Supported { set, remark }, ..self }
-            }
-            _ => self,
-        }
+        Switch { standing: self.standing.says(remark), ..self }
     }
 }
 

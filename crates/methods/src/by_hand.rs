@@ -2,8 +2,7 @@
 //! workload. Metrics, warnings and verdicts are the same as for methods.
 
 use record::{
-    Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind,
-    Unit,
+    LatencyProfile, Metric, MetricInfo, MetricKey, Safety, Series, Statistic, TargetKind, Unit,
 };
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
@@ -135,10 +134,7 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
         let key = MetricKey::of_run(statistic);
         figures.extend(value.map(|value| Metric::single(key, unit, value)));
     };
-    let data: Vec<_> = [OpKind::Read, OpKind::Write]
-        .into_iter()
-        .filter_map(|kind| Some((kind, measurement.kind(kind)?)))
-        .collect();
+    let data: Vec<_> = measurement.transfers().collect();
     put(Statistic::Throughput, Unit::BytesPerSecond, measurement.throughput(None));
     put(Statistic::Iops, Unit::Iops, measurement.iops(None));
     put(Statistic::EffectiveDepth, Unit::Number, Some(measurement.effective_depth));
@@ -181,12 +177,8 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
 
 /// Adds the percentiles and maximum of the service time, and of the response time if there is one.
 fn latencies(subject: &MetricKey, stats: &KindStats, figures: &mut Vec<Metric>) {
-    let parts =
-        [(Clock::Service, Some(&stats.service)), (Clock::Response, stats.response.as_ref())];
-    for (clock, histogram) in parts.into_iter().filter_map(|(clock, h)| Some((clock, h?))) {
-        for (statistic, ns) in histogram.statistics() {
-            let key = subject.clone().clocked(clock).with(statistic);
-            figures.push(Metric::single(key, Unit::Nanoseconds, ns as f64));
-        }
+    for (clock, statistic, ns) in stats.statistics() {
+        let key = subject.clone().clocked(clock).with(statistic);
+        figures.push(Metric::single(key, Unit::Nanoseconds, ns as f64));
     }
 }

@@ -1,6 +1,6 @@
 //! The results of one execution of a workload.
 
-use record::{Finding, Histogram, IoErrors, Series};
+use record::{Clock, Finding, Histogram, IoErrors, Series, Statistic};
 use workload::OpKind;
 
 /// Counts and latencies of one op kind.
@@ -28,6 +28,13 @@ impl KindStats {
             (None, Some(theirs)) => self.response = Some(theirs.clone()),
             (_, None) => {}
         }
+    }
+
+    /// Percentiles and maximum of the service time, and of the response time if there is one.
+    pub fn statistics(&self) -> impl Iterator<Item = (Clock, Statistic, u64)> {
+        let response = self.response.iter().map(|times| (Clock::Response, times));
+        let clocks = std::iter::once((Clock::Service, &self.service)).chain(response);
+        clocks.flat_map(|(clock, times)| times.statistics().map(move |(s, ns)| (clock, s, ns)))
     }
 }
 
@@ -129,6 +136,12 @@ impl Measurement {
         self.kinds[kind as usize].as_ref()
     }
 
+    /// Statistics of reads and writes, as far as they occurred.
+    pub fn transfers(&self) -> impl Iterator<Item = (OpKind, &KindStats)> {
+        let kinds = [OpKind::Read, OpKind::Write].into_iter();
+        kinds.filter_map(|kind| Some((kind, self.kind(kind)?)))
+    }
+
     /// Seconds from first issue to last completion.
     pub fn seconds(&self) -> f64 {
         self.elapsed_ns as f64 / 1e9
@@ -145,11 +158,10 @@ impl Measurement {
     }
 
     fn per_second(&self, kind: Option<OpKind>, amount: fn(&KindStats) -> u64) -> Option<f64> {
-        let kinds = match kind {
-            Some(kind) => vec![kind],
-            None => vec![OpKind::Read, OpKind::Write],
+        let found: Vec<_> = match kind {
+            Some(kind) => self.kind(kind).into_iter().collect(),
+            None => self.transfers().map(|(_, stats)| stats).collect(),
         };
-        let found: Vec<_> = kinds.into_iter().filter_map(|k| self.kind(k)).collect();
         if found.is_empty() || self.elapsed_ns == 0 {
             return None;
         }

@@ -4,7 +4,7 @@
 //! time series shows it as silent intervals. Two causes are not counted: the final flush, and
 //! standstills of the process, whose rows have no value and whose operations have no latency.
 
-use workload::{OpKind, Workload};
+use workload::Workload;
 
 use crate::Measurement;
 
@@ -56,15 +56,15 @@ impl Measurement {
     /// Service time at this quantile, nanoseconds: the greater of reads and writes, or 0 without
     /// either.
     pub fn service_ns(&self, quantile: f64) -> u64 {
-        let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| self.kind(kind));
-        kinds.filter_map(|kind| kind.service.quantile(quantile)).max().unwrap_or(0)
+        let times = self.transfers().filter_map(|(_, stats)| stats.service.quantile(quantile));
+        times.max().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use record::{Series, Unit};
-    use workload::{Mix, Pattern, Region};
+    use workload::{Mix, OpKind, Pattern, Region};
 
     use super::*;
     use crate::KindStats;

@@ -10,6 +10,7 @@
 
 mod blend;
 mod content;
+mod error;
 mod feistel;
 mod motif;
 mod op;
@@ -25,15 +26,14 @@ mod zipf;
 
 pub use blend::{Blend, Shared};
 pub use content::{Content, Filler};
+pub use error::WorkloadError;
 pub use feistel::Permutation;
 pub use motif::Motif;
-pub use op::{Op, OpKind};
+pub use op::{IN_FLIGHT_MAX, Op, OpKind, Region};
 pub use pace::{Closed, Open, Pace, Pacing};
 pub use pattern::{Pattern, Zone};
 pub use source::{After, BATCH_MAX, Source};
-pub use spec::{
-    BlockSizes, Caching, Calls, IN_FLIGHT_MAX, Mix, Region, Stop, Workload, WorkloadError,
-};
+pub use spec::{BlockSizes, Caching, Calls, Mix, Stop, Workload};
 pub use stream::OpStream;
 pub use think::{Think, Thinking};
 pub use zipf::Zipf;

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Bytes repeated over a write.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Motif {
-    /// The bytes, at least one. Those at `offsets_at` are overwritten.
+    /// The bytes; empty: zeros. Those at `offsets_at` are overwritten.
     pub bytes: Vec<u8>,
     /// Positions at which the write's offset is stored, as eight little-endian bytes truncated at
     /// the end of `bytes`.

@@ -1,6 +1,10 @@
-//! One operation: a single command to a drive.
+//! Operations, single commands to a drive, and the region of the target they address.
 
 use serde::{Deserialize, Serialize};
+
+/// Maximum operations in flight over all jobs. Each takes about 100 bytes of memory, and no drive
+/// has a queue this deep.
+pub const IN_FLIGHT_MAX: u64 = 1 << 20;
 
 /// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -50,5 +54,26 @@ impl Op {
     /// Exclusive end, in bytes.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.bytes)
+    }
+}
+
+/// The part of the target that a workload uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// Offset of the first byte on the target.
+    pub start: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+impl Region {
+    /// The region of `bytes` bytes at the start of the target.
+    pub fn first(bytes: u64) -> Region {
+        Region { start: 0, bytes }
+    }
+
+    /// Exclusive end, in bytes.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes
     }
 }

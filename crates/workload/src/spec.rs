@@ -7,28 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stamp::Proof;
 use crate::units::gcd;
-use crate::{Content, OpKind, Pacing, Pattern};
-
-/// The part of the target that a workload uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Region {
-    /// Offset of the first byte on the target.
-    pub start: u64,
-    /// Length in bytes.
-    pub bytes: u64,
-}
-
-impl Region {
-    /// The region of `bytes` bytes at the start of the target.
-    pub fn first(bytes: u64) -> Region {
-        Region { start: 0, bytes }
-    }
-
-    /// Exclusive end, in bytes.
-    pub fn end(&self) -> u64 {
-        self.start + self.bytes
-    }
-}
+use crate::{Content, IN_FLIGHT_MAX, OpKind, Pacing, Pattern, Region, WorkloadError};
 
 /// Sizes of operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -339,51 +318,4 @@ impl Workload {
         self.content.check()?;
         self.pacing.check()
     }
-}
-
-/// Maximum operations in flight over all jobs. Each takes about 100 bytes of memory, and no drive
-/// has a queue this deep.
-pub const IN_FLIGHT_MAX: u64 = 1 << 20;
-
-/// An invalid description.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum WorkloadError {
-    /// No kind has a weight.
-    #[error("the mix is empty: every weight is 0")]
-    EmptyMix,
-    /// A number is 0 but must be at least 1.
-    #[error("{0} must be at least 1")]
-    Zero(&'static str),
-    /// A job's slice is smaller than one block.
-    #[error(
-        "a job's slice of the region is {bytes} bytes, smaller than one block of {block} bytes"
-    )]
-    RegionTooSmall {
-        /// Bytes in the slice.
-        bytes: u64,
-        /// Largest block size.
-        block: u32,
-    },
-    /// Synchronous calls allow only one operation in flight.
-    #[error("synchronous calls have one operation in flight, not {depth}")]
-    Synchronous {
-        /// The requested queue depth.
-        depth: u32,
-    },
-    /// More operations in flight than [`IN_FLIGHT_MAX`].
-    #[error("{operations} operations in flight over all jobs, at most {IN_FLIGHT_MAX}")]
-    TooDeep {
-        /// Depth times jobs.
-        operations: u64,
-    },
-    /// A parameter is out of range.
-    #[error("{what} is {value}, must be {range}")]
-    OutOfRange {
-        /// The parameter.
-        what: &'static str,
-        /// Its value.
-        value: f64,
-        /// The range in words.
-        range: &'static str,
-    },
 }

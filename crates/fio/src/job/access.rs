@@ -30,15 +30,10 @@ pub struct Access {
     /// `norandommap`: random offsets may repeat before every block was visited. Also true if fio
     /// implies it: with a non-uniform distribution or `blockalign`.
     pub norandommap: bool,
-    /// `random_generator=`.
-    pub generator: Generator,
     /// `random_distribution=`.
     pub distribution: Distribution,
     /// `random_sequence_stride`: each repetition of a sequence follows the one before.
     pub sequence_stride: bool,
-    /// `randrepeat=`: the same offsets in every run; true by default, false once `randseed` is
-    /// given.
-    pub randrepeat: bool,
     /// `randseed=`: 0x89 by default.
     pub randseed: u64,
     /// `zonemode=strided` and its sizes, if given.
@@ -58,10 +53,8 @@ impl Default for Access {
             block_align: PerKind::all(4096),
             percentage_random: PerKind::all(100),
             norandommap: false,
-            generator: Generator::Tausworthe,
             distribution: Distribution::Random,
             sequence_stride: false,
-            randrepeat: true,
             randseed: 0x89,
             zone: None,
         }
@@ -201,18 +194,6 @@ pub struct Share {
     pub percent: u32,
 }
 
-/// `random_generator=`: how random offsets are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Generator {
-    /// fio's default, with a map of the blocks visited.
-    #[default]
-    Tausworthe,
-    /// A shift register: every block once without a map.
-    Lfsr,
-    /// The default with 64 bits.
-    Tausworthe64,
-}
-
 /// `random_distribution=`: popularity of offsets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
@@ -265,19 +246,10 @@ pub struct ZoneBytes {
 /// moved, then continues `range + skip` bytes further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
-    /// The mode.
-    pub mode: ZoneMode,
     /// `zonesize=`: bytes moved in each zone.
     pub size: u64,
     /// `zonerange=`: bytes of a zone in use; the zone size by default.
     pub range: u64,
     /// `zoneskip=`: bytes skipped between zones.
     pub skip: u64,
-}
-
-/// `zonemode=`. Zoned block devices are not supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZoneMode {
-    /// Zones of the workload, not of the device.
-    Strided,
 }

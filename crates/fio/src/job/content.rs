@@ -1,5 +1,7 @@
 //! Content of writes, and its verification.
 
+use workload::Motif;
+
 /// Content of buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
@@ -8,8 +10,6 @@ pub struct Content {
     /// `refill_buffers`: new random content for every write. Also true if fio implies it (`verify`,
     /// compression, deduplication, a pattern in a job that also reads).
     pub refill: bool,
-    /// `scramble_buffers`: small parts of the buffer change for every write; true by default.
-    pub scramble: bool,
     /// `buffer_pattern=`: repeated over the buffer.
     pub pattern: Option<Vec<u8>>,
     /// `buffer_compress_percentage=`: percent of each chunk that compresses away, 0 to 99.
@@ -32,7 +32,6 @@ impl Default for Content {
         Content {
             zero: false,
             refill: false,
-            scramble: true,
             pattern: None,
             compress_percent: 0,
             compress_chunk: 512,
@@ -60,16 +59,12 @@ pub struct DataVerify {
     pub offset: u64,
     /// Whether one of these two was given.
     pub placed: bool,
-    /// `verify_pattern=`: the bytes.
-    pub pattern: Vec<u8>,
-    /// Placeholders of the pattern, filled in for each block, in ascending order.
-    pub formats: Vec<PatternFormat>,
+    /// `verify_pattern=`.
+    pub pattern: Option<Motif>,
     /// `verify_fatal`: end at the first difference.
     pub fatal: bool,
     /// `verify_dump`: keep the received and the expected bytes.
     pub dump: bool,
-    /// `verify_async=`: number of separate threads for checking.
-    pub async_threads: u32,
     /// `verify_backlog=`: check after every so many written blocks, rather than at the end.
     pub backlog: Option<u64>,
     /// `verify_backlog_batch=`: number of blocks in each check; all by default.
@@ -85,48 +80,23 @@ impl Default for DataVerify {
             interval: 4096,
             offset: 0,
             placed: false,
-            pattern: Vec::new(),
-            formats: Vec::new(),
+            pattern: None,
             fatal: false,
             dump: false,
-            async_threads: 0,
             backlog: None,
             backlog_batch: None,
         }
     }
 }
 
-/// A placeholder in a verify pattern, filled in for each block: `%o`, the block's offset in the
-/// file, eight bytes, lowest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PatternFormat {
-    /// Its first byte in the pattern.
-    pub at: usize,
-}
-
 /// `verify=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the checksums have fio's names")]
 pub enum VerifyKind {
     /// No verification.
     #[default]
     None,
-    Md5,
-    Crc64,
-    Crc32,
-    Crc32c,
-    Crc16,
-    Crc7,
-    Sha1,
-    Sha256,
-    Sha512,
-    Sha3_224,
-    Sha3_256,
-    Sha3_384,
-    Sha3_512,
-    Xxhash,
-    /// fio's `meta`: header only.
-    Meta,
+    /// A checksum, or fio's `meta`; all of them stand for ssdyno's stamps.
+    Stamps,
     /// `verify_pattern`, without a header.
     Pattern,
     /// `verify_pattern` after a header.

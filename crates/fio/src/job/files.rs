@@ -13,7 +13,7 @@ pub const MAX_FILES: u32 = 1_000_000;
 /// exist, and their whole length from `offset` on is used. Percentages of `size` apply to each file
 /// or device. The number of bytes moved is `io_size`, or else `size`, times `loops`; with
 /// `time_based`, this is repeated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     /// `size=`.
     pub size: Option<Amount>,
@@ -35,22 +35,6 @@ pub struct Space {
     pub offset_align: u64,
     /// `number_ios=`: end after this many operations.
     pub number_ios: Option<u64>,
-}
-
-impl Default for Space {
-    fn default() -> Space {
-        Space {
-            size: None,
-            io_size: None,
-            filesize: None,
-            fill_device: false,
-            file_append: false,
-            offset: Amount::Bytes(0),
-            offset_increment: Amount::Bytes(0),
-            offset_align: 0,
-            number_ios: None,
-        }
-    }
 }
 
 /// Names, number and creation of the files.

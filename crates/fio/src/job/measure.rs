@@ -11,24 +11,16 @@ pub struct Reporting {
     pub clat_percentiles: bool,
     /// `lat_percentiles`: of total latency.
     pub lat_percentiles: bool,
-    /// `slat_percentiles`: of submission latency.
-    pub slat_percentiles: bool,
     /// `percentile_list=`: 1 to 20 percentiles, ascending.
     pub percentiles: Vec<f64>,
     /// Number of decimals in the list, with which fio prints all percentiles.
     pub percentile_precision: u32,
-    /// `significant_figures=`: 1 to 10, 4 by default.
-    pub significant_figures: u32,
     /// `disk_util`: show disk statistics; true by default.
     pub disk_util: bool,
-    /// `disable_lat`: no total latency. All four are set by `gtod_reduce`.
+    /// `disable_lat`: no total latency. Also set by `gtod_reduce`.
     pub disable_lat: bool,
-    /// `disable_clat`: no completion latency.
+    /// `disable_clat`: no completion latency. Also set by `gtod_reduce`.
     pub disable_clat: bool,
-    /// `disable_slat`: no submission latency.
-    pub disable_slat: bool,
-    /// `disable_bw_measurement`: no samples of bandwidth and IOPS.
-    pub disable_bw: bool,
     /// `gtod_reduce`: the clock is read less often, and no latencies are shown.
     pub gtod_reduce: bool,
     /// `unified_rw_reporting=`.
@@ -37,8 +29,6 @@ pub struct Reporting {
     pub bw_avg_time: Duration,
     /// `iopsavgtime=`: of IOPS; 500 ms by default.
     pub iops_avg_time: Duration,
-    /// `kb_base=`: 1024 (default) or 1000.
-    pub kb_base: u32,
     /// `unit_base=`: true for results in bits rather than bytes.
     pub bits: bool,
     /// `stats`: false omits the job from the results.
@@ -55,20 +45,15 @@ impl Default for Reporting {
             group: false,
             clat_percentiles: true,
             lat_percentiles: false,
-            slat_percentiles: false,
             percentiles: percentiles.to_vec(),
             percentile_precision: 2,
-            significant_figures: 4,
             disk_util: true,
             disable_lat: false,
             disable_clat: false,
-            disable_slat: false,
-            disable_bw: false,
             gtod_reduce: false,
             unified: UnifiedRw::None,
             bw_avg_time: Duration::from_millis(500),
             iops_avg_time: Duration::from_millis(500),
-            kb_base: 1024,
             bits: false,
             stats: true,
         }
@@ -130,10 +115,6 @@ pub struct Errors {
     pub ignore_read: Vec<i32>,
     /// For writes.
     pub ignore_write: Vec<i32>,
-    /// For verification.
-    pub ignore_verify: Vec<i32>,
-    /// `error_dump`: report each error.
-    pub dump: bool,
 }
 
 /// Kinds of errors.

@@ -11,10 +11,9 @@ mod measure;
 mod run;
 
 pub use access::{
-    Access, Blocks, Distribution, Generator, Rw, Sequencer, Share, Spread, Zone, ZoneBytes,
-    ZoneMode, ZonePercent,
+    Access, Blocks, Distribution, Rw, Sequencer, Share, Spread, Zone, ZoneBytes, ZonePercent,
 };
-pub use content::{Content, DataVerify, PatternFormat, VerifyKind};
+pub use content::{Content, DataVerify, VerifyKind};
 pub use files::{
     FadviseHint, Fallocate, FileService, Files, MAX_FILES, ServiceOrder, Space, SyncMode, Syncing,
 };
@@ -29,6 +28,7 @@ pub use run::{
 
 use std::time::Duration;
 
+use workload::OpKind;
 use workload::units::gcd;
 
 /// A job section, including the values inherited from `[global]` and the defaults.
@@ -151,6 +151,14 @@ impl Job {
     }
 }
 
+/// Directions of operations, in fio's order; a flush has none.
+pub(crate) const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+
+/// fio's number of a direction, which is its index in [`PerKind::each`].
+pub(crate) fn direction(kind: OpKind) -> Option<usize> {
+    DIRECTIONS.into_iter().position(|other| other == kind)
+}
+
 /// A value per direction, as in `bs=4k,8k,16k` or `rate=1m,500k`: read, write, trim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerKind<T> {
@@ -189,6 +197,12 @@ pub enum Amount {
     Bytes(u64),
     /// Percent, 0 to 100.
     Percent(u32),
+}
+
+impl Default for Amount {
+    fn default() -> Amount {
+        Amount::Bytes(0)
+    }
 }
 
 impl Amount {

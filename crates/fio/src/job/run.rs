@@ -33,9 +33,6 @@ pub struct Schedule {
     pub exit_what: ExitWhat,
     /// `exitall_on_error`: the same when it ends in an error.
     pub exitall_on_error: bool,
-    /// `thread`: clones are threads rather than processes, in fio and its results. In ssdyno they
-    /// are always threads.
-    pub thread: bool,
 }
 
 /// `exit_what=`.
@@ -196,7 +193,7 @@ pub enum RateProcess {
 }
 
 /// `thinktime=`: pauses between blocks of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Think {
     /// Length of a pause; zero: none.
     pub time: Duration,
@@ -204,17 +201,8 @@ pub struct Think {
     pub spin: Duration,
     /// `thinktime_blocks=`: operations between pauses; 1 by default, none with `iotime` alone.
     pub blocks: Option<u32>,
-    /// `thinktime_blocks_type=issue`: operations count when issued rather than when complete.
-    pub at_issue: bool,
     /// `thinktime_iotime=`: time between pauses; with `blocks`, whichever ends first.
     pub iotime: Duration,
-}
-
-impl Default for Think {
-    fn default() -> Think {
-        let none = Duration::ZERO;
-        Think { time: none, spin: none, blocks: None, at_issue: false, iotime: none }
-    }
 }
 
 /// Processors and priorities.

@@ -3,7 +3,7 @@
 use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spread};
-use crate::{Distribution, Generator, Rw, Sequencer, Spread, ZoneBytes, ZoneMode, ZonePercent};
+use crate::{Distribution, Rw, Sequencer, Spread, ZoneBytes, ZonePercent};
 
 /// Maximum number of blocks in a sequence, as in fio.
 const MOST_IN_SEQUENCE: usize = 64;
@@ -36,28 +36,18 @@ pub(super) const OPTIONS: &[Entry] = &[
         v.per_kind(&mut d.job.access.percentage_random, |text| percent(v, text))
     }),
     supported("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
-    supported("random_generator", &[], |d, v| {
-        let words = [
-            ("tausworthe", Generator::Tausworthe),
-            ("lfsr", Generator::Lfsr),
-            ("tausworthe64", Generator::Tausworthe64),
-        ];
-        put(&mut d.job.access.generator, v.word(&words)?)
+    supported("random_generator", &[], |_, v| {
+        v.word(&[("tausworthe", ()), ("lfsr", ()), ("tausworthe64", ())])
     })
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
-    supported("randrepeat", &["allrandrepeat"], |d, v| {
-        put(&mut d.job.access.randrepeat, v.flag()?)
-    }),
-    supported("randseed", &[], |d, v| {
-        d.randseed_given = true;
-        put(&mut d.job.access.randseed, v.bytes()?)
-    }),
+    supported("randrepeat", &["allrandrepeat"], |_, v| v.flag().map(drop)),
+    supported("randseed", &[], |d, v| put(&mut d.job.access.randseed, v.bytes()?)),
     supported("zonemode", &[], |d, v| {
         let zbd = "zbd: zoned block devices are not supported";
-        d.zone.mode = match v.text()? {
-            "none" => None,
-            "strided" => Some(ZoneMode::Strided),
+        d.zone.strided = match v.text()? {
+            "none" => false,
+            "strided" => true,
             "zbd" => return Err(zbd.into()),
             other => return Err(format!("'{other}' is none of none, strided")),
         };

@@ -1,21 +1,20 @@
 //! Options of content and verification.
 
 use super::{Entry, supported};
+use crate::VerifyKind;
 use crate::value::{pattern, put};
-use crate::{PatternFormat, VerifyKind};
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
-    supported("scramble_buffers", &[], |d, v| put(&mut d.job.content.scramble, v.flag()?)),
+    supported("scramble_buffers", &[], |_, v| v.flag().map(drop)),
     supported("buffer_pattern", &[], |d, v| {
-        let filled = pattern(v)?;
-        if !filled.offsets_at.is_empty() {
+        let motif = pattern(v)?;
+        if !motif.offsets_at.is_empty() {
             return Err("%o is only for verify_pattern".into());
         }
-        d.job.content.pattern = Some(filled.bytes);
-        (d.job.content.scramble, d.job.content.zero) = (false, false);
-        Ok(())
+        d.job.content.pattern = Some(motif.bytes);
+        put(&mut d.job.content.zero, false)
     }),
     supported("buffer_compress_percentage", &[], |d, v| {
         put(&mut d.job.content.compress_percent, v.count32(0, 100)?)
@@ -42,10 +41,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("as in fio; without it and verify_offset, each 512 bytes have a header"),
     supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     supported("verify_pattern", &[], |d, v| {
-        let filled = pattern(v)?;
-        d.job.verify.pattern = filled.bytes;
-        d.job.verify.formats =
-            filled.offsets_at.into_iter().map(|at| PatternFormat { at }).collect();
+        d.job.verify.pattern = Some(pattern(v)?);
         d.verify = d.verify.or(Some(VerifyKind::Pattern));
         Ok(())
     })
@@ -53,7 +49,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("verify_fatal", &[], |d, v| put(&mut d.job.verify.fatal, v.flag()?)),
     supported("verify_dump", &[], |d, v| put(&mut d.job.verify.dump, v.flag()?))
         .says("only the first 16 blocks of a clone"),
-    supported("verify_async", &[], |d, v| put(&mut d.job.verify.async_threads, v.count32(0, 1024)?))
+    supported("verify_async", &[], |_, v| v.count32(0, 1024).map(drop))
         .says("the job's thread checks"),
     supported("verify_backlog", &[], |d, v| {
         put(&mut d.job.verify.backlog, Some(v.bytes()?).filter(|blocks| *blocks > 0))
@@ -66,22 +62,22 @@ pub(super) const OPTIONS: &[Entry] = &[
 
 const KINDS: &[(&str, VerifyKind)] = &[
     ("0", VerifyKind::None),
-    ("md5", VerifyKind::Md5),
-    ("crc64", VerifyKind::Crc64),
-    ("crc32", VerifyKind::Crc32),
-    ("crc32c", VerifyKind::Crc32c),
-    ("crc32c-intel", VerifyKind::Crc32c),
-    ("crc16", VerifyKind::Crc16),
-    ("crc7", VerifyKind::Crc7),
-    ("sha1", VerifyKind::Sha1),
-    ("sha256", VerifyKind::Sha256),
-    ("sha512", VerifyKind::Sha512),
-    ("sha3-224", VerifyKind::Sha3_224),
-    ("sha3-256", VerifyKind::Sha3_256),
-    ("sha3-384", VerifyKind::Sha3_384),
-    ("sha3-512", VerifyKind::Sha3_512),
-    ("xxhash", VerifyKind::Xxhash),
-    ("meta", VerifyKind::Meta),
+    ("md5", VerifyKind::Stamps),
+    ("crc64", VerifyKind::Stamps),
+    ("crc32", VerifyKind::Stamps),
+    ("crc32c", VerifyKind::Stamps),
+    ("crc32c-intel", VerifyKind::Stamps),
+    ("crc16", VerifyKind::Stamps),
+    ("crc7", VerifyKind::Stamps),
+    ("sha1", VerifyKind::Stamps),
+    ("sha256", VerifyKind::Stamps),
+    ("sha512", VerifyKind::Stamps),
+    ("sha3-224", VerifyKind::Stamps),
+    ("sha3-256", VerifyKind::Stamps),
+    ("sha3-384", VerifyKind::Stamps),
+    ("sha3-512", VerifyKind::Stamps),
+    ("xxhash", VerifyKind::Stamps),
+    ("meta", VerifyKind::Stamps),
     ("pattern", VerifyKind::Pattern),
     ("pattern_hdr", VerifyKind::PatternHeader),
     ("null", VerifyKind::Null),

@@ -1,29 +1,27 @@
 //! fio's engines, and options of single engines.
 
-use super::{Entry, idle, refused};
+use super::{Entry, Standing, idle, refused};
 use crate::Engine;
 
 /// An engine of fio.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct EngineEntry {
     /// Its names.
     pub names: &'static [&'static str],
-    /// The engine that serves it; `None` if it is refused.
-    pub engine: Option<Engine>,
-    /// A remark, or the reason for refusing it.
-    pub remark: &'static str,
+    /// Its treatment.
+    pub standing: Standing<Engine>,
 }
 
 const fn supported(
-    name: &'static [&'static str],
-    engine: Engine,
+    names: &'static [&'static str],
+    set: Engine,
     remark: &'static str,
 ) -> EngineEntry {
-    EngineEntry { names: name, engine: Some(engine), remark }
+    EngineEntry { names, standing: Standing::Supported { set, remark } }
 }
 
-const fn not(names: &'static [&'static str], remark: &'static str) -> EngineEntry {
-    EngineEntry { names, engine: None, remark }
+const fn not(names: &'static [&'static str], why: &'static str) -> EngineEntry {
+    EngineEntry { names, standing: Standing::refused(why) }
 }
 
 /// All engines, supported ones first.

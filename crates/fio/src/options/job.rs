@@ -14,7 +14,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
     supported("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
     supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, MOST_JOBS)?)),
-    supported("thread", &[], |d, v| put(&mut d.job.schedule.thread, v.set()?))
+    supported("thread", &[], |_, v| v.set().map(drop))
         .bare()
         .says("clones are always threads; the results show the requested mode"),
     supported("stonewall", &["wait_for_previous"], |d, v| put(&mut d.stonewall, v.set()?)).bare(),

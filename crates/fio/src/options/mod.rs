@@ -35,16 +35,16 @@ pub(crate) struct Entry {
     /// Whether it may appear without a value.
     pub bare: bool,
     /// Its treatment.
-    pub standing: Standing,
+    pub standing: Standing<Setter>,
 }
 
-/// The treatment of an option.
+/// The treatment of an option, of a switch of the command line or of an engine.
 #[derive(Clone, Copy)]
-pub(crate) enum Standing {
+pub(crate) enum Standing<S> {
     /// It has fio's effect; a remark states differences.
     Supported {
-        /// Takes the value.
-        set: Setter,
+        /// Takes the value; for an engine, the one to set.
+        set: S,
         /// For the documentation.
         remark: &'static str,
     },
@@ -59,9 +59,29 @@ pub(crate) enum Standing {
     },
 }
 
+impl<S: Copy> Standing<S> {
+    /// Supported, without a remark.
+    pub const fn supported(set: S) -> Standing<S> {
+        Standing::Supported { set, remark: "" }
+    }
+
+    /// Refused with any value.
+    pub const fn refused(why: &'static str) -> Standing<S> {
+        Standing::Refused { why, fine: &[] }
+    }
+
+    /// With a remark, if it is supported.
+    pub const fn says(self, remark: &'static str) -> Standing<S> {
+        match self {
+            Standing::Supported { set, .. } => Standing::Supported { set, remark },
+            other => other,
+        }
+    }
+}
+
 /// A supported option.
 const fn supported(name: &'static str, aliases: &'static [&'static str], set: Setter) -> Entry {
-    Entry { name, aliases, bare: false, standing: Standing::Supported { set, remark: "" } }
+    Entry { name, aliases, bare: false, standing: Standing::supported(set) }
 }
 
 /// An option accepted without effect.
@@ -87,12 +107,7 @@ impl Entry {
 
     /// Adds a remark.
     const fn says(self, remark: &'static str) -> Entry {
-        match self.standing {
-            Standing::Supported { set, .. } => {
-                Entry { standing: Standing::Supported { set, remark }, ..self }
-            }
-            _ => self,
-        }
+        Entry { standing: self.standing.says(remark), ..self }
     }
 
     /// Whether this is one of its names.

@@ -10,8 +10,7 @@ const MOST_PERCENTILES: usize = 20;
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("kb_base", &[], |d, v| {
-        d.kb = v.word(&[("1024", 1024), ("1000", 1000)])?;
-        put(&mut d.job.reporting.kb_base, d.kb as u32)
+        put(&mut d.kb, v.word(&[("1024", 1024), ("1000", 1000)])?)
     })
     .says("for parsing values; results are shown in both units"),
     supported("unit_base", &[], |d, v| {
@@ -19,21 +18,16 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("clat_percentiles", &[], |d, v| put(&mut d.job.reporting.clat_percentiles, v.flag()?)),
     supported("lat_percentiles", &[], |d, v| put(&mut d.job.reporting.lat_percentiles, v.flag()?)),
-    supported("slat_percentiles", &[], |d, v| put(&mut d.job.reporting.slat_percentiles, v.flag()?))
+    supported("slat_percentiles", &[], |_, v| v.flag().map(drop))
         .says("latency includes the submitting call, which is not shown separately"),
     supported("percentile_list", &[], percentiles),
-    supported("significant_figures", &[], |d, v| {
-        put(&mut d.job.reporting.significant_figures, v.count32(1, 10)?)
-    })
-    .says("always four"),
+    supported("significant_figures", &[], |_, v| v.count32(1, 10).map(drop)).says("always four"),
     supported("disk_util", &[], |d, v| put(&mut d.job.reporting.disk_util, v.flag()?)),
     supported("gtod_reduce", &[], gtod_reduce),
     supported("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
     supported("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
-    supported("disable_slat", &[], |d, v| put(&mut d.job.reporting.disable_slat, v.flag()?)),
-    supported("disable_bw_measurement", &["disable_bw"], |d, v| {
-        put(&mut d.job.reporting.disable_bw, v.flag()?)
-    }),
+    supported("disable_slat", &[], |_, v| v.flag().map(drop)),
+    supported("disable_bw_measurement", &["disable_bw"], |_, v| v.flag().map(drop)),
     supported("unified_rw_reporting", &[], |d, v| {
         let words = [
             ("none", UnifiedRw::None),
@@ -89,7 +83,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         "jobs continue after EIO and EILSEQ, as in fio, unless `ignore_error` names others; differences found by verify never end a job",
     ),
     supported("ignore_error", &[], ignored),
-    supported("error_dump", &[], |d, v| put(&mut d.job.errors.dump, v.flag()?))
+    supported("error_dump", &[], |_, v| v.flag().map(drop))
         .says("errors are always reported"),
 ];
 
@@ -120,11 +114,8 @@ fn gtod_reduce(d: &mut Draft, v: &Value) -> Parsed<()> {
     if reporting.gtod_reduce {
         reporting.disable_lat = true;
         reporting.disable_clat = true;
-        reporting.disable_slat = true;
-        reporting.disable_bw = true;
         reporting.clat_percentiles = false;
         reporting.lat_percentiles = false;
-        reporting.slat_percentiles = false;
     }
     Ok(())
 }
@@ -141,10 +132,12 @@ fn ignored(d: &mut Draft, v: &Value) -> Parsed<()> {
     if lists.len() > 3 {
         return Err("has more than three lists; they are for reads, writes, verification".into());
     }
+    // Checked, but not kept: differences found by verification have no error number.
+    let mut ignore_verify = Vec::new();
     let places = [
         (&mut errors.ignore_read, &mut errors.go_on.read),
         (&mut errors.ignore_write, &mut errors.go_on.write),
-        (&mut errors.ignore_verify, &mut errors.go_on.verify),
+        (&mut ignore_verify, &mut errors.go_on.verify),
     ];
     for (list, (place, go_on)) in lists.into_iter().zip(places) {
         let names = list.split(':').filter(|name| !name.trim().is_empty());

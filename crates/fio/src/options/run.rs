@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ENGINES, Entry, supported};
+use super::{ENGINES, Entry, Standing, supported};
 use crate::RateProcess;
 use crate::draft::Draft;
 use crate::value::{Number, Parsed, Value, put, time};
@@ -51,9 +51,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("thinktime_blocks", &[], |d, v| {
         put(&mut d.job.pace.think.blocks, Some(v.count32(0, u32::MAX)?.max(1)))
     }),
-    supported("thinktime_blocks_type", &[], |d, v| {
-        put(&mut d.job.pace.think.at_issue, v.word(&[("complete", false), ("issue", true)])?)
-    }),
+    supported("thinktime_blocks_type", &[], |_, v| v.word(&[("complete", ()), ("issue", ())])),
     supported("thinktime_iotime", &[], |d, v| {
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
     }),
@@ -75,9 +73,11 @@ fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
     let Some(entry) = ENGINES.iter().find(|entry| entry.names.contains(&word)) else {
         return Err(format!("'{word}' is not an engine of fio"));
     };
-    match entry.engine {
-        Some(engine) => put(&mut d.job.engine, engine),
-        None => Err(format!("{word} is not supported: {}", entry.remark)),
+    match entry.standing {
+        Standing::Supported { set, .. } => put(&mut d.job.engine, set),
+        Standing::Idle(why) | Standing::Refused { why, .. } => {
+            Err(format!("{word} is not supported: {why}"))
+        }
     }
 }
 

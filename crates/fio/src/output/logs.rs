@@ -8,9 +8,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rig::Logged;
-use workload::OpKind;
 
 use super::shown::windows;
+use crate::job::{DIRECTIONS, direction};
 use crate::options::packed;
 use crate::run::{JobRun, Ran};
 
@@ -29,7 +29,7 @@ const REAL_TIME: u16 = 1;
 struct Line {
     ms: u64,
     values: Vec<u64>,
-    direction: u8,
+    direction: usize,
     bytes: u64,
     offset: u64,
     priority: u16,
@@ -104,16 +104,6 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
     }
 }
 
-/// fio's number for a direction.
-fn direction(kind: OpKind) -> Option<u8> {
-    match kind {
-        OpKind::Read => Some(0),
-        OpKind::Write => Some(1),
-        OpKind::Discard => Some(2),
-        OpKind::Flush => None,
-    }
-}
-
 /// Writes one line per operation.
 fn each(
     run: &JobRun<'_>,
@@ -150,9 +140,11 @@ fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
     let seconds = window_ns as f64 / 1e9;
     let mut lines = Vec::new();
     for (i, window) in (1..).zip(windows(run, window_ns)) {
-        for kind in OpKind::ALL {
+        for (direction, kind) in DIRECTIONS.into_iter().enumerate() {
             let (ops, bytes, sum_ns, max_ns) = window[kind as usize];
-            let Some(direction) = direction(kind).filter(|_| ops > 0) else { continue };
+            if ops == 0 {
+                continue;
+            }
             let mean = match value {
                 Value::Bandwidth => (bytes as f64 / 1024.0 / seconds) as u64,
                 Value::Iops => (ops as f64 / seconds) as u64,

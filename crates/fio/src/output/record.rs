@@ -1,6 +1,6 @@
 //! The results of a plan as metrics and latency profiles of a record.
 
-use record::{Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Statistic, Unit};
+use record::{LatencyProfile, Metric, MetricInfo, MetricKey, Statistic, Unit};
 use workload::OpKind;
 
 use super::shown;
@@ -68,15 +68,8 @@ fn figures(name: &str, shown: &Shown<'_>) -> Vec<Metric> {
         let mut put = |key: MetricKey, unit, value| figures.push(Metric::single(key, unit, value));
         put(part.clone().with(Statistic::Throughput), Unit::BytesPerSecond, side.bytes_per_s());
         put(part.clone().with(Statistic::Iops), Unit::Iops, side.per_s());
-        let times = [
-            (Clock::Service, Some(&side.stats.service)),
-            (Clock::Response, side.stats.response.as_ref()),
-        ];
-        for (clock, histogram) in times.into_iter().filter_map(|(clock, h)| Some((clock, h?))) {
-            for (statistic, ns) in histogram.statistics() {
-                let key = part.clone().clocked(clock).with(statistic);
-                put(key, Unit::Nanoseconds, ns as f64);
-            }
+        for (clock, statistic, ns) in side.stats.statistics() {
+            put(part.clone().clocked(clock).with(statistic), Unit::Nanoseconds, ns as f64);
         }
     }
     let measured = shown.runs.iter().map(|run| &run.did.measurement);

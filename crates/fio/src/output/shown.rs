@@ -4,6 +4,7 @@ use record::Histogram;
 use rig::KindStats;
 use workload::OpKind;
 
+use crate::job::DIRECTIONS;
 use crate::run::JobRun;
 use crate::{Job, UnifiedRw};
 
@@ -16,9 +17,6 @@ pub(crate) struct Shown<'r> {
     /// All directions combined, if reported that way.
     mixed: Option<KindStats>,
 }
-
-/// Directions of operations; a flush has none.
-const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
 /// The figures of one direction, or of all combined.
 pub(crate) struct Side<'s> {

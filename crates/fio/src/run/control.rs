@@ -9,6 +9,7 @@ use workload::{Op, OpKind};
 
 use super::least::Least;
 use super::search::Search;
+use crate::job::direction;
 use crate::{Job, PerKind};
 
 /// Errors after which `continue_on_error` continues, unless `ignore_error` names others.
@@ -169,14 +170,4 @@ fn forgiven(job: &Job) -> [Vec<i32>; 2] {
         true => named.clone(),
     };
     [list(errors.go_on.read, &errors.ignore_read), list(errors.go_on.write, &errors.ignore_write)]
-}
-
-/// The index of a kind in a [`PerKind`]; flushes have none.
-fn direction(kind: OpKind) -> Option<usize> {
-    match kind {
-        OpKind::Read => Some(0),
-        OpKind::Write => Some(1),
-        OpKind::Discard => Some(2),
-        OpKind::Flush => None,
-    }
 }

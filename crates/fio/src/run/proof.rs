@@ -3,7 +3,6 @@
 //! Stamps of address, sequence and checksum replace fio's headers. `verify=pattern`, which has no
 //! header in fio either, writes the same bytes as fio, so that each can check the other's files.
 
-use workload::Motif;
 use workload::stamp::{HEADER, Layout, Proof, SECTOR};
 use workload::units::gcd;
 
@@ -11,17 +10,10 @@ use crate::{Job, VerifyKind};
 
 /// The stamps of a job whose offsets and sizes are multiples of `grid`.
 pub(super) fn proof(job: &Job, grid: u32) -> Proof {
-    let verify = &job.verify;
-    let motif = || Motif {
-        bytes: verify.pattern.clone(),
-        offsets_at: verify.formats.iter().map(|format| format.at).collect(),
-    };
-    match verify.kind {
-        VerifyKind::Pattern => Proof::Motif(motif()),
-        _ => Proof::Stamps {
-            layout: layout(job, grid),
-            around: (!verify.pattern.is_empty()).then(motif),
-        },
+    let pattern = job.verify.pattern.clone();
+    match job.verify.kind {
+        VerifyKind::Pattern => Proof::Motif(pattern.unwrap_or_default()),
+        _ => Proof::Stamps { layout: layout(job, grid), around: pattern },
     }
 }
 

@@ -5,49 +5,44 @@
 //! first, or four if negative. `%o` is eight bytes for the offset of the block. `'file'` is the
 //! content of a file.
 
+use workload::Motif;
+
 use super::{Parsed, Value};
 
 /// Maximum length of a pattern, bytes; arbitrary (fio 3.33 accepts 512).
 const LONGEST: usize = 1 << 20;
 
-/// The bytes of a pattern, with zeroes at the placeholders, and the placeholders.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Filled {
-    pub bytes: Vec<u8>,
-    pub offsets_at: Vec<usize>,
-}
-
-/// Reads a pattern.
-pub(crate) fn pattern(value: &Value) -> Parsed<Filled> {
+/// Reads a pattern; its placeholders are zeroes in the bytes.
+pub(crate) fn pattern(value: &Value) -> Parsed<Motif> {
     let text = value.text()?;
-    let mut filled = Filled::default();
+    let mut motif = Motif::default();
     let mut rest = text;
     while !rest.is_empty() {
         rest = match rest.as_bytes()[0] {
             b'"' => {
                 let (inside, after) = quoted(rest, '"')?;
-                filled.bytes.extend(inside.as_bytes());
+                motif.bytes.extend(inside.as_bytes());
                 after
             }
             b'\'' => {
                 let (name, after) = quoted(rest, '\'')?;
-                filled.bytes.extend(file(value, name)?);
+                motif.bytes.extend(file(value, name)?);
                 after
             }
             b'%' => {
-                filled.offsets_at.push(filled.bytes.len());
-                filled.bytes.extend([0; 8]);
+                motif.offsets_at.push(motif.bytes.len());
+                motif.bytes.extend([0; 8]);
                 rest.strip_prefix("%o").ok_or_else(|| wrong(rest))?
             }
-            _ => number(rest, &mut filled.bytes)?,
+            _ => number(rest, &mut motif.bytes)?,
         };
-        if filled.bytes.len() > LONGEST {
+        if motif.bytes.len() > LONGEST {
             return Err(format!("is longer than {LONGEST} bytes"));
         }
     }
-    match filled.bytes.is_empty() {
+    match motif.bytes.is_empty() {
         true => Err("is empty".into()),
-        false => Ok(filled),
+        false => Ok(motif),
     }
 }
 
@@ -124,8 +119,8 @@ mod tests {
 
     #[test]
     fn placeholders_are_reported() {
-        let filled = with_value("%o0xde%o", pattern).expect("a pattern");
-        assert_eq!(filled.offsets_at, [0, 9]);
+        let motif = with_value("%o0xde%o", pattern).expect("a pattern");
+        assert_eq!(motif.offsets_at, [0, 9]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use analysis::LatencyReplicates;
 use record::{LatencyProfile, Metric, MetricKey, Statistic, Unit};
 use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
-use workload::{Mix, OpKind, Pacing, Pattern, Workload};
+use workload::{Mix, Pacing, Pattern, Workload};
 
 use crate::schedule;
 use crate::session::Session;
@@ -375,15 +375,14 @@ impl Point {
 
 /// Reads and writes completed.
 fn operations(m: &Measurement) -> f64 {
-    let kinds = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
-    kinds.map(|kind| kind.ops).sum::<u64>() as f64
+    m.transfers().map(|(_, stats)| stats.ops).sum::<u64>() as f64
 }
 
 /// Response times of reads and writes together.
 fn responses(m: &Measurement) -> record::Histogram {
     let mut all = record::Histogram::default();
-    for kind in [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind)) {
-        all.merge(kind.response.as_ref().unwrap_or(&kind.service));
+    for (_, stats) in m.transfers() {
+        all.merge(stats.response.as_ref().unwrap_or(&stats.service));
     }
     all
 }

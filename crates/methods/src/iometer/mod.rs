@@ -13,7 +13,7 @@ mod summary;
 use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic, Unit};
 use rig::{Measurement, RigError};
 use workload::units::binary;
-use workload::{BlockSizes, Mix, OpKind, Pacing, Pattern, Region, Source, Workload};
+use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Workload};
 
 use crate::session::{Part, Session};
 use crate::test_region::TestRegion;
@@ -359,8 +359,7 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
     let of = |statistic| key.clone().with(statistic);
     session.put(of(Statistic::Throughput), Unit::BytesPerSecond, m.throughput(None));
     let mut all = record::Histogram::default();
-    for kind in [OpKind::Read, OpKind::Write] {
-        let Some(stats) = m.kind(kind) else { continue };
+    for (kind, stats) in m.transfers() {
         session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
         all.merge(&stats.service);
         session.out.put_latency(LatencyProfile {

@@ -12,7 +12,7 @@ mod tests;
 use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::units::binary;
-use workload::{Content, OpKind, Region, Workload};
+use workload::{Content, Region, Workload};
 
 pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 
@@ -187,8 +187,7 @@ fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), 
 }
 
 fn put(session: &mut Session<'_>, w: &Workload, m: &Measurement) {
-    let kinds = [OpKind::Read, OpKind::Write];
-    let bytes: u64 = kinds.into_iter().filter_map(|k| m.kind(k)).map(|k| k.bytes).sum();
+    let bytes: u64 = m.transfers().map(|(_, stats)| stats.bytes).sum();
     let rate = bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64;
     session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
 }

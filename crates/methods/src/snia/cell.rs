@@ -193,7 +193,7 @@ impl Cell {
 
 /// Mean service time of reads and writes, nanoseconds.
 fn mean_service(m: &Measurement) -> Option<f64> {
-    let stats = [OpKind::Read, OpKind::Write].into_iter().filter_map(|kind| m.kind(kind));
+    let stats = m.transfers().map(|(_, stats)| stats);
     let (sum, n) = stats.fold((0, 0), |s, k| (s.0 + k.service.sum(), s.1 + k.ops));
     (n > 0).then(|| sum as f64 / n as f64)
 }

@@ -20,7 +20,7 @@ mod xsr;
 use analysis::LatencyReplicates;
 use record::{LatencyProfile, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
-use workload::{BlockSizes, OpKind, Stop, Workload};
+use workload::{BlockSizes, Stop, Workload};
 
 use crate::session::Session;
 use crate::whole::Whole;
@@ -151,8 +151,7 @@ fn once(session: &mut Session<'_>, cells: Vec<Cell>) -> Result<(), MethodError> 
 
 fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError> {
     let m = session.moment(w, 0)?;
-    for kind in [OpKind::Read, OpKind::Write] {
-        let Some(stats) = m.kind(kind) else { continue };
+    for (kind, stats) in m.transfers() {
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
         session.out.put_metrics(&w.name, all.metrics(&MetricKey::of(w)));
