@@ -8,9 +8,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{
-    Catalog, Declared, IcfError, Image, Method, MethodInfo, MetricInfo, Options, Session,
-};
+use methods::{Catalog, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session};
 use record::{FindingKind, Safety, Unit};
 
 use crate::error::{LabError, Result};
@@ -84,13 +82,13 @@ impl<'a> Work<'a> {
 }
 
 struct Scripted<'a> {
-    method: &'static dyn Method,
+    method: &'static MethodInfo,
     options: Cow<'a, Options>,
 }
 
 impl Script for Scripted<'_> {
     fn name(&self) -> &str {
-        self.method.info().name
+        self.method.name
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
@@ -98,30 +96,30 @@ impl Script for Scripted<'_> {
     }
 
     fn wants_reference(&self) -> bool {
-        self.method.info().wants_reference
+        self.method.wants_reference
     }
 
     fn protocol(&self) -> Option<u32> {
-        Some(self.method.info().protocol).filter(|version| *version > 1)
+        Some(self.method.protocol).filter(|version| *version > 1)
     }
 
     fn provokes(&self) -> &'static [FindingKind] {
-        self.method.info().provokes
+        self.method.provokes
     }
 
     fn fills(&self) -> bool {
-        self.method.info().fills
+        self.method.fills
     }
 }
 
 /// Every method, the default one first.
 pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
-    methods::all().iter().map(|method| method.info())
+    methods::all().iter().copied()
 }
 
 /// The method with this name.
 pub fn method(name: &str) -> Result<&'static MethodInfo> {
-    Ok(methods::find(name)?.info())
+    Ok(methods::find(name)?)
 }
 
 /// The method or the command with this name.
@@ -178,7 +176,7 @@ pub fn options(
 ) -> Result<Options> {
     let typed = typed.iter().map(|(name, words)| Ok((name.clone(), read(name, words)?)));
     let typed = typed.collect::<Result<Vec<_>>>()?;
-    let chosen: Vec<&dyn Method> =
+    let chosen: Vec<&MethodInfo> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
     let options = Catalog::default().options(&chosen, &typed, common)?;
     Ok(match options.get(&methods::IMAGE) {

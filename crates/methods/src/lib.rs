@@ -1,6 +1,6 @@
 //! The tests: each a sequence of preparations and workloads, with its conclusions.
 //!
-//! A [`Method`] is a script over a [`Session`]. It sees the drive only through [`rig::Rig`], so it
+//! A method is a script over a [`Session`], described by its [`MethodInfo`]. It sees the drive only through [`rig::Rig`], so it
 //! cannot distinguish a real drive from a virtual one. Its cost is known in advance because the
 //! same script runs on a [`Planner`]. Results go into an [`Outcome`] step by step, so a run that is
 //! cut short keeps its measurements. Conclusions are small pure rules in [`verdict`]; each may
@@ -68,7 +68,7 @@ pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, pars
 pub use iozone::{
     Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow, metric as iozone_metric,
 };
-pub use method::{Method, MethodError, MethodInfo};
+pub use method::{MethodError, MethodInfo};
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use planner::{Planner, plan};
@@ -79,30 +79,30 @@ pub use session::{Budget, Patience, Round, Session};
 pub use verdict::Neighbour;
 
 /// See [`all`].
-static ALL: &[&dyn Method] = &[
-    &quick::Quick,
-    &authentic::Authentic,
-    &sustain::Sustain,
-    &states::StatesMethod,
-    &trim::TrimMethod,
-    &zones::Zones,
-    &align::Align,
-    &heat::HeatMethod,
-    &curve::Curve,
-    &speed::Speed,
-    &capacity::Fake,
-    &sdclass::SdClass,
-    &geometry::Geometry,
-    &power::Power,
-    &wear::Wear,
-    &restore::Restore,
-    &lbaf::Lbaf,
-    &stream::Stream,
-    &cluster::Cluster,
-    &mark::Mark,
-    &command::Command,
-    &iozone::IozoneMethod,
-    &iometer::Iometer,
+static ALL: &[&MethodInfo] = &[
+    &quick::INFO,
+    &authentic::INFO,
+    &sustain::INFO,
+    &states::INFO,
+    &trim::INFO,
+    &zones::INFO,
+    &align::INFO,
+    &heat::INFO,
+    &curve::INFO,
+    &speed::INFO,
+    &capacity::INFO,
+    &sdclass::INFO,
+    &geometry::INFO,
+    &power::INFO,
+    &wear::INFO,
+    &restore::INFO,
+    &lbaf::INFO,
+    &stream::INFO,
+    &cluster::INFO,
+    &mark::INFO,
+    &command::INFO,
+    &iozone::INFO,
+    &iometer::INFO,
     &snia::IOPS,
     &snia::THROUGHPUT,
     &snia::LATENCY,
@@ -113,11 +113,11 @@ static ALL: &[&dyn Method] = &[
 ];
 
 /// All methods, the default one first.
-pub fn all() -> &'static [&'static dyn Method] {
+pub fn all() -> &'static [&'static MethodInfo] {
     ALL
 }
 
 /// The method with this name; the error lists the known names and suggests the nearest.
-pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
+pub fn find(name: &str) -> Result<&'static MethodInfo, MethodError> {
     Catalog::default().find(name)
 }

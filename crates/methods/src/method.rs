@@ -1,11 +1,11 @@
-//! The interface of a method: its description and its script.
+//! A method: its description and its script.
 
 use record::{Answer, FindingKind, MetricKey, Safety};
 use rig::{Exit, RigError};
 
 use crate::{Declared, MetricInfo, Options, Outcome, Session};
 
-/// Description of a method, as shown by `ssdyno methods`, or of a command that stores metrics.
+/// A method, as shown by `ssdyno methods`, or a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Its name on the command line.
@@ -30,6 +30,9 @@ pub struct MethodInfo {
     /// The metrics that answer its question, at most eight. A comparison makes claims only about
     /// these. Names as in [`MetricInfo::name`].
     pub primary: &'static [&'static str],
+    /// Its script, which is also its plan: see [`crate::Planner`]. All measurements are in the
+    /// session, even after an error.
+    pub run: fn(&mut Session<'_>, &Options) -> Result<(), MethodError>,
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Findings that it provokes on purpose, such as an overload. They cast no doubt on its answer.
@@ -53,6 +56,7 @@ impl MethodInfo {
         options: &[],
         metrics: &[],
         primary: &[],
+        run: |_, _| Ok(()),
         answer: |_| None,
         provokes: &[],
         fills: false,
@@ -73,16 +77,6 @@ impl MethodInfo {
     pub fn declaration(&self, key: &MetricKey) -> Option<&'static MetricInfo> {
         self.metrics().find(|declared| declared.covers(key))
     }
-}
-
-/// A named test.
-pub trait Method: Sync {
-    /// Its description.
-    fn info(&self) -> &'static MethodInfo;
-
-    /// Runs the method. The same script is the plan: see [`crate::Planner`]. All measurements are
-    /// in the session, even after an error.
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError>;
 }
 
 /// Why a method did not finish.

@@ -1,7 +1,7 @@
 //! A new method takes its own file and one registration: here it is, with an option of its own,
 //! through the public surface alone.
 
-use methods::{Budget, Catalog, Form, Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use methods::{Budget, Catalog, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
 use methods::{Planner, Round, Session};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
@@ -19,9 +19,7 @@ static BLOCK: Opt<u32> = Opt::value(
 );
 
 /// Writes blocks until it has enough of it.
-struct Toy;
-
-static INFO: MethodInfo = MethodInfo {
+static TOY: MethodInfo = MethodInfo {
     name: "toy",
     summary: "how long does it take to get bored",
     about: "Writes blocks at random, round after round, 1 MiB at most.",
@@ -30,33 +28,26 @@ static INFO: MethodInfo = MethodInfo {
     writes: "1 MiB at most",
     options: &[&BLOCK],
     metrics: &[&[MetricInfo::new("toy", Unit::Nanoseconds, "time until it had enough")]],
+    run,
     ..MethodInfo::EMPTY
 };
 
-impl Method for Toy {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let region = Region::first(session.target().bytes);
-        let block = options.get(&BLOCK);
-        let mut w = Workload::new("toy-write", Pattern::Uniform, Mix::WRITE, block, region);
-        (w.stop, w.flush_at_end) = (Stop::after_ns(1_000_000_000), true);
-        let budget = Budget { bytes: 1 << 20, ..Budget::default() };
-        session.budget("toy-writes", budget, |session| {
-            session.rounds(10, None, |session, round| {
-                let m = session.measure(&w, round)?;
-                session.put_metric(Metric::single("toy", Unit::Nanoseconds, m.seconds() * 1e9));
-                Ok(Round::settled_if(m.seconds() > 0.5))
-            })?;
-            Ok(())
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let region = Region::first(session.target().bytes);
+    let block = options.get(&BLOCK);
+    let mut w = Workload::new("toy-write", Pattern::Uniform, Mix::WRITE, block, region);
+    (w.stop, w.flush_at_end) = (Stop::after_ns(1_000_000_000), true);
+    let budget = Budget { bytes: 1 << 20, ..Budget::default() };
+    session.budget("toy-writes", budget, |session| {
+        session.rounds(10, None, |session, round| {
+            let m = session.measure(&w, round)?;
+            session.put_metric(Metric::single("toy", Unit::Nanoseconds, m.seconds() * 1e9));
+            Ok(Round::settled_if(m.seconds() > 0.5))
         })?;
-        session.rest("toy-rest", 2.0)
-    }
+        Ok(())
+    })?;
+    session.rest("toy-rest", 2.0)
 }
-
-static TOY: Toy = Toy;
 
 #[test]
 fn a_toy_is_found_planned_and_its_option_typed() {
@@ -71,7 +62,7 @@ fn a_toy_is_found_planned_and_its_option_typed() {
     assert_eq!(options.get(&BLOCK), 65_536);
     assert_eq!(Options::default().get(&BLOCK), 4096);
     let info = TargetInfo::null(1 << 30);
-    let plan = Planner::plan(&info, |session| toy.run(session, &options)).expect("allowed");
+    let plan = Planner::plan(&info, |session| session.run(toy, &options)).expect("allowed");
     let steps: Vec<_> = plan.steps.iter().map(|s| (s.name.as_str(), s.repeats)).collect();
     assert_eq!(steps, [("toy-writes", 1), ("toy-rest", 1)]);
     assert_eq!((plan.write_bytes_max, plan.safety), (1 << 20, Safety::Scratch));

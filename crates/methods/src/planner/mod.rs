@@ -381,11 +381,11 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
 
 /// Plans a method on a target. Returns the error that its run would return.
 pub fn plan(
-    method: &dyn crate::Method,
+    method: &crate::MethodInfo,
     info: &TargetInfo,
     options: &crate::Options,
 ) -> std::result::Result<Plan, MethodError> {
-    Planner::plan(info, |session| method.run(session, options))
+    Planner::plan(info, |session| (method.run)(session, options))
 }
 
 /// Whether the workload writes back the original content.

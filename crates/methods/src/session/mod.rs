@@ -24,7 +24,7 @@ use workload::{Caching, Content, OpKind, Region, Workload};
 
 use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks, Neighbour};
-use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
+use crate::{Digest, MethodError, MethodInfo, Options, Outcome, Planner};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
 pub(crate) use play::Part;
@@ -61,7 +61,7 @@ pub struct Session<'a> {
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
     /// Computes the answer from the outcome; declared by the method.
-    answer: fn(&Outcome) -> Option<record::Answer>,
+    pub(crate) answer: fn(&Outcome) -> Option<record::Answer>,
 }
 
 impl<'a> Session<'a> {
@@ -365,15 +365,10 @@ impl<'a> Session<'a> {
         self.plans() || verdict::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
     }
 
-    /// Stores the method's function that computes the answer from the outcome.
-    pub(crate) fn declare(&mut self, info: &MethodInfo) {
-        self.answer = info.answer;
-    }
-
     /// Runs a method and computes its answer from the outcome.
-    pub fn run(&mut self, method: &dyn Method, options: &Options) -> Result<(), MethodError> {
-        self.declare(method.info());
-        method.run(self, options)
+    pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
+        self.answer = method.answer;
+        (method.run)(self, options)
     }
 
     /// Sets the conclusions, overriding the rules.

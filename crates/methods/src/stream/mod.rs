@@ -30,7 +30,7 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
 use crate::whole::time_series::{BINS, TimeSeries};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
@@ -55,9 +55,7 @@ const METADATA_SHARE: u64 = 16;
 const METADATA_LEAST: u64 = 4 << 20;
 
 /// The method.
-pub(crate) struct Stream;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "stream",
     summary: "can it record a camera, with which buffer",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
@@ -77,6 +75,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
     metrics: &[&METRICS],
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
+    run,
     answer: crate::answer::stream,
     ..MethodInfo::EMPTY
 };
@@ -141,23 +140,17 @@ const METRICS: [MetricInfo; 11] = [
     ),
 ];
 
-impl Method for Stream {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.conclude(Vec::new());
-        let target = &session.target().target;
-        match target.kind {
-            TargetKind::Directory => in_directory(session, options),
-            TargetKind::File => Err(RigError::Refused(format!(
-                "stream needs a whole drive or a directory, and {} is a file",
-                target.spec
-            ))
-            .into()),
-            _ => on_drive(session, options),
-        }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let target = &session.target().target;
+    match target.kind {
+        TargetKind::Directory => in_directory(session, options),
+        TargetKind::File => Err(RigError::Refused(format!(
+            "stream needs a whole drive or a directory, and {} is a file",
+            target.spec
+        ))
+        .into()),
+        _ => on_drive(session, options),
     }
 }
 
