@@ -243,7 +243,6 @@ fn is_laid_out(workload: &Workload, info: &TargetInfo) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use methods::Planner;
     use record::Plan;
 
     use super::*;
@@ -288,7 +287,7 @@ mod tests {
     }
 
     fn planned(io: &Io, info: &TargetInfo) -> Result<Plan> {
-        Planner::plan(info, |session| ByHand(Cow::Borrowed(io)).run(session))
+        Session::plan(info, |session| ByHand(Cow::Borrowed(io)).run(session))
     }
 
     #[test]

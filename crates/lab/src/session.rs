@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::FileIdentity;
 use engine::Machine;
-use methods::{Outcome, Planner, Session};
+use methods::{Outcome, Session};
 use record::{Health, Plan, Safety, Target, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
@@ -52,7 +52,7 @@ impl Request {
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
         let planned = self.target.plan(work.fills())?;
-        let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
+        let mut plan = Session::plan(&planned.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(planned.destroys);
         Ok(Planned { plan, request: self, work, info: planned.info, file: planned.file })

@@ -1,10 +1,10 @@
 //! The tests: each a sequence of preparations and workloads, with its conclusions.
 //!
-//! A method is a script over a [`Session`], described by its [`MethodInfo`]. It sees the drive only through [`rig::Rig`], so it
-//! cannot distinguish a real drive from a virtual one. Its cost is known in advance because the
-//! same script runs on a [`Planner`]. Results go into an [`Outcome`] step by step, so a run that is
-//! cut short keeps its measurements. Conclusions are small pure rules in [`verdict`]; each may
-//! answer "unknown".
+//! A method is a script over a [`Session`], described by its [`MethodInfo`]. It sees the drive only
+//! through [`rig::Rig`], so it cannot distinguish a real drive from a virtual one. Its cost is known
+//! in advance because the same script runs on a planner ([`plan`]). Results go into an [`Outcome`]
+//! step by step, so a run that is cut short keeps its measurements. Conclusions are small pure rules
+//! in [`verdict`]; each may answer "unknown".
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ mod cluster;
 mod command;
 mod curve;
 mod digest;
+mod error;
 #[cfg(test)]
 mod fake;
 mod geometry;
@@ -64,14 +65,14 @@ pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use catalog::Catalog;
 pub use digest::Digest;
+pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iozone::{
     Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow, metric as iozone_metric,
 };
-pub use method::{MethodError, MethodInfo};
+pub use method::{MethodInfo, plan};
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
-pub use planner::{Planner, plan};
 pub use prepare::{PREPARE, Prepare};
 pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};

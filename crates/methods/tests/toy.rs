@@ -2,7 +2,7 @@
 //! through the public surface alone.
 
 use methods::{Budget, Catalog, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
-use methods::{Planner, Round, Session};
+use methods::{Round, Session};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
 use workload::{Mix, Pattern, Region, Stop, Workload};
@@ -62,7 +62,7 @@ fn a_toy_is_found_planned_and_its_option_typed() {
     assert_eq!(options.get(&BLOCK), 65_536);
     assert_eq!(Options::default().get(&BLOCK), 4096);
     let info = TargetInfo::null(1 << 30);
-    let plan = Planner::plan(&info, |session| session.run(toy, &options)).expect("allowed");
+    let plan = Session::plan(&info, |session| session.run(toy, &options)).expect("allowed");
     let steps: Vec<_> = plan.steps.iter().map(|s| (s.name.as_str(), s.repeats)).collect();
     assert_eq!(steps, [("toy-writes", 1), ("toy-rest", 1)]);
     assert_eq!((plan.write_bytes_max, plan.safety), (1 << 20, Safety::Scratch));

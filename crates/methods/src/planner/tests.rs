@@ -5,6 +5,7 @@ use rig::{BlockRequest, BlockWay, Job, Preparation, Rig, Stage};
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::*;
+use crate::Session;
 use crate::verdict::testing::with_link;
 
 fn steps(planner: &Planner) -> Vec<(&str, f64, u64, u32)> {

@@ -26,6 +26,7 @@ pub(crate) use self::options::FS;
 use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
+use crate::names::STREAM_BUFFER;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
@@ -38,9 +39,6 @@ const SECONDS: f64 = 300.0;
 /// The names of the passes.
 const RAW: &str = "stream-raw";
 const FILE: &str = "stream-file";
-
-/// The metric of the buffer that the user gave.
-pub(crate) const BUFFER_GIVEN: &str = "stream-buffer";
 
 /// Maximum rows of the time series from which the stored series is made.
 const ROWS: usize = 2000;
@@ -425,9 +423,9 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let stall = camera.longest_stall_ns() as f64;
     session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
-    if !session.out.metrics.iter().any(|metric| metric.name == BUFFER_GIVEN) {
+    if !session.out.metrics.iter().any(|metric| metric.name == STREAM_BUFFER) {
         let given = Some(script.buffer as f64);
-        session.put(MetricKey::parse(BUFFER_GIVEN), Unit::Bytes, given);
+        session.put(MetricKey::parse(STREAM_BUFFER), Unit::Bytes, given);
     }
     session.put(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {
