@@ -9,37 +9,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use methods::{Catalog, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session};
-use record::{FindingKind, Safety, Unit};
+use record::{Safety, Unit};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
 
-/// Something to run on a target.
-pub struct Work<'a>(Box<dyn Script + 'a>);
+/// A script, run or planned depending on the session, which keeps all measurements even after an
+/// error.
+type Script<'a> = Box<dyn Fn(&mut Session<'_>) -> Result<()> + 'a>;
 
-/// A script with a name.
-pub(crate) trait Script {
-    /// Its name in the record.
-    fn name(&self) -> &str;
-    /// Runs or plans it, depending on the session. The session keeps all measurements, even after
-    /// an error.
-    fn run(&self, session: &mut Session<'_>) -> Result<()>;
-    /// Whether it compares the target with a RAM disc.
-    fn wants_reference(&self) -> bool {
-        false
-    }
-    /// Version of its protocol; `None`: version 1.
-    fn protocol(&self) -> Option<u32> {
-        None
-    }
-    /// Findings that it provokes on purpose.
-    fn provokes(&self) -> &'static [FindingKind] {
-        &[]
-    }
-    /// Whether it may fill a file system.
-    fn fills(&self) -> bool {
-        false
-    }
+/// Something to run on a target.
+pub struct Work<'a> {
+    /// The method or the command.
+    pub(crate) info: &'static MethodInfo,
+    script: Script<'a>,
 }
 
 impl<'a> Work<'a> {
@@ -49,66 +32,24 @@ impl<'a> Work<'a> {
     }
 
     pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
-        Ok(Work::new(Scripted { method: methods::find(name)?, options }))
+        let method = methods::find(name)?;
+        Ok(Work::new(method, move |session| Ok(session.run(method, &options)?)))
     }
 
-    pub(crate) fn new(script: impl Script + 'a) -> Work<'a> {
-        Work(Box::new(script))
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.0.name()
+    pub(crate) fn new(
+        info: &'static MethodInfo,
+        script: impl Fn(&mut Session<'_>) -> Result<()> + 'a,
+    ) -> Work<'a> {
+        Work { info, script: Box::new(script) }
     }
 
     pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        self.0.run(session)
+        (self.script)(session)
     }
 
-    pub(crate) fn wants_reference(&self) -> bool {
-        self.0.wants_reference()
-    }
-
+    /// Version of its protocol as stored; `None`: version 1.
     pub(crate) fn protocol(&self) -> Option<u32> {
-        self.0.protocol()
-    }
-
-    pub(crate) fn provokes(&self) -> &'static [FindingKind] {
-        self.0.provokes()
-    }
-
-    pub(crate) fn fills(&self) -> bool {
-        self.0.fills()
-    }
-}
-
-struct Scripted<'a> {
-    method: &'static MethodInfo,
-    options: Cow<'a, Options>,
-}
-
-impl Script for Scripted<'_> {
-    fn name(&self) -> &str {
-        self.method.name
-    }
-
-    fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        Ok(session.run(self.method, &self.options)?)
-    }
-
-    fn wants_reference(&self) -> bool {
-        self.method.wants_reference
-    }
-
-    fn protocol(&self) -> Option<u32> {
-        Some(self.method.protocol).filter(|version| *version > 1)
-    }
-
-    fn provokes(&self) -> &'static [FindingKind] {
-        self.method.provokes
-    }
-
-    fn fills(&self) -> bool {
-        self.method.fills
+        Some(self.info.protocol).filter(|version| *version > 1)
     }
 }
 
@@ -143,19 +84,22 @@ static COMMANDS: [&MethodInfo; 4] = [
         metrics: &[&fio::output::METRICS],
         ..MethodInfo::EMPTY
     },
-    &MethodInfo {
-        name: "replicate",
-        summary: "a published experiment, step by step",
-        about: "See ssdyno replicate --help. An experiment that is a method has its metrics.",
-        safety: Safety::Destroys,
-        writes: "the bytes of the steps",
-        metrics: &[
-            &methods::STEP_METRICS,
-            &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
-        ],
-        ..MethodInfo::EMPTY
-    },
+    &REPLICATE,
 ];
+
+/// The steps of a published experiment.
+pub(crate) static REPLICATE: MethodInfo = MethodInfo {
+    name: "replicate",
+    summary: "a published experiment, step by step",
+    about: "See ssdyno replicate --help. An experiment that is a method has its metrics.",
+    safety: Safety::Destroys,
+    writes: "the bytes of the steps",
+    metrics: &[
+        &methods::STEP_METRICS,
+        &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
+    ],
+    ..MethodInfo::EMPTY
+};
 
 /// All methods and commands that store metrics.
 pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
