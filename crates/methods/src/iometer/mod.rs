@@ -113,16 +113,12 @@ static ACCESS: Opt<AccessLine> = Opt::value(
     "SPEC",
     "SIZE,READS,RANDOM[,ALIGN]: bytes per transfer, percent, percent (default 4KiB,67,100)",
     |words| access_line(words.first().map_or("", String::as_str)),
-    || AccessLine {
-        size: 4096,
-        share: 100,
-        reads: 67,
-        random: 100,
-        delay_ms: 0,
-        burst: 1,
-        align: 0,
-    },
+    || ACCESS_DEFAULT,
 );
+
+/// The default of `--access`.
+const ACCESS_DEFAULT: AccessLine =
+    AccessLine { size: 4096, share: 100, reads: 67, random: 100, delay_ms: 0, burst: 1, align: 0 };
 
 static WORKERS: Opt<u32> =
     Opt::value("workers", "N", "concurrent workers (default 1)", |words| number(words, 256), || 1);
@@ -153,14 +149,11 @@ fn access_line(text: &str) -> Result<AccessLine, String> {
     let align = if fields.len() > 3 { bytes(3) } else { Some(0) };
     let line = || {
         let (size, reads, random) = (bytes(0)?, percent(1)?, percent(2)?);
-        let line = AccessLine { size, reads, random, align: align?, ..(ACCESS_DEFAULT) };
+        let line = AccessLine { size, reads, random, align: align?, ..ACCESS_DEFAULT };
         (fields.len() <= 4).then_some(line)
     };
     line().ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
 }
-
-const ACCESS_DEFAULT: AccessLine =
-    AccessLine { size: 4096, share: 100, reads: 67, random: 100, delay_ms: 0, burst: 1, align: 0 };
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let script = script(options)?;
