@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{Catalog, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session};
+use methods::{ALL, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session, catalog};
 use record::{Safety, Unit};
 
 use crate::error::{LabError, Result};
@@ -55,7 +55,7 @@ impl<'a> Work<'a> {
 
 /// Every method, the default one first.
 pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
-    methods::all().iter().copied()
+    ALL.iter().copied()
 }
 
 /// The method with this name.
@@ -108,7 +108,7 @@ pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
 
 /// All options that methods declare for the command line, with the names of those methods.
 pub fn declared() -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
-    Catalog::default().declared()
+    catalog::declared(ALL)
 }
 
 /// Adds declared options, each a name with its arguments, to those common to all methods. Refuses
@@ -122,7 +122,7 @@ pub fn options(
     let typed = typed.collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&MethodInfo> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    let options = Catalog::default().options(&chosen, &typed, common)?;
+    let options = catalog::options(ALL, &chosen, &typed, common)?;
     Ok(match options.get(&methods::IMAGE) {
         Image::Named(name) => {
             let image = ImageOnDisk::open(Path::new(&name))?;

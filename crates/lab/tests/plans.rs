@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use drive::OpenRequest;
 use engine::{Machine, Simulator};
-use methods::{MethodError, MethodInfo, Options, Session, all};
+use methods::{ALL, MethodError, MethodInfo, Options, Session};
 use model::DriveSpec;
 use record::{Metric, Plan, Safety, Step};
 use rig::{
@@ -368,7 +368,7 @@ fn nobody() -> Box<dyn Observer> {
 fn plans_hold(name: &str, capacity: &str) -> BTreeSet<&'static str> {
     let spec = drive(name, capacity);
     let (mut broken, mut seen) = (Vec::new(), BTreeSet::new());
-    for method in all() {
+    for method in ALL {
         let (differences, declared) = compared(&spec, method, &options(method));
         broken.extend(differences);
         seen.extend(declared);
@@ -385,7 +385,7 @@ fn plans_hold_on_an_sd_card() {
 #[test]
 fn plans_hold_on_an_nvme_drive_and_every_declared_metric_is_published() {
     let published = plans_hold(DRIVES[1].0, DRIVES[1].1);
-    let declared = all().iter().flat_map(|method| method.metrics()).map(|m| m.name);
+    let declared = ALL.iter().flat_map(|method| method.metrics()).map(|m| m.name);
     let silent: BTreeSet<_> = declared.filter(|name| !published.contains(name)).collect();
     assert_eq!(silent, ELSEWHERE.into_iter().map(|(name, _)| name).collect());
 }
@@ -456,7 +456,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
     let time = Some(Duration::from_secs(1));
     let options =
         Options { time, size: Some(REAL_BYTES), replicates: Some(2), ..Options::default() };
-    for method in all() {
+    for method in ALL {
         let name = method.name;
         let at = format!("{name} on {spec}");
         let info = drive::plan_open(spec, request).expect("permitted").info;

@@ -13,7 +13,7 @@ mod answer;
 mod authentic;
 mod by_hand;
 mod capacity;
-mod catalog;
+pub mod catalog;
 mod causes;
 mod cell;
 mod cluster;
@@ -63,7 +63,6 @@ mod zones;
 
 pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
-pub use catalog::Catalog;
 pub use digest::Digest;
 pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
@@ -79,8 +78,8 @@ pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 pub use session::{Budget, Patience, Round, Session};
 pub use verdict::Neighbour;
 
-/// See [`all`].
-static ALL: &[&MethodInfo] = &[
+/// All methods, the default one first.
+pub static ALL: &[&MethodInfo] = &[
     &quick::INFO,
     &authentic::INFO,
     &sustain::INFO,
@@ -113,12 +112,7 @@ static ALL: &[&MethodInfo] = &[
     &snia::DIRTH,
 ];
 
-/// All methods, the default one first.
-pub fn all() -> &'static [&'static MethodInfo] {
-    ALL
-}
-
 /// The method with this name; the error lists the known names and suggests the nearest.
 pub fn find(name: &str) -> Result<&'static MethodInfo, MethodError> {
-    Catalog::default().find(name)
+    catalog::find(ALL, name)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload::{Caching, Mix, Pattern, Workload};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{MethodInfo, Options, Outcome, Session, all, find, plan};
+use crate::{ALL, MethodInfo, Options, Outcome, Session, find, plan};
 
 const MIB: u64 = 1 << 20;
 
@@ -215,7 +215,7 @@ fn states_are_reached_in_order_and_each_gets_random_writes() {
 
 #[test]
 fn no_random_replicate_repeats_another() {
-    for method in all() {
+    for method in ALL {
         let name = method.name;
         let mut fake = Fake::confirmed(traits(FlashTraits::default()), 64 * MIB).that_formats();
         let mut out = Outcome::default();

@@ -8,7 +8,7 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits, perform};
 use crate::options::Form;
-use crate::{Budget, MethodError, MethodInfo, Options, Outcome, Session, all, by_hand, find, plan};
+use crate::{ALL, Budget, MethodError, MethodInfo, Options, Outcome, Session, by_hand, find, plan};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -32,7 +32,7 @@ fn harmless() -> impl Iterator<Item = &'static &'static MethodInfo> {
     let own =
         ["mark", "command", "iozone", "speed", "curve", "fake", "sdclass", "iometer", "power"];
     let harmless = |m: &&&MethodInfo| m.safety < Safety::Destroys;
-    all().iter().filter(harmless).filter(move |m| !own.contains(&m.name))
+    ALL.iter().filter(harmless).filter(move |m| !own.contains(&m.name))
 }
 
 fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
@@ -55,14 +55,14 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
 
 #[test]
 fn every_option_is_listed_once_with_the_methods_that_declare_it() {
-    let declared = crate::Catalog::default().declared();
+    let declared = crate::catalog::declared(ALL);
     for (i, (option, methods)) in declared.iter().enumerate() {
         assert!(declared[..i].iter().all(|(other, _)| other.name() != option.name()));
-        let with = all().iter();
+        let with = ALL.iter();
         let with = with.filter(|info| info.options.iter().any(|o| o.name() == option.name()));
         assert_eq!(*methods, with.map(|info| info.name).collect::<Vec<_>>(), "{}", option.name());
     }
-    let typed = all().iter().flat_map(|m| m.options).filter(|o| o.form() != Form::Unwritten);
+    let typed = ALL.iter().flat_map(|m| m.options).filter(|o| o.form() != Form::Unwritten);
     let names: std::collections::BTreeSet<_> = typed.map(|option| option.name()).collect();
     assert_eq!(names.len(), declared.len());
 }
@@ -71,8 +71,8 @@ fn every_option_is_listed_once_with_the_methods_that_declare_it() {
 fn names_are_unique_and_every_method_explains_itself() {
     /// Beside name, safety and time in 80 columns.
     const SUMMARY_MAX: usize = 43;
-    for (i, info) in all().iter().enumerate() {
-        assert!(all()[..i].iter().all(|m| m.name != info.name));
+    for (i, info) in ALL.iter().enumerate() {
+        assert!(ALL[..i].iter().all(|m| m.name != info.name));
         assert!(!info.summary.contains('\n') && info.summary.len() <= SUMMARY_MAX, "{}", info.name);
         assert!(info.about.len() > info.summary.len() && info.seconds > 0.0, "{}", info.name);
         let writes = info.writes != MethodInfo::EMPTY.writes;

@@ -1,8 +1,8 @@
 //! A new method takes its own file and one registration: here it is, with an option of its own,
 //! through the public surface alone.
 
-use methods::{Budget, Catalog, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
-use methods::{Round, Session};
+use methods::{ALL, Budget, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use methods::{Round, Session, catalog};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
 use workload::{Mix, Pattern, Region, Stop, Workload};
@@ -51,14 +51,14 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 
 #[test]
 fn a_toy_is_found_planned_and_its_option_typed() {
-    let catalog = Catalog::default().with(&TOY);
-    let toy = catalog.find("toy").expect("registered");
-    let declared = catalog.declared();
+    let all = [ALL, &[&TOY]].concat();
+    let toy = catalog::find(&all, "toy").expect("registered");
+    let declared = catalog::declared(&all);
     let (option, methods) = declared.iter().find(|d| d.0.name() == "toy-block").expect("declared");
     assert_eq!((option.form(), &methods[..]), (Form::Value("BYTES"), &["toy"][..]));
 
     let typed = [("toy-block".to_string(), vec!["65536".to_string()])];
-    let options = catalog.options(&[toy], &typed, Options::default()).expect("known");
+    let options = catalog::options(&all, &[toy], &typed, Options::default()).expect("known");
     assert_eq!(options.get(&BLOCK), 65_536);
     assert_eq!(Options::default().get(&BLOCK), 4096);
     let info = TargetInfo::null(1 << 30);
@@ -71,11 +71,13 @@ fn a_toy_is_found_planned_and_its_option_typed() {
 
 #[test]
 fn an_option_of_another_method_is_refused_with_the_names_of_those_that_declare_it() {
-    let catalog = Catalog::default().with(&TOY);
+    let all = [ALL, &[&TOY]].concat();
     let refused = |method: &str, name: &str, words: &[&str]| {
         let typed = [(name.to_string(), words.iter().map(|w| w.to_string()).collect())];
-        let chosen = [catalog.find(method).expect("exists")];
-        catalog.options(&chosen, &typed, Options::default()).expect_err("refused").to_string()
+        let chosen = [catalog::find(&all, method).expect("exists")];
+        catalog::options(&all, &chosen, &typed, Options::default())
+            .expect_err("refused")
+            .to_string()
     };
     assert_eq!(
         refused("quick", "toy-block", &["512"]),

@@ -4,7 +4,7 @@
 use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{MethodInfo, Options, Outcome, all};
+use crate::{ALL, MethodInfo, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
 
@@ -73,7 +73,7 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
         (Some("interrupted"), FindingKind::CutShort),
         (None, FindingKind::CutShort),
     ];
-    for method in all() {
+    for method in ALL {
         let name = method.name;
         let out = ran(method);
         for ((why, kind), stored) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
@@ -97,7 +97,7 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
 #[test]
 fn every_method_answers_its_question_in_a_sentence_with_tiles_and_a_chart() {
     let mut all_faults = Vec::new();
-    for method in all() {
+    for method in ALL {
         let name = method.name;
         let out = ran(method);
         let Some(answer) = &out.answer else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use record::{FindingKind, Metric, Safety, State, TargetKind, Verdict};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform, steps};
-use crate::{MethodError, MethodInfo, Options, Outcome, all, find, plan};
+use crate::{ALL, MethodError, MethodInfo, Options, Outcome, find, plan};
 
 const GIB: u64 = 1 << 30;
 
@@ -51,7 +51,7 @@ fn near(value: f64, truth: f64, share: f64) {
 
 /// The destructive methods.
 fn destructive() -> impl Iterator<Item = &'static &'static MethodInfo> {
-    all().iter().filter(|m| m.safety == Safety::Destroys)
+    ALL.iter().filter(|m| m.safety == Safety::Destroys)
 }
 
 fn cached() -> FlashTraits {
