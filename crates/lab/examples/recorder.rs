@@ -34,12 +34,12 @@ fn counted(overrides: &[(&str, &str)], fs: &str) -> Option<[f64; 3]> {
     let spec = DriveSpec::preset(DRIVE).ok()?.with_overrides(overrides).ok()?;
     let method = methods::find("stream").ok()?;
     let mut options = Options::default();
-    let declared = method.info().options.iter().find(|option| option.name() == "fs")?;
+    let declared = method.options.iter().find(|option| option.name() == "fs")?;
     options.parse(*declared, &[fs.to_string()]).ok()?;
     let never = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec, "sim:drive", never, Box::new(|_: &Event| {}));
     let mut session = Session::new(&mut rig);
-    method.run(&mut session, &options).ok()?;
+    session.run(method, &options).ok()?;
     let out = session.finish();
     let value = |statistic: &str| {
         let name = format!("stream-{fs}.{statistic}");

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_word_gets_advice() {
-        let unknown = methods::find("qick").err().expect("no such method");
+        let unknown = methods::find("qick").expect_err("no such method");
         let (kind, context, advice) = parts(unknown);
         assert_eq!(kind, ErrorKind::Usage);
         assert!(context.contains("quick"), "{context}");

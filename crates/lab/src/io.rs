@@ -3,15 +3,13 @@
 //! Options are checked and turned into a draft before the target is inspected; the target then
 //! determines the region. A scratch file is laid out first, so that reads reach the drive.
 
-use std::borrow::Cow;
-
-use methods::Session;
+use methods::{BY_HAND, Session};
 use record::{Safety, TargetKind};
 use rig::{Preparation, TargetInfo};
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::work::{Script, Work};
+use crate::work::Work;
 
 /// Default duration of a workload without another limit, nanoseconds.
 const TIME_NS: u64 = 10_000_000_000;
@@ -208,30 +206,21 @@ pub type ReadIo<'a> = &'a dyn Fn(&str) -> std::result::Result<Io, String>;
 impl<'a> Work<'a> {
     /// Work with an `ssdyno io` workload.
     pub fn io(io: &'a Io) -> Work<'a> {
-        Work::new(ByHand(Cow::Borrowed(io)))
+        Work::new(&BY_HAND, move |session| run(io, session))
     }
 
     pub(crate) fn of_io(io: Io) -> Work<'a> {
-        Work::new(ByHand(Cow::Owned(io)))
+        Work::new(&BY_HAND, move |session| run(&io, session))
     }
 }
 
-struct ByHand<'a>(Cow<'a, Io>);
-
-impl Script for ByHand<'_> {
-    fn name(&self) -> &str {
-        "io"
+fn run(io: &Io, session: &mut Session<'_>) -> Result<()> {
+    let workload = io.workload(session.target())?;
+    if is_laid_out(&workload, session.target()) {
+        let (region, seed) = (Region::first(workload.region.end()), workload.seed);
+        session.prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
     }
-
-    fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        let workload = self.0.workload(session.target())?;
-        if is_laid_out(&workload, session.target()) {
-            let (region, seed) = (Region::first(workload.region.end()), workload.seed);
-            session
-                .prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
-        }
-        Ok(methods::by_hand(session, &workload)?)
-    }
+    Ok(methods::by_hand(session, &workload)?)
 }
 
 /// Whether a scratch file is written before the workload. Reads of unwritten blocks never reach the
@@ -243,7 +232,6 @@ fn is_laid_out(workload: &Workload, info: &TargetInfo) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use methods::Planner;
     use record::Plan;
 
     use super::*;
@@ -288,7 +276,7 @@ mod tests {
     }
 
     fn planned(io: &Io, info: &TargetInfo) -> Result<Plan> {
-        Planner::plan(info, |session| ByHand(Cow::Borrowed(io)).run(session))
+        Session::plan(info, |session| run(io, session))
     }
 
     #[test]

@@ -188,7 +188,7 @@ fn simulated(request: &Request, work: &Work<'_>, interrupt: &Arc<AtomicBool>) ->
     let mut session = Session::new(stand.rig());
     work.run(&mut session).ok()?;
     let Outcome { metrics, .. } = session.finish();
-    Some(Run { metrics, state_before: info.state, ..Run::new(work.name(), info.target) })
+    Some(Run { metrics, state_before: info.state, ..Run::new(work.info.name, info.target) })
 }
 
 /// Calls `act`, and interrupts it at the time limit or when the user interrupts the run.

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use methods::{Options, Prepare, Session};
+use methods::{Options, PREPARE, Prepare};
 use record::State;
 use rig::Erase;
 
-use crate::error::Result;
 use crate::request::Target;
-use crate::work::{Script, Work};
+use crate::work::Work;
 
 /// Size of the scratch file for trimming a directory, bytes. It stays empty.
 const SCRATCH_BYTES: u64 = 1 << 20;
@@ -27,21 +26,7 @@ impl Target {
 impl<'a> Work<'a> {
     /// Brings the drive into a state, after erasing it with the given method.
     pub fn prepare(to: State, by: Erase, options: &'a Options) -> Work<'a> {
-        Work::new(Preparing { prepare: Prepare { to, by }, options })
-    }
-}
-
-struct Preparing<'a> {
-    prepare: Prepare,
-    options: &'a Options,
-}
-
-impl Script for Preparing<'_> {
-    fn name(&self) -> &str {
-        "prepare"
-    }
-
-    fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        Ok(self.prepare.run(session, self.options)?)
+        let prepare = Prepare { to, by };
+        Work::new(&PREPARE, move |session| Ok(prepare.run(session, options)?))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use drive::FileIdentity;
 use engine::Machine;
-use methods::{Outcome, Planner, Session};
+use methods::{Outcome, Session};
 use record::{Health, Plan, Safety, Target, TargetKind};
 use rig::{Rig, TargetInfo};
 use workload::{Mix, Pattern, Region, Workload};
@@ -51,8 +51,8 @@ impl Request {
     /// Makes every check that is possible without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
-        let planned = self.target.plan(work.fills())?;
-        let mut plan = Planner::plan(&planned.info, |session| work.run(session))?;
+        let planned = self.target.plan(work.info.fills)?;
+        let mut plan = Session::plan(&planned.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
         plan.destroys = plan.destroys.and(planned.destroys);
         Ok(Planned { plan, request: self, work, info: planned.info, file: planned.file })
@@ -62,7 +62,7 @@ impl Request {
 impl<'a> Planned<'a> {
     /// The name of the work in the record.
     pub fn name(&self) -> &str {
-        self.work.name()
+        self.work.info.name
     }
 
     /// The target as the user named it.
@@ -90,7 +90,7 @@ impl<'a> Planned<'a> {
     /// Bytes that stay free on the file system, and its mount point, if the work may leave less
     /// than usual.
     pub fn fills(&self) -> Option<(u64, &str)> {
-        let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.fills())?;
+        let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
         let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
         (left < filesystem.bytes? / 10).then_some((left, &*filesystem.mount))
     }
@@ -107,8 +107,8 @@ impl<'a> Planned<'a> {
         let Planned { plan, request, work, info, file } = self;
         let store = request.store.as_deref();
         let seed = Some(request.instrument.seed);
-        let (method, protocol) = (work.name(), work.protocol());
-        let (provokes, part_of) = (work.provokes(), request.part_of.clone());
+        let (method, protocol) = (work.info.name, work.protocol());
+        let (provokes, part_of) = (work.info.provokes, request.part_of.clone());
         let test = Test { method, protocol, seed, provokes, part_of };
         let recording = Recording::begin(store, test, &info, plan, watcher)?;
         Ok(Begun { request, work, recording, file })
@@ -127,10 +127,10 @@ impl Begun<'_> {
         let shared = Shared::new(recording);
         let mut outcome = Outcome::default();
         let observer = Box::new(shared.clone());
-        let opened = Stand::open(request, interrupt, observer, file, work.fills());
+        let opened = Stand::open(request, interrupt, observer, file, work.info.fills);
         let ended = opened.and_then(|mut stand| {
             describe(&shared, &mut stand)?;
-            if work.wants_reference() {
+            if work.info.wants_reference {
                 stand = stand.with_reference(interrupt);
             }
             stand.assume(shared.lock().recall());

@@ -94,7 +94,7 @@ fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use methods::{Options, Planner};
+    use methods::{Options, Session};
 
     use super::*;
 
@@ -103,7 +103,7 @@ mod tests {
         let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
         let info = Simulator::info(&spec, text);
         let method = methods::find(method).expect("a method");
-        let plan = Planner::plan(&info, |session| method.run(session, &Options::default()));
+        let plan = Session::plan(&info, |session| session.run(method, &Options::default()));
         seconds(&spec, text, &plan.expect("a virtual drive may be overwritten"))
     }
 

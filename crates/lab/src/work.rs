@@ -8,40 +8,21 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{
-    Catalog, Declared, IcfError, Image, Method, MethodInfo, MetricInfo, Options, Session,
-};
-use record::{FindingKind, Safety, Unit};
+use methods::{ALL, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session, catalog};
+use record::{Safety, Unit};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
 
-/// Something to run on a target.
-pub struct Work<'a>(Box<dyn Script + 'a>);
+/// A script, run or planned depending on the session, which keeps all measurements even after an
+/// error.
+type Script<'a> = Box<dyn Fn(&mut Session<'_>) -> Result<()> + 'a>;
 
-/// A script with a name.
-pub(crate) trait Script {
-    /// Its name in the record.
-    fn name(&self) -> &str;
-    /// Runs or plans it, depending on the session. The session keeps all measurements, even after
-    /// an error.
-    fn run(&self, session: &mut Session<'_>) -> Result<()>;
-    /// Whether it compares the target with a RAM disc.
-    fn wants_reference(&self) -> bool {
-        false
-    }
-    /// Version of its protocol; `None`: version 1.
-    fn protocol(&self) -> Option<u32> {
-        None
-    }
-    /// Findings that it provokes on purpose.
-    fn provokes(&self) -> &'static [FindingKind] {
-        &[]
-    }
-    /// Whether it may fill a file system.
-    fn fills(&self) -> bool {
-        false
-    }
+/// Something to run on a target.
+pub struct Work<'a> {
+    /// The method or the command.
+    pub(crate) info: &'static MethodInfo,
+    script: Script<'a>,
 }
 
 impl<'a> Work<'a> {
@@ -51,77 +32,35 @@ impl<'a> Work<'a> {
     }
 
     pub(crate) fn of_method(name: &str, options: Cow<'a, Options>) -> Result<Work<'a>> {
-        Ok(Work::new(Scripted { method: methods::find(name)?, options }))
+        let method = methods::find(name)?;
+        Ok(Work::new(method, move |session| Ok(session.run(method, &options)?)))
     }
 
-    pub(crate) fn new(script: impl Script + 'a) -> Work<'a> {
-        Work(Box::new(script))
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.0.name()
+    pub(crate) fn new(
+        info: &'static MethodInfo,
+        script: impl Fn(&mut Session<'_>) -> Result<()> + 'a,
+    ) -> Work<'a> {
+        Work { info, script: Box::new(script) }
     }
 
     pub(crate) fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        self.0.run(session)
+        (self.script)(session)
     }
 
-    pub(crate) fn wants_reference(&self) -> bool {
-        self.0.wants_reference()
-    }
-
+    /// Version of its protocol as stored; `None`: version 1.
     pub(crate) fn protocol(&self) -> Option<u32> {
-        self.0.protocol()
-    }
-
-    pub(crate) fn provokes(&self) -> &'static [FindingKind] {
-        self.0.provokes()
-    }
-
-    pub(crate) fn fills(&self) -> bool {
-        self.0.fills()
-    }
-}
-
-struct Scripted<'a> {
-    method: &'static dyn Method,
-    options: Cow<'a, Options>,
-}
-
-impl Script for Scripted<'_> {
-    fn name(&self) -> &str {
-        self.method.info().name
-    }
-
-    fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        Ok(session.run(self.method, &self.options)?)
-    }
-
-    fn wants_reference(&self) -> bool {
-        self.method.info().wants_reference
-    }
-
-    fn protocol(&self) -> Option<u32> {
-        Some(self.method.info().protocol).filter(|version| *version > 1)
-    }
-
-    fn provokes(&self) -> &'static [FindingKind] {
-        self.method.info().provokes
-    }
-
-    fn fills(&self) -> bool {
-        self.method.info().fills
+        Some(self.info.protocol).filter(|version| *version > 1)
     }
 }
 
 /// Every method, the default one first.
 pub fn methods() -> impl Iterator<Item = &'static MethodInfo> {
-    methods::all().iter().map(|method| method.info())
+    ALL.iter().copied()
 }
 
 /// The method with this name.
 pub fn method(name: &str) -> Result<&'static MethodInfo> {
-    Ok(methods::find(name)?.info())
+    Ok(methods::find(name)?)
 }
 
 /// The method or the command with this name.
@@ -145,19 +84,22 @@ static COMMANDS: [&MethodInfo; 4] = [
         metrics: &[&fio::output::METRICS],
         ..MethodInfo::EMPTY
     },
-    &MethodInfo {
-        name: "replicate",
-        summary: "a published experiment, step by step",
-        about: "See ssdyno replicate --help. An experiment that is a method has its metrics.",
-        safety: Safety::Destroys,
-        writes: "the bytes of the steps",
-        metrics: &[
-            &methods::STEP_METRICS,
-            &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
-        ],
-        ..MethodInfo::EMPTY
-    },
+    &REPLICATE,
 ];
+
+/// The steps of a published experiment.
+pub(crate) static REPLICATE: MethodInfo = MethodInfo {
+    name: "replicate",
+    summary: "a published experiment, step by step",
+    about: "See ssdyno replicate --help. An experiment that is a method has its metrics.",
+    safety: Safety::Destroys,
+    writes: "the bytes of the steps",
+    metrics: &[
+        &methods::STEP_METRICS,
+        &[MetricInfo::new("{step}.time", Unit::Nanoseconds, "time to discard everything")],
+    ],
+    ..MethodInfo::EMPTY
+};
 
 /// All methods and commands that store metrics.
 pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
@@ -166,7 +108,7 @@ pub fn described() -> impl Iterator<Item = &'static MethodInfo> {
 
 /// All options that methods declare for the command line, with the names of those methods.
 pub fn declared() -> Vec<(&'static dyn Declared, Vec<&'static str>)> {
-    Catalog::default().declared()
+    catalog::declared(ALL)
 }
 
 /// Adds declared options, each a name with its arguments, to those common to all methods. Refuses
@@ -178,9 +120,9 @@ pub fn options(
 ) -> Result<Options> {
     let typed = typed.iter().map(|(name, words)| Ok((name.clone(), read(name, words)?)));
     let typed = typed.collect::<Result<Vec<_>>>()?;
-    let chosen: Vec<&dyn Method> =
+    let chosen: Vec<&MethodInfo> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    let options = Catalog::default().options(&chosen, &typed, common)?;
+    let options = catalog::options(ALL, &chosen, &typed, common)?;
     Ok(match options.get(&methods::IMAGE) {
         Image::Named(name) => {
             let image = ImageOnDisk::open(Path::new(&name))?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use drive::OpenRequest;
 use engine::{Machine, Simulator};
-use methods::{Method, MethodError, Options, Session, all};
+use methods::{ALL, MethodError, MethodInfo, Options, Session};
 use model::DriveSpec;
 use record::{Metric, Plan, Safety, Step};
 use rig::{
@@ -249,8 +249,7 @@ fn drive(name: &str, capacity: &str) -> DriveSpec {
 }
 
 /// Options for a shorter run than usual; its plan must be just as accurate.
-fn options(method: &dyn Method) -> Options {
-    let info = method.info();
+fn options(info: &MethodInfo) -> Options {
     let seconds = match info.name {
         name if DECLARED.contains(&name) => info.seconds / 1000.0,
         "states" | "heat" | "align" | "trim" => info.seconds / 50.0,
@@ -263,10 +262,10 @@ fn options(method: &dyn Method) -> Options {
     Options { time, size, replicates: Some(2), ..Options::default() }
 }
 
-fn run(rig: &mut dyn Rig, method: &dyn Method, options: &Options) -> Done {
+fn run(rig: &mut dyn Rig, method: &MethodInfo, options: &Options) -> Done {
     let mut counted = Counted { rig, steps: Steps::new(), current: String::new() };
     let mut session = Session::new(&mut counted);
-    let result = method.run(&mut session, options);
+    let result = session.run(method, options);
     let outcome = session.finish();
     let warnings = outcome.warnings.iter().map(|w| w.kind.to_string()).collect();
     Done { steps: counted.steps, result, warnings, metrics: outcome.metrics }
@@ -313,10 +312,10 @@ fn differences(at: &str, plan: &Plan, done: &Done, close: impl Fn(&Taken) -> boo
 }
 
 /// The declarations of the published metrics, and metrics without a declaration.
-fn published(method: &dyn Method, done: &Done) -> (BTreeSet<&'static str>, Vec<String>) {
+fn published(method: &MethodInfo, done: &Done) -> (BTreeSet<&'static str>, Vec<String>) {
     let (mut declared, mut others) = (BTreeSet::new(), Vec::new());
     for metric in &done.metrics {
-        match method.info().declaration(&metric.key()).filter(|d| d.unit == metric.unit) {
+        match method.declaration(&metric.key()).filter(|d| d.unit == metric.unit) {
             Some(declaration) => drop(declared.insert(declaration.name)),
             None => others.push(format!("{} in {}", metric.name, metric.unit.name())),
         }
@@ -327,10 +326,10 @@ fn published(method: &dyn Method, done: &Done) -> (BTreeSet<&'static str>, Vec<S
 /// The differences of a method on a virtual drive, and the declarations of its published metrics.
 fn compared(
     spec: &DriveSpec,
-    method: &dyn Method,
+    method: &MethodInfo,
     options: &Options,
 ) -> (Vec<String>, BTreeSet<&'static str>) {
-    let (name, info) = (method.info().name, Simulator::info(spec, "sim:drive"));
+    let (name, info) = (method.name, Simulator::info(spec, "sim:drive"));
     let at = format!("{name} on {}", spec.name);
     let mut rig = Simulator::new(spec.clone(), "sim:drive", never(), nobody());
     let done = run(&mut rig, method, options);
@@ -369,8 +368,8 @@ fn nobody() -> Box<dyn Observer> {
 fn plans_hold(name: &str, capacity: &str) -> BTreeSet<&'static str> {
     let spec = drive(name, capacity);
     let (mut broken, mut seen) = (Vec::new(), BTreeSet::new());
-    for method in all() {
-        let (differences, declared) = compared(&spec, *method, &options(*method));
+    for method in ALL {
+        let (differences, declared) = compared(&spec, method, &options(method));
         broken.extend(differences);
         seen.extend(declared);
     }
@@ -386,7 +385,7 @@ fn plans_hold_on_an_sd_card() {
 #[test]
 fn plans_hold_on_an_nvme_drive_and_every_declared_metric_is_published() {
     let published = plans_hold(DRIVES[1].0, DRIVES[1].1);
-    let declared = all().iter().flat_map(|method| method.info().metrics()).map(|m| m.name);
+    let declared = ALL.iter().flat_map(|method| method.metrics()).map(|m| m.name);
     let silent: BTreeSet<_> = declared.filter(|name| !published.contains(name)).collect();
     assert_eq!(silent, ELSEWHERE.into_iter().map(|(name, _)| name).collect());
 }
@@ -425,7 +424,7 @@ fn default_runs_on_slow_drives_are_as_planned() {
         }
     }
     let curve = methods::find("curve").expect("a method");
-    let reads = curve.info().options.iter().find(|option| option.name() == "reads");
+    let reads = curve.options.iter().find(|option| option.name() == "reads");
     let mut writes = Options::default();
     writes.parse(*reads.expect("declared"), &["0".into()]).expect("a percentage");
     broken.extend(compared(&drive("sd-150x", "512MiB"), curve, &writes).0);
@@ -457,11 +456,11 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
     let time = Some(Duration::from_secs(1));
     let options =
         Options { time, size: Some(REAL_BYTES), replicates: Some(2), ..Options::default() };
-    for method in all() {
-        let name = method.info().name;
+    for method in ALL {
+        let name = method.name;
         let at = format!("{name} on {spec}");
         let info = drive::plan_open(spec, request).expect("permitted").info;
-        let plan = match methods::plan(*method, &info, &options) {
+        let plan = match methods::plan(method, &info, &options) {
             Ok(plan) if plan.seconds <= most && !REAL_LEFT_OUT.contains(&name) => plan,
             Ok(_) => continue,
             Err(refused) => {
@@ -472,7 +471,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
         let opened = drive::open(spec, request).expect("permitted");
         let mut rig = Machine::new(opened, engine::Options::default(), never(), nobody())
             .expect("a backend works");
-        let done = run(&mut rig, *method, &options);
+        let done = run(&mut rig, method, &options);
         if let Err(error) = &done.result {
             panic!("{at}: {error}");
         }

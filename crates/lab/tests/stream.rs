@@ -16,13 +16,13 @@ fn stream(drive: &str, overrides: &[(&str, &str)], typed: &[(&str, &str)]) -> Ou
     let method = methods::find("stream").expect("a method");
     let mut options = Options::default();
     for (name, word) in typed {
-        let declared = method.info().options.iter().find(|o| o.name() == *name).expect("declared");
+        let declared = method.options.iter().find(|o| o.name() == *name).expect("declared");
         options.parse(*declared, &[word.to_string()]).expect("a value");
     }
     let never = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec, "sim:drive", never, Box::new(|_: &Event| {}));
     let mut session = Session::new(&mut rig);
-    method.run(&mut session, &options).expect("nothing is wrong");
+    session.run(method, &options).expect("nothing is wrong");
     session.finish()
 }
 

@@ -73,7 +73,7 @@ fn writes_that_leave_the_cache_between_rounds_are_said_to_fall() {
         let mut drive = Simulator::new(spec.clone(), "sim:drive", Arc::default(), nobody);
         let mut session = Session::new(&mut drive);
         let options = Options { replicates: Some(rounds), ..Options::default() };
-        find("quick").expect("a method").run(&mut session, &options).expect("it ends");
+        session.run(find("quick").expect("a method"), &options).expect("it ends");
         let out = session.finish();
         let note = |kind| out.warnings.iter().find(|f| f.kind == kind).map(|f| f.text.clone());
         (note(FindingKind::NotSteady), note(FindingKind::InsideCache))

@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::test_region::{TestRegion, random_writes_max};
 use crate::verdict::Shift;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Seconds per replicate of one offset.
 const EACH_SECONDS: f64 = 5.0;
@@ -42,9 +42,7 @@ const SHIFTS: [u64; 13] =
     [0, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4096, 8192, 16384, 32768, 65536];
 
 /// The method.
-pub(crate) struct Align;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "align",
     summary: "what do misaligned writes cost",
     about: "Discards the drive and writes a region of 8 GiB (or --size) sequentially. Then writes \
@@ -64,24 +62,19 @@ static INFO: MethodInfo = MethodInfo {
         ),
         MetricInfo::new("align-{bytes}.ratio", Unit::Number, "its ratio to `align-0`"),
     ]],
+    run,
     answer: crate::answer::align,
     ..MethodInfo::EMPTY
 };
 
-impl Method for Align {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    let workloads = workloads(&whole, session.target());
+    let block = session.target().logical_block_bytes;
+    if workloads.len() < SHIFTS.len() {
+        session.out.note(forbidden(block));
     }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
-        let workloads = workloads(&whole, session.target());
-        let block = session.target().logical_block_bytes;
-        if workloads.len() < SHIFTS.len() {
-            session.out.note(forbidden(block));
-        }
-        measure(session, &whole, &workloads)
-    }
+    measure(session, &whole, &workloads)
 }
 
 fn measure(

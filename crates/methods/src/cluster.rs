@@ -14,7 +14,7 @@ use workload::{BlockSizes, Mix, Pattern, Region};
 use crate::session::Session;
 use crate::stream::{FS, Script, planned, recorded};
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
@@ -44,9 +44,7 @@ const FILE: u64 = 8 << 20;
 const KNEE: f64 = 0.95;
 
 /// The method.
-pub(crate) struct Cluster;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "cluster",
     summary: "which allocation unit suits the files",
     about: "For every allocation unit from 2 KiB to 1 MiB (FAT32 to 64 KiB), on 256 MiB (FAT32 \
@@ -62,6 +60,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&FS, &LIKE],
     metrics: &[&METRICS],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", "cluster-knee-{read,write}"],
+    run,
     answer: crate::answer::cluster,
     ..MethodInfo::EMPTY
 };
@@ -121,37 +120,30 @@ fn like(text: &str) -> Like {
     }
 }
 
-impl Method for Cluster {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
-        let size = options.size.unwrap_or(usual).min(session.target().bytes);
-        let part = Options { size: Some(size), ..options.clone() };
-        let whole = Whole::new(&INFO, session.target(), &part)?;
-        let sizes = match options.get(&LIKE) {
-            Like::Nothing => Vec::new(),
-            Like::Sizes(sizes) => sizes,
-            Like::Directory(value) => {
-                let range =
-                    "a readable directory, or sizes and counts such as 4k:1000,2M:50".into();
-                let value = format!("'{value}'");
-                return Err(MethodError::Option { option: "like", value, range });
-            }
-        };
-        let region = whole.bytes();
-        let script = Script::new(session.target(), &part, region)?;
-        let script = Script {
-            rate: None,
-            checkpoint: None,
-            file_bytes: FILE.min(region / 4),
-            recorded_bytes: options.size.unwrap_or(REGION).min(region),
-            ..script
-        };
-        measure(session, &whole, script, &sizes)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
+    let size = options.size.unwrap_or(usual).min(session.target().bytes);
+    let part = Options { size: Some(size), ..options.clone() };
+    let whole = Whole::new(&INFO, session.target(), &part)?;
+    let sizes = match options.get(&LIKE) {
+        Like::Nothing => Vec::new(),
+        Like::Sizes(sizes) => sizes,
+        Like::Directory(value) => {
+            let range = "a readable directory, or sizes and counts such as 4k:1000,2M:50".into();
+            let value = format!("'{value}'");
+            return Err(MethodError::Option { option: "like", value, range });
+        }
+    };
+    let region = whole.bytes();
+    let script = Script::new(session.target(), &part, region)?;
+    let script = Script {
+        rate: None,
+        checkpoint: None,
+        file_bytes: FILE.min(region / 4),
+        recorded_bytes: options.size.unwrap_or(REGION).min(region),
+        ..script
+    };
+    measure(session, &whole, script, &sizes)
 }
 
 /// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
@@ -266,7 +258,7 @@ mod tests {
         assert_eq!(like("/usr/share"), Like::Directory("/usr/share".into()));
         let mut fake = Fake::confirmed(Traits::default(), 1 << 30);
         let options = Options::default().with(&LIKE, Like::Directory("/usr".into()));
-        let result = perform(&Cluster, &mut fake, &options, &mut Outcome::default());
+        let result = perform(&INFO, &mut fake, &options, &mut Outcome::default());
         let error = result.expect_err("a method reads no directory").to_string();
         assert!(error.starts_with("like is '/usr', must be a readable directory, or "), "{error}");
         assert_eq!(fake.written, 0);
@@ -278,7 +270,7 @@ mod tests {
         let options = Options::default().with(&LIKE, Like::Sizes(vec![(3000, 7), (100, 1)]));
         let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, 1 << 30);
         let mut out = Outcome::default();
-        perform(&Cluster, &mut fake, &options, &mut out).expect("nothing is wrong");
+        perform(&INFO, &mut fake, &options, &mut out).expect("nothing is wrong");
         let value = |name: &str| out.metrics.iter().find(|m| m.name == name)?.value;
         assert_eq!(value("cluster-knee-write"), Some(f64::from(512 << 10)));
         let unit = |kib: f64| kib * 1024.0 / (80e-6 + kib * 1024.0 / 500e6);
@@ -317,7 +309,7 @@ mod tests {
         let ran = |bytes: u64, options: &Options| {
             let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, bytes);
             let mut out = Outcome::default();
-            perform(&Cluster, &mut fake, options, &mut out).expect("nothing is wrong");
+            perform(&INFO, &mut fake, options, &mut out).expect("nothing is wrong");
             let answer = out.answer.clone().expect("declared").headline;
             (fake.written, out.metrics.iter().map(|m| m.name.clone()).collect::<Vec<_>>(), answer)
         };

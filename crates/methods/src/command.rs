@@ -10,7 +10,7 @@ use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
 use crate::verdict::Ruling;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
 
 /// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;
@@ -19,9 +19,7 @@ const RUNS: u32 = 3;
 const COLD: f64 = 1.2;
 
 /// The method.
-pub(crate) struct Command;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "command",
     summary: "how long does a program run, with what I/O",
     about: "Runs a command line in the directory, three times or --replicates: ssdyno run DIR -m \
@@ -37,6 +35,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&COMMAND],
     primary: &["command.time"],
     metrics: &[&METRICS],
+    run,
     answer: crate::answer::command,
     ..MethodInfo::EMPTY
 };
@@ -71,37 +70,31 @@ const METRICS: [MetricInfo; 8] = [
 pub(crate) static COMMAND: Opt<Vec<String>> =
     Opt::rest("command", "COMMAND", "the program to run in the directory, and its arguments");
 
-impl Method for Command {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let command = options.get(&COMMAND);
-        let name = name(&command)?;
-        session.out.state_after = State::Unknown;
-        session.conclude(Vec::new());
-        let mut done: Vec<CommandRun> = Vec::new();
-        session.rounds(runs(options), None, |session, replicate| {
-            session.step(&name, replicate);
-            let run = session.rig().command(&command)?;
-            // A program interrupted together with the run is not a sample.
-            session.rig().idle(std::time::Duration::from_nanos(1))?;
-            done.push(run);
-            publish(&done, &mut session.out);
-            session.conclude(vec![ruling(&done).verdict]);
-            session.checkpoint();
-            if run.exit != Exit::Code(0) {
-                session.out.note(failed(run.exit));
-                session.checkpoint();
-                return Err(MethodError::CommandFailed { exit: run.exit });
-            }
-            Ok(Round::Again)
-        })?;
-        note_cold(&done, &mut session.out);
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let command = options.get(&COMMAND);
+    let name = name(&command)?;
+    session.out.state_after = State::Unknown;
+    session.conclude(Vec::new());
+    let mut done: Vec<CommandRun> = Vec::new();
+    session.rounds(runs(options), None, |session, replicate| {
+        session.step(&name, replicate);
+        let run = session.rig().command(&command)?;
+        // A program interrupted together with the run is not a sample.
+        session.rig().idle(std::time::Duration::from_nanos(1))?;
+        done.push(run);
+        publish(&done, &mut session.out);
+        session.conclude(vec![ruling(&done).verdict]);
         session.checkpoint();
-        Ok(())
-    }
+        if run.exit != Exit::Code(0) {
+            session.out.note(failed(run.exit));
+            session.checkpoint();
+            return Err(MethodError::CommandFailed { exit: run.exit });
+        }
+        Ok(Round::Again)
+    })?;
+    note_cold(&done, &mut session.out);
+    session.checkpoint();
+    Ok(())
 }
 
 fn failed(exit: Exit) -> Finding {

@@ -13,7 +13,7 @@ use workload::{Stop, Workload};
 use crate::session::Session;
 use crate::verdict::Warmth;
 use crate::whole::Whole;
-use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -44,9 +44,7 @@ const LOAD: &str = "heat-load";
 const COOLED: &str = "heat-cooled";
 
 /// The method.
-pub(crate) struct HeatMethod;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "heat",
     summary: "how warm does it get, does it slow down",
     about: "Fills the drive, so that no cache interferes, lets it cool for five minutes, then \
@@ -82,19 +80,14 @@ static INFO: MethodInfo = MethodInfo {
             "a minute of load after the drive has cooled",
         ),
     ]],
+    run,
     answer: crate::answer::heat,
     ..MethodInfo::EMPTY
 };
 
-impl Method for HeatMethod {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
-        measure(session, &whole)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    measure(session, &whole)
 }
 
 fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {

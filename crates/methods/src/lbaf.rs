@@ -11,7 +11,7 @@ use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 use crate::prepare::cannot_format;
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Total runs per format.
 const RUNS: u32 = 4;
@@ -26,9 +26,7 @@ const SECONDS: f64 = 300.0;
 const REGION_MOST: u64 = 8 << 30;
 
 /// The method.
-pub(crate) struct Lbaf;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "lbaf",
     summary: "is it faster with blocks of 4096 bytes",
     about: "Formats the drive to blocks of 4096, 512, 512 and again 4096 bytes (the reverse if it \
@@ -52,30 +50,25 @@ static INFO: MethodInfo = MethodInfo {
             "throughput in blocks of 4096 bytes over that in 512",
         ),
     ]],
+    run,
     answer: crate::answer::lbaf,
     ..MethodInfo::EMPTY
 };
 
-impl Method for Lbaf {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    check(session.target())?;
+    if session.target().target.kind == TargetKind::Virtual {
+        session.out.note(caveat());
     }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
-        check(session.target())?;
-        if session.target().target.kind == TargetKind::Virtual {
-            session.out.note(caveat());
-        }
-        let found = session.target().logical_block_bytes;
-        let result = measure(session, &whole, found);
-        session.checkpoint();
-        // Also after an interruption. A drive that cannot be formatted never left its format.
-        if session.target().logical_block_bytes != found {
-            format(session, found)?;
-        }
-        result
+    let found = session.target().logical_block_bytes;
+    let result = measure(session, &whole, found);
+    session.checkpoint();
+    // Also after an interruption. A drive that cannot be formatted never left its format.
+    if session.target().logical_block_bytes != found {
+        format(session, found)?;
     }
+    result
 }
 
 /// A virtual drive has no host whose file system pays for small blocks: document 000 found 1558 and

@@ -1,10 +1,10 @@
 //! The tests: each a sequence of preparations and workloads, with its conclusions.
 //!
-//! A [`Method`] is a script over a [`Session`]. It sees the drive only through [`rig::Rig`], so it
-//! cannot distinguish a real drive from a virtual one. Its cost is known in advance because the
-//! same script runs on a [`Planner`]. Results go into an [`Outcome`] step by step, so a run that is
-//! cut short keeps its measurements. Conclusions are small pure rules in [`verdict`]; each may
-//! answer "unknown".
+//! A method is a script over a [`Session`], described by its [`MethodInfo`]. It sees the drive only
+//! through [`rig::Rig`], so it cannot distinguish a real drive from a virtual one. Its cost is known
+//! in advance because the same script runs on a planner ([`plan`]). Results go into an [`Outcome`]
+//! step by step, so a run that is cut short keeps its measurements. Conclusions are small pure rules
+//! in [`verdict`]; each may answer "unknown".
 
 #![forbid(unsafe_code)]
 
@@ -13,13 +13,14 @@ mod answer;
 mod authentic;
 mod by_hand;
 mod capacity;
-mod catalog;
+pub mod catalog;
 mod causes;
 mod cell;
 mod cluster;
 mod command;
 mod curve;
 mod digest;
+mod error;
 #[cfg(test)]
 mod fake;
 mod geometry;
@@ -62,47 +63,46 @@ mod zones;
 
 pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
-pub use catalog::Catalog;
 pub use digest::Digest;
+pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iozone::{
     Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow, metric as iozone_metric,
 };
-pub use method::{Method, MethodError, MethodInfo};
+pub use method::{MethodInfo, plan};
 pub use options::{Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
-pub use planner::{Planner, plan};
 pub use prepare::{PREPARE, Prepare};
 pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
 pub use session::{Budget, Patience, Round, Session};
 pub use verdict::Neighbour;
 
-/// See [`all`].
-static ALL: &[&dyn Method] = &[
-    &quick::Quick,
-    &authentic::Authentic,
-    &sustain::Sustain,
-    &states::StatesMethod,
-    &trim::TrimMethod,
-    &zones::Zones,
-    &align::Align,
-    &heat::HeatMethod,
-    &curve::Curve,
-    &speed::Speed,
-    &capacity::Fake,
-    &sdclass::SdClass,
-    &geometry::Geometry,
-    &power::Power,
-    &wear::Wear,
-    &restore::Restore,
-    &lbaf::Lbaf,
-    &stream::Stream,
-    &cluster::Cluster,
-    &mark::Mark,
-    &command::Command,
-    &iozone::IozoneMethod,
-    &iometer::Iometer,
+/// All methods, the default one first.
+pub static ALL: &[&MethodInfo] = &[
+    &quick::INFO,
+    &authentic::INFO,
+    &sustain::INFO,
+    &states::INFO,
+    &trim::INFO,
+    &zones::INFO,
+    &align::INFO,
+    &heat::INFO,
+    &curve::INFO,
+    &speed::INFO,
+    &capacity::INFO,
+    &sdclass::INFO,
+    &geometry::INFO,
+    &power::INFO,
+    &wear::INFO,
+    &restore::INFO,
+    &lbaf::INFO,
+    &stream::INFO,
+    &cluster::INFO,
+    &mark::INFO,
+    &command::INFO,
+    &iozone::INFO,
+    &iometer::INFO,
     &snia::IOPS,
     &snia::THROUGHPUT,
     &snia::LATENCY,
@@ -112,12 +112,7 @@ static ALL: &[&dyn Method] = &[
     &snia::DIRTH,
 ];
 
-/// All methods, the default one first.
-pub fn all() -> &'static [&'static dyn Method] {
-    ALL
-}
-
 /// The method with this name; the error lists the known names and suggests the nearest.
-pub fn find(name: &str) -> Result<&'static dyn Method, MethodError> {
-    Catalog::default().find(name)
+pub fn find(name: &str) -> Result<&'static MethodInfo, MethodError> {
+    catalog::find(ALL, name)
 }

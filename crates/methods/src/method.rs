@@ -1,11 +1,11 @@
-//! The interface of a method: its description and its script.
+//! A method: its description and its script.
 
-use record::{Answer, FindingKind, MetricKey, Safety};
-use rig::{Exit, RigError};
+use record::{Answer, FindingKind, MetricKey, Plan, Safety};
+use rig::TargetInfo;
 
-use crate::{Declared, MetricInfo, Options, Outcome, Session};
+use crate::{Declared, MethodError, MetricInfo, Options, Outcome, Session};
 
-/// Description of a method, as shown by `ssdyno methods`, or of a command that stores metrics.
+/// A method, as shown by `ssdyno methods`, or a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodInfo {
     /// Its name on the command line.
@@ -30,6 +30,9 @@ pub struct MethodInfo {
     /// The metrics that answer its question, at most eight. A comparison makes claims only about
     /// these. Names as in [`MetricInfo::name`].
     pub primary: &'static [&'static str],
+    /// Its script, which is also its plan: see [`plan`]. All measurements are in the session, even
+    /// after an error.
+    pub run: fn(&mut Session<'_>, &Options) -> Result<(), MethodError>,
     /// Its answer, from the measurements so far; `None` before there is one.
     pub answer: fn(&Outcome) -> Option<Answer>,
     /// Findings that it provokes on purpose, such as an overload. They cast no doubt on its answer.
@@ -53,6 +56,7 @@ impl MethodInfo {
         options: &[],
         metrics: &[],
         primary: &[],
+        run: |_, _| Ok(()),
         answer: |_| None,
         provokes: &[],
         fills: false,
@@ -75,102 +79,19 @@ impl MethodInfo {
     }
 }
 
-/// A named test.
-pub trait Method: Sync {
-    /// Its description.
-    fn info(&self) -> &'static MethodInfo;
-
-    /// Runs the method. The same script is the plan: see [`crate::Planner`]. All measurements are
-    /// in the session, even after an error.
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError>;
-}
-
-/// Why a method did not finish.
-#[derive(Debug, thiserror::Error)]
-pub enum MethodError {
-    /// No method has that name.
-    #[error("there is no method '{name}'; {}", suggestion(.nearest, .known))]
-    Unknown {
-        /// As the user typed it.
-        name: String,
-        /// A similarly spelled name.
-        nearest: Option<&'static str>,
-        /// All names.
-        known: String,
-    },
-    /// An invalid option value.
-    #[error("{option} is {value}, must be {range}")]
-    Option {
-        /// Its name, such as `size`.
-        option: &'static str,
-        /// Its value, for display.
-        value: String,
-        /// The permitted range, in words.
-        range: String,
-    },
-    /// An option that no chosen method declares.
-    #[error("{option} goes with -m {declared_by}, not with {chosen}")]
-    Undeclared {
-        /// Its name as typed.
-        option: String,
-        /// The methods that declare it.
-        declared_by: String,
-        /// The methods chosen.
-        chosen: String,
-    },
-    /// A limit of the method is used up; the script continues after the limited part.
-    #[error("one of the method's own limits is used up")]
-    Spent {
-        /// Number of limits that enclose it.
-        depth: usize,
-    },
-    /// A part ended at its limit before it had a result.
-    #[error("{part}: reached its limit of time or bytes before its first round ended")]
-    Unfinished {
-        /// The step of the plan.
-        part: String,
-    },
-    /// The target is smaller than the method requires.
-    #[error("the target has room for {bytes} bytes, the method needs {least}")]
-    TooSmall {
-        /// Bytes available.
-        bytes: u64,
-        /// Bytes required.
-        least: u64,
-    },
-    /// The RAM disc disappeared during the run.
-    #[error("the RAM disc used as the reference is gone")]
-    NoReference,
-    /// There is no program to run.
-    #[error("no command given after --, as in: -m command -- make -j4")]
-    NoCommand,
-    /// A user's program failed.
-    #[error("the command ended with {exit}")]
-    CommandFailed {
-        /// Its exit status.
-        exit: Exit,
-    },
-    /// A workload ended because the target failed; the errors are in the outcome.
-    #[error("too many I/O errors in {workload}")]
-    Errors {
-        /// The workload.
-        workload: String,
-    },
-    /// The rig failed or the user ended the run.
-    #[error(transparent)]
-    Rig(#[from] RigError),
-}
-
-impl MethodError {
-    /// Whether the user ended the run, which is not a failure.
-    pub fn interrupted(&self) -> bool {
-        matches!(self, MethodError::Rig(RigError::Interrupted))
+impl Session<'_> {
+    /// Runs a method and computes its answer from the outcome.
+    pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
+        self.answer = method.answer;
+        (method.run)(self, options)
     }
 }
 
-fn suggestion(nearest: &Option<&'static str>, known: &str) -> String {
-    match nearest {
-        Some(name) => format!("did you mean '{name}'?"),
-        None => format!("known: {known}"),
-    }
+/// Plans a method on a target. Returns the error that its run would return.
+pub fn plan(
+    method: &MethodInfo,
+    info: &TargetInfo,
+    options: &Options,
+) -> Result<Plan, MethodError> {
+    Session::plan(info, |session| session.run(method, options))
 }

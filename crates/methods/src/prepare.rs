@@ -68,7 +68,7 @@ impl Prepare {
     /// Runs the task. The session has the progress, even after an error.
     pub fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
         let mut seen = Vec::new();
-        session.declare(&PREPARE);
+        session.answer = PREPARE.answer;
         session.conclude(Vec::new());
         let result = match session.target().target.kind {
             TargetKind::Directory => self.trim(session, &mut seen),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use workload::{Caching, Mix, Pattern, Workload};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{Method, Options, Outcome, Session, all, find, plan};
+use crate::{ALL, MethodInfo, Options, Outcome, Session, find, plan};
 
 const MIB: u64 = 1 << 20;
 
@@ -18,7 +18,7 @@ fn options(seconds: u64) -> Options {
     Options { time: Some(Duration::from_secs(seconds)), ..Options::default() }
 }
 
-fn method(name: &str) -> &'static dyn Method {
+fn method(name: &str) -> &'static MethodInfo {
     find(name).expect("exists")
 }
 
@@ -154,7 +154,7 @@ fn sustain_publishes_its_results_after_every_pass_and_burst() {
     let mut fake = Fake::confirmed(traits(FlashTraits::default()), 128 * MIB);
     let names = |o: &Outcome| o.metrics.iter().map(|m| m.name.clone()).collect();
     let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(names(o)));
-    method("sustain").run(&mut session, &Options::default()).expect("run succeeds");
+    session.run(method("sustain"), &Options::default()).expect("run succeeds");
     session.finish();
     let has = |at: usize, stem: &str| seen[at].iter().any(|name| name.starts_with(stem));
     assert_eq!(seen.len(), 2 + 4 + 1, "two passes, four bursts, the end");
@@ -215,15 +215,15 @@ fn states_are_reached_in_order_and_each_gets_random_writes() {
 
 #[test]
 fn no_random_replicate_repeats_another() {
-    for method in all() {
-        let name = method.info().name;
+    for method in ALL {
+        let name = method.name;
         let mut fake = Fake::confirmed(traits(FlashTraits::default()), 64 * MIB).that_formats();
         let mut out = Outcome::default();
         // A command needs arguments, and iozone and mark repeat on purpose.
         if ["command", "iozone", "mark", "lbaf"].contains(&name) {
             continue;
         }
-        perform(*method, &mut fake, &options(20), &mut out).expect("run succeeds");
+        perform(method, &mut fake, &options(20), &mut out).expect("run succeeds");
         let random: Vec<&Workload> = fake
             .issued
             .iter()

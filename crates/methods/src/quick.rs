@@ -18,7 +18,7 @@ use crate::cell::Cell;
 use crate::phase::{self, Rounds};
 use crate::session::Session;
 use crate::test_region::TestRegion;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
@@ -48,9 +48,7 @@ const JUST_WRITTEN: &str = "just-written";
 const SCATTERED: &str = "scattered";
 
 /// The method.
-pub(crate) struct Quick;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "quick",
     summary: "how fast, and can the numbers be believed",
     about: "Fills a scratch file of 1 GiB (or --size, or the space available) with random content, \
@@ -79,6 +77,7 @@ static INFO: MethodInfo = MethodInfo {
         "mixed-read-{size}-q32",
     ],
     metrics: &[&GRID, &authentic::CHECKS],
+    run,
     answer: crate::answer::quick,
     ..MethodInfo::EMPTY
 };
@@ -131,16 +130,10 @@ const GRID: [MetricInfo; 9] = [
     ),
 ];
 
-impl Method for Quick {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let test_region = TestRegion::new(session.target(), options, SECONDS)?;
-        let times = Times::of(&test_region, options.time.is_some());
-        measure(session, test_region, &times)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    let times = Times::of(&test_region, options.time.is_some());
+    measure(session, test_region, &times)
 }
 
 /// The seconds of each part.
@@ -198,7 +191,7 @@ fn measure(
         }
     }
     phase::note_cut(session, rounds.most, &run);
-    authentic::run(session, &test_region, times.checks)
+    authentic::run_checks(session, &test_region, times.checks)
 }
 
 fn reads(test_region: &TestRegion, seeds: u32) -> Vec<Cell> {

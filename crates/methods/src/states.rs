@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::verdict::{ReachedState, States};
 use crate::whole::Whole;
 use crate::zones::PARTS;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -38,9 +38,7 @@ const PASS_BLOCK: u32 = 128 << 10;
 const OWN_SHARE: f64 = 0.005;
 
 /// The method.
-pub(crate) struct StatesMethod;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "states",
     summary: "effect of use, and recovery by discard",
     about: "Runs twelve minutes of random 4 KiB writes at depth 3 from each of these states: fresh \
@@ -57,6 +55,7 @@ static INFO: MethodInfo = MethodInfo {
         "states-{write,read}-{fresh,used}",
     ],
     metrics: &[&METRICS],
+    run,
     answer: crate::answer::states,
     ..MethodInfo::EMPTY
 };
@@ -137,16 +136,10 @@ fn acts(whole: &Whole) -> Vec<Act> {
     ]
 }
 
-impl Method for StatesMethod {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
-        session.checks.states = Some(States::default());
-        acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    session.checks.states = Some(States::default());
+    acts(&whole).iter().try_for_each(|act| perform(session, &whole, act))
 }
 
 fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), MethodError> {

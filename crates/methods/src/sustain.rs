@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::verdict::Sustained;
 use crate::whole::time_series::TimeSeries;
 use crate::whole::{Whole, time_tight};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.
@@ -34,9 +34,7 @@ const BURST_SHARE_MOST: f64 = 0.25;
 const WORST: f64 = 0.01;
 
 /// The method.
-pub(crate) struct Sustain;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "sustain",
     summary: "how long does the speed last",
     about: "Discards the whole drive, then writes unique data sequentially over all addresses (1 \
@@ -58,6 +56,7 @@ static INFO: MethodInfo = MethodInfo {
         "sustain-{fresh,full}.{average,worst-1%}",
     ],
     metrics: &[&METRICS],
+    run,
     answer: crate::answer::sustain,
     ..MethodInfo::EMPTY
 };
@@ -105,15 +104,9 @@ const METRICS: [MetricInfo; 8] = [
     ),
 ];
 
-impl Method for Sustain {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(&INFO, session.target(), options)?;
-        measure(session, &whole)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::new(&INFO, session.target(), options)?;
+    measure(session, &whole)
 }
 
 fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {

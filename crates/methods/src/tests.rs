@@ -8,9 +8,7 @@ use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::fake::{Fake, Traits, perform};
 use crate::options::Form;
-use crate::{
-    Budget, Method, MethodError, MethodInfo, Options, Outcome, Session, all, by_hand, find, plan,
-};
+use crate::{ALL, Budget, MethodError, MethodInfo, Options, Outcome, Session, by_hand, find, plan};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -30,11 +28,11 @@ fn done(traits: Traits, name: &str) -> Outcome {
 }
 
 /// Methods that also work on a scratch file; the others that do have their own tests.
-fn harmless() -> impl Iterator<Item = &'static &'static dyn Method> {
+fn harmless() -> impl Iterator<Item = &'static &'static MethodInfo> {
     let own =
         ["mark", "command", "iozone", "speed", "curve", "fake", "sdclass", "iometer", "power"];
-    let harmless = |m: &&&dyn Method| m.info().safety < Safety::Destroys;
-    all().iter().filter(harmless).filter(move |m| !own.contains(&m.info().name))
+    let harmless = |m: &&&MethodInfo| m.safety < Safety::Destroys;
+    ALL.iter().filter(harmless).filter(move |m| !own.contains(&m.name))
 }
 
 fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
@@ -47,8 +45,8 @@ fn verdict<'a>(out: &'a Outcome, name: &str) -> Option<&'a Verdict> {
 
 #[test]
 fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
-    assert_eq!(find("quick").expect("exists").info().name, "quick");
-    let text = |name| find(name).err().expect("unknown").to_string();
+    assert_eq!(find("quick").expect("exists").name, "quick");
+    let text = |name| find(name).expect_err("unknown").to_string();
     assert_eq!(text("quik"), "there is no method 'quik'; did you mean 'quick'?");
     assert_eq!(text("Authentik"), "there is no method 'Authentik'; did you mean 'authentic'?");
     assert!(text("zzzz").starts_with("there is no method 'zzzz'; known: quick, authentic, "));
@@ -57,14 +55,14 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
 
 #[test]
 fn every_option_is_listed_once_with_the_methods_that_declare_it() {
-    let declared = crate::Catalog::default().declared();
+    let declared = crate::catalog::declared(ALL);
     for (i, (option, methods)) in declared.iter().enumerate() {
         assert!(declared[..i].iter().all(|(other, _)| other.name() != option.name()));
-        let with = all().iter().map(|m| m.info());
+        let with = ALL.iter();
         let with = with.filter(|info| info.options.iter().any(|o| o.name() == option.name()));
         assert_eq!(*methods, with.map(|info| info.name).collect::<Vec<_>>(), "{}", option.name());
     }
-    let typed = all().iter().flat_map(|m| m.info().options).filter(|o| o.form() != Form::Unwritten);
+    let typed = ALL.iter().flat_map(|m| m.options).filter(|o| o.form() != Form::Unwritten);
     let names: std::collections::BTreeSet<_> = typed.map(|option| option.name()).collect();
     assert_eq!(names.len(), declared.len());
 }
@@ -73,9 +71,8 @@ fn every_option_is_listed_once_with_the_methods_that_declare_it() {
 fn names_are_unique_and_every_method_explains_itself() {
     /// Beside name, safety and time in 80 columns.
     const SUMMARY_MAX: usize = 43;
-    for (i, method) in all().iter().enumerate() {
-        let info = method.info();
-        assert!(all()[..i].iter().all(|m| m.info().name != info.name));
+    for (i, info) in ALL.iter().enumerate() {
+        assert!(ALL[..i].iter().all(|m| m.name != info.name));
         assert!(!info.summary.contains('\n') && info.summary.len() <= SUMMARY_MAX, "{}", info.name);
         assert!(info.about.len() > info.summary.len() && info.seconds > 0.0, "{}", info.name);
         let writes = info.writes != MethodInfo::EMPTY.writes;
@@ -204,9 +201,9 @@ fn a_buffered_read_by_hand_is_called_memory_and_a_direct_one_not() {
 fn a_drive_that_may_only_be_read_is_only_read() {
     for method in harmless() {
         let mut fake = Fake::read_only(Traits::default());
-        let plan = plan(*method, &fake.info, &options()).expect("enough room");
+        let plan = plan(method, &fake.info, &options()).expect("enough room");
         assert_eq!((plan.safety, plan.write_bytes_max), (Safety::Reads, 0));
-        let (out, result) = run(&mut fake, method.info().name);
+        let (out, result) = run(&mut fake, method.name);
         result.expect("reads are allowed");
         assert_eq!((fake.written, out.state_after), (0, State::Unknown));
         assert_eq!(out.warnings[0].kind.name(), "reads-only");
@@ -236,9 +233,9 @@ fn plans_hold() {
     for method in harmless() {
         for rate in [500e6, 50e9] {
             let mut fake = Fake::new(Traits { rate, command_ns: 20_000, ..Traits::default() });
-            let plan = plan(*method, &fake.info, &options()).expect("enough room");
-            run(&mut fake, method.info().name).1.expect("nothing is wrong");
-            assert!(fake.written <= plan.write_bytes_max, "{}", method.info().name);
+            let plan = plan(method, &fake.info, &options()).expect("enough room");
+            run(&mut fake, method.name).1.expect("nothing is wrong");
+            assert!(fake.written <= plan.write_bytes_max, "{}", method.name);
             let seconds = fake.now_ns as f64 / 1e9;
             assert!(seconds < 1.15 * plan.seconds && plan.seconds <= 12.01, "{seconds} s");
             assert_eq!(plan.region_bytes, 64 << 20);
@@ -273,7 +270,7 @@ fn small_cards_large_blocks_and_odd_sizes_work() {
         for method in harmless() {
             let mut fake = Fake::new(Traits::default());
             (fake.info.bytes, fake.info.logical_block_bytes) = (bytes, block);
-            let (out, result) = run(&mut fake, method.info().name);
+            let (out, result) = run(&mut fake, method.name);
             result.unwrap_or_else(|e| panic!("{bytes} bytes, blocks of {block}: {e}"));
             metric(&out, "rand-read-4KiB-q32");
         }
@@ -356,7 +353,7 @@ fn slow() -> Traits {
 #[test]
 fn whatever_was_measured_before_an_interruption_is_kept() {
     for method in harmless() {
-        let name = method.info().name;
+        let name = method.name;
         let mut whole = Fake::new(slow());
         run(&mut whole, name).1.expect("nothing is wrong");
         for call in 0..whole.calls {
@@ -366,7 +363,7 @@ fn whatever_was_measured_before_an_interruption_is_kept() {
             let kept = {
                 let mut session =
                     Session::new(&mut fake).with_checkpoints(|o| seen.push(o.metrics.clone()));
-                let result = method.run(&mut session, &options());
+                let result = session.run(method, &options());
                 let out = session.finish();
                 assert!(result.expect_err("interrupted").interrupted(), "{name}, call {call}");
                 assert!(!out.verdicts.is_empty());
@@ -411,7 +408,7 @@ fn every_replicate_is_shown_as_soon_as_it_is_there() {
     let mut seen = Vec::new();
     let mut fake = Fake::new(slow());
     let mut session = Session::new(&mut fake).with_checkpoints(|o| seen.push(samples(o)));
-    find("quick").expect("exists").run(&mut session, &options()).expect("ok");
+    session.run(find("quick").expect("exists"), &options()).expect("ok");
     session.finish();
     // The tests of causes report nothing.
     seen.dedup();

@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::verdict::Trim;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Seconds of random writes that turn a full drive into a used one.
 const AGE_SECONDS: f64 = 60.0;
@@ -54,9 +54,7 @@ const READS: [&str; 2] = ["trim-read-mapped", "trim-read-discarded"];
 const WRITES: [&str; 2] = ["trim-write-used", "trim-write-restored"];
 
 /// The method.
-pub(crate) struct TrimMethod;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "trim",
     summary: "does a discard reach it, with what effect",
     about: "On a drive: fills it and writes at random until it is used; discards a part of it, \
@@ -92,25 +90,20 @@ static INFO: MethodInfo = MethodInfo {
             "random 4 KiB writes at queue depth 3 on a full and used drive; after a full discard",
         ),
     ]],
+    run,
     answer: crate::answer::trim,
     ..MethodInfo::EMPTY
 };
 
-impl Method for TrimMethod {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        match session.target().target.kind {
-            TargetKind::Directory => {
-                let test_region = scratch(session.target(), options)?;
-                in_directory(session, &test_region)
-            }
-            _ => {
-                let whole = Whole::new(&INFO, session.target(), options)?;
-                on_drive(session, &whole)
-            }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    match session.target().target.kind {
+        TargetKind::Directory => {
+            let test_region = scratch(session.target(), options)?;
+            in_directory(session, &test_region)
+        }
+        _ => {
+            let whole = Whole::new(&INFO, session.target(), options)?;
+            on_drive(session, &whole)
         }
     }
 }

@@ -15,7 +15,7 @@ use workload::{OpKind, Region, Workload};
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -41,9 +41,7 @@ pub(crate) const PARTS: [(Statistic, f64, f64); 3] = [
 const WRITE: &str = "zones-write";
 
 /// The method.
-pub(crate) struct Zones;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "zones",
     summary: "is the drive equally fast at all addresses",
     about: "Reads 256 zones of the drive for a fifth of a second each (1 MiB blocks at depth 8), \
@@ -60,6 +58,7 @@ static INFO: MethodInfo = MethodInfo {
         "zones-read.slowest",
     ],
     metrics: &[&METRICS],
+    run,
     answer: crate::answer::zones,
     ..MethodInfo::EMPTY
 };
@@ -94,16 +93,10 @@ const METRICS: [MetricInfo; 6] = [
     ),
 ];
 
-impl Method for Zones {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::unguarded(&INFO, session.target(), options)?;
-        let write = write(&whole, session.target());
-        measure(session, &whole, write)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::unguarded(&INFO, session.target(), options)?;
+    let write = write(&whole, session.target());
+    measure(session, &whole, write)
 }
 
 /// Names of the two orders.

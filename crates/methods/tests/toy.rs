@@ -1,8 +1,8 @@
 //! A new method takes its own file and one registration: here it is, with an option of its own,
 //! through the public surface alone.
 
-use methods::{Budget, Catalog, Form, Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
-use methods::{Planner, Round, Session};
+use methods::{ALL, Budget, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use methods::{Round, Session, catalog};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
 use workload::{Mix, Pattern, Region, Stop, Workload};
@@ -19,9 +19,7 @@ static BLOCK: Opt<u32> = Opt::value(
 );
 
 /// Writes blocks until it has enough of it.
-struct Toy;
-
-static INFO: MethodInfo = MethodInfo {
+static TOY: MethodInfo = MethodInfo {
     name: "toy",
     summary: "how long does it take to get bored",
     about: "Writes blocks at random, round after round, 1 MiB at most.",
@@ -30,48 +28,41 @@ static INFO: MethodInfo = MethodInfo {
     writes: "1 MiB at most",
     options: &[&BLOCK],
     metrics: &[&[MetricInfo::new("toy", Unit::Nanoseconds, "time until it had enough")]],
+    run,
     ..MethodInfo::EMPTY
 };
 
-impl Method for Toy {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let region = Region::first(session.target().bytes);
-        let block = options.get(&BLOCK);
-        let mut w = Workload::new("toy-write", Pattern::Uniform, Mix::WRITE, block, region);
-        (w.stop, w.flush_at_end) = (Stop::after_ns(1_000_000_000), true);
-        let budget = Budget { bytes: 1 << 20, ..Budget::default() };
-        session.budget("toy-writes", budget, |session| {
-            session.rounds(10, None, |session, round| {
-                let m = session.measure(&w, round)?;
-                session.put_metric(Metric::single("toy", Unit::Nanoseconds, m.seconds() * 1e9));
-                Ok(Round::settled_if(m.seconds() > 0.5))
-            })?;
-            Ok(())
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let region = Region::first(session.target().bytes);
+    let block = options.get(&BLOCK);
+    let mut w = Workload::new("toy-write", Pattern::Uniform, Mix::WRITE, block, region);
+    (w.stop, w.flush_at_end) = (Stop::after_ns(1_000_000_000), true);
+    let budget = Budget { bytes: 1 << 20, ..Budget::default() };
+    session.budget("toy-writes", budget, |session| {
+        session.rounds(10, None, |session, round| {
+            let m = session.measure(&w, round)?;
+            session.put_metric(Metric::single("toy", Unit::Nanoseconds, m.seconds() * 1e9));
+            Ok(Round::settled_if(m.seconds() > 0.5))
         })?;
-        session.rest("toy-rest", 2.0)
-    }
+        Ok(())
+    })?;
+    session.rest("toy-rest", 2.0)
 }
-
-static TOY: Toy = Toy;
 
 #[test]
 fn a_toy_is_found_planned_and_its_option_typed() {
-    let catalog = Catalog::default().with(&TOY);
-    let toy = catalog.find("toy").expect("registered");
-    let declared = catalog.declared();
+    let all = [ALL, &[&TOY]].concat();
+    let toy = catalog::find(&all, "toy").expect("registered");
+    let declared = catalog::declared(&all);
     let (option, methods) = declared.iter().find(|d| d.0.name() == "toy-block").expect("declared");
     assert_eq!((option.form(), &methods[..]), (Form::Value("BYTES"), &["toy"][..]));
 
     let typed = [("toy-block".to_string(), vec!["65536".to_string()])];
-    let options = catalog.options(&[toy], &typed, Options::default()).expect("known");
+    let options = catalog::options(&all, &[toy], &typed, Options::default()).expect("known");
     assert_eq!(options.get(&BLOCK), 65_536);
     assert_eq!(Options::default().get(&BLOCK), 4096);
     let info = TargetInfo::null(1 << 30);
-    let plan = Planner::plan(&info, |session| toy.run(session, &options)).expect("allowed");
+    let plan = Session::plan(&info, |session| session.run(toy, &options)).expect("allowed");
     let steps: Vec<_> = plan.steps.iter().map(|s| (s.name.as_str(), s.repeats)).collect();
     assert_eq!(steps, [("toy-writes", 1), ("toy-rest", 1)]);
     assert_eq!((plan.write_bytes_max, plan.safety), (1 << 20, Safety::Scratch));
@@ -80,11 +71,13 @@ fn a_toy_is_found_planned_and_its_option_typed() {
 
 #[test]
 fn an_option_of_another_method_is_refused_with_the_names_of_those_that_declare_it() {
-    let catalog = Catalog::default().with(&TOY);
+    let all = [ALL, &[&TOY]].concat();
     let refused = |method: &str, name: &str, words: &[&str]| {
         let typed = [(name.to_string(), words.iter().map(|w| w.to_string()).collect())];
-        let chosen = [catalog.find(method).expect("exists")];
-        catalog.options(&chosen, &typed, Options::default()).expect_err("refused").to_string()
+        let chosen = [catalog::find(&all, method).expect("exists")];
+        catalog::options(&all, &chosen, &typed, Options::default())
+            .expect_err("refused")
+            .to_string()
     };
     assert_eq!(
         refused("quick", "toy-block", &["512"]),

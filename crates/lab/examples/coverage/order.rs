@@ -19,7 +19,7 @@ pub fn detoured(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Outc
     let drive = Simulator::new(spec.expect("a preset"), "sim:x", never, Box::new(|_: &Event| {}));
     let mut rig = Detours { drive, phases: BTreeMap::new(), taken: 0 };
     let mut script = Session::new(&mut rig);
-    find("quick").expect("a method").run(&mut script, options).expect("it ends");
+    script.run(find("quick").expect("a method"), options).expect("it ends");
     script.finish()
 }
 

@@ -70,7 +70,7 @@ pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> metho
     let quiet = Box::new(|_: &rig::Event| {});
     let mut rig = Simulator::new(spec.expect("a preset"), "sim:x", never, quiet);
     let mut script = Script::new(&mut rig);
-    find("quick").expect("a method").run(&mut script, options).expect("it ends");
+    script.run(find("quick").expect("a method"), options).expect("it ends");
     script.finish()
 }
 

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 use methods::{Options, Session};
-use record::{FindingKind, TargetKind};
+use record::TargetKind;
 use rig::Preparation;
 use workload::{Content, Region};
 
 use super::{Measure, Preparing, Run};
 use crate::error::{LabError, Result};
 use crate::io::ReadIo;
-use crate::work::{Script, Work};
+use crate::work::Work;
 
 /// Maximum wait for a drive to cool, seconds.
 const COOL_MOST_S: f64 = 1800.0;
@@ -29,42 +29,16 @@ impl<'a> Work<'a> {
                     LabError::usage(format!("io = \"{words}\": {}", one_line(&why)))
                 })?),
             };
-        Ok(Work::new(Prepared { measure, seed, work }))
+        Ok(Work::new(work.info, move |session| {
+            measure.prepare.iter().try_for_each(|step| prepare(*step, seed, session))?;
+            work.run(session)
+        }))
     }
 }
 
 /// The first line of a command-line parser's message.
 fn one_line(why: &str) -> &str {
     why.lines().next().unwrap_or_default().trim_start_matches("error: ")
-}
-
-struct Prepared<'a> {
-    measure: &'a Measure,
-    seed: u64,
-    work: Work<'a>,
-}
-
-impl Script for Prepared<'_> {
-    fn name(&self) -> &str {
-        self.work.name()
-    }
-
-    fn run(&self, session: &mut Session<'_>) -> Result<()> {
-        self.measure.prepare.iter().try_for_each(|step| prepare(*step, self.seed, session))?;
-        self.work.run(session)
-    }
-
-    fn wants_reference(&self) -> bool {
-        self.work.wants_reference()
-    }
-
-    fn protocol(&self) -> Option<u32> {
-        self.work.protocol()
-    }
-
-    fn provokes(&self) -> &'static [FindingKind] {
-        self.work.provokes()
-    }
 }
 
 fn prepare(step: Preparing, seed: u64, session: &mut Session<'_>) -> Result<()> {
@@ -86,4 +60,19 @@ fn prepare(step: Preparing, seed: u64, session: &mut Session<'_>) -> Result<()> 
         Preparing::Cool(celsius) => session.cool(celsius, COOL_MOST_S).map(drop)?,
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_may_take_all_free_space_if_its_method_may() {
+        for (method, fills) in [("fake", true), ("quick", false)] {
+            let run = Run::Method(method, Options::default());
+            let measure = Measure { run, prepare: Vec::new(), repeat: 1, side: None };
+            let work = Work::measurement(&measure, 1, &|_| Err("not asked".into()));
+            assert_eq!(work.expect("a method").info.fills, fills, "{method}");
+        }
+    }
 }

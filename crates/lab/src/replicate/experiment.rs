@@ -10,7 +10,7 @@ use crate::error::{LabError, Result};
 use crate::io::ReadIo;
 use crate::partition::finished;
 use crate::virtual_drive::PREFIX;
-use crate::work::{self, Script, Work};
+use crate::work::{self, REPLICATE, Work};
 
 impl Experiment {
     /// The target to run on: the drive as fitted, without variation.
@@ -37,7 +37,10 @@ impl<'a> Work<'a> {
     ) -> Result<Work<'a>> {
         match &experiment.method {
             Some(name) => Work::method(name, options),
-            None => Ok(Work::new(Steps { experiment, read_io })),
+            None => {
+                let steps = Steps { experiment, read_io };
+                Ok(Work::new(&REPLICATE, move |session| steps.run(session)))
+            }
         }
     }
 }
@@ -48,11 +51,7 @@ struct Steps<'a> {
     read_io: ReadIo<'a>,
 }
 
-impl Script for Steps<'_> {
-    fn name(&self) -> &str {
-        "replicate"
-    }
-
+impl Steps<'_> {
     /// Disables conclusions, because no rule covers a series of steps.
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
         session.conclude(Vec::new());
@@ -62,9 +61,7 @@ impl Script for Steps<'_> {
             Ok(())
         })
     }
-}
 
-impl Steps<'_> {
     fn step(&self, step: &Step, session: &mut Session<'_>) -> Result<()> {
         match step {
             Step::Idle { idle } => {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{Method, Options, Outcome, Session};
+use methods::{MethodInfo, Options, Outcome, Session};
 use model::DriveSpec;
 use rig::Event;
 use workload::{Op, OpKind};
@@ -20,17 +20,17 @@ fn run(method: &str, spec: &DriveSpec, seconds: u64, typed: &[(&str, &str)]) -> 
     let time = Some(Duration::from_secs(seconds)).filter(|time| !time.is_zero());
     let mut options = Options { time, ..Options::default() };
     for (name, word) in typed {
-        let declared = method.info().options.iter().find(|o| o.name() == *name).expect("declared");
+        let declared = method.options.iter().find(|o| o.name() == *name).expect("declared");
         options.parse(*declared, &[word.to_string()]).expect("a value");
     }
     run_with(method, spec, &options)
 }
 
-fn run_with(method: &dyn Method, spec: &DriveSpec, options: &Options) -> Outcome {
+fn run_with(method: &MethodInfo, spec: &DriveSpec, options: &Options) -> Outcome {
     let never = Arc::new(AtomicBool::new(false));
     let mut rig = Simulator::new(spec.clone(), "sim:drive", never, Box::new(|_: &Event| {}));
     let mut session = Session::new(&mut rig);
-    method.run(&mut session, options).expect("nothing is wrong");
+    session.run(method, options).expect("nothing is wrong");
     session.finish()
 }
 

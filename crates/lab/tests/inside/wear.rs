@@ -56,7 +56,7 @@ fn a_good_card_endures_a_given_amount() {
 pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcome {
     let method = methods::find("wear").expect("a method");
     let mut options = Options { seed, ..Options::default() };
-    let declared = method.info().options.iter().find(|option| option.name() == "amount");
+    let declared = method.options.iter().find(|option| option.name() == "amount");
     options.parse(*declared.expect("declared"), &[amount.to_string()]).expect("a size");
     run_with(method, spec, &options)
 }

@@ -334,7 +334,7 @@ fn beside(
     let mut session = Session::new(&mut rig).with_neighbours(neighbours);
     let time = Some(Duration::from_secs(seconds));
     let options = Options { seed, time, ..Options::default() };
-    let run = find(name).expect("exists").run(&mut session, &options);
+    let run = session.run(find(name).expect("exists"), &options);
     run.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     session.finish()
 }

@@ -41,14 +41,14 @@ fn computed(run: &Run) -> Option<Answer> {
     let declared = match run.method.as_str() {
         "io" | "fio" => by_hand(&out),
         "prepare" => prepare(&out),
-        name => find(name).ok().and_then(|method| (method.info().answer)(&out)),
+        name => find(name).ok().and_then(|method| (method.answer)(&out)),
     };
     declared.or_else(|| general(&out, run.naming()))
 }
 
 /// The answer for a run without measurements.
 fn nothing(run: &Run) -> Answer {
-    let question = find(&run.method).map_or(String::new(), |method| method.info().summary.into());
+    let question = find(&run.method).map_or(String::new(), |method| method.summary.into());
     Answer {
         question,
         headline: NOTHING.into(),

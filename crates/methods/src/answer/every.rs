@@ -4,28 +4,28 @@
 use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{Method, Options, Outcome, all};
+use crate::{ALL, MethodInfo, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
 
 /// The outcome of a run on a small drive that supports every feature.
-fn ran(method: &dyn Method) -> Outcome {
+fn ran(method: &MethodInfo) -> Outcome {
     let flash = FlashTraits { cache_bytes: 8 * MIB, cache_gain: 3.0, ..FlashTraits::default() };
     let traits =
         Traits { rate: 10e6, command_ns: 1_000_000, noise: 0.01, flash, ..Traits::default() };
     let mut fake = Fake::confirmed(traits, 128 * MIB).that_formats();
-    if method.info().name == "command" {
+    if method.name == "command" {
         fake.info.target.kind = TargetKind::Directory;
     }
     let mut options =
         Options { time: Some(std::time::Duration::from_secs(200)), ..Options::default() };
     let words = vec!["true".to_string()];
-    if let Some(command) = method.info().options.iter().find(|o| o.name() == "command") {
+    if let Some(command) = method.options.iter().find(|o| o.name() == "command") {
         options.parse(*command, &words).expect("a command");
     }
     let mut out = Outcome::default();
     let result = perform(method, &mut fake, &options, &mut out);
-    assert!(result.is_ok(), "{}: {result:?}", method.info().name);
+    assert!(result.is_ok(), "{}: {result:?}", method.name);
     out
 }
 
@@ -73,9 +73,9 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
         (Some("interrupted"), FindingKind::CutShort),
         (None, FindingKind::CutShort),
     ];
-    for method in all() {
-        let name = method.info().name;
-        let out = ran(*method);
+    for method in ALL {
+        let name = method.name;
+        let out = ran(method);
         for ((why, kind), stored) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
             let mut run = Run::new(name, Fake::new(Traits::default()).info.target.clone());
             run.cut_short = why.map(String::from);
@@ -97,9 +97,9 @@ fn no_record_of_a_run_that_ended_early_is_stamped_believable() {
 #[test]
 fn every_method_answers_its_question_in_a_sentence_with_tiles_and_a_chart() {
     let mut all_faults = Vec::new();
-    for method in all() {
-        let name = method.info().name;
-        let out = ran(*method);
+    for method in ALL {
+        let name = method.name;
+        let out = ran(method);
         let Some(answer) = &out.answer else {
             all_faults.push(format!("{name}: no answer"));
             continue;

@@ -9,8 +9,7 @@ use workload::units::{binary, decimal, duration};
 
 use super::{Draft, name_of, rate};
 use crate::Outcome;
-use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
-use crate::stream::BUFFER_GIVEN;
+use crate::names::{STREAM_BUFFER, SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.
@@ -179,7 +178,7 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     let both = fresh_buffer.and_then(bytes).zip(full_buffer.and_then(bytes));
     let both = both
         .map(|(fresh, full)| format!("; that camera needs a buffer of {fresh}, {full} when full."));
-    let with = find(BUFFER_GIVEN).and_then(|m| m.value).map(|bytes| binary(bytes as u64));
+    let with = find(STREAM_BUFFER).and_then(|m| m.value).map(|bytes| binary(bytes as u64));
     let with = with.map_or("that".into(), |bytes| format!("a {bytes}"));
     let lossless =
         lossless.map(|r| format!("; no frame is lost up to {} with {with} buffer.", rate(r)));

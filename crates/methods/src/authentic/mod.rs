@@ -21,7 +21,7 @@ use crate::phase::{self, Rounds};
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::verdict;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default total duration, seconds.
 const SECONDS: f64 = 60.0;
@@ -31,9 +31,7 @@ const FILL_SHARE: f64 = 1.0 / 6.0;
 const CELLS_SHARE: f64 = 0.1;
 
 /// The method.
-pub(crate) struct Authentic;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "authentic",
     summary: "do caches or compression flatter it",
     about: "Compares reads that bypass the page cache with reads from it and with the drive's own \
@@ -51,6 +49,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "the scratch file once, then at most 12 more times if the drive is fast enough",
     primary: &["seq-read-{size}-q8", "rand-read-{size}-q32"],
     metrics: &[&CELLS, &MAP, &CHECKS, &SAVINGS],
+    run,
     answer: crate::answer::authentic,
     ..MethodInfo::EMPTY
 };
@@ -151,15 +150,9 @@ const SAVINGS: [MetricInfo; 4] = [
     ),
 ];
 
-impl Method for Authentic {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let test_region = TestRegion::new(session.target(), options, SECONDS)?;
-        measure(session, test_region)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    measure(session, test_region)
 }
 
 fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
@@ -168,7 +161,7 @@ fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(),
     let done = phase::run(session, rounds, &mut cells(&test_region))?;
     phase::note_cut(session, rounds.most, &[("reads", done)]);
     map_cache::CHECK.run(session, &test_region, test_region.seconds)?;
-    run(session, &test_region, checks_seconds(&test_region))?;
+    run_checks(session, &test_region, checks_seconds(&test_region))?;
     let contents = session.checks.contents.as_ref();
     let [zeros, half, repeated] = ["zeros", "half", "repeated"]
         .map(|name| contents.is_some_and(|contents| verdict::gains_from(contents, name)));
@@ -232,7 +225,7 @@ fn checks(test_region: &TestRegion) -> impl Iterator<Item = &'static Check> {
 }
 
 /// Runs the checks within `seconds`.
-pub(crate) fn run(
+pub(crate) fn run_checks(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     seconds: f64,

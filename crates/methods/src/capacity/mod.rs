@@ -17,7 +17,7 @@ use workload::stamp;
 use workload::units::decimal;
 
 use crate::session::Session;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 use found::{Capacity, Found};
 use layout::{Layout, TestPlace};
@@ -32,9 +32,7 @@ const SECONDS: f64 = 120.0;
 const SALT: u64 = 0x6661_6b65_2d63_6170;
 
 /// The method.
-pub(crate) struct Fake;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "fake",
     summary: "is the capacity real",
     about: "Writes blocks stamped with their address and the seed of the run: at equal distances \
@@ -53,6 +51,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "140 MB on a card of 4 GB, at most 810 MB; a file in a directory",
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     provokes: &[FindingKind::ContentLost],
     fills: true,
@@ -86,24 +85,17 @@ const METRICS: [MetricInfo; 6] = [
     ),
 ];
 
-impl Method for Fake {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        admit(session.target())?;
-        let layout = Layout::new(session.target(), options)?;
-        let result = measure(session, &layout, options.seed ^ SALT);
-        // A failure to restore data outweighs any earlier error.
-        let restored = match layout.borrows {
-            true => session.prepare("restore", Preparation::Restore).map(drop),
-            false => Ok(()),
-        };
-        restored.and(result)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    admit(session.target())?;
+    let layout = Layout::new(session.target(), options)?;
+    let result = measure(session, &layout, options.seed ^ SALT);
+    // A failure to restore data outweighs any earlier error.
+    let restored = match layout.borrows {
+        true => session.prepare("restore", Preparation::Restore).map(drop),
+        false => Ok(()),
+    };
+    restored.and(result)
 }
 
 /// Refuses to write to a user's device or file without `--borrow` or `--destroy`.

@@ -15,9 +15,9 @@ fn borrowable() -> Fake {
 #[test]
 fn a_borrowed_drive_is_judged_and_fully_restored() {
     let (mut fake, mut out) = (borrowable(), Outcome::default());
-    let plan = plan(&super::Fake, &fake.info, &Options::default()).expect("room");
+    let plan = plan(&super::INFO, &fake.info, &Options::default()).expect("room");
     assert_eq!((plan.safety, &plan.destroys), (Safety::Borrows, &None));
-    perform(&super::Fake, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+    perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
     assert!(fake.borrowed.is_empty());
     assert!(2 * fake.written <= plan.write_bytes_max, "restored bytes count");
     assert_eq!(out.verdicts[0].kind.name(), "CAPACITY REAL");
@@ -27,11 +27,11 @@ fn a_borrowed_drive_is_judged_and_fully_restored() {
 #[test]
 fn an_interrupted_run_restores_all_borrowed_blocks() {
     let (mut whole, mut out) = (borrowable(), Outcome::default());
-    perform(&super::Fake, &mut whole, &Options::default(), &mut out).expect("run succeeds");
+    perform(&super::INFO, &mut whole, &Options::default(), &mut out).expect("run succeeds");
     for call in (0..whole.calls).step_by(7) {
         let (mut fake, mut out) = (borrowable(), Outcome::default());
         fake.interrupt_at = Some(call);
-        let result = perform(&super::Fake, &mut fake, &Options::default(), &mut out);
+        let result = perform(&super::INFO, &mut fake, &Options::default(), &mut out);
         assert!(result.is_err_and(|error| error.interrupted()), "call {call}");
         assert!(fake.borrowed.is_empty() && out.verdicts.is_empty(), "call {call}");
     }
@@ -40,7 +40,7 @@ fn an_interrupted_run_restores_all_borrowed_blocks() {
 #[test]
 fn a_read_only_drive_is_refused_before_the_first_byte() {
     let (mut fake, mut out) = (Fake::read_only(Traits::default()), Outcome::default());
-    let error = perform(&super::Fake, &mut fake, &Options::default(), &mut out);
+    let error = perform(&super::INFO, &mut fake, &Options::default(), &mut out);
     assert!(error.expect_err("read-only").to_string().contains("opened read-only"));
     assert_eq!((fake.written, fake.calls), (0, 0));
 }
@@ -49,7 +49,7 @@ fn a_read_only_drive_is_refused_before_the_first_byte() {
 fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
     let mut fake = Fake::confirmed(Traits::default(), 256 << 20).that_keeps(10);
     let mut out = Outcome::default();
-    perform(&super::Fake, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+    perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert_eq!(out.warnings[0].kind.name(), "content-lost");
 }
@@ -58,7 +58,7 @@ fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
 fn lost_content_of_a_file_yields_no_capacity() {
     let mut fake = Fake::new(Traits::default()).that_keeps(10);
     let mut out = Outcome::default();
-    perform(&super::Fake, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+    perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert!(out.verdicts[0].text.contains("a false capacity or bad memory"), "{:?}", out.verdicts);
     assert!(out.metrics.iter().all(|metric| metric.name != "fake-capacity"));

@@ -20,7 +20,7 @@ use workload::{Mix, Pacing, Pattern, Workload};
 use crate::schedule;
 use crate::session::Session;
 use crate::test_region::{TestRegion, random_writes_max};
-use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use crate::{Budget, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 
 use search::Search;
 
@@ -57,9 +57,7 @@ const WRITE_SHARE: u64 = 4;
 const FASTEST: f64 = 1e8;
 
 /// The method.
-pub(crate) struct Curve;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "curve",
     summary: "how much load until response times soar",
     about: "Runs random 4 KiB blocks (all reads, or --reads PERCENT of them) in a closed loop at \
@@ -75,6 +73,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&P99, &READS],
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     provokes: &[record::FindingKind::Overloaded],
     ..MethodInfo::EMPTY
@@ -132,20 +131,14 @@ static READS: Opt<u32> = Opt::value(
     || 100,
 );
 
-impl Method for Curve {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.conclude(Vec::new());
-        let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
-        test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
-        session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
-        let reads = if test_region.writes { options.get(&READS) } else { 100 };
-        let mut loads = Loads::new(test_region, reads, options.get(&P99));
-        loads.measure(session)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
+    session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
+    let reads = if test_region.writes { options.get(&READS) } else { 100 };
+    let mut loads = Loads::new(test_region, reads, options.get(&P99));
+    loads.measure(session)
 }
 
 /// The loads and their results.

@@ -18,7 +18,7 @@ use rig::{
 use workload::{Caching, Content, OpKind, OpStream, Pattern, Region, Workload};
 
 use crate::verdict::testing::target;
-use crate::{Method, MethodError, Options, Outcome, Session};
+use crate::{MethodError, MethodInfo, Options, Outcome, Session};
 
 use flash::Flash;
 pub(crate) use flash::FlashTraits;
@@ -488,7 +488,7 @@ impl Rig for Fake {
 /// Runs a method on a rig. Stores its results in `out`, even after an error. Panics if the method
 /// publishes a metric that it does not declare with the same unit.
 pub(crate) fn perform(
-    method: &dyn Method,
+    method: &MethodInfo,
     rig: &mut dyn Rig,
     options: &Options,
     out: &mut Outcome,
@@ -497,7 +497,7 @@ pub(crate) fn perform(
     let result = session.run(method, options);
     *out = session.finish();
     for metric in &out.metrics {
-        let declared = method.info().declaration(&metric.key()).map(|declared| declared.unit);
+        let declared = method.declaration(&metric.key()).map(|declared| declared.unit);
         assert_eq!(declared, Some(metric.unit), "{} is declared", metric.name);
     }
     result

@@ -24,7 +24,7 @@ use workload::{Permutation, Region};
 use crate::session::Session;
 use crate::timed::timed_read;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
 
 use fat::Small;
 use levels::{Level, steps};
@@ -53,9 +53,7 @@ const TRIPLES: std::ops::RangeInclusive<u32> = 15..=24;
 const ERASE_LEAST: u64 = 128 << 10;
 
 /// The method.
-pub(crate) struct Geometry;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "geometry",
     summary: "how large are pages and erase blocks",
     about: "Writes the first GiB, so that no empty flash is read. Then times reads of two blocks \
@@ -74,6 +72,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB to search for open blocks",
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
@@ -144,35 +143,27 @@ const METRICS: [MetricInfo; 14] = [
     ),
 ];
 
-impl Method for Geometry {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let size = options.size.unwrap_or(REGION_MOST).min(session.target().bytes);
+    let part = Options { size: Some(size.max(crate::test_region::LEAST_BYTES)), ..options.clone() };
+    let whole = Whole::unguarded(&INFO, session.target(), &part)?;
+    let region = Region::first(whole.bytes());
+    if whole.test_region.writes {
+        session.fill_region(&whole, "fill", region)?;
     }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        let size = options.size.unwrap_or(REGION_MOST).min(session.target().bytes);
-        let part =
-            Options { size: Some(size.max(crate::test_region::LEAST_BYTES)), ..options.clone() };
-        let whole = Whole::unguarded(&INFO, session.target(), &part)?;
-        let region = Region::first(whole.bytes());
-        if whole.test_region.writes {
-            session.fill_region(&whole, "fill", region)?;
-        }
-        let mut found = Found::new(&whole);
-        found.read(session, &whole)?;
-        let writes = whole.test_region.writes;
-        let erase = found.erase_block();
-        if writes {
-            found.small = fat::search(session, &whole, erase)?;
-            open::search(session, &whole, erase, &mut found)?;
-            // Last, because a drive with blocks that were never written does not need to erase any.
-            found.writes = period::measure(session, &whole)?;
-        }
-        found.publish(session, writes);
-        Ok(())
+    let mut found = Found::new(&whole);
+    found.read(session, &whole)?;
+    let writes = whole.test_region.writes;
+    let erase = found.erase_block();
+    if writes {
+        found.small = fat::search(session, &whole, erase)?;
+        open::search(session, &whole, erase, &mut found)?;
+        // Last, because a drive with blocks that were never written does not need to erase any.
+        found.writes = period::measure(session, &whole)?;
     }
+    found.publish(session, writes);
+    Ok(())
 }
 
 /// A class of boundaries, and the time added by crossing each, nanoseconds.

@@ -17,7 +17,7 @@ use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Workload};
 
 use crate::session::{Part, Session};
 use crate::test_region::TestRegion;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use access::{Accesses, alignment};
 use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
@@ -45,9 +45,7 @@ const MIB: u64 = 1 << 20;
 const PASSES_MOST: u64 = 1;
 
 /// The method.
-pub(crate) struct Iometer;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "iometer",
     summary: "IOMeter's access specifications",
     about: "Runs access specifications of IOMeter one after the other: those of a file (--icf \
@@ -65,6 +63,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&ICF, &ACCESS, &WORKERS, &OUTSTANDING],
     primary: &["iometer-{number}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
@@ -114,16 +113,12 @@ static ACCESS: Opt<AccessLine> = Opt::value(
     "SPEC",
     "SIZE,READS,RANDOM[,ALIGN]: bytes per transfer, percent, percent (default 4KiB,67,100)",
     |words| access_line(words.first().map_or("", String::as_str)),
-    || AccessLine {
-        size: 4096,
-        share: 100,
-        reads: 67,
-        random: 100,
-        delay_ms: 0,
-        burst: 1,
-        align: 0,
-    },
+    || ACCESS_DEFAULT,
 );
+
+/// The default of `--access`.
+const ACCESS_DEFAULT: AccessLine =
+    AccessLine { size: 4096, share: 100, reads: 67, random: 100, delay_ms: 0, burst: 1, align: 0 };
 
 static WORKERS: Opt<u32> =
     Opt::value("workers", "N", "concurrent workers (default 1)", |words| number(words, 256), || 1);
@@ -154,46 +149,36 @@ fn access_line(text: &str) -> Result<AccessLine, String> {
     let align = if fields.len() > 3 { bytes(3) } else { Some(0) };
     let line = || {
         let (size, reads, random) = (bytes(0)?, percent(1)?, percent(2)?);
-        let line = AccessLine { size, reads, random, align: align?, ..(ACCESS_DEFAULT) };
+        let line = AccessLine { size, reads, random, align: align?, ..ACCESS_DEFAULT };
         (fields.len() <= 4).then_some(line)
     };
     line().ok_or_else(|| "SIZE,READS,RANDOM[,ALIGN] such as 4KiB,67,100".into())
 }
 
-const ACCESS_DEFAULT: AccessLine =
-    AccessLine { size: 4096, share: 100, reads: 67, random: 100, delay_ms: 0, burst: 1, align: 0 };
-
-impl Method for Iometer {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let script = script(options)?;
+    admit(session, &script)?;
+    let size = options.size.or(extent(&script));
+    let options = Options { size, ..options.clone() };
+    let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
+    test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
+    // Newly written data reads faster than data at rest.
+    session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
+    if test_region.writes {
+        let text = "the region was written before the first access: the drive is no longer in \
+                    the state it was in";
+        session.out.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
     }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        let script = script(options)?;
-        admit(session, &script)?;
-        let size = options.size.or(extent(&script));
-        let options = Options { size, ..options.clone() };
-        let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
-        test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
-        // Newly written data reads faster than data at rest.
-        session.rest("rest", REST_SECONDS.min(REST_SHARE * test_region.seconds))?;
-        if test_region.writes {
-            let text = "the region was written before the first access: the drive is no longer in \
-                        the state it was in";
-            session.out.note(Finding::new(FindingKind::LaidOut, Level::Note, text));
-        }
-        note_alignment(session, &script);
-        let given = options.time.map(|_| {
-            (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.runs.len() as f64
-        });
-        let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
-        let ramp_seconds = script.ramp_seconds.min(RAMP_MOST);
-        for (index, jobs) in script.runs.iter().enumerate() {
-            run(session, &test_region, (index, jobs), [ramp_seconds as f64, seconds])?;
-        }
-        Ok(())
+    note_alignment(session, &script);
+    let given = options.time.map(|_| {
+        (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.runs.len() as f64
+    });
+    let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
+    let ramp_seconds = script.ramp_seconds.min(RAMP_MOST);
+    for (index, jobs) in script.runs.iter().enumerate() {
+        run_jobs(session, &test_region, (index, jobs), [ramp_seconds as f64, seconds])?;
     }
+    Ok(())
 }
 
 /// The end of the last extent in bytes; `None` if a job uses the whole disk.
@@ -277,7 +262,7 @@ fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
 }
 
 /// Runs jobs concurrently, after a ramp-up whose statistics are discarded.
-fn run(
+fn run_jobs(
     session: &mut Session<'_>,
     test_region: &TestRegion,
     (index, jobs): (usize, &[IcfJob]),

@@ -19,7 +19,7 @@ pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 use self::rules::Seen;
 use crate::session::Session;
 use crate::test_region::{LEAST_BYTES, TestRegion};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;
@@ -28,9 +28,7 @@ const SECONDS: f64 = 90.0;
 const LEFT_MOST: f64 = 0.05;
 
 /// The method.
-pub(crate) struct IozoneMethod;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "iozone",
     summary: "iozone's table, and which figures to trust",
     about: "Writes, rewrites, reads and rereads sequentially, then reads and writes at random, \
@@ -68,6 +66,7 @@ static INFO: MethodInfo = MethodInfo {
             "the rewrite with incompressible content, including its flush",
         ),
     ]],
+    run,
     answer: crate::answer::iozone,
     ..MethodInfo::EMPTY
 };
@@ -75,15 +74,9 @@ static INFO: MethodInfo = MethodInfo {
 /// The run parsed from iozone's own options.
 pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 
-impl Method for IozoneMethod {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let run = Run::new(session.target(), options)?;
-        measure(session, &run)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let run = Run::new(session.target(), options)?;
+    measure(session, &run)
 }
 
 /// A run on a target.

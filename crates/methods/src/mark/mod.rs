@@ -20,7 +20,7 @@ use self::summary::Scores;
 use crate::schedule;
 use crate::session::{Session, complete};
 use crate::test_region::TestRegion;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
 
 /// Size of the file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;
@@ -53,9 +53,7 @@ const DRIVE: usize = 1;
 const LEGACY_WRITES: u64 = 16 << 30;
 
 /// The method.
-pub(crate) struct Mark;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "mark",
     summary: "RISCOSMark, against a RAM disc",
     about: "Loads and saves a file of 8 MiB (HD), and reads and writes single bytes through a \
@@ -76,6 +74,7 @@ static INFO: MethodInfo = MethodInfo {
     primary: &["mark-{hd,fs}-{read,write}"],
     metrics: &[&METRICS],
     wants_reference: true,
+    run,
     answer: crate::answer::mark,
     ..MethodInfo::EMPTY
 };
@@ -132,15 +131,9 @@ enum Reference {
     RiscOsRamFs,
 }
 
-impl Method for Mark {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let marks = Marks::new(session.target(), options)?;
-        measure(session, marks)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let marks = Marks::new(session.target(), options)?;
+    measure(session, marks)
 }
 
 /// The figures to measure, and their region.

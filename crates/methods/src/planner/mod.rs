@@ -21,7 +21,6 @@ use rig::{
 };
 use workload::{Content, OpKind, Region, Workload};
 
-use crate::{MethodError, Session};
 use loss::Touched;
 
 /// Bytes of canaries written by the rig before an erase.
@@ -34,7 +33,7 @@ const COMMAND_SECONDS: f64 = 1.0;
 const TICK_NS: u64 = 1;
 
 /// A rig that records a plan and performs no I/O.
-pub struct Planner {
+pub(crate) struct Planner {
     info: TargetInfo,
     now_ns: u64,
     steps: Vec<Step>,
@@ -78,19 +77,8 @@ impl Planner {
         }
     }
 
-    /// Plans a script on this target without touching it.
-    pub fn plan<E>(
-        info: &TargetInfo,
-        script: impl FnOnce(&mut Session<'_>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<Plan, E> {
-        let mut planner = Planner::new(info);
-        let mut session = Session::planning(&mut planner);
-        script(&mut session)?;
-        let workloads = session.finish().workloads;
-        Ok(Plan { workloads, ..planner.finish() })
-    }
-
-    fn finish(mut self) -> Plan {
+    /// The plan.
+    pub(crate) fn finish(mut self) -> Plan {
         self.add_reference();
         let safety = self.touched.safety(&self.info);
         Plan {
@@ -377,15 +365,6 @@ fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
         out.kinds[kind as usize] = Some(stats);
     }
     out
-}
-
-/// Plans a method on a target. Returns the error that its run would return.
-pub fn plan(
-    method: &dyn crate::Method,
-    info: &TargetInfo,
-    options: &crate::Options,
-) -> std::result::Result<Plan, MethodError> {
-    Planner::plan(info, |session| method.run(session, options))
 }
 
 /// Whether the workload writes back the original content.

@@ -5,6 +5,7 @@ use rig::{BlockRequest, BlockWay, Job, Preparation, Rig, Stage};
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::*;
+use crate::Session;
 use crate::verdict::testing::with_link;
 
 fn steps(planner: &Planner) -> Vec<(&str, f64, u64, u32)> {
@@ -73,13 +74,13 @@ fn what_the_block_door_writes_is_in_the_plan() {
 
 #[test]
 fn the_time_of_a_plan_does_not_grow_with_the_drive() {
-    let operations = |method: &dyn crate::Method, allowed, bytes| {
+    let operations = |method: &crate::MethodInfo, allowed, bytes| {
         let mut info = with_link(1e9);
         (info.target.kind, info.allowed, info.discard) = (TargetKind::Device, allowed, true);
         info.bytes = bytes;
         let mut planner = Planner::new(&info);
         let options = crate::Options::default();
-        method.run(&mut Session::planning(&mut planner), &options).expect("planned");
+        Session::planning(&mut planner).run(method, &options).expect("planned");
         planner.operations
     };
     let find = |name| crate::find(name).expect("a method");

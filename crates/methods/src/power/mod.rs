@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::timed::timed_read;
 use crate::whole::time_tight;
-use crate::{Budget, Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Rests, seconds.
 const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -53,9 +53,7 @@ const AGAIN_MOST: f64 = 1.0;
 const AGAIN: u32 = 6;
 
 /// The method.
-pub(crate) struct Power;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "power",
     summary: "does it fall asleep, what does waking cost",
     about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 \
@@ -71,6 +69,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "a scratch file of 256 MiB",
     primary: &["power-awake", "power-wake", "power-after-{100ms,1s,10s,100s}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
@@ -91,44 +90,37 @@ const METRICS: [MetricInfo; 5] = [
     ),
 ];
 
-impl Method for Power {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        let size = options.size.unwrap_or(REGION);
-        let options = Options { size: Some(size), ..options.clone() };
-        let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
-        test_region.size_given = false;
-        test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
-        let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };
-        let mut rests = Rests::new(&test_region, rounds, session.target().logical_block_bytes);
-        session.rounds(rounds, None, |session, round| {
-            session.step("power-awake", round);
-            for _ in 0..AWAKE {
-                let ns = rests.read(session)?;
-                rests.awake.push(ns);
-            }
-            for index in schedule::order(rests.after.len(), round) {
-                let seconds = rests.after[index].0;
-                session.rest(&key(seconds).to_string(), seconds)?;
-                let ns = rests.read(session)?;
-                rests.after[index].1.push(ns);
-            }
-            rests.publish(session);
-            Ok(Round::Again)
-        })?;
-        let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= AGAIN_MOST);
-        let seconds = f64::from(AGAIN) * short.sum::<f64>();
-        // The reads themselves take no longer than the rests.
-        let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
-        session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
-        rests.conclude(session);
-        Ok(())
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let size = options.size.unwrap_or(REGION);
+    let options = Options { size: Some(size), ..options.clone() };
+    let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
+    test_region.size_given = false;
+    test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
+    let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };
+    let mut rests = Rests::new(&test_region, rounds, session.target().logical_block_bytes);
+    session.rounds(rounds, None, |session, round| {
+        session.step("power-awake", round);
+        for _ in 0..AWAKE {
+            let ns = rests.read(session)?;
+            rests.awake.push(ns);
+        }
+        for index in schedule::order(rests.after.len(), round) {
+            let seconds = rests.after[index].0;
+            session.rest(&key(seconds).to_string(), seconds)?;
+            let ns = rests.read(session)?;
+            rests.after[index].1.push(ns);
+        }
+        rests.publish(session);
+        Ok(Round::Again)
+    })?;
+    let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= AGAIN_MOST);
+    let seconds = f64::from(AGAIN) * short.sum::<f64>();
+    // The reads themselves take no longer than the rests.
+    let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
+    session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
+    rests.conclude(session);
+    Ok(())
 }
 
 fn key(seconds: f64) -> MetricKey {

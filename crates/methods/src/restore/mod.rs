@@ -18,7 +18,7 @@ use workload::units::binary;
 use workload::{Content, Region};
 
 use crate::session::Session;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use source::Generated;
 pub use source::{BlockSource, ImageBlock, ImageFile, Spent};
@@ -28,9 +28,6 @@ const SECONDS: f64 = 15.0;
 
 /// Requests in flight.
 const DEPTH: usize = 8;
-
-/// The method.
-pub(crate) struct Restore;
 
 /// The image to write.
 #[derive(Clone, Default)]
@@ -53,7 +50,8 @@ pub static IMAGE: Opt<Image> = Opt::value(
     Image::default,
 );
 
-static INFO: MethodInfo = MethodInfo {
+/// The method.
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "restore",
     summary: "how fast is an image written, and why",
     about: "Writes an image made by `ssdyno image make`: compressed blocks of 1 MiB, each with a \
@@ -70,6 +68,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&IMAGE],
     primary: &["restore-time", "restore-{source,processor,write}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
@@ -95,28 +94,21 @@ const METRICS: [MetricInfo; 6] = [
     MetricInfo::new("restore-image.ratio", Unit::Number, "bytes of the image over bytes written"),
 ];
 
-impl Method for Restore {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
-            Image::Opened(file) => file,
-            Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
-            Image::Named(name) => {
-                return Err(RigError::usage(
-                    format!("the image {name} was not opened"),
-                    "the calling program must open it before the run",
-                )
-                .into());
-            }
-        };
-        admit(session.target(), file.bytes())?;
-        restore(session, file.as_ref())
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let file: Arc<dyn ImageFile> = match options.get(&IMAGE) {
+        Image::Opened(file) => file,
+        Image::Generated => Arc::new(Generated::new(options, session.target().bytes)),
+        Image::Named(name) => {
+            return Err(RigError::usage(
+                format!("the image {name} was not opened"),
+                "the calling program must open it before the run",
+            )
+            .into());
+        }
+    };
+    admit(session.target(), file.bytes())?;
+    restore(session, file.as_ref())
 }
 
 /// A user's device or file is written only if opened with `--destroy`, and the image must fit.

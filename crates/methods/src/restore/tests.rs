@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use record::TargetKind;
 
-use super::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Restore, Spent};
+use super::{BlockSource, IMAGE, INFO, Image, ImageBlock, ImageFile, Spent};
 use crate::fake::{Fake, Traits, perform};
 use crate::{Options, Outcome, plan};
 
@@ -54,7 +54,7 @@ impl BlockSource for Parts {
 fn restored(parts: Parts, fake: &mut Fake) -> (Outcome, Result<(), String>) {
     let options = Options::default().with(&IMAGE, Image::Opened(Arc::new(parts)));
     let mut out = Outcome::default();
-    let result = perform(&Restore, fake, &options, &mut out);
+    let result = perform(&INFO, fake, &options, &mut out);
     (out, result.map_err(|error| error.to_string()))
 }
 
@@ -95,7 +95,7 @@ fn an_image_must_fit_and_the_target_must_allow_writes() {
     assert!(result.is_err_and(|error| error.contains("was not opened with --destroy")));
     assert_eq!((small.written, read_only.written), (0, 0));
     let options = Options::default().with(&IMAGE, Image::Opened(Arc::new(parts)));
-    let plan = plan(&Restore, &Fake::new(Traits::default()).info, &options).expect("room");
+    let plan = plan(&INFO, &Fake::new(Traits::default()).info, &options).expect("room");
     assert_eq!((plan.write_bytes_max, plan.safety), (16 * MIB, record::Safety::Scratch));
     assert_eq!(Fake::new(Traits::default()).info.target.kind, TargetKind::Directory);
 }
@@ -112,7 +112,7 @@ fn generated_blocks_have_the_requested_size_or_fit_the_target() {
     for (drive, options, written) in cases {
         let mut fake = Fake::confirmed(Traits::default(), drive * MIB);
         let mut out = Outcome::default();
-        perform(&Restore, &mut fake, &options, &mut out).expect("written");
+        perform(&INFO, &mut fake, &options, &mut out).expect("written");
         assert_eq!(fake.written, written * MIB, "{drive} MiB");
     }
 }

@@ -15,7 +15,7 @@ use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Workload};
 
 use crate::session::Session;
 use crate::test_region::TestRegion;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 pub(crate) use classes::Measured;
 use classes::{LARGE_UNIT, SMALL_UNIT};
@@ -43,9 +43,7 @@ const RANDOM_SHARE: u64 = 4;
 const DEPTHS: [u32; 2] = [1, 32];
 
 /// The method.
-pub(crate) struct SdClass;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "sdclass",
     summary: "which SD speed class does the card meet",
     about: "Writes 128 MiB sequentially in recording units of 64 KiB, then the next 128 MiB in \
@@ -61,6 +59,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "256 MiB, and up to half of that at random",
     primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     ..MethodInfo::EMPTY
 };
@@ -89,33 +88,24 @@ const METRICS: [MetricInfo; 5] = [
     ),
 ];
 
-impl Method for SdClass {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        let size = options.size.unwrap_or(AREA).min(AREA);
-        let test_region = TestRegion::new(
-            session.target(),
-            &Options { size: Some(size), ..options.clone() },
-            SECONDS,
-        )?;
-        if !test_region.writes {
-            let spec = &session.target().target.spec;
-            return Err(RigError::Target {
-                fault: rig::Fault::Refused,
-                text: format!("sdclass writes to {spec}, which was not opened with --destroy"),
-                advice: Some(
-                    "--destroy with the card's serial number, or a directory on it".into(),
-                ),
-            }
-            .into());
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let size = options.size.unwrap_or(AREA).min(AREA);
+    let test_region = TestRegion::new(
+        session.target(),
+        &Options { size: Some(size), ..options.clone() },
+        SECONDS,
+    )?;
+    if !test_region.writes {
+        let spec = &session.target().target.spec;
+        return Err(RigError::Target {
+            fault: rig::Fault::Refused,
+            text: format!("sdclass writes to {spec}, which was not opened with --destroy"),
+            advice: Some("--destroy with the card's serial number, or a directory on it".into()),
         }
-        measure(session, &test_region, options)
+        .into());
     }
+    measure(session, &test_region, options)
 }
 
 fn measure(

@@ -2,8 +2,7 @@
 //!
 //! The planner runs the script with worst-case results. While planning, a loop runs all of its
 //! rounds ([`Session::rounds`]), and a worst case replaces each measured size
-//! ([`Session::assume`]). Where the link would allow more bytes than any drive writes, an enforced
-//! limit caps them ([`Session::at_most`]). An adaptive part is one step with a [`Budget`].
+//! ([`Session::assume`]). An adaptive part is one step with an enforced [`Budget`].
 
 use record::Step;
 use rig::Measurement;
@@ -33,8 +32,8 @@ impl Default for Budget {
 /// An active limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
-    /// The step it belongs to, if any.
-    step: Option<String>,
+    /// The step it belongs to.
+    step: String,
     budget: Budget,
     begun_ns: u64,
     bytes: u64,
@@ -116,17 +115,8 @@ impl<'a> Session<'a> {
         if self.plans() { worst } else { found }
     }
 
-    /// Runs `body` with a limit on the bytes it writes. A workload that would exceed the limit is
-    /// cut short; once nothing is left, the next workload ends `body`. Limits nest.
-    pub fn at_most(
-        &mut self,
-        bytes: u64,
-        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
-    ) -> Result<(), MethodError> {
-        self.limit(None, Budget { bytes, ..Budget::default() }, body)
-    }
-
-    /// Runs an adaptive part within a budget, as one step of the plan.
+    /// Runs an adaptive part within a budget, as one step of the plan. A workload that would exceed
+    /// the budget is cut short; once nothing is left, the next workload ends `body`. Budgets nest.
     pub fn budget(
         &mut self,
         name: &str,
@@ -134,15 +124,7 @@ impl<'a> Session<'a> {
         body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
     ) -> Result<(), MethodError> {
         self.step(name, 0);
-        self.limit(Some(name.to_string()), budget, body)
-    }
-
-    fn limit(
-        &mut self,
-        step: Option<String>,
-        budget: Budget,
-        body: impl FnOnce(&mut Session<'a>) -> Result<(), MethodError>,
-    ) -> Result<(), MethodError> {
+        let step = name.to_string();
         let mark = self.mark();
         let begun_ns = self.rig().elapsed_ns();
         self.limits.push(Limit { step, budget, begun_ns, bytes: 0, ops: 0 });
@@ -182,8 +164,8 @@ impl<'a> Session<'a> {
     /// The step that has a budget now, and the share used.
     pub(crate) fn under_way(&mut self) -> Option<(String, f64)> {
         let now_ns = self.rig().elapsed_ns();
-        let limit = self.limits.iter().find(|limit| limit.step.is_some())?;
-        Some((limit.step.clone()?, limit.used(now_ns)))
+        let limit = self.limits.first()?;
+        Some((limit.step.clone(), limit.used(now_ns)))
     }
 
     /// Cuts a workload to the remainder of all limits and to the bytes in its plan.

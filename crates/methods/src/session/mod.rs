@@ -12,8 +12,8 @@ mod warm;
 use std::time::Duration;
 
 use record::{
-    Covers, Finding, FindingKind, Level, Metric, MetricKey, State, Statistic, TargetKind, Unit,
-    Verdict,
+    Covers, Finding, FindingKind, Level, Metric, MetricKey, Plan, State, Statistic, TargetKind,
+    Unit, Verdict,
 };
 use rig::{
     BlockWay, Blocks, Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason,
@@ -22,9 +22,10 @@ use rig::{
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
+use crate::planner::Planner;
 use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks, Neighbour};
-use crate::{Digest, Method, MethodError, MethodInfo, Options, Outcome, Planner};
+use crate::{Digest, MethodError, Outcome};
 use limits::Limit;
 pub use limits::{Budget, Patience, Round};
 pub(crate) use play::Part;
@@ -61,7 +62,7 @@ pub struct Session<'a> {
     own: Option<Vec<Verdict>>,
     hook: Option<Hook<'a>>,
     /// Computes the answer from the outcome; declared by the method.
-    answer: fn(&Outcome) -> Option<record::Answer>,
+    pub(crate) answer: fn(&Outcome) -> Option<record::Answer>,
 }
 
 impl<'a> Session<'a> {
@@ -70,8 +71,20 @@ impl<'a> Session<'a> {
         Session::through(Door::Drive(rig), Outcome::default())
     }
 
+    /// Plans a script on this target without touching it.
+    pub fn plan<E>(
+        info: &TargetInfo,
+        script: impl FnOnce(&mut Session<'_>) -> Result<(), E>,
+    ) -> Result<Plan, E> {
+        let mut planner = Planner::new(info);
+        let mut session = Session::planning(&mut planner);
+        script(&mut session)?;
+        let workloads = session.finish().workloads;
+        Ok(Plan { workloads, ..planner.finish() })
+    }
+
     /// A session for planning. It touches nothing, and the planner records it.
-    pub fn planning(planner: &'a mut Planner) -> Session<'a> {
+    pub(crate) fn planning(planner: &'a mut Planner) -> Session<'a> {
         Session::through(Door::Plan(planner), Outcome::planned())
     }
 
@@ -363,17 +376,6 @@ impl<'a> Session<'a> {
             key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
         };
         self.plans() || verdict::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
-    }
-
-    /// Stores the method's function that computes the answer from the outcome.
-    pub(crate) fn declare(&mut self, info: &MethodInfo) {
-        self.answer = info.answer;
-    }
-
-    /// Runs a method and computes its answer from the outcome.
-    pub fn run(&mut self, method: &dyn Method, options: &Options) -> Result<(), MethodError> {
-        self.declare(method.info());
-        method.run(self, options)
     }
 
     /// Sets the conclusions, overriding the rules.

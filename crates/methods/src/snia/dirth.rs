@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -19,48 +19,46 @@ const READS: u32 = 65;
 /// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 2.0;
 
-pub(crate) static DIRTH: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: response time at 49 demands",
-        about: "Discards the drive, writes it twice sequentially, then runs random 4 KiB blocks \
-                with 65% reads, 32 jobs at queue depth 32 each, in rounds of a minute until \
-                steady. Then it runs every combination of 32 to 1 jobs and queue depths 32 to 1 \
-                for a minute, and reports operations per second and mean response time of each. A \
-                minute ends early when it has written a sixteenth of the drive.",
-        safety: Safety::Destroys,
-        seconds: 5_400.0,
-        writes: "the whole drive twice, then at random at most 5 times the drive",
-        primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
-        metrics: &[
-            &[
-                MetricInfo::new(
-                    "snia-dirth-steady",
-                    Unit::Iops,
-                    "32 jobs at queue depth 32 each, in rounds until steady",
-                ),
-                MetricInfo::new(
-                    "snia-dirth-t{jobs}-q{depth}",
-                    Unit::Iops,
-                    "this number of jobs at this queue depth each, 49 intensities of demand",
-                ),
-                MetricInfo::new(
-                    "snia-dirth-t{jobs}-q{depth}.response",
-                    Unit::Nanoseconds,
-                    "mean response time of these",
-                ),
-            ],
-            &tracked(
-                "snia-dirth-steady.first-round",
-                "snia-dirth-steady.{pts,plateau}",
-                "snia-dirth.{pts-round,plateau-round}",
+pub(crate) static DIRTH: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: response time at 49 demands",
+    about: "Discards the drive, writes it twice sequentially, then runs random 4 KiB blocks \
+            with 65% reads, 32 jobs at queue depth 32 each, in rounds of a minute until \
+            steady. Then it runs every combination of 32 to 1 jobs and queue depths 32 to 1 \
+            for a minute, and reports operations per second and mean response time of each. A \
+            minute ends early when it has written a sixteenth of the drive.",
+    safety: Safety::Destroys,
+    seconds: 5_400.0,
+    writes: "the whole drive twice, then at random at most 5 times the drive",
+    primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
+    metrics: &[
+        &[
+            MetricInfo::new(
+                "snia-dirth-steady",
                 Unit::Iops,
+                "32 jobs at queue depth 32 each, in rounds until steady",
+            ),
+            MetricInfo::new(
+                "snia-dirth-t{jobs}-q{depth}",
+                Unit::Iops,
+                "this number of jobs at this queue depth each, 49 intensities of demand",
+            ),
+            MetricInfo::new(
+                "snia-dirth-t{jobs}-q{depth}.response",
+                Unit::Nanoseconds,
+                "mean response time of these",
             ),
         ],
-        answer: crate::answer::dirth,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+        &tracked(
+            "snia-dirth-steady.first-round",
+            "snia-dirth-steady.{pts,plateau}",
+            "snia-dirth.{pts-round,plateau-round}",
+            Unit::Iops,
+        ),
+    ],
+    run: |session, options| run(session, options, &DIRTH, parts),
+    answer: crate::answer::dirth,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

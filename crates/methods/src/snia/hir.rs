@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::{Whole, time_tight};
 use crate::{MethodInfo, MetricInfo};
 
@@ -25,49 +25,47 @@ const ROUND_PASSES: f64 = 0.25;
 const ACCESS_PASSES: f64 = 1.0 / 64.0;
 const PASSES_MOST: f64 = 6.0;
 
-pub(crate) static HIR: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: recovery in short rests",
-        about: "Discards the drive, writes it twice sequentially, then writes random 4 KiB blocks \
-                in rounds of a minute until steady. Then it alternates five seconds of writes with \
-                a wait of 5, 10, 15, 25 or 50 seconds, 36 times each, followed by as many writes \
-                without a wait, and reports the rate for every wait. Five seconds of writes end \
-                early after 1/64 of the drive, a round after a quarter of it, and all rounds after \
-                six times the drive.",
-        safety: Safety::Destroys,
-        seconds: 7_400.0,
-        writes: "the whole drive twice, then at random at most 12 times the drive",
-        primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
-        metrics: &[
-            &[
-                MetricInfo::new(
-                    "snia-hir-steady",
-                    Unit::Iops,
-                    "random 4 KiB writes without a wait, in rounds until steady",
-                ),
-                MetricInfo::new(
-                    "snia-hir-wait-{time}",
-                    Unit::Iops,
-                    "5 s of writes followed by this wait, 36 times",
-                ),
-                MetricInfo::new(
-                    "snia-hir-wait-{time}-then-none",
-                    Unit::Iops,
-                    "as many writes without a wait, after that",
-                ),
-            ],
-            &tracked(
-                "snia-hir-steady.first-round",
-                "snia-hir-steady.{pts,plateau}",
-                "snia-hir.{pts-round,plateau-round}",
+pub(crate) static HIR: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: recovery in short rests",
+    about: "Discards the drive, writes it twice sequentially, then writes random 4 KiB blocks \
+            in rounds of a minute until steady. Then it alternates five seconds of writes with \
+            a wait of 5, 10, 15, 25 or 50 seconds, 36 times each, followed by as many writes \
+            without a wait, and reports the rate for every wait. Five seconds of writes end \
+            early after 1/64 of the drive, a round after a quarter of it, and all rounds after \
+            six times the drive.",
+    safety: Safety::Destroys,
+    seconds: 7_400.0,
+    writes: "the whole drive twice, then at random at most 12 times the drive",
+    primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
+    metrics: &[
+        &[
+            MetricInfo::new(
+                "snia-hir-steady",
                 Unit::Iops,
+                "random 4 KiB writes without a wait, in rounds until steady",
+            ),
+            MetricInfo::new(
+                "snia-hir-wait-{time}",
+                Unit::Iops,
+                "5 s of writes followed by this wait, 36 times",
+            ),
+            MetricInfo::new(
+                "snia-hir-wait-{time}-then-none",
+                Unit::Iops,
+                "as many writes without a wait, after that",
             ),
         ],
-        answer: crate::answer::hir,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+        &tracked(
+            "snia-hir-steady.first-round",
+            "snia-hir-steady.{pts,plateau}",
+            "snia-hir.{pts-round,plateau-round}",
+            Unit::Iops,
+        ),
+    ],
+    run: |session, options| run(session, options, &HIR, parts),
+    answer: crate::answer::hir,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

@@ -4,7 +4,7 @@ use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -20,38 +20,36 @@ const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
 /// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 32.0;
 
-pub(crate) static IOPS: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: IOPS of 56 mixes in steady state",
-        about: "Discards the drive and writes it twice sequentially, then runs random blocks of \
-                eight sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, each for \
-                a minute at queue depth 32. This is repeated until 4 KiB writes, 64 KiB blocks \
-                with 65% reads and 1 MiB reads are steady, for at most 25 rounds. A minute ends \
-                early when it has written a sixteenth of the drive, the rounds when they have \
-                written it 32 times. Steady by the specification and steady on a plateau are \
-                reported separately. Takes up to a day: --time shortens the minutes.",
-        safety: Safety::Destroys,
-        seconds: 84_000.0,
-        writes: "the whole drive twice, then at random at most 32 times the drive",
-        primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
-        metrics: &[
-            &[MetricInfo::new(
-                "snia-iops-{size}-r{reads}",
-                Unit::Iops,
-                "random blocks of this size with this percentage of reads, in rounds",
-            )],
-            &tracked(
-                "snia-iops-{size}-r{reads}.first-round",
-                "snia-iops-{size}-r{reads}.{pts,plateau}",
-                "snia-iops.{pts-round,plateau-round}",
-                Unit::Iops,
-            ),
-        ],
-        answer: crate::answer::iops,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+pub(crate) static IOPS: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: IOPS of 56 mixes in steady state",
+    about: "Discards the drive and writes it twice sequentially, then runs random blocks of \
+            eight sizes from 1 MiB to 512 bytes, in seven mixes of reads and writes, each for \
+            a minute at queue depth 32. This is repeated until 4 KiB writes, 64 KiB blocks \
+            with 65% reads and 1 MiB reads are steady, for at most 25 rounds. A minute ends \
+            early when it has written a sixteenth of the drive, the rounds when they have \
+            written it 32 times. Steady by the specification and steady on a plateau are \
+            reported separately. Takes up to a day: --time shortens the minutes.",
+    safety: Safety::Destroys,
+    seconds: 84_000.0,
+    writes: "the whole drive twice, then at random at most 32 times the drive",
+    primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
+    metrics: &[
+        &[MetricInfo::new(
+            "snia-iops-{size}-r{reads}",
+            Unit::Iops,
+            "random blocks of this size with this percentage of reads, in rounds",
+        )],
+        &tracked(
+            "snia-iops-{size}-r{reads}.first-round",
+            "snia-iops-{size}-r{reads}.{pts,plateau}",
+            "snia-iops.{pts-round,plateau-round}",
+            Unit::Iops,
+        ),
+    ],
+    run: |session, options| run(session, options, &IOPS, parts),
+    answer: crate::answer::iops,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

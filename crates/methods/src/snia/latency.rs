@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -26,50 +26,48 @@ const LAST_PASSES: f64 = 0.5;
 /// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 8.0;
 
-pub(crate) static LATENCY: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: response times in steady state",
-        about: "Discards the drive and writes it twice sequentially, then runs random blocks of 8 \
-                KiB, 4 KiB and 512 bytes with 100, 65 and 0% reads at queue depth 1, a minute \
-                each, in at most 25 rounds until the mean latencies of 4 KiB are steady. Then it \
-                runs 20 minutes of 4 KiB writes for the distribution. A minute ends early when it \
-                has written a sixteenth of the drive, the rounds after 8 times the drive, the 20 \
-                minutes after half of it.",
-        safety: Safety::Destroys,
-        seconds: 15_600.0,
-        writes: "the whole drive twice, then at random at most 8.5 times the drive",
-        primary: &["snia-latency-{8KiB,4KiB}-r{100,65,0}"],
-        metrics: &[
-            &[
-                MetricInfo::new(
-                    "snia-latency-{size}-r{reads}",
-                    Unit::Nanoseconds,
-                    "mean service time of random blocks of this size with this percentage of \
-                     reads, at queue depth 1, in rounds",
-                ),
-                MetricInfo::new(
-                    "snia-latency-{size}-r{reads}.max",
-                    Unit::Nanoseconds,
-                    "longest service time of all rounds",
-                ),
-                MetricInfo::new(
-                    "snia-latency-distribution.{p50,p99,p99.9,max}",
-                    Unit::Nanoseconds,
-                    "20 minutes of 4 KiB writes",
-                ),
-            ],
-            &tracked(
-                "snia-latency-{size}-r{reads}.first-round",
-                "snia-latency-{size}-r{reads}.{pts,plateau}",
-                "snia-latency.{pts-round,plateau-round}",
+pub(crate) static LATENCY: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: response times in steady state",
+    about: "Discards the drive and writes it twice sequentially, then runs random blocks of 8 \
+            KiB, 4 KiB and 512 bytes with 100, 65 and 0% reads at queue depth 1, a minute \
+            each, in at most 25 rounds until the mean latencies of 4 KiB are steady. Then it \
+            runs 20 minutes of 4 KiB writes for the distribution. A minute ends early when it \
+            has written a sixteenth of the drive, the rounds after 8 times the drive, the 20 \
+            minutes after half of it.",
+    safety: Safety::Destroys,
+    seconds: 15_600.0,
+    writes: "the whole drive twice, then at random at most 8.5 times the drive",
+    primary: &["snia-latency-{8KiB,4KiB}-r{100,65,0}"],
+    metrics: &[
+        &[
+            MetricInfo::new(
+                "snia-latency-{size}-r{reads}",
                 Unit::Nanoseconds,
+                "mean service time of random blocks of this size with this percentage of \
+                 reads, at queue depth 1, in rounds",
+            ),
+            MetricInfo::new(
+                "snia-latency-{size}-r{reads}.max",
+                Unit::Nanoseconds,
+                "longest service time of all rounds",
+            ),
+            MetricInfo::new(
+                "snia-latency-distribution.{p50,p99,p99.9,max}",
+                Unit::Nanoseconds,
+                "20 minutes of 4 KiB writes",
             ),
         ],
-        answer: crate::answer::latency,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+        &tracked(
+            "snia-latency-{size}-r{reads}.first-round",
+            "snia-latency-{size}-r{reads}.{pts,plateau}",
+            "snia-latency.{pts-round,plateau-round}",
+            Unit::Nanoseconds,
+        ),
+    ],
+    run: |session, options| run(session, options, &LATENCY, parts),
+    answer: crate::answer::latency,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

@@ -24,7 +24,7 @@ use workload::{BlockSizes, Stop, Workload};
 
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
 use cell::Cell;
 use rounds::Rounds;
 
@@ -67,12 +67,6 @@ const fn tracked(
     ]
 }
 
-/// A test of the family.
-pub(crate) struct Snia {
-    info: &'static MethodInfo,
-    parts: fn(&Whole) -> Vec<Part>,
-}
-
 /// A part of a test.
 enum Part {
     /// Discards everything.
@@ -92,16 +86,16 @@ enum Part {
     OverTime { workload: Workload, against: Option<&'static str> },
 }
 
-impl Method for Snia {
-    fn info(&self) -> &'static MethodInfo {
-        self.info
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let whole = Whole::new(self.info, session.target(), options)?;
-        let (mut ends, mut parts) = (Vec::new(), (self.parts)(&whole).into_iter());
-        parts.try_for_each(|part| part.run(session, &whole, &mut ends))
-    }
+/// Runs the parts of a test of the family.
+fn run(
+    session: &mut Session<'_>,
+    options: &Options,
+    info: &'static MethodInfo,
+    parts: fn(&Whole) -> Vec<Part>,
+) -> Result<(), MethodError> {
+    let whole = Whole::new(info, session.target(), options)?;
+    let mut ends = Vec::new();
+    parts(&whole).into_iter().try_for_each(|part| part.run(session, &whole, &mut ends))
 }
 
 /// Rates at the end of the long workloads so far, by name.

@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit, size_word};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -17,35 +17,33 @@ const SIZES: [u32; 2] = [1 << 20, 128 << 10];
 const ROUND_PASSES: f64 = 0.5;
 const PASSES_MOST: f64 = 12.5;
 
-pub(crate) static THROUGHPUT: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: large transfers in steady state",
-        about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice \
-                sequentially, then reads and writes sequentially for a minute each, one job at \
-                queue depth 32, in at most 25 rounds until both are steady. A minute ends early \
-                when it has written half of the drive.",
-        safety: Safety::Destroys,
-        seconds: 7_200.0,
-        writes: "the whole drive four times, then sequentially at most 25 times the drive",
-        primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
-        metrics: &[
-            &[MetricInfo::new(
-                "snia-throughput-{size}-r{reads}",
-                Unit::BytesPerSecond,
-                "sequential blocks of this size, all reads or all writes, in rounds",
-            )],
-            &tracked(
-                "snia-throughput-{size}-r{reads}.first-round",
-                "snia-throughput-{size}-r{reads}.{pts,plateau}",
-                "snia-throughput-{size}.{pts-round,plateau-round}",
-                Unit::BytesPerSecond,
-            ),
-        ],
-        answer: crate::answer::snia_throughput,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: large transfers in steady state",
+    about: "For blocks of 1 MiB and of 128 KiB: discards the drive, writes it twice \
+            sequentially, then reads and writes sequentially for a minute each, one job at \
+            queue depth 32, in at most 25 rounds until both are steady. A minute ends early \
+            when it has written half of the drive.",
+    safety: Safety::Destroys,
+    seconds: 7_200.0,
+    writes: "the whole drive four times, then sequentially at most 25 times the drive",
+    primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
+    metrics: &[
+        &[MetricInfo::new(
+            "snia-throughput-{size}-r{reads}",
+            Unit::BytesPerSecond,
+            "sequential blocks of this size, all reads or all writes, in rounds",
+        )],
+        &tracked(
+            "snia-throughput-{size}-r{reads}.first-round",
+            "snia-throughput-{size}-r{reads}.{pts,plateau}",
+            "snia-throughput-{size}.{pts-round,plateau-round}",
+            Unit::BytesPerSecond,
+        ),
+    ],
+    run: |session, options| run(session, options, &THROUGHPUT, parts),
+    answer: crate::answer::snia_throughput,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

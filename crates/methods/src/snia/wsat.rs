@@ -4,7 +4,7 @@ use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, Snia, tracked};
+use super::{MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -16,35 +16,33 @@ const ROUNDS_MOST: u32 = 360;
 /// Maximum passes written by all rounds.
 const PASSES_MOST: f64 = 4.0;
 
-pub(crate) static WSAT: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: random writes until saturation",
-        about: "Discards the drive, then writes random 4 KiB blocks at queue depth 32 in rounds of \
-                a minute, until the rate is steady on a plateau, the drive was written four times \
-                over, or six hours have passed. The results are the time series, the first minute \
-                and the plateau.",
-        safety: Safety::Destroys,
-        seconds: 21_600.0,
-        writes: "at random at most four times the whole drive",
-        primary: &["snia-wsat-{size}-r0"],
-        metrics: &[
-            &[MetricInfo::new(
-                "snia-wsat-{size}-r0",
-                Unit::Iops,
-                "random writes until they saturate the drive",
-            )],
-            &tracked(
-                "snia-wsat-{size}-r0.first-round",
-                "snia-wsat-{size}-r0.{pts,plateau}",
-                "snia-wsat.{pts-round,plateau-round}",
-                Unit::Iops,
-            ),
-        ],
-        answer: crate::answer::wsat,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+pub(crate) static WSAT: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: random writes until saturation",
+    about: "Discards the drive, then writes random 4 KiB blocks at queue depth 32 in rounds of \
+            a minute, until the rate is steady on a plateau, the drive was written four times \
+            over, or six hours have passed. The results are the time series, the first minute \
+            and the plateau.",
+    safety: Safety::Destroys,
+    seconds: 21_600.0,
+    writes: "at random at most four times the whole drive",
+    primary: &["snia-wsat-{size}-r0"],
+    metrics: &[
+        &[MetricInfo::new(
+            "snia-wsat-{size}-r0",
+            Unit::Iops,
+            "random writes until they saturate the drive",
+        )],
+        &tracked(
+            "snia-wsat-{size}-r0.first-round",
+            "snia-wsat-{size}-r0.{pts,plateau}",
+            "snia-wsat.{pts-round,plateau-round}",
+            Unit::Iops,
+        ),
+    ],
+    run: |session, options| run(session, options, &WSAT, parts),
+    answer: crate::answer::wsat,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

@@ -4,7 +4,7 @@
 use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
-use super::{Part, Snia};
+use super::{Part, run};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -25,43 +25,41 @@ const RANDOM_BLOCK: u32 = 8 << 10;
 /// The part whose rate is compared with that of the last.
 const BEFORE: &str = "snia-xsr-sequential-before";
 
-pub(crate) static XSR: Snia = Snia {
-    info: &MethodInfo {
-        name: NAME,
-        summary: "SNIA: recovery from another workload",
-        about: "Discards the drive, then writes sequential 1 MiB blocks for eight hours, random 8 \
-                KiB blocks for six, and sequential 1 MiB blocks for eight again, at queue depth \
-                32. A sequential part ends early after 8 times the drive, the random part after 4. \
-                The results are the rates, and the time that the last part needs to become as fast \
-                as the first. --time shortens all three.",
-        safety: Safety::Destroys,
-        seconds: 79_200.0,
-        writes: "at most 20 times the whole drive, without a pause",
-        primary: &[
+pub(crate) static XSR: MethodInfo = MethodInfo {
+    name: NAME,
+    summary: "SNIA: recovery from another workload",
+    about: "Discards the drive, then writes sequential 1 MiB blocks for eight hours, random 8 \
+            KiB blocks for six, and sequential 1 MiB blocks for eight again, at queue depth \
+            32. A sequential part ends early after 8 times the drive, the random part after 4. \
+            The results are the rates, and the time that the last part needs to become as fast \
+            as the first. --time shortens all three.",
+    safety: Safety::Destroys,
+    seconds: 79_200.0,
+    writes: "at most 20 times the whole drive, without a pause",
+    primary: &[
+        "snia-xsr-{sequential-before,random,sequential-after}",
+        "snia-xsr-{sequential-before,random,sequential-after}.end",
+    ],
+    metrics: &[&[
+        MetricInfo::new(
             "snia-xsr-{sequential-before,random,sequential-after}",
+            Unit::BytesPerSecond,
+            "average rate of each of the three parts",
+        ),
+        MetricInfo::new(
             "snia-xsr-{sequential-before,random,sequential-after}.end",
-        ],
-        metrics: &[&[
-            MetricInfo::new(
-                "snia-xsr-{sequential-before,random,sequential-after}",
-                Unit::BytesPerSecond,
-                "average rate of each of the three parts",
-            ),
-            MetricInfo::new(
-                "snia-xsr-{sequential-before,random,sequential-after}.end",
-                Unit::BytesPerSecond,
-                "rate in the last tenth of the part",
-            ),
-            MetricInfo::new(
-                "snia-xsr-sequential-after.recovery",
-                Unit::Nanoseconds,
-                "time until the last part is as fast as the first was at its end",
-            ),
-        ]],
-        answer: crate::answer::xsr,
-        ..MethodInfo::EMPTY
-    },
-    parts,
+            Unit::BytesPerSecond,
+            "rate in the last tenth of the part",
+        ),
+        MetricInfo::new(
+            "snia-xsr-sequential-after.recovery",
+            Unit::Nanoseconds,
+            "time until the last part is as fast as the first was at its end",
+        ),
+    ]],
+    run: |session, options| run(session, options, &XSR, parts),
+    answer: crate::answer::xsr,
+    ..MethodInfo::EMPTY
 };
 
 fn parts(whole: &Whole) -> Vec<Part> {

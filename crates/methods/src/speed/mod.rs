@@ -20,7 +20,7 @@ use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::verdict::{CommandTimes, Legacy, PlaceRates};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
+use crate::{MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
 
 use layout::Layout;
 
@@ -34,9 +34,7 @@ const PATIENCE: f64 = 1.5;
 const TENTH_MB: f64 = 1e5;
 
 /// The method.
-pub(crate) struct Speed;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "speed",
     summary: "what does .speed say, and what is true",
     about: "Reads the first 32 MiB in chunks of the largest transfer, one at a time, and writes \
@@ -56,6 +54,7 @@ static INFO: MethodInfo = MethodInfo {
     writes: "32 MiB at three locations, four times and a little more, with their own content",
     primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
+    run,
     answer: crate::answer::speed,
     ..MethodInfo::EMPTY
 };
@@ -93,18 +92,12 @@ const METRICS: [MetricInfo; 6] = [
     ),
 ];
 
-impl Method for Speed {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        let layout = Layout::new(session.target(), options, SECONDS)?;
-        let result = measure(session, &layout);
-        // Restore in any case. A failure to restore data outweighs any earlier error.
-        let restored = if layout.writes { restore(session) } else { Ok(()) };
-        restored.and(result)
-    }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let layout = Layout::new(session.target(), options, SECONDS)?;
+    let result = measure(session, &layout);
+    // Restore in any case. A failure to restore data outweighs any earlier error.
+    let restored = if layout.writes { restore(session) } else { Ok(()) };
+    restored.and(result)
 }
 
 fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError> {

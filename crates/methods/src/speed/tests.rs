@@ -8,7 +8,7 @@ use record::{Metric, Safety, State, TargetKind};
 use crate::fake::{Fake, Traits, perform};
 use crate::{MethodError, Options, Outcome, plan};
 
-use super::Speed;
+use super::INFO;
 
 /// At depth 1: 2 ms per command, 32 MB/s for its data.
 fn traits() -> Traits {
@@ -28,7 +28,7 @@ fn stick(allowed: Safety) -> Fake {
 fn run(fake: &mut Fake, seconds: u64) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
     let options = Options { time: Some(Duration::from_secs(seconds)), ..Options::default() };
-    let result = perform(&Speed, fake, &options, &mut out);
+    let result = perform(&INFO, fake, &options, &mut out);
     (out, result)
 }
 
@@ -40,7 +40,7 @@ fn metric<'a>(out: &'a Outcome, name: &str) -> &'a Metric {
 fn a_lent_stick_tells_what_a_command_costs_and_gets_everything_back() {
     let mut fake = stick(Safety::Borrows);
     let options = Options { time: Some(Duration::from_secs(600)), ..Options::default() };
-    let plan = plan(&Speed, &fake.info, &options).expect("enough room");
+    let plan = plan(&INFO, &fake.info, &options).expect("enough room");
     assert_eq!(
         (plan.safety, plan.region_bytes, &plan.destroys),
         (Safety::Borrows, 96 << 20, &None)
@@ -118,7 +118,7 @@ fn a_scratch_file_is_filled_and_has_one_place() {
         let mut fake = Fake::new(traits());
         assert_eq!(fake.info.target.kind, TargetKind::Directory);
         (fake.info.bytes, fake.info.logical_block_bytes) = (bytes, block);
-        let plan = plan(&Speed, &fake.info, &Options::default()).expect("enough room");
+        let plan = plan(&INFO, &fake.info, &Options::default()).expect("enough room");
         assert_eq!(plan.safety, Safety::Scratch);
         let (out, result) = run(&mut fake, 20);
         result.expect("nothing is wrong");

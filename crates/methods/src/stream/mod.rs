@@ -26,11 +26,12 @@ pub(crate) use self::options::FS;
 use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
+use crate::names::STREAM_BUFFER;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
 use crate::whole::time_series::{BINS, TimeSeries};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
@@ -38,9 +39,6 @@ const SECONDS: f64 = 300.0;
 /// The names of the passes.
 const RAW: &str = "stream-raw";
 const FILE: &str = "stream-file";
-
-/// The metric of the buffer that the user gave.
-pub(crate) const BUFFER_GIVEN: &str = "stream-buffer";
 
 /// Maximum rows of the time series from which the stored series is made.
 const ROWS: usize = 2000;
@@ -55,9 +53,7 @@ const METADATA_SHARE: u64 = 16;
 const METADATA_LEAST: u64 = 4 << 20;
 
 /// The method.
-pub(crate) struct Stream;
-
-static INFO: MethodInfo = MethodInfo {
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "stream",
     summary: "can it record a camera, with which buffer",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
@@ -77,6 +73,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
     metrics: &[&METRICS],
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
+    run,
     answer: crate::answer::stream,
     ..MethodInfo::EMPTY
 };
@@ -141,23 +138,17 @@ const METRICS: [MetricInfo; 11] = [
     ),
 ];
 
-impl Method for Stream {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
-    }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.conclude(Vec::new());
-        let target = &session.target().target;
-        match target.kind {
-            TargetKind::Directory => in_directory(session, options),
-            TargetKind::File => Err(RigError::Refused(format!(
-                "stream needs a whole drive or a directory, and {} is a file",
-                target.spec
-            ))
-            .into()),
-            _ => on_drive(session, options),
-        }
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let target = &session.target().target;
+    match target.kind {
+        TargetKind::Directory => in_directory(session, options),
+        TargetKind::File => Err(RigError::Refused(format!(
+            "stream needs a whole drive or a directory, and {} is a file",
+            target.spec
+        ))
+        .into()),
+        _ => on_drive(session, options),
     }
 }
 
@@ -432,9 +423,9 @@ fn publish(session: &mut Session<'_>, script: &Script, pass: &str, take: &Take, 
     let stall = camera.longest_stall_ns() as f64;
     session.put(of(Statistic::LongestStall), Unit::Nanoseconds, Some(stall));
     let lossless = camera.lossless_rate(script.buffer);
-    if !session.out.metrics.iter().any(|metric| metric.name == BUFFER_GIVEN) {
+    if !session.out.metrics.iter().any(|metric| metric.name == STREAM_BUFFER) {
         let given = Some(script.buffer as f64);
-        session.put(MetricKey::parse(BUFFER_GIVEN), Unit::Bytes, given);
+        session.put(MetricKey::parse(STREAM_BUFFER), Unit::Bytes, given);
     }
     session.put(of(Statistic::LosslessRate), Unit::BytesPerSecond, lossless);
     if let Some(rate) = take.rate {

@@ -6,7 +6,7 @@ use rig::RigError;
 use workload::Region;
 
 use super::door::{Door, Traffic};
-use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, RATE, Stream};
+use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, RATE};
 use crate::fake::{Fake, Traits, perform};
 use crate::{MethodError, Options, Outcome};
 
@@ -26,7 +26,7 @@ const FULL_RATE: f64 = MIB as f64 * 1000.0;
 
 fn ran(fake: &mut Fake, options: &Options) -> (Outcome, Result<(), MethodError>) {
     let mut out = Outcome::default();
-    let result = perform(&Stream, fake, options, &mut out);
+    let result = perform(&INFO, fake, options, &mut out);
     (out, result)
 }
 
@@ -285,7 +285,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
     for (options, text) in impossible {
         let (_, result) = ran(&mut fake, &options);
         assert_eq!(result.expect_err("refused").to_string(), text);
-        let plan = crate::plan(&Stream, &fake.info, &options).expect_err("refused in the plan");
+        let plan = crate::plan(&INFO, &fake.info, &options).expect_err("refused in the plan");
         assert_eq!(plan.to_string(), text);
         assert_eq!(fake.written, 0);
     }

@@ -22,7 +22,7 @@ use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
 use crate::session::{Budget, Session};
-use crate::{Method, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
 use layout::{BLOCK, Layout};
@@ -35,9 +35,6 @@ const WRITES: u64 = 2;
 
 /// Distinguishes the seed of the stamps from the seeds of a run's other content.
 const SALT: u64 = 0x7765_6172_2d72_756e;
-
-/// The method.
-pub(crate) struct Wear;
 
 static AMOUNT: Opt<Option<u64>> = Opt::value(
     "amount",
@@ -60,7 +57,8 @@ static AGE: Opt<Option<u64>> = Opt::value(
 
 static RESUME: Opt<bool> = Opt::switch("resume", "continue the run found on the drive");
 
-static INFO: MethodInfo = MethodInfo {
+/// The method.
+pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "wear",
     summary: "how much can be written before it fails",
     about: "Fills all but 1/64 of the drive (1 to 32 MiB) with static data, and reads them back. \
@@ -80,6 +78,7 @@ static INFO: MethodInfo = MethodInfo {
     options: &[&AMOUNT, &AGE, &RESUME],
     primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
     metrics: &[&METRICS],
+    run,
     answer: summary::answer,
     provokes: &[FindingKind::ContentLost],
     ..MethodInfo::EMPTY
@@ -145,36 +144,29 @@ const METRICS: [MetricInfo; 16] = [
     ),
 ];
 
-impl Method for Wear {
-    fn info(&self) -> &'static MethodInfo {
-        &INFO
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    session.conclude(Vec::new());
+    let resumes = options.get(&RESUME);
+    admit(session.target(), resumes)?;
+    let layout = Layout::new(session.target(), options)?;
+    let amount = options.get(&AMOUNT).unwrap_or(WRITES * layout.bytes());
+    let goal = amount.div_ceil(BLOCK);
+    if amount < layout.least_bytes() {
+        let least = binary(layout.least_bytes());
+        return Err(MethodError::Option {
+            option: "amount",
+            value: binary(amount),
+            range: format!("at least the static data and half of the rest, {least}"),
+        });
     }
-
-    fn run(&self, session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-        session.declare(&INFO);
-        session.conclude(Vec::new());
-        let resumes = options.get(&RESUME);
-        admit(session.target(), resumes)?;
-        let layout = Layout::new(session.target(), options)?;
-        let amount = options.get(&AMOUNT).unwrap_or(WRITES * layout.bytes());
-        let goal = amount.div_ceil(BLOCK);
-        if amount < layout.least_bytes() {
-            let least = binary(layout.least_bytes());
-            return Err(MethodError::Option {
-                option: "amount",
-                value: binary(amount),
-                range: format!("at least the static data and half of the rest, {least}"),
-            });
-        }
-        let mut test = Test::new(session, layout, goal);
-        match () {
-            // A plan reads nothing and assumes a new run, which writes most.
-            () if session.plans() => {}
-            () if resumes => test.resume(resume::find(session, &layout)?),
-            () => test.seed = new_seed(session, &layout, options.seed ^ SALT)?,
-        }
-        measure(session, &mut test, options.get(&AGE))
+    let mut test = Test::new(session, layout, goal);
+    match () {
+        // A plan reads nothing and assumes a new run, which writes most.
+        () if session.plans() => {}
+        () if resumes => test.resume(resume::find(session, &layout)?),
+        () => test.seed = new_seed(session, &layout, options.seed ^ SALT)?,
     }
+    measure(session, &mut test, options.get(&AGE))
 }
 
 /// The seed of a new run. A new scratch file has no earlier stamps to avoid.

@@ -7,7 +7,7 @@ use crate::fake::{Fake, Traits, perform};
 use crate::{Options, Outcome, plan};
 
 use super::layout::{BLOCK, Layout};
-use super::{AGE, AMOUNT, RESUME, Wear};
+use super::{AGE, AMOUNT, INFO, RESUME};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,8 +25,8 @@ fn options(seed: u64, amount: u64, resume: bool) -> Options {
 fn a_good_drive_bears_the_amount_to_the_block() {
     let mut fake = Fake::confirmed(Traits::default(), 16 * MIB);
     let (mut out, amount) = (Outcome::default(), 40 * MIB + 1);
-    let planned = plan(&Wear, &fake.info, &options(1, amount, false)).expect("room");
-    perform(&Wear, &mut fake, &options(1, amount, false), &mut out).expect("nothing is wrong");
+    let planned = plan(&INFO, &fake.info, &options(1, amount, false)).expect("room");
+    perform(&INFO, &mut fake, &options(1, amount, false), &mut out).expect("nothing is wrong");
     let blocks = amount.div_ceil(BLOCK);
     assert_eq!(value(&out, "wear-written"), (blocks * BLOCK) as f64);
     assert_eq!((fake.written, planned.write_bytes_max), (blocks * BLOCK, blocks * BLOCK));
@@ -52,7 +52,7 @@ fn killed(seed: u64, amount: u64, power_cut: bool) -> (u32, Fake, Outcome) {
         // Every run has a different seed; the seed of the stamps is on the drive.
         let resumes = fake.door.landed > 0;
         let options = options(seed + u64::from(kills), amount, resumes);
-        match perform(&Wear, &mut fake, &options, &mut out) {
+        match perform(&INFO, &mut fake, &options, &mut out) {
             Ok(()) => return (kills, fake, out),
             Err(error) => assert!(error.interrupted(), "after {kills} kills: {error}"),
         }
@@ -82,12 +82,12 @@ fn changed(requests: u64, change: impl FnOnce(&mut Fake, &Layout)) -> Outcome {
     let layout = Layout::new(&fake.info, &Options::default()).expect("room");
     fake.kill_in(requests, false);
     let mut out = Outcome::default();
-    let result = perform(&Wear, &mut fake, &options(1, 24 * MIB, false), &mut out);
+    let result = perform(&INFO, &mut fake, &options(1, 24 * MIB, false), &mut out);
     assert!(result.expect_err("killed").interrupted());
     fake.restart();
     change(&mut fake, &layout);
     let mut out = Outcome::default();
-    perform(&Wear, &mut fake, &options(2, 24 * MIB, true), &mut out).expect("a finding");
+    perform(&INFO, &mut fake, &options(2, 24 * MIB, true), &mut out).expect("a finding");
     out
 }
 
@@ -200,11 +200,11 @@ fn a_block_lost_long_before_the_kill_is_not_written_again() {
     let mut fake = Fake::confirmed(Traits::default(), 80 * MIB);
     fake.kill_in(600, true);
     let mut out = Outcome::default();
-    perform(&Wear, &mut fake, &options(1, 81 * MIB, false), &mut out).expect_err("killed");
+    perform(&INFO, &mut fake, &options(1, 81 * MIB, false), &mut out).expect_err("killed");
     fake.restart();
     let empty = Region { start: 79 * MIB, bytes: BLOCK };
     fake.copy_over(empty, 5 * BLOCK);
-    perform(&Wear, &mut fake, &options(1, 81 * MIB, true), &mut out).expect("a finding");
+    perform(&INFO, &mut fake, &options(1, 81 * MIB, true), &mut out).expect("a finding");
     assert_eq!((bad(&out).0, value(&out, "wear-lost")), (1.0, 1.0));
 }
 
@@ -214,7 +214,7 @@ fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
     // The second half of the second pass.
     fake.door.dead_from = Some(8 * MIB - 2 * BLOCK);
     let mut out = Outcome::default();
-    perform(&Wear, &mut fake, &options(1, 40 * MIB, false), &mut out)
+    perform(&INFO, &mut fake, &options(1, 40 * MIB, false), &mut out)
         .expect("a finding, no failure");
     assert_eq!(out.verdicts[0].kind.name(), "WEAR");
     assert_eq!(value(&out, "wear-written"), (8 * MIB - 2 * BLOCK) as f64);
@@ -235,7 +235,7 @@ fn a_drive_that_dies_while_its_age_is_measured_has_a_verdict_and_all_results() {
     let run = |vanishes_at_ns| {
         let mut fake = Fake::confirmed(Traits { vanishes_at_ns, ..Traits::default() }, 8 * MIB);
         let mut out = Outcome::default();
-        perform(&Wear, &mut fake, &options, &mut out).expect("a finding, no failure");
+        perform(&INFO, &mut fake, &options, &mut out).expect("a finding, no failure");
         (fake, out)
     };
     let (good, _) = run(None);
@@ -255,14 +255,14 @@ fn a_drive_that_dies_while_its_age_is_measured_has_a_verdict_and_all_results() {
 fn content_of_another_run_is_never_taken_for_that_of_this_one() {
     let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
     let mut out = Outcome::default();
-    perform(&Wear, &mut fake, &options(1, 9 * MIB, false), &mut out).expect("nothing is wrong");
+    perform(&INFO, &mut fake, &options(1, 9 * MIB, false), &mut out).expect("nothing is wrong");
     // The same seed, on a drive that loses all writes after the first static data.
     fake.door.keeps = Some(100);
-    perform(&Wear, &mut fake, &options(1, 24 * MIB, false), &mut out).expect("it answers");
+    perform(&INFO, &mut fake, &options(1, 24 * MIB, false), &mut out).expect("it answers");
     assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
     assert!(value(&out, "wear-stale") > 0.0);
     let other = Options { size: Some(7 * MIB), ..options(1, 24 * MIB, true) };
-    let error = perform(&Wear, &mut fake, &other, &mut out).expect_err("another layout");
+    let error = perform(&INFO, &mut fake, &other, &mut out).expect_err("another layout");
     assert!(error.to_string().starts_with("no run of wear was found on /dev/x"), "{error}");
 }
 
@@ -270,15 +270,15 @@ fn content_of_another_run_is_never_taken_for_that_of_this_one() {
 fn an_unconfirmed_drive_is_refused_before_the_first_byte() {
     let mut out = Outcome::default();
     let mut fake = Fake::read_only(Traits::default());
-    let error = perform(&Wear, &mut fake, &Options::default(), &mut out).expect_err("reads only");
+    let error = perform(&INFO, &mut fake, &Options::default(), &mut out).expect_err("reads only");
     assert!(error.to_string().contains("was not opened with --destroy"), "{error}");
     assert_eq!((fake.written, fake.calls), (0, 0));
     let mut file = Fake::new(Traits::default());
-    let error = perform(&Wear, &mut file, &options(1, 80 * MIB, true), &mut out);
+    let error = perform(&INFO, &mut file, &options(1, 80 * MIB, true), &mut out);
     assert!(error.expect_err("no file is left").to_string().starts_with("no run is left in"));
-    let error = perform(&Wear, &mut file, &options(1, 8 * MIB, false), &mut out);
+    let error = perform(&INFO, &mut file, &options(1, 8 * MIB, false), &mut out);
     assert!(error.expect_err("too little").to_string().contains("static data"));
-    perform(&Wear, &mut file, &options(1, 65 * MIB, false), &mut out).expect("a scratch file");
+    perform(&INFO, &mut file, &options(1, 65 * MIB, false), &mut out).expect("a scratch file");
     assert!(
         out.verdicts[0].next_test.as_ref().is_some_and(|next| next.contains("a file system moves"))
     );
@@ -289,8 +289,8 @@ fn age_is_measured_at_the_first_write_and_every_so_many_drive_writes() {
     let mut fake = Fake::confirmed(Traits { noise: 0.001, ..Traits::default() }, 8 * MIB);
     let mut out = Outcome::default();
     let options = options(1, 48 * MIB, false).with(&AGE, Some(2));
-    let planned = plan(&Wear, &fake.info, &options).expect("room");
-    perform(&Wear, &mut fake, &options, &mut out).expect("nothing is wrong");
+    let planned = plan(&INFO, &fake.info, &options).expect("room");
+    perform(&INFO, &mut fake, &options, &mut out).expect("nothing is wrong");
     assert!(fake.written <= planned.write_bytes_max);
     for age in [0, 2, 4] {
         for kind in ["seq-read", "seq-write", "rand-read", "rand-write"] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use record::{FindingKind, Metric, Safety, State, TargetKind, Verdict};
 
 use crate::fake::{Fake, FlashTraits, Traits, perform, steps};
-use crate::{Method, MethodError, Options, Outcome, all, find, plan};
+use crate::{ALL, MethodError, MethodInfo, Options, Outcome, find, plan};
 
 const GIB: u64 = 1 << 30;
 
@@ -50,8 +50,8 @@ fn near(value: f64, truth: f64, share: f64) {
 }
 
 /// The destructive methods.
-fn destructive() -> impl Iterator<Item = &'static &'static dyn Method> {
-    all().iter().filter(|m| m.info().safety == Safety::Destroys)
+fn destructive() -> impl Iterator<Item = &'static &'static MethodInfo> {
+    ALL.iter().filter(|m| m.safety == Safety::Destroys)
 }
 
 fn cached() -> FlashTraits {
@@ -67,7 +67,7 @@ fn cached() -> FlashTraits {
 #[test]
 fn a_drive_without_destroy_is_refused_before_the_first_byte() {
     for method in destructive() {
-        let name = method.info().name;
+        let name = method.name;
         let mut fake = Fake::confirmed(traits(FlashTraits::default()), GIB);
         fake.info.allowed = Safety::Scratch;
         let mut out = Outcome::default();
@@ -85,8 +85,8 @@ fn a_drive_without_destroy_is_refused_before_the_first_byte() {
                 continue;
             }
             let options = Options::default();
-            let planned = plan(*method, &fake.info, &options).expect_err("refused").to_string();
-            let ran = perform(*method, &mut fake, &options, &mut out).expect_err("refused");
+            let planned = plan(method, &fake.info, &options).expect_err("refused").to_string();
+            let ran = perform(method, &mut fake, &options, &mut out).expect_err("refused");
             let MethodError::Rig(error) = &ran else { panic!("{name}: {ran}") };
             assert_eq!(error.fault(), Some(rig::Fault::Refused), "{name}: {ran}");
             let files = ["wear", "restore"].contains(&name);
@@ -205,10 +205,10 @@ fn align_finds_the_cost_of_crossing_a_page_and_none_if_it_is_free() {
 #[test]
 fn plans_of_whole_drives_hold() {
     for method in destructive() {
-        let name = method.info().name;
+        let name = method.name;
         let mut fake = Fake::confirmed(traits(cached()), GIB).that_formats();
         let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
-        let plan = plan(*method, &fake.info, &options).expect("given away");
+        let plan = plan(method, &fake.info, &options).expect("given away");
         assert_eq!((plan.safety, fake.calls), (Safety::Destroys, 0), "{name}");
         let part = match name {
             "cluster" => "the first 256 MiB of",
@@ -217,7 +217,7 @@ fn plans_of_whole_drives_hold() {
         };
         assert_eq!(plan.destroys, Some(format!("{part} /dev/x")), "{name}");
         let mut out = Outcome::default();
-        perform(*method, &mut fake, &options, &mut out).unwrap_or_else(|e| panic!("{name}: {e}"));
+        perform(method, &mut fake, &options, &mut out).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(
             fake.written <= plan.write_bytes_max,
             "{name}: {} of {}",
@@ -240,26 +240,26 @@ fn a_given_size_limits_the_part_of_the_drive_that_is_touched() {
             ..Options::default()
         };
         let mut out = Outcome::default();
-        perform(*method, &mut fake, &options, &mut out)
-            .unwrap_or_else(|e| panic!("{}: {e}", method.info().name));
-        assert!(fake.issued.iter().all(|w| w.region.end() <= 64 << 20), "{}", method.info().name);
+        perform(method, &mut fake, &options, &mut out)
+            .unwrap_or_else(|e| panic!("{}: {e}", method.name));
+        assert!(fake.issued.iter().all(|w| w.region.end() <= 64 << 20), "{}", method.name);
     }
 }
 
 #[test]
 fn whole_drives_keep_what_was_measured_before_an_interruption() {
     for method in destructive() {
-        let name = method.info().name;
+        let name = method.name;
         let quick = || Fake::confirmed(traits(cached()), 64 << 20).that_formats();
         let options = Options { time: Some(Duration::from_secs(20)), ..Options::default() };
         let mut whole = quick();
-        perform(*method, &mut whole, &options, &mut Outcome::default())
+        perform(method, &mut whole, &options, &mut Outcome::default())
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         for call in (0..whole.calls).step_by(1 + whole.calls as usize / 12) {
             let mut fake = quick();
             fake.interrupt_at = Some(call);
             let mut out = Outcome::default();
-            let error = perform(*method, &mut fake, &options, &mut out).expect_err("interrupted");
+            let error = perform(method, &mut fake, &options, &mut out).expect_err("interrupted");
             assert!(error.interrupted(), "{name}, call {call}: {error}");
         }
     }

@@ -61,7 +61,7 @@ fn iometer(seed: u64) -> Judged {
     let spec = specimen("samsung-970-evo-plus-250", &[("capacity", "1GiB")], seed);
     let mut options = Options { seed, ..Options::default() };
     let method = methods::find("iometer").expect("a method");
-    let icf = method.info().options.iter().find(|o| o.name() == "icf").expect("declared");
+    let icf = method.options.iter().find(|o| o.name() == "icf").expect("declared");
     options.parse(*icf, &[crate::ICF.to_string()]).expect("well formed");
     let out = run_with(method, &spec, &options);
     let truth = crate::completed(&spec, OpKind::Read, 32, 40_000);
