@@ -368,17 +368,7 @@ mod tests {
 
     #[test]
     fn doubts_and_errors_keep_the_names_of_jobs() {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Unknown,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
-        let mut run = Run::new("fio", target);
+        let mut run = Run::new("fio", Target::default());
         let finding = Finding::new(FindingKind::Punted, Level::Warn, "was punted");
         run.warnings = vec![Finding { workload: Some("my-read-job".into()), ..finding }];
         let errors = IoErrors {

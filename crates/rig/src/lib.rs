@@ -72,12 +72,8 @@ impl TargetInfo {
         let target = Target {
             spec: "null:".to_string(),
             kind: TargetKind::Null,
-            path: None,
             bytes: Some(bytes),
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
+            ..Target::default()
         };
         TargetInfo {
             target,
