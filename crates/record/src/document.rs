@@ -76,11 +76,6 @@ impl Document {
         &self.run
     }
 
-    /// The fields of this version; drops the text.
-    pub fn into_run(self) -> Run {
-        self.run
-    }
-
     /// The text of a member; `None` if the record does not have it.
     pub fn member(&self, name: &str) -> Option<&str> {
         self.members.get(name)
