@@ -96,7 +96,7 @@ fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
 mod tests {
     use super::*;
     use crate::simulate::Dice;
-    use crate::student::quantile;
+    use crate::student::t_quantile;
 
     const TRIALS: u32 = 10_000;
 
@@ -180,7 +180,7 @@ mod tests {
         let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);
         let freedom =
             (va + vb).powi(2) / (va.powi(2) / (a.n - 1) as f64 + vb.powi(2) / (b.n - 1) as f64);
-        (a.mean - b.mean).abs() / (va + vb).sqrt() > quantile(0.975, freedom)
+        (a.mean - b.mean).abs() / (va + vb).sqrt() > t_quantile(0.975, freedom)
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use record::{Covers, Metric, Unit};
 
-use crate::student::Spread;
+use crate::student::{Spread, mean};
 
 /// A value with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +77,6 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
         return None;
     }
     let (early, late) = rates.split_at(rates.len() / 2);
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let above = |a: &[f64], b: &[f64]| a.iter().all(|a| b.iter().all(|b| a > b));
     let in_order = rates.is_sorted() || rates.iter().rev().is_sorted();
     let apart = above(early, late) || above(late, early);

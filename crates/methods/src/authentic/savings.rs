@@ -5,6 +5,7 @@
 //! derived from the middle level. If the gain ends before 100%, another limit was reached, and the
 //! share is a lower bound.
 
+use analysis::mean;
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
@@ -151,10 +152,6 @@ impl Saved {
             false => metric,
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

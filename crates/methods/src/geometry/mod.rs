@@ -245,9 +245,7 @@ impl Found {
     }
 
     fn read_ns(&self) -> f64 {
-        let mut sorted = self.plain.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+        analysis::quantile(&self.plain, 0.5)
     }
 
     /// The last step among boundaries of at least the size of an erase block.

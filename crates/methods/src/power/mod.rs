@@ -7,7 +7,7 @@
 
 mod summary;
 
-use analysis::binomial_tail;
+use analysis::{binomial_tail, quantile};
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
 use workload::Permutation;
 
@@ -272,14 +272,6 @@ fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
         Some((rest, _)) if !early => Sleep::After(after[from - 1].0, *rest),
         _ => Sleep::Unclear,
     }
-}
-
-/// Quantile of the values; 0 if there are none.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
-    sorted.get(at).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The conclusion and the answer of `power`.
 
+use analysis::quantile;
 use record::{Answer, Axis, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
 use workload::units::{latency, span};
 
-use super::{RESTS, Sleep, key, quantile};
+use super::{RESTS, Sleep, key};
 use crate::Outcome;
 use crate::answer::Draft;
 
