@@ -232,7 +232,7 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
             format!("{done}: {} of {looked} of canaries remain", binary(kept)),
         ),
     };
-    let evidence = vec![
+    let evidence = [
         Evidence::new("zeroes", share(zero_bytes), Unit::Number),
         Evidence::new("left", share(kept_bytes), Unit::Number),
     ];
@@ -274,7 +274,7 @@ fn until_steady(
             (VerdictKind::NotSteady, format!("not steady after {times:.1} random drive writes"))
         }
     };
-    let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
+    let evidence = [Evidence::new("rounds", rounds as f64, Unit::Number)];
     Ok(Verdict::new(kind, text).with_evidence(evidence))
 }
 

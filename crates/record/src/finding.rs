@@ -95,10 +95,25 @@ impl Verdict {
         self.explains.iter().any(|explained| explained.metric == metric)
     }
 
-    /// Replaces the evidence.
+    /// Adds evidence.
     #[must_use]
-    pub fn with_evidence(self, evidence: Vec<Evidence>) -> Verdict {
-        Verdict { evidence, ..self }
+    pub fn with_evidence(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Adds a figure that it explains, without a share.
+    #[must_use]
+    pub fn explaining(mut self, metric: impl Into<String>) -> Verdict {
+        self.explains.push(Explained { metric: metric.into(), share: None });
+        self
+    }
+
+    /// Sets the cheapest test that would confirm or refute it.
+    #[must_use]
+    pub fn next_test(mut self, test: impl Into<String>) -> Verdict {
+        self.next_test = Some(test.into());
+        self
     }
 }
 

@@ -76,7 +76,7 @@ fn lost(run: &mut Run, kind: &str, count: u64) {
 }
 
 fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
-    let evidence = vec![Evidence::new(name, value, Unit::Bytes)];
+    let evidence = [Evidence::new(name, value, Unit::Bytes)];
     run.verdicts.push(Verdict::new(VerdictKind::F3, text).with_evidence(evidence));
 }
 
