@@ -87,22 +87,9 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
 
 fn ranged(name: impl Into<String>, unit: Unit, value: Option<f64>, samples: Vec<f64>) -> Metric {
     let known = samples.iter().filter(|s| s.is_finite()).count() as u32;
-    let name = name.into();
-    let bare = Metric {
-        name,
-        unit,
-        value,
-        low: None,
-        high: None,
-        n: known,
-        samples,
-        covers: None,
-        runs: None,
-    };
+    let bare = Metric { value, n: known, samples, ..Metric::single(name, unit, 0.0) };
     match bare.range().filter(|(least, most)| least < most) {
-        Some((least, most)) => {
-            Metric { low: Some(least), high: Some(most), covers: Some(Covers::Rounds), ..bare }
-        }
+        Some((least, most)) => bare.between(least, most, Covers::Rounds),
         None => bare,
     }
 }

@@ -202,13 +202,8 @@ fn erase(
             Ok(())
         }
         (kept, _) => {
-            session.out.errors.push(IoErrors {
-                op: "verify".into(),
-                kind: format!("kept after {}", how.name()),
-                workload: String::new(),
-                count: kept / 512,
-                first_offsets: Vec::new(),
-            });
+            let kind = format!("kept after {}", how.name());
+            session.out.add_errors(&IoErrors::new("verify", kind, "", kept / 512));
             Ok(())
         }
     }

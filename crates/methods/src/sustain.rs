@@ -215,8 +215,7 @@ fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
-    let (low, high) = (Some(cache.low), Some(cache.high));
-    session.out.put_metric(Metric { low, high, covers: Some(Covers::Mean), ..size });
+    session.out.put_metric(size.between(cache.low, cache.high, Covers::Mean));
     session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
     session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }

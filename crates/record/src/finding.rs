@@ -194,6 +194,19 @@ pub struct IoErrors {
     pub first_offsets: Vec<u64>,
 }
 
+impl IoErrors {
+    /// Creates a number of errors at unknown addresses.
+    pub fn new(
+        op: impl Into<String>,
+        kind: impl Into<String>,
+        workload: impl Into<String>,
+        count: u64,
+    ) -> IoErrors {
+        let (op, kind, workload) = (op.into(), kind.into(), workload.into());
+        IoErrors { op, kind, workload, count, first_offsets: Vec::new() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,17 @@ pub struct LatencyProfile {
     pub response: Option<Histogram>,
 }
 
+impl LatencyProfile {
+    /// A histogram of service times.
+    pub fn new(
+        name: impl Into<String>,
+        op: impl Into<String>,
+        service: Histogram,
+    ) -> LatencyProfile {
+        LatencyProfile { name: name.into(), op: op.into(), service, response: None }
+    }
+}
+
 /// The record of one execution of one method on one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -357,13 +357,7 @@ mod tests {
         let mut run = Run::new("fio", Target::default());
         let finding = Finding::new(FindingKind::Punted, Level::Warn, "was punted");
         run.warnings = vec![Finding { workload: Some("my-read-job".into()), ..finding }];
-        let errors = IoErrors {
-            op: "read".into(),
-            kind: "EIO".into(),
-            workload: "my-read-job".into(),
-            count: 1,
-            first_offsets: Vec::new(),
-        };
+        let errors = IoErrors::new("read", "EIO", "my-read-job", 1);
         let said = |run: &Run| [doubts(run)[0].text(), super::errors(&errors, run.naming())];
         let kept = ["my-read-job: was punted", "1 EIO on read in my-read-job"];
         assert_eq!(said(&run), kept);

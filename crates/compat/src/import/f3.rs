@@ -69,9 +69,7 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
 
 fn lost(run: &mut Run, kind: &str, count: u64) {
     if count > 0 {
-        let (op, workload) = ("verify".to_string(), "f3read".to_string());
-        let kind = kind.to_string();
-        run.errors.push(IoErrors { op, kind, workload, count, first_offsets: Vec::new() });
+        run.errors.push(IoErrors::new("verify", kind, "f3read", count));
     }
 }
 

@@ -143,12 +143,7 @@ impl Saved {
     fn metric(self, name: &str) -> Metric {
         let metric = Metric::single(name, Unit::Share, self.share);
         match self.at_least {
-            true => Metric {
-                low: Some(self.share),
-                high: Some(1.0),
-                covers: Some(Covers::Resolution),
-                ..metric
-            },
+            true => metric.between(self.share, 1.0, Covers::Resolution),
             false => metric,
         }
     }

@@ -197,11 +197,8 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
         (Err(error), way) => {
             let op = if way == BlockWay::Read { "read" } else { "write" };
             session.out.add_errors(&IoErrors {
-                op: op.into(),
-                kind: error.kind().to_string(),
-                workload: format!("fake-{op}"),
-                count: 1,
                 first_offsets: vec![request.offset],
+                ..IoErrors::new(op, error.kind().to_string(), format!("fake-{op}"), 1)
             });
             if way == BlockWay::Read {
                 let bytes = request.bytes.len() as u64;
@@ -224,12 +221,11 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     };
     if let Some((low, high)) = ends {
         let value = low as f64 + (high - low) as f64 / 2.0;
-        let mut metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
-        if low < high {
-            (metric.low, metric.high) = (Some(low as f64), Some(high as f64));
-            metric.covers = Some(record::Covers::Resolution);
-        }
-        session.put_metric(metric);
+        let metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
+        session.put_metric(match low < high {
+            true => metric.between(low as f64, high as f64, record::Covers::Resolution),
+            false => metric,
+        });
     }
     let figures = [
         ("fake-tested", Unit::Bytes, (sum.kept + sum.misplaced + sum.lost) as f64),

@@ -274,12 +274,8 @@ impl Loads {
             let rate = analysis::pooled(key.clone(), Unit::Iops, &point.amounts);
             let metrics = std::iter::once(rate).chain(point.latencies.metrics(&key)).collect();
             session.out.put_metrics(&key.to_string(), metrics);
-            session.out.put_latency(LatencyProfile {
-                name: key.to_string(),
-                op: "response".into(),
-                service: point.latencies.merged().clone(),
-                response: None,
-            });
+            let times = point.latencies.merged().clone();
+            session.out.put_latency(LatencyProfile::new(key, "response", times));
         }
         session.checkpoint();
     }
@@ -361,8 +357,7 @@ impl Loads {
         let (low, high) = (self.offered(low), self.offered(high));
         let (low, high) = (value.map_or(low, |v| low.min(v)), value.map_or(high, |v| high.max(v)));
         let metric = Metric::single(name, Unit::Iops, value.unwrap_or((low + high) / 2.0));
-        let covers = Some(record::Covers::Resolution);
-        session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+        session.put_metric(metric.between(low, high, record::Covers::Resolution));
     }
 }
 

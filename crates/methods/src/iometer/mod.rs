@@ -363,12 +363,8 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
         let Some(stats) = m.kind(kind) else { continue };
         session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
         all.merge(&stats.service);
-        session.out.put_latency(LatencyProfile {
-            name: key.to_string(),
-            op: kind.name().to_string(),
-            service: stats.service.clone(),
-            response: None,
-        });
+        let service = stats.service.clone();
+        session.out.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
     }
     session.put(of(Statistic::Mean), Unit::Nanoseconds, all.mean());
     let mut replicate = analysis::LatencyReplicates::default();

@@ -284,8 +284,7 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
 fn legacy_metric(key: MetricKey, score: Score) -> Metric {
     let bytes = |kib: u64| kib as f64 * 1024.0;
     let metric = Metric::single(key, Unit::BytesPerSecond, bytes(score.kib));
-    let (low, high) = (Some(bytes(score.low)), Some(bytes(score.high)));
-    Metric { low, high, covers: Some(Covers::Resolution), ..metric }
+    metric.between(bytes(score.low), bytes(score.high), Covers::Resolution)
 }
 
 /// Runs a workload on the RAM disc.

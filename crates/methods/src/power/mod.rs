@@ -210,8 +210,7 @@ impl Rests {
         if let Sleep::After(low, high) = sleep {
             let [low, high] = [low, high].map(|seconds| seconds * 1e9);
             let metric = Metric::single("power-sleep", Unit::Nanoseconds, (low + high) / 2.0);
-            let covers = Some(Covers::Resolution);
-            session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+            session.put_metric(metric.between(low, high, Covers::Resolution));
             let longest = self.after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
             session.put(MetricKey::parse("power-wake"), Unit::Nanoseconds, Some(longest - median));
         }

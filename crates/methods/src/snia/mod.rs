@@ -156,12 +156,8 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
         session.out.put_metrics(&w.name, all.metrics(&MetricKey::of(w)));
-        session.out.put_latency(LatencyProfile {
-            name: w.name.clone(),
-            op: kind.name().to_string(),
-            service: stats.service.clone(),
-            response: None,
-        });
+        let service = stats.service.clone();
+        session.out.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
     }
     session.checkpoint();
     Ok(())

@@ -317,13 +317,7 @@ fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
             decimal(changed)
         );
         session.out.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));
-        session.out.add_errors(&IoErrors {
-            op: "verify".into(),
-            kind: "changed".into(),
-            workload: "compare".into(),
-            count: 1,
-            first_offsets: Vec::new(),
-        });
+        session.out.add_errors(&IoErrors::new("verify", "changed", "compare", 1));
     }
     Ok(())
 }
