@@ -108,18 +108,12 @@ impl Method for Fake {
 
 /// Refuses to write to a user's device or file without `--borrow` or `--destroy`.
 fn admit(target: &TargetInfo) -> Result<(), MethodError> {
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
-    if users && target.allowed < Safety::Borrows {
+    if target.is_users() && target.allowed < Safety::Borrows {
         let spec = &target.target.spec;
         let text = format!("fake writes to {spec}, which was opened read-only");
         let advice =
             "--borrow restores everything; --destroy with its serial number allows overwriting";
-        return Err(RigError::Target {
-            fault: rig::Fault::Refused,
-            text,
-            advice: Some(advice.into()),
-        }
-        .into());
+        return Err(RigError::refused(text, advice).into());
     }
     Ok(())
 }

@@ -248,18 +248,14 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
         );
         return Err(RigError::Unsupported(text).into());
     }
-    let users = matches!(target.target.kind, record::TargetKind::File | record::TargetKind::Device);
-    let may = if users { Safety::Destroys } else { Safety::Scratch };
+    let may = if target.is_users() { Safety::Destroys } else { Safety::Scratch };
     match all().find(|(_, line)| line.reads < 100) {
-        Some((spec, _)) if target.allowed < may => Err(RigError::Target {
-            fault: rig::Fault::Refused,
-            text: format!(
-                "'{}' writes to {}, which was opened read-only",
-                spec.name, target.target.spec
-            ),
-            advice: Some("--access 4KiB,100,100 only reads; --destroy allows writes".into()),
+        Some((spec, _)) if target.allowed < may => {
+            let (name, target) = (&spec.name, &target.target.spec);
+            let text = format!("'{name}' writes to {target}, which was opened read-only");
+            let advice = "--access 4KiB,100,100 only reads; --destroy allows writes";
+            Err(RigError::refused(text, advice).into())
         }
-        .into()),
         _ => Ok(()),
     }
 }

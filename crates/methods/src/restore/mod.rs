@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use record::{MetricKey, Safety, State, TargetKind, Unit};
-use rig::{BlockRequest, BlockWay, Fault, Preparation, RigError, TargetInfo};
+use rig::{BlockRequest, BlockWay, Preparation, RigError, TargetInfo};
 use workload::units::binary;
 use workload::{Content, Region};
 
@@ -122,14 +122,10 @@ impl Method for Restore {
 /// A user's device or file is written only if opened with `--destroy`, and the image must fit.
 fn admit(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
     let spec = &target.target.spec;
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
-    if users && target.allowed < Safety::Destroys {
-        return Err(RigError::Target {
-            fault: Fault::Refused,
-            text: format!("restore overwrites {spec}, which was not opened with --destroy"),
-            advice: Some("--destroy with its serial number, or its size if it is a file".into()),
-        }
-        .into());
+    if target.is_users() && target.allowed < Safety::Destroys {
+        let text = format!("restore overwrites {spec}, which was not opened with --destroy");
+        let advice = "--destroy with its serial number, or its size if it is a file";
+        return Err(RigError::refused(text, advice).into());
     }
     if bytes > target.bytes {
         let (image, room) = (binary(bytes), binary(target.bytes));
@@ -240,10 +236,5 @@ fn publish(session: &mut Session<'_>, moved: &Moved, spent: Spent, elapsed_ns: u
 
 /// The error of a broken image; `why` contains the position.
 fn broken(file: &dyn ImageFile, why: &str) -> MethodError {
-    RigError::Target {
-        fault: Fault::Usage,
-        text: format!("{}: {why}", file.name()),
-        advice: Some("make or copy the image again".into()),
-    }
-    .into()
+    RigError::usage(format!("{}: {why}", file.name()), "make or copy the image again").into()
 }

@@ -105,14 +105,9 @@ impl Method for SdClass {
         )?;
         if !test_region.writes {
             let spec = &session.target().target.spec;
-            return Err(RigError::Target {
-                fault: rig::Fault::Refused,
-                text: format!("sdclass writes to {spec}, which was not opened with --destroy"),
-                advice: Some(
-                    "--destroy with the card's serial number, or a directory on it".into(),
-                ),
-            }
-            .into());
+            let text = format!("sdclass writes to {spec}, which was not opened with --destroy");
+            let advice = "--destroy with the card's serial number, or a directory on it";
+            return Err(RigError::refused(text, advice).into());
         }
         measure(session, &test_region, options)
     }

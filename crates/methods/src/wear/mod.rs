@@ -188,21 +188,18 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
 /// Refuses a user's device or file that was not opened with `--destroy`, and the resumption of a
 /// scratch file, which is always new.
 fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
-    let refuse = |text: String, advice: &str| {
-        let advice = Some(advice.to_string());
-        Err(RigError::Target { fault: rig::Fault::Refused, text, advice }.into())
-    };
     let spec = &target.target.spec;
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
     match () {
-        () if users && target.allowed < Safety::Destroys => {
+        () if target.is_users() && target.allowed < Safety::Destroys => {
             let text =
                 format!("wear overwrites all of {spec}, which was not opened with --destroy");
-            refuse(text, "--destroy with its serial number, or its size if it is a file")
+            let advice = "--destroy with its serial number, or its size if it is a file";
+            Err(RigError::refused(text, advice).into())
         }
         () if resumes && target.target.kind == TargetKind::Directory => {
             let text = format!("no run is left in {spec}: its scratch file was deleted");
-            refuse(text, "a file of your own, or a device, keeps the run")
+            let advice = "a file of your own, or a device, keeps the run";
+            Err(RigError::refused(text, advice).into())
         }
         () => Ok(()),
     }
