@@ -39,17 +39,15 @@ pub static PREPARE: MethodInfo = MethodInfo {
     writes: "nothing for fresh, the whole drive once for filled, up to four times for used and \
              trimmed",
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::ns(
             "{discard,secure-discard,zero,format,sanitize}",
-            Unit::Nanoseconds,
             "time taken to erase everything by this method",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "age",
-            Unit::BytesPerSecond,
             "random writes of small blocks at depth 32: the last five rounds of the ageing",
         ),
-        MetricInfo::new("trimmed", Unit::Bytes, "free space that the file system discarded"),
+        MetricInfo::bytes("trimmed", "free space that the file system discarded"),
     ]],
     answer: crate::answer::prepare,
     ..MethodInfo::EMPTY

@@ -29,7 +29,7 @@ static INFO: MethodInfo = MethodInfo {
     seconds: 3.0,
     writes: "1 MiB at most",
     options: &[&BLOCK],
-    metrics: &[&[MetricInfo::new("toy", Unit::Nanoseconds, "time until it had enough")]],
+    metrics: &[&[MetricInfo::ns("toy", "time until it had enough")]],
     ..MethodInfo::EMPTY
 };
 

@@ -60,27 +60,20 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
+    MetricInfo::bytes(
         "fake-capacity",
-        Unit::Bytes,
         "real capacity of the drive: as announced, or as the content shows, within the interval; \
          absent for a file",
     ),
-    MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read back"),
-    MetricInfo::new("fake-lost", Unit::Bytes, "of these, bytes with other content, or none"),
-    MetricInfo::new(
-        "fake-misplaced",
-        Unit::Bytes,
-        "of these, bytes with the stamp of another address",
-    ),
-    MetricInfo::new(
+    MetricInfo::bytes("fake-tested", "bytes written and read back"),
+    MetricInfo::bytes("fake-lost", "of these, bytes with other content, or none"),
+    MetricInfo::bytes("fake-misplaced", "of these, bytes with the stamp of another address"),
+    MetricInfo::bytes(
         "fake-cache",
-        Unit::Bytes,
         "size of a cache that would hide a missing end of the drive; absent for a file",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "fake-detection",
-        Unit::Number,
         "probability of finding a drive without a cache on which 1% of the places, anywhere, are \
          bad",
     ),

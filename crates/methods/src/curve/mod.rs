@@ -81,32 +81,24 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
+    MetricInfo::iops(
         "curve-closed",
-        Unit::Iops,
         "closed-loop rate at depth 128, of which the loads are shares",
     ),
-    MetricInfo::new(
+    MetricInfo::iops(
         "curve-{percent}",
-        Unit::Iops,
         "operations per second completed at an offered load of this share of `curve-closed`",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "curve-{percent}.{p50,p99,p99.9,max}",
-        Unit::Nanoseconds,
         "response times at this load, from the moment an operation was due",
     ),
-    MetricInfo::new(
-        "curve-knee",
-        Unit::Iops,
-        "highest load that the drive kept up with, within the interval",
-    ),
-    MetricInfo::new(
+    MetricInfo::iops("curve-knee", "highest load that the drive kept up with, within the interval"),
+    MetricInfo::iops(
         "curve-kept",
-        Unit::Iops,
         "highest load whose p99 met the limit of --p99, within the interval",
     ),
-    MetricInfo::new("curve-kept.p99", Unit::Nanoseconds, "the limit of --p99"),
+    MetricInfo::ns("curve-kept.p99", "the limit of --p99"),
 ];
 
 static P99: Opt<Option<Duration>> = Opt::value(

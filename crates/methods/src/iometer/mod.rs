@@ -70,15 +70,11 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new(
-        "iometer-{number}",
-        Unit::Iops,
-        "all accesses of the specification with this number",
-    ),
-    MetricInfo::new("iometer-{number}.throughput", Unit::BytesPerSecond, "their throughput"),
-    MetricInfo::new("iometer-{number}-{read,write}", Unit::Iops, "its reads, its writes"),
-    MetricInfo::new("iometer-{number}.mean", Unit::Nanoseconds, "mean service time, as in IOMeter"),
-    MetricInfo::new("iometer-{number}.{p50,p99,p99.9,max}", Unit::Nanoseconds, "service times"),
+    MetricInfo::iops("iometer-{number}", "all accesses of the specification with this number"),
+    MetricInfo::rate("iometer-{number}.throughput", "their throughput"),
+    MetricInfo::iops("iometer-{number}-{read,write}", "its reads, its writes"),
+    MetricInfo::ns("iometer-{number}.mean", "mean service time, as in IOMeter"),
+    MetricInfo::ns("iometer-{number}.{p50,p99,p99.9,max}", "service times"),
 ];
 
 /// A configuration, or the name of a file not read yet.

@@ -81,29 +81,22 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "legacy-{hd,fs}-{read,write}",
-        Unit::BytesPerSecond,
         "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
          completed when 1.00 s has passed, through the cache; its interval is one tick more or \
          less",
     ),
-    MetricInfo::new(
-        "legacy-{hd,fs}-{read,write}.ram",
-        Unit::BytesPerSecond,
-        "the same on a RAM disc of this machine",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("legacy-{hd,fs}-{read,write}.ram", "the same on a RAM disc of this machine"),
+    MetricInfo::rate(
         "mark-{hd,fs}-{read,write}",
-        Unit::BytesPerSecond,
         "bypassing the cache, random content; a saved file is durable before the next",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "mark-{hd,fs}-{read,write}.ram",
-        Unit::BytesPerSecond,
         "the same on a RAM disc of this machine, alternating with the drive",
     ),
-    MetricInfo::new("mark-{hd,fs}-{read,write}.ratio", Unit::Number, "drive over RAM disc"),
+    MetricInfo::number("mark-{hd,fs}-{read,write}.ratio", "drive over RAM disc"),
 ];
 
 static LEGACY: Opt<bool> =

@@ -76,19 +76,14 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new("power-awake", Unit::Nanoseconds, "a random 4 KiB read right after another"),
-    MetricInfo::new("power-awake.p90", Unit::Nanoseconds, "nine in ten of these are faster"),
-    MetricInfo::new("power-after-{time}", Unit::Nanoseconds, "the first read after this rest"),
-    MetricInfo::new(
+    MetricInfo::ns("power-awake", "a random 4 KiB read right after another"),
+    MetricInfo::ns("power-awake.p90", "nine in ten of these are faster"),
+    MetricInfo::ns("power-after-{time}", "the first read after this rest"),
+    MetricInfo::ns(
         "power-sleep",
-        Unit::Nanoseconds,
         "the rest after which the drive sleeps, between two tested rests; absent if it does not",
     ),
-    MetricInfo::new(
-        "power-wake",
-        Unit::Nanoseconds,
-        "time that waking adds to a read after the longest rest",
-    ),
+    MetricInfo::ns("power-wake", "time that waking adds to a read after the longest rest"),
 ];
 
 impl Method for Power {

@@ -75,24 +75,15 @@ static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
-        "restore-time",
-        Unit::Nanoseconds,
-        "from the first read to the end of the flush",
-    ),
-    MetricInfo::new(
-        "restore-rate",
-        Unit::BytesPerSecond,
-        "bytes of the target over `restore-time`",
-    ),
-    MetricInfo::new("restore-written", Unit::Bytes, "bytes written to the target"),
-    MetricInfo::new(
+    MetricInfo::ns("restore-time", "from the first read to the end of the flush"),
+    MetricInfo::rate("restore-rate", "bytes of the target over `restore-time`"),
+    MetricInfo::bytes("restore-written", "bytes written to the target"),
+    MetricInfo::rate(
         "restore-{source,processor,write}",
-        Unit::BytesPerSecond,
         "bytes of the target over the time in which this part worked",
     ),
-    MetricInfo::new("restore-image", Unit::Bytes, "bytes read from the image"),
-    MetricInfo::new("restore-image.ratio", Unit::Number, "bytes of the image over bytes written"),
+    MetricInfo::bytes("restore-image", "bytes read from the image"),
+    MetricInfo::number("restore-image.ratio", "bytes of the image over bytes written"),
 ];
 
 impl Method for Restore {

@@ -34,19 +34,16 @@ pub(crate) static DIRTH: Snia = Snia {
         primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
         metrics: &[
             &[
-                MetricInfo::new(
+                MetricInfo::iops(
                     "snia-dirth-steady",
-                    Unit::Iops,
                     "32 jobs at queue depth 32 each, in rounds until steady",
                 ),
-                MetricInfo::new(
+                MetricInfo::iops(
                     "snia-dirth-t{jobs}-q{depth}",
-                    Unit::Iops,
                     "this number of jobs at this queue depth each, 49 intensities of demand",
                 ),
-                MetricInfo::new(
+                MetricInfo::ns(
                     "snia-dirth-t{jobs}-q{depth}.response",
-                    Unit::Nanoseconds,
                     "mean response time of these",
                 ),
             ],

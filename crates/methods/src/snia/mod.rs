@@ -59,11 +59,7 @@ const fn tracked(
     [
         MetricInfo::new(first_round, unit, "the first round of a tracked cell"),
         MetricInfo::new(steady, unit, "its mean over the window that is steady by this rule"),
-        MetricInfo::new(
-            rounds,
-            Unit::Number,
-            "the round in which all tracked cells were steady by this rule",
-        ),
+        MetricInfo::number(rounds, "the round in which all tracked cells were steady by this rule"),
     ]
 }
 

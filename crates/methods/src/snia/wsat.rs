@@ -29,9 +29,8 @@ pub(crate) static WSAT: Snia = Snia {
         writes: "at random at most four times the whole drive",
         primary: &["snia-wsat-{size}-r0"],
         metrics: &[
-            &[MetricInfo::new(
+            &[MetricInfo::iops(
                 "snia-wsat-{size}-r0",
-                Unit::Iops,
                 "random writes until they saturate the drive",
             )],
             &tracked(
