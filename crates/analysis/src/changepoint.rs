@@ -132,7 +132,7 @@ struct Costs {
 impl Costs {
     fn of(values: &[f64]) -> Costs {
         // Subtract the mean first: squared logarithms of bytes per second would lose precision.
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let mean = crate::student::mean(values);
         let mut costs = Costs { sums: vec![0.0], squares: vec![0.0] };
         let (mut sum, mut square) = (0.0, 0.0);
         for value in values {

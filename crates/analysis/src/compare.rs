@@ -5,7 +5,7 @@
 //! difference that does not exist, while ABBA keeps its nominal error rate. The tests verify these
 //! claims. The caller must alternate the order; this module cannot check it.
 
-use crate::student::{Spread, quantile};
+use crate::student::Spread;
 
 /// Relative differences below this do not matter in practice: 5%.
 pub const EQUIVALENT_WITHIN: f64 = 0.05;
@@ -37,9 +37,6 @@ pub struct Comparison {
     pub high: Option<f64>,
     /// Number of pairs.
     pub n: u32,
-    /// The smallest relative difference (0.07 = 7%) that this many pairs with this noise would have
-    /// found four times out of five; `None` with one pair.
-    pub detectable: Option<f64>,
     /// The permitted claim.
     pub outcome: Outcome,
 }
@@ -67,7 +64,6 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
         low: half.map(|h| (spread.mean - h).exp()),
         high: half.map(|h| (spread.mean + h).exp()),
         n: spread.n as u32,
-        detectable: detectable(&spread, error).map(f64::exp_m1),
         outcome: outcome(&spread, error),
     })
 }
@@ -96,22 +92,11 @@ fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
     }
 }
 
-/// The log ratio that a paired test detects with a power of 80%.
-fn detectable(logs: &Spread, error: f64) -> Option<f64> {
-    let freedom = logs.n.checked_sub(1).filter(|&f| f > 0)?;
-    Some(t_sum(freedom, error) * logs.deviation / (logs.n as f64).sqrt())
-}
-
-/// The difference, in standard errors, that a test detects four times out of five if its false
-/// positive rate is `error`.
-fn t_sum(freedom: usize, error: f64) -> f64 {
-    quantile(1.0 - error / 2.0, freedom as f64) + quantile(0.8, freedom as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::Dice;
+    use crate::student::t_quantile;
 
     const TRIALS: u32 = 10_000;
 
@@ -171,17 +156,6 @@ mod tests {
         assert!(same > 0.99 && slower > 0.99, "{same}, {slower}");
     }
 
-    #[test]
-    fn the_smallest_detectable_difference_is_found_four_times_of_five() {
-        for n in [4, 6, 10] {
-            let mut dice = Dice::new(90 + n as u64);
-            let sure = Spread { mean: 0.0, deviation: 0.1 * 2f64.sqrt(), n };
-            let ratio = detectable(&sure, ERROR).expect("n > 1").exp();
-            let found = share(|| pairs(&mut dice, ratio, 0.1, n).outcome == Outcome::Faster);
-            assert!((found - 0.8).abs() < 0.04, "power {found} at n = {n}");
-        }
-    }
-
     /// Runs two equal drives in the given order. Each run is 1% slower than the previous one.
     fn drifting(dice: &mut Dice, order: &[u8]) -> (Vec<f64>, Vec<f64>) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -206,7 +180,7 @@ mod tests {
         let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);
         let freedom =
             (va + vb).powi(2) / (va.powi(2) / (a.n - 1) as f64 + vb.powi(2) / (b.n - 1) as f64);
-        (a.mean - b.mean).abs() / (va + vb).sqrt() > quantile(0.975, freedom)
+        (a.mean - b.mean).abs() / (va + vb).sqrt() > t_quantile(0.975, freedom)
     }
 
     #[test]
@@ -233,7 +207,7 @@ mod tests {
         assert_eq!(compare(&[1.0, 0.0], &[1.0, 2.0]), None);
         assert_eq!(compare(&[1.0, f64::NAN], &[1.0, 2.0]), None);
         let one = compare(&[100.0], &[300.0]).expect("a pair");
-        assert_eq!((one.low, one.detectable, one.outcome), (None, None, Outcome::Inconclusive));
+        assert_eq!((one.low, one.outcome), (None, Outcome::Inconclusive));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use record::{Covers, Metric, Unit};
 
-use crate::student::Spread;
+use crate::student::{Spread, mean};
 
 /// A value with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +77,6 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
         return None;
     }
     let (early, late) = rates.split_at(rates.len() / 2);
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let above = |a: &[f64], b: &[f64]| a.iter().all(|a| b.iter().all(|b| a > b));
     let in_order = rates.is_sorted() || rates.iter().rev().is_sorted();
     let apart = above(early, late) || above(late, early);
@@ -88,22 +87,9 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
 
 fn ranged(name: impl Into<String>, unit: Unit, value: Option<f64>, samples: Vec<f64>) -> Metric {
     let known = samples.iter().filter(|s| s.is_finite()).count() as u32;
-    let name = name.into();
-    let bare = Metric {
-        name,
-        unit,
-        value,
-        low: None,
-        high: None,
-        n: known,
-        samples,
-        covers: None,
-        runs: None,
-    };
+    let bare = Metric { value, n: known, samples, ..Metric::single(name, unit, 0.0) };
     match bare.range().filter(|(least, most)| least < most) {
-        Some((least, most)) => {
-            Metric { low: Some(least), high: Some(most), covers: Some(Covers::Rounds), ..bare }
-        }
+        Some((least, most)) => bare.between(least, most, Covers::Rounds),
         None => bare,
     }
 }

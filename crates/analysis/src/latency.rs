@@ -49,15 +49,9 @@ impl LatencyReplicates {
             });
         // A maximum has no interval: it can only grow with more samples.
         let max = self.merged.max().map(|max| Metric {
-            name: name(Statistic::Max),
-            unit: Unit::Nanoseconds,
-            value: Some(max as f64),
-            low: None,
-            high: None,
             n: self.max.len() as u32,
             samples: self.max.clone(),
-            covers: None,
-            runs: None,
+            ..Metric::single(name(Statistic::Max), Unit::Nanoseconds, max as f64)
         });
         percentiles.chain(max).collect()
     }

@@ -32,3 +32,4 @@ pub use live::{LOOKS, Look, look, pairs_for};
 pub use period::{CYCLES_LEAST, PERIOD_LEAST, Period, Stream, period};
 pub use sessions::{Claim, Outlook, Session, Sides, claims, outlook};
 pub use steady::{Slope, WINDOW};
+pub use student::{mean, quantile};

@@ -5,7 +5,7 @@
 //! the number of pairs. The tests verify the error rates.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
-use crate::student::{Spread, one_sided, quantile, two_sided};
+use crate::student::{Spread, one_sided, t_quantile, two_sided};
 
 /// Numbers of pairs after which the result is evaluated.
 pub const LOOKS: [usize; 6] = [4, 6, 8, 12, 16, 24];
@@ -62,7 +62,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
         false => 1.0,
     };
     let margin = EQUIVALENT_WITHIN.ln_1p();
-    let half = quantile(1.0 - level / 2.0, freedom) * error;
+    let half = t_quantile(1.0 - level / 2.0, freedom) * error;
     let outcome = if p(margin - spread.mean.abs(), one_sided) < same {
         Outcome::Equivalent
     } else if p(spread.mean.abs(), two_sided) < level {
@@ -85,7 +85,7 @@ pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
     let found = |n: &&usize| {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);
         let error = cv * (2.0 / n).sqrt();
-        let t = quantile(1.0 - n * DIFFERENT / 2.0, freedom) + quantile(0.8, freedom);
+        let t = t_quantile(1.0 - n * DIFFERENT / 2.0, freedom) + t_quantile(0.8, freedom);
         t * error <= difference.ln_1p()
     };
     LOOKS.iter().find(found).map(|n| *n as u32)

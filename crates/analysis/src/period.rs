@@ -6,6 +6,7 @@
 //! the address from one in time, which has no fixed position.
 
 use crate::counts::binomial_tail;
+use crate::student::quantile;
 
 /// A stream must contain at least this many periods.
 pub const CYCLES_LEAST: usize = 5;
@@ -128,14 +129,6 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let highest = all.iter().copied().max_by(f64::total_cmp)? - common;
     let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);
     all.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_LEAST)
-}
-
-/// The value below which the fraction `share` of the values lies; 0 if there are none.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
-    sorted.get(at).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

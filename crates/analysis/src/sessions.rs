@@ -10,7 +10,7 @@
 //! that excludes 1 is equivalent to a claim.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
-use crate::student::{Spread, quantile, two_sided};
+use crate::student::{Spread, t_quantile, two_sided};
 
 /// Probability of claiming a non-existent difference within a family.
 const ERROR: f64 = 0.05;
@@ -150,7 +150,7 @@ impl Test {
 
     /// Returns the claim permitted at a significance level; `same` is the level for equivalence.
     fn claim(&self, level: f64, same: f64) -> Claim {
-        let half = |level: f64| quantile(1.0 - level / 2.0, self.freedom) * self.error;
+        let half = |level: f64| t_quantile(1.0 - level / 2.0, self.freedom) * self.error;
         let reach = half(level) + self.half_range;
         let outcome =
             if self.gap.abs() + half(2.0 * same) + self.half_range < EQUIVALENT_WITHIN.ln_1p() {
@@ -227,7 +227,7 @@ pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Out
     let group = Group::of(runs)?;
     let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
     let variance = (PRIOR_FREEDOM * (prior.powi(2) + group.within) + group.squares) / freedom;
-    let t = quantile(0.975, freedom) * variance.sqrt();
+    let t = t_quantile(0.975, freedom) * variance.sqrt();
     let share = 1.0 / group.n as f64;
     let interval = |half: f64| {
         [group.mean - half, group.mean + half].map(|end| end.exp().min(ceiling.unwrap_or(f64::MAX)))

@@ -4,7 +4,7 @@
 //! within 20% of the mean, fitted slope within 10%) also accepts a slow decay. A second, stricter
 //! criterion is therefore reported with it: on a plateau, the slope is indistinguishable from zero.
 
-use crate::student::quantile;
+use crate::student::t_quantile;
 
 /// Number of rounds in the specification's window.
 pub const WINDOW: usize = 5;
@@ -53,7 +53,7 @@ impl Slope {
             mean,
             range: most - least,
             excursion: slope * (n - 1) as f64,
-            half_width: quantile(0.975, (n - 2) as f64) * error * (n - 1) as f64,
+            half_width: t_quantile(0.975, (n - 2) as f64) * error * (n - 1) as f64,
         })
     }
 

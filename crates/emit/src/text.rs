@@ -1,4 +1,4 @@
-//! Foreign text, stripped of characters that control its display.
+//! Foreign text, stripped of characters that control its display, or quoted for a shell.
 
 use std::borrow::Cow;
 
@@ -71,6 +71,15 @@ pub fn steers(c: char) -> bool {
             | '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A word, quoted if a shell would split it.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', "'\\''"))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +96,13 @@ mod tests {
         let text = "{\"a\":\"\u{9b}2J\u{202e}\u{e0041}\"}\n";
         assert_eq!(json(text), "{\"a\":\"\\u009b2J\\u202e\\udb40\\udc41\"}\n");
         assert!(matches!(json("{}\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_quoted_word_can_be_typed_again() {
+        assert_eq!(shell_word("--size=1GiB"), "--size=1GiB");
+        assert_eq!(shell_word("my drive's"), r"'my drive'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 
     #[test]

@@ -264,13 +264,7 @@ impl Recorder {
     pub(crate) fn fault(&mut self, op: &str, kind: &str, offset: u64) {
         let known = self.errors.iter().position(|e| e.op == op && e.kind == kind);
         let index = known.unwrap_or_else(|| {
-            self.errors.push(IoErrors {
-                op: op.to_string(),
-                kind: kind.to_string(),
-                workload: self.workload.clone(),
-                count: 0,
-                first_offsets: Vec::new(),
-            });
+            self.errors.push(IoErrors::new(op, kind, self.workload.as_str(), 0));
             self.errors.len() - 1
         });
         let errors = &mut self.errors[index];

@@ -1,6 +1,8 @@
 //! Answers printed instead of running: `--help`, `--cmdhelp`, `--enghelp`, `--version`,
 //! `--showcmd`.
 
+use emit::shell_word;
+
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
 use super::options::{self, ENGINE_OPTIONS, ENGINES, Standing};
@@ -79,26 +81,17 @@ pub(crate) fn command(sections: &[Section]) -> String {
     for section in sections {
         // Global options precede their jobs, and need no name at the start.
         if let Some(name) = section.name.as_ref().filter(|_| !section.global() || words.len() > 1) {
-            words.push(format!("--name={}", quoted(name)));
+            words.push(format!("--name={}", shell_word(name)));
         }
         if section.stonewall {
             words.push("--stonewall".into());
         }
         for option in &section.options {
             words.push(match &option.value {
-                Some(value) => format!("--{}={}", option.name, quoted(value)),
+                Some(value) => format!("--{}={}", option.name, shell_word(value)),
                 None => format!("--{}", option.name),
             });
         }
     }
     words.join(" ") + "\n"
-}
-
-/// A word quoted for a shell.
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./:,=%+@".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
 }

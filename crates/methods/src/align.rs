@@ -5,7 +5,7 @@
 //! such a boundary. All offsets run in alternating order over the same written region, so the
 //! writes affect the drive equally.
 
-use record::{Finding, FindingKind, Level, MetricKey, Unit};
+use record::{Finding, FindingKind, Level, MetricKey};
 use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
@@ -55,12 +55,11 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the region once, then random writes for four minutes",
     primary: &["align-{0,512,2048}"],
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::rate(
             "align-{bytes}",
-            Unit::BytesPerSecond,
             "random 4 KiB writes, 3 outstanding, at this offset from their boundary",
         ),
-        MetricInfo::new("align-{bytes}.ratio", Unit::Number, "its ratio to `align-0`"),
+        MetricInfo::number("align-{bytes}.ratio", "its ratio to `align-0`"),
     ]],
     run,
     answer: crate::answer::align,

@@ -15,61 +15,38 @@ use crate::{Digest, MethodError, MethodInfo, Session};
 macro_rules! declared {
     ($prefix:literal) => {
         [
-            MetricInfo::new(
-                concat!($prefix, "throughput"),
-                Unit::BytesPerSecond,
-                "reads and writes together",
-            ),
-            MetricInfo::new(concat!($prefix, "iops"), Unit::Iops, "reads and writes together"),
-            MetricInfo::new(
-                concat!($prefix, "{read,write}.throughput"),
-                Unit::BytesPerSecond,
-                "one direction of a mix",
-            ),
-            MetricInfo::new(
-                concat!($prefix, "{read,write}.iops"),
-                Unit::Iops,
-                "one direction of a mix",
-            ),
-            MetricInfo::new(
+            MetricInfo::rate(concat!($prefix, "throughput"), "reads and writes together"),
+            MetricInfo::iops(concat!($prefix, "iops"), "reads and writes together"),
+            MetricInfo::rate(concat!($prefix, "{read,write}.throughput"), "one direction of a mix"),
+            MetricInfo::iops(concat!($prefix, "{read,write}.iops"), "one direction of a mix"),
+            MetricInfo::ns(
                 concat!($prefix, "service.{p50,p90,p99,p99.9,max}"),
-                Unit::Nanoseconds,
                 "from the submission of an operation to its completion; a percentile needs ten \
                  operations beyond it",
             ),
-            MetricInfo::new(
+            MetricInfo::ns(
                 concat!($prefix, "response.{p50,p90,p99,p99.9,max}"),
-                Unit::Nanoseconds,
                 "from the time an operation was due to its completion, for a paced workload",
             ),
-            MetricInfo::new(
+            MetricInfo::ns(
                 concat!($prefix, "{read,write,flush}.{service,response}.{p50,p90,p99,p99.9,max}"),
-                Unit::Nanoseconds,
                 "the same for one kind of operation: in a mix, and for flushes between writes",
             ),
-            MetricInfo::new(
+            MetricInfo::number(
                 concat!($prefix, "effective_depth"),
-                Unit::Number,
                 "mean number of operations in flight",
             ),
-            MetricInfo::new(
-                concat!($prefix, "cpu_ns_per_io"),
-                Unit::Nanoseconds,
-                "CPU time of ssdyno per operation",
-            ),
-            MetricInfo::new(
+            MetricInfo::ns(concat!($prefix, "cpu_ns_per_io"), "CPU time of ssdyno per operation"),
+            MetricInfo::number(
                 concat!($prefix, "batch_mean"),
-                Unit::Number,
                 "operations submitted per system call, mean",
             ),
-            MetricInfo::new(
+            MetricInfo::number(
                 concat!($prefix, "late_ops"),
-                Unit::Number,
                 "operations issued after they were due",
             ),
-            MetricInfo::new(
+            MetricInfo::bytes(
                 concat!($prefix, "verified_bytes"),
-                Unit::Bytes,
                 "bytes whose content was checked, with --verify",
             ),
         ]

@@ -118,12 +118,8 @@ impl Cell {
         for part in &mut self.parts {
             part.add(&m);
             session.out.put_metrics(&part.metric.to_string(), part.metrics());
-            session.out.put_latency(LatencyProfile {
-                name: self.workload.name.clone(),
-                op: part.kind.name().to_string(),
-                service: part.latencies.merged().clone(),
-                response: None,
-            });
+            let (name, service) = (self.workload.name.as_str(), part.latencies.merged().clone());
+            session.out.put_latency(LatencyProfile::new(name, part.kind.name(), service));
         }
         session.checkpoint();
         Ok(())

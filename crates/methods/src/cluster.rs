@@ -66,24 +66,20 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 4] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "cluster-{exfat,fat32}-{size}",
-        Unit::BytesPerSecond,
         "files of 8 MiB recorded into a file system with that unit",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "seq-{read,write}-unit-{size}-q1",
-        Unit::BytesPerSecond,
         "the same drive without it, a unit at a time",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "cluster-knee-{read,write}",
-        Unit::Bytes,
         "the smallest unit with 95% of the best rate, a unit at a time; absent with a single unit",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "cluster-slack-{size}",
-        Unit::Number,
         "share of the space that files of these sizes (--like) would waste",
     ),
 ];

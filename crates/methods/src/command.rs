@@ -41,30 +41,23 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 8] = [
-    MetricInfo::new("command.time", Unit::Nanoseconds, "from its start to its end"),
-    MetricInfo::new(
+    MetricInfo::ns("command.time", "from its start to its end"),
+    MetricInfo::ns(
         "command.{user,system}",
-        Unit::Nanoseconds,
         "processor time of the command and its children, in user mode and in the kernel",
     ),
-    MetricInfo::new(
-        "command.sync",
-        Unit::Nanoseconds,
-        "from its end until everything written was on the device",
-    ),
-    MetricInfo::new("command.memory", Unit::Bytes, "peak memory of its largest process"),
-    MetricInfo::new(
+    MetricInfo::ns("command.sync", "from its end until everything written was on the device"),
+    MetricInfo::bytes("command.memory", "peak memory of its largest process"),
+    MetricInfo::bytes(
         "command.device-{read,written}",
-        Unit::Bytes,
         "traffic of the device until its end, including that of other programs",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "command.device-{written-synced,discarded}",
-        Unit::Bytes,
         "traffic of the device until the end of the sync",
     ),
-    MetricInfo::new("command.device-depth", Unit::Number, "mean queue depth of the device"),
-    MetricInfo::new("command.exit", Unit::Number, "exit code; a signal is negative"),
+    MetricInfo::number("command.device-depth", "mean queue depth of the device"),
+    MetricInfo::number("command.exit", "exit code; a signal is negative"),
 ];
 
 pub(crate) static COMMAND: Opt<Vec<String>> =

@@ -58,27 +58,18 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the whole drive once, then for at most an hour or four times over",
     primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
     metrics: &[&[
-        MetricInfo::new("heat-load", Unit::BytesPerSecond, "the whole load"),
-        MetricInfo::new(
-            "heat-load.{cold,hot}",
-            Unit::BytesPerSecond,
-            "first minutes of the load, last minutes",
-        ),
+        MetricInfo::rate("heat-load", "the whole load"),
+        MetricInfo::rate("heat-load.{cold,hot}", "first minutes of the load, last minutes"),
         MetricInfo::new(
             "heat-load.{start,hottest,end}",
             Unit::Celsius,
             "temperature at the start of the load, highest, at the end",
         ),
-        MetricInfo::new(
+        MetricInfo::ns(
             "heat-load.time-to-throttle",
-            Unit::Nanoseconds,
             "load until the rate fell for good; absent if it did not",
         ),
-        MetricInfo::new(
-            "heat-cooled",
-            Unit::BytesPerSecond,
-            "a minute of load after the drive has cooled",
-        ),
+        MetricInfo::rate("heat-cooled", "a minute of load after the drive has cooled"),
     ]],
     run,
     answer: crate::answer::heat,

@@ -3,7 +3,7 @@
 //! The same workloads on the same drive, formatted A, B, B, A, with the same content written first.
 //! Formatting destroys everything; the drive is left in its original format.
 
-use record::{CellKey, Finding, FindingKind, Level, MetricKey, Order, TargetKind, Unit};
+use record::{CellKey, Finding, FindingKind, Level, MetricKey, Order, TargetKind};
 use rig::{Preparation, RigError, TargetInfo};
 use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
@@ -39,14 +39,12 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     writes: "the region four times, then for four minutes in all",
     primary: &["lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio"],
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::rate(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}",
-            Unit::BytesPerSecond,
             "throughput in this format",
         ),
-        MetricInfo::new(
+        MetricInfo::number(
             "lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio",
-            Unit::Number,
             "throughput in blocks of 4096 bytes over that in 512",
         ),
     ]],

@@ -275,11 +275,8 @@ mod tests {
     fn errors_of_replicates_are_summed() {
         let mut out = Outcome::default();
         let error = |count, offset| IoErrors {
-            op: "read".into(),
-            kind: "EIO".into(),
-            workload: "a".into(),
-            count,
             first_offsets: vec![offset; 10],
+            ..IoErrors::new("read", "EIO", "a", count)
         };
         let mut m = Measurement { errors: vec![error(3, 1)], ..Measurement::default() };
         out.keep_doubts("a", &m);

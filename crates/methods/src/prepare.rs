@@ -39,17 +39,15 @@ pub static PREPARE: MethodInfo = MethodInfo {
     writes: "nothing for fresh, the whole drive once for filled, up to four times for used and \
              trimmed",
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::ns(
             "{discard,secure-discard,zero,format,sanitize}",
-            Unit::Nanoseconds,
             "time taken to erase everything by this method",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "age",
-            Unit::BytesPerSecond,
             "random writes of small blocks at depth 32: the last five rounds of the ageing",
         ),
-        MetricInfo::new("trimmed", Unit::Bytes, "free space that the file system discarded"),
+        MetricInfo::bytes("trimmed", "free space that the file system discarded"),
     ]],
     answer: crate::answer::prepare,
     ..MethodInfo::EMPTY
@@ -202,13 +200,8 @@ fn erase(
             Ok(())
         }
         (kept, _) => {
-            session.out.errors.push(IoErrors {
-                op: "verify".into(),
-                kind: format!("kept after {}", how.name()),
-                workload: String::new(),
-                count: kept / 512,
-                first_offsets: Vec::new(),
-            });
+            let kind = format!("kept after {}", how.name());
+            session.out.add_errors(&IoErrors::new("verify", kind, "", kept / 512));
             Ok(())
         }
     }
@@ -232,7 +225,7 @@ fn verdict(how: Erase, released: &Released) -> Verdict {
             format!("{done}: {} of {looked} of canaries remain", binary(kept)),
         ),
     };
-    let evidence = vec![
+    let evidence = [
         Evidence::new("zeroes", share(zero_bytes), Unit::Number),
         Evidence::new("left", share(kept_bytes), Unit::Number),
     ];
@@ -274,7 +267,7 @@ fn until_steady(
             (VerdictKind::NotSteady, format!("not steady after {times:.1} random drive writes"))
         }
     };
-    let evidence = vec![Evidence::new("rounds", rounds as f64, Unit::Number)];
+    let evidence = [Evidence::new("rounds", rounds as f64, Unit::Number)];
     Ok(Verdict::new(kind, text).with_evidence(evidence))
 }
 

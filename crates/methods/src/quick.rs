@@ -8,7 +8,7 @@
 //! name. A short form of `authentic`'s checks then shows whether the figures can be trusted. Ratios
 //! between phases are meaningless.
 
-use record::{Finding, FindingKind, Level, Safety, Unit};
+use record::{Finding, FindingKind, Level, Safety};
 use workload::OpKind::{Read, Write};
 use workload::units::{binary, span};
 
@@ -83,49 +83,31 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const GRID: [MetricInfo; 9] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "seq-{read,write}-{size}-q{8,1}",
-        Unit::BytesPerSecond,
         "sequential blocks at this queue depth; reads of data at rest",
     ),
-    MetricInfo::new(
+    MetricInfo::iops(
         "rand-{read,write}-{size}-q{32,1}",
-        Unit::Iops,
         "random blocks at this queue depth; reads of data at rest",
     ),
-    MetricInfo::new(
-        "mixed-{read,write}-{size}-q32",
-        Unit::Iops,
-        "the two sides of a mix of 70% reads",
-    ),
-    MetricInfo::new(
+    MetricInfo::iops("mixed-{read,write}-{size}-q32", "the two sides of a mix of 70% reads"),
+    MetricInfo::rate(
         "seq-read-{just-written,scattered}-{size}-q{8,1}",
-        Unit::BytesPerSecond,
         "the same reads right after the fill; at the end, after random writes",
     ),
-    MetricInfo::new(
+    MetricInfo::iops(
         "rand-read-just-written-{size}-q{32,1}",
-        Unit::Iops,
         "the same reads right after the fill",
     ),
-    MetricInfo::new(
-        "seq-{read,write}-{size}-q{depth}.undisturbed",
-        Unit::BytesPerSecond,
-        "the best round",
-    ),
-    MetricInfo::new(
-        "{rand,mixed}-{read,write}-{size}-q{depth}.undisturbed",
-        Unit::Iops,
-        "the best round",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("seq-{read,write}-{size}-q{depth}.undisturbed", "the best round"),
+    MetricInfo::iops("{rand,mixed}-{read,write}-{size}-q{depth}.undisturbed", "the best round"),
+    MetricInfo::ns(
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.{p50,p99,p99.9,max}",
-        Unit::Nanoseconds,
         "latencies of these",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "check-read-after-rest",
-        Unit::Nanoseconds,
         "a single read after a short rest, which includes leaving a power state, if any",
     ),
 ];

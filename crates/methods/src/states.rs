@@ -61,34 +61,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "states-fresh",
-        Unit::BytesPerSecond,
         "random 4 KiB writes at depth 3, 12 minutes, on a discarded drive",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "states-{filled,partition-deleted}",
-        Unit::BytesPerSecond,
         "the same on a full drive; after one more block was written",
     ),
-    MetricInfo::new(
-        "states-{file-deleted,formatted}",
-        Unit::BytesPerSecond,
-        "full, then nearly all or all discarded",
-    ),
-    MetricInfo::new(
-        "states-used-discarded",
-        Unit::BytesPerSecond,
-        "random writes, then all discarded",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("states-{file-deleted,formatted}", "full, then nearly all or all discarded"),
+    MetricInfo::rate("states-used-discarded", "random writes, then all discarded"),
+    MetricInfo::rate(
         "states-{write,read}-{fresh,used,restored}",
-        Unit::BytesPerSecond,
         "sequential over all addresses: written once, after random writes, after a discard",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "states-{write,read}-{fresh,used,restored}.{first-third,middle,last-tenth}",
-        Unit::BytesPerSecond,
         "parts of this pass: up to 1/3, 1/3 to 9/10, 9/10 to the end",
     ),
 ];

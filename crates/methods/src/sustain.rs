@@ -62,44 +62,34 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 8] = [
-    MetricInfo::new(
+    MetricInfo::bytes(
         "sustain-fresh.cache",
-        Unit::Bytes,
         "written before the rate first fell, with an interval; absent if it never fell",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "sustain-fresh.{inside,after}",
-        Unit::BytesPerSecond,
         "before the fall, and from the fall to the next change",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "sustain-fresh.undershoot",
-        Unit::Number,
         "`.after` over the average of overwriting; below 1 the drive dips",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "sustain-{fresh,full}.average",
-        Unit::BytesPerSecond,
         "the whole pass over the discarded drive, over the full drive",
     ),
-    MetricInfo::new(
-        "sustain-{fresh,full}.worst-1%",
-        Unit::BytesPerSecond,
-        "the slowest hundredth of the pass",
-    ),
+    MetricInfo::rate("sustain-{fresh,full}.worst-1%", "the slowest hundredth of the pass"),
     MetricInfo::new(
         "sustain-{fresh,full}.hottest",
         Unit::Celsius,
         "highest temperature in the pass",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "sustain-idle-{time}",
-        Unit::BytesPerSecond,
         "a burst after a rest of this length, on the discarded drive if it has a cache",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "sustain-idle-{time}.cache",
-        Unit::Bytes,
         "part of the burst written at the speed of the cache",
     ),
 ];
@@ -208,8 +198,7 @@ fn put_series(session: &mut Session<'_>, name: &str, series: &TimeSeries) {
 fn put_cache(session: &mut Session<'_>, found: &Sustained) {
     let Some(cache) = found.cache else { return };
     let size = Metric::single(of_fresh(Statistic::Cache), Unit::Bytes, cache.bytes);
-    let (low, high) = (Some(cache.low), Some(cache.high));
-    session.out.put_metric(Metric { low, high, covers: Some(Covers::Mean), ..size });
+    session.out.put_metric(size.between(cache.low, cache.high, Covers::Mean));
     session.put(of_fresh(Statistic::Inside), Unit::BytesPerSecond, Some(cache.before));
     session.put(of_fresh(Statistic::After), Unit::BytesPerSecond, Some(cache.after));
 }

@@ -74,19 +74,16 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             Unit::Share,
             "share of discarded blocks that read as zeros; that keep their content",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "trim-read-{mapped,discarded}",
-            Unit::BytesPerSecond,
             "random 4 KiB reads at queue depth 1 of blocks with data; of discarded ones, in turn",
         ),
-        MetricInfo::new(
+        MetricInfo::number(
             "trim-read-discarded.ratio",
-            Unit::Number,
             "the second over the first, relative to the same ratio before the discard",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "trim-write-{used,restored}",
-            Unit::BytesPerSecond,
             "random 4 KiB writes at queue depth 3 on a full and used drive; after a full discard",
         ),
     ]],

@@ -64,30 +64,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
-        "zones-{read,write}",
-        Unit::BytesPerSecond,
-        "all 256 zones, in both orders; one pass of writes",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("zones-{read,write}", "all 256 zones, in both orders; one pass of writes"),
+    MetricInfo::rate(
         "zones-{read,write}.{first-third,middle,last-tenth}",
-        Unit::BytesPerSecond,
         "parts of the addresses: up to 1/3, 1/3 to 9/10, 9/10 to the end",
     ),
-    MetricInfo::new("zones-read.slowest", Unit::BytesPerSecond, "the slowest zone"),
-    MetricInfo::new(
+    MetricInfo::rate("zones-read.slowest", "the slowest zone"),
+    MetricInfo::rate(
         "zones-read.{mapped,unmapped}",
-        Unit::BytesPerSecond,
         "zones that contain data, zones that read as zeros; absent if there are none",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "zones-read.unmapped-share",
-        Unit::Number,
         "share of zones that read as zeros; absent if there are none",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "zones-read.agreement",
-        Unit::Number,
         "correlation of ascending and shuffled order: near 1 the rate follows the address, near 0 \
          the time",
     ),

@@ -27,7 +27,7 @@ static TOY: MethodInfo = MethodInfo {
     seconds: 3.0,
     writes: "1 MiB at most",
     options: &[&BLOCK],
-    metrics: &[&[MetricInfo::new("toy", Unit::Nanoseconds, "time until it had enough")]],
+    metrics: &[&[MetricInfo::ns("toy", "time until it had enough")]],
     run,
     ..MethodInfo::EMPTY
 };

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
-use crate::{Chart, Ending, Finding, FindingKind, Level, Metric, Run, Unit, Verdict, VerdictKind};
+use crate::{Chart, Finding, FindingKind, Level, Metric, Unit, Verdict, VerdictKind};
 
 /// Maximum length of a headline, in characters.
 pub const HEADLINE_MAX: usize = 90;
@@ -50,26 +50,6 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a run, from its findings, its verdicts and how it ended.
-    pub fn of_run(run: &Run) -> Stamp {
-        let early = match run.ending() {
-            Ending::Whole => None,
-            Ending::CutShort => Some(FindingKind::CutShort),
-            Ending::Failed => Some(FindingKind::RunFailed),
-        };
-        let doubts = match Stamp::of(&run.warnings, &run.verdicts) {
-            elsewhere @ Stamp::NotTheDrive(_) => return elsewhere,
-            Stamp::Reservations(doubts) => doubts,
-            Stamp::Believable | Stamp::Other(_) => Vec::new(),
-        };
-        let foreign = run.origin.as_ref().map(|origin| match origin.is_own_fio() {
-            true => FindingKind::OwnFioOutput,
-            false => FindingKind::NotChecked,
-        });
-        let doubts: Vec<FindingKind> = early.into_iter().chain(foreign).chain(doubts).collect();
-        if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
-    }
-
     /// Severity: a note if nothing discredits the numbers. An unknown stamp is a warning, because
     /// it may be a doubt.
     pub fn level(&self) -> Level {
@@ -217,7 +197,6 @@ pub struct Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OWN_FIO, Origin, OriginKind, Target, TargetKind};
 
     fn found(kind: FindingKind, level: Level) -> Finding {
         Finding::new(kind, level, "text")
@@ -241,54 +220,6 @@ mod tests {
         );
         let ram = Verdict::new(VerdictKind::Ram, "");
         assert_eq!(Stamp::of(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
-    }
-
-    #[test]
-    fn an_incomplete_run_is_not_simply_believable() {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Null,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
-        let mut run = Run::new("restore", target);
-        let stamp = |run: &Run, why: Option<&str>| {
-            let cut_short = why.map(String::from);
-            Stamp::of_run(&Run { cut_short, ..run.clone() })
-        };
-        let (cut, failed) = (FindingKind::CutShort, FindingKind::RunFailed);
-        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![cut.clone()]), "killed");
-        assert_eq!(stamp(&run, Some("interrupted")), Stamp::Reservations(vec![cut]));
-        let of_failed = stamp(&run, Some("I/O error: EIO"));
-        assert_eq!(of_failed, Stamp::Reservations(vec![failed.clone()]));
-        assert_eq!(of_failed.level(), Level::Bad);
-        run.warnings.push(found(FindingKind::Governor, Level::Warn));
-        let both = Stamp::Reservations(vec![failed, FindingKind::Governor]);
-        assert_eq!(stamp(&run, Some("I/O error: EIO")), both);
-        run.warnings.push(found(FindingKind::ServedFromRam, Level::Bad));
-        let memory = Stamp::NotTheDrive(FindingKind::ServedFromRam);
-        assert_eq!(stamp(&run, Some("I/O error: EIO")), memory, "memory outweighs doubts");
-        run.warnings.clear();
-        run.complete = true;
-        assert_eq!(stamp(&run, None), Stamp::Believable);
-        run.origin = Some(Origin {
-            kind: OriginKind::Imported,
-            tool: Some("fio".into()),
-            version: None,
-            source: "results.json".into(),
-            place: None,
-            title: None,
-            command: None,
-            start_known: false,
-        });
-        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::NotChecked]));
-        let origin = run.origin.as_mut().expect("set");
-        origin.tool = Some(OWN_FIO.into());
-        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::OwnFioOutput]));
     }
 
     #[test]

@@ -76,11 +76,6 @@ impl Document {
         &self.run
     }
 
-    /// The fields of this version; drops the text.
-    pub fn into_run(self) -> Run {
-        self.run
-    }
-
     /// The text of a member; `None` if the record does not have it.
     pub fn member(&self, name: &str) -> Option<&str> {
         self.members.get(name)
@@ -235,8 +230,7 @@ mod tests {
         run.series = vec![series];
         let mut service = Histogram::default();
         [5, 70, 1000].into_iter().for_each(|ns| service.record(ns));
-        let (name, op) = ("a".to_string(), "read".to_string());
-        run.latencies = vec![LatencyProfile { name, op, service, response: None }];
+        run.latencies = vec![LatencyProfile::new("a", "read", service)];
         run
     }
 

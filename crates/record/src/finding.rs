@@ -95,10 +95,25 @@ impl Verdict {
         self.explains.iter().any(|explained| explained.metric == metric)
     }
 
-    /// Replaces the evidence.
+    /// Adds evidence.
     #[must_use]
-    pub fn with_evidence(self, evidence: Vec<Evidence>) -> Verdict {
-        Verdict { evidence, ..self }
+    pub fn with_evidence(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// Adds a figure that it explains, without a share.
+    #[must_use]
+    pub fn explaining(mut self, metric: impl Into<String>) -> Verdict {
+        self.explains.push(Explained { metric: metric.into(), share: None });
+        self
+    }
+
+    /// Sets the cheapest test that would confirm or refute it.
+    #[must_use]
+    pub fn next_test(mut self, test: impl Into<String>) -> Verdict {
+        self.next_test = Some(test.into());
+        self
     }
 }
 
@@ -177,6 +192,19 @@ pub struct IoErrors {
     pub count: u64,
     /// At most the first 16 addresses, as byte offsets.
     pub first_offsets: Vec<u64>,
+}
+
+impl IoErrors {
+    /// Creates a number of errors at unknown addresses.
+    pub fn new(
+        op: impl Into<String>,
+        kind: impl Into<String>,
+        workload: impl Into<String>,
+        count: u64,
+    ) -> IoErrors {
+        let (op, kind, workload) = (op.into(), kind.into(), workload.into());
+        IoErrors { op, kind, workload, count, first_offsets: Vec::new() }
+    }
 }
 
 #[cfg(test)]

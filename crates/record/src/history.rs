@@ -150,12 +150,8 @@ mod tests {
         Target {
             spec: "/dev/sda".into(),
             kind: TargetKind::Device,
-            path: None,
-            bytes: None,
             drive: Some(drive),
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
+            ..Target::default()
         }
     }
 

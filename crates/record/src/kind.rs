@@ -4,9 +4,33 @@
 //! renamed or removed. A name unknown to this version, from a later version or another tool,
 //! becomes `Other` and is written back unchanged.
 
-/// Declares an enum of named kinds; with `word` it is `Copy` and ordered. The doc comment of a kind
-/// is also its user-visible meaning.
+/// Declares an enum of named kinds; with `word` it is `Copy` and ordered, with `phrased` each kind
+/// also has a phrase. The doc comment of a kind is also its user-visible meaning.
 macro_rules! kinds {
+    (
+        phrased
+        $(#[doc = $about:literal])+
+        $kind:ident {
+            $($(#[doc = $meaning:literal])+ $variant:ident = $name:literal => $phrase:literal,)+
+        }
+    ) => {
+        $crate::kind::named! {
+            [] String;
+            $(#[doc = $about])+
+            $kind { $($(#[doc = $meaning])+ $variant = $name,)+ }
+        }
+
+        impl $kind {
+            /// Its phrase in a list, such as the reservations of a stamp: `another program used the
+            /// drive`; the name of a kind that this version does not know.
+            pub fn phrase(&self) -> &str {
+                match self {
+                    $($kind::$variant => $phrase,)+
+                    $kind::Other(name) => name,
+                }
+            }
+        }
+    };
     (word $($rest:tt)+) => { $crate::kind::named! { [Copy, PartialOrd, Ord] $crate::Word; $($rest)+ } };
     ($($rest:tt)+) => { $crate::kind::named! { [] String; $($rest)+ } };
 }
@@ -87,169 +111,170 @@ macro_rules! named {
 pub(crate) use {kinds, named};
 
 kinds! {
-    /// The kind of a finding. Names are kebab-case.
+    phrased
+    /// The kind of a finding. Names are kebab-case. After the arrow: its phrase in a list.
     FindingKind {
         // Raised by the engine about one measurement.
         /// The bytes read came from memory.
-        ServedFromRam = "served-from-ram",
+        ServedFromRam = "served-from-ram" => "reads came from memory",
         /// Operations failed; the figures cover only the successful ones.
-        FailedOperations = "failed-operations",
+        FailedOperations = "failed-operations" => "operations failed",
         /// The file system does not support O_DIRECT, so the page cache was involved.
-        NotDirect = "not-direct",
+        NotDirect = "not-direct" => "the page cache was involved",
         /// The kernel handed operations to its worker threads.
-        Punted = "punted",
+        Punted = "punted" => "kernel threads issued the I/O",
         /// The kernel's io_uring lacks features.
-        UringLacks = "uring-lacks",
+        UringLacks = "uring-lacks" => "io_uring lacks features",
         /// The processor set the pace, not the drive.
-        GeneratorBound = "generator-bound",
+        GeneratorBound = "generator-bound" => "the processor set the pace",
         /// Reads covered blocks that were never written or contain zeros.
-        UnwrittenBlocksRead = "unwritten-blocks-read",
+        UnwrittenBlocksRead = "unwritten-blocks-read" => "blocks never written were read",
         /// The backend is synchronous: the requested depth was never reached.
-        DepthIsAFiction = "depth-is-a-fiction",
+        DepthIsAFiction = "depth-is-a-fiction" => "the queue depth was not reached",
         /// The arrival rate was too high: some operations were never issued.
-        Overloaded = "overloaded",
+        Overloaded = "overloaded" => "more operations were due than issued",
         /// The workload was stopped near the drive's warning temperature.
-        TemperatureLimit = "temperature-limit",
+        TemperatureLimit = "temperature-limit" => "stopped near the warning temperature",
         /// The drive became slower above its warning temperature.
-        Throttled = "throttled",
+        Throttled = "throttled" => "the drive throttled",
         /// The process was stopped, or the machine suspended, during a workload.
-        StoodStill = "stood-still",
+        StoodStill = "stood-still" => "the run was paused",
         /// The drive completed nothing for a while although operations were in flight.
-        Stalled = "stalled",
+        Stalled = "stalled" => "the drive stalled",
         /// Something else used the drive during the measurement.
-        SharedDrive = "shared-drive",
+        SharedDrive = "shared-drive" => "another program used the drive",
         /// io_uring is not available; another backend was used.
-        BackendFallback = "backend-fallback",
+        BackendFallback = "backend-fallback" => "io_uring was not available",
         /// Scratch files of earlier runs were removed.
-        OrphansRemoved = "orphans-removed",
+        OrphansRemoved = "orphans-removed" => "old scratch files were removed",
         /// A virtual drive has no host, so host settings had no effect.
-        NoHost = "no-host",
+        NoHost = "no-host" => "no host, no host settings",
         /// The drive did not respond.
-        NoAnswer = "no-answer",
+        NoAnswer = "no-answer" => "the drive did not respond",
         /// The workload was long, so each row of its series covers several intervals.
-        SeriesThinned = "series-thinned",
+        SeriesThinned = "series-thinned" => "the time series is thinned",
 
         // Raised by `lab` about a stored record.
         /// Measured by ssdyno on another machine, or read from an export.
-        Carried = "carried",
+        Carried = "carried" => "measured elsewhere",
         /// Another record with the same id has different content: one of them was changed.
-        Conflict = "conflict",
+        Conflict = "conflict" => "another record has its id",
         /// The content differs from the stored original.
-        DamagedRecord = "damaged-record",
+        DamagedRecord = "damaged-record" => "the stored record was changed",
 
         /// Main figures of a virtual drive depend on guessed parameters.
-        GuessedDrive = "guessed-drive",
+        GuessedDrive = "guessed-drive" => "parameters are guessed",
         /// The run ended early: its figures cover only part of it.
-        CutShort = "cut-short",
+        CutShort = "cut-short" => "the run was cut short",
         /// The run failed: its figures do not answer the question.
-        RunFailed = "run-failed",
+        RunFailed = "run-failed" => "the run failed",
         /// Another program measured these figures, without ssdyno's checks.
-        NotChecked = "not-checked",
+        NotChecked = "not-checked" => "not checked by ssdyno",
         /// These figures were imported from the output of `ssdyno fio`; the file can have been
         /// edited.
-        OwnFioOutput = "own-fio-output",
+        OwnFioOutput = "own-fio-output" => "imported from ssdyno fio's output",
 
         // Raised by `drive` about the machine.
         /// The frequency governor does not keep the processor at full speed.
-        Governor = "governor",
+        Governor = "governor" => "the processor may run slowly",
         /// The machine is busy with other work.
-        Load = "load",
+        Load = "load" => "the machine was busy",
         /// This is a virtual machine: its host may cache and delay I/O.
-        VirtualMachine = "virtual-machine",
+        VirtualMachine = "virtual-machine" => "measured in a virtual machine",
         /// The clock is coarse or slow to read.
-        Clock = "clock",
+        Clock = "clock" => "the clock is coarse",
         /// The machine is running on battery.
-        OnBattery = "on-battery",
+        OnBattery = "on-battery" => "the machine ran on battery",
         /// The board is throttled by heat or by its power supply.
-        BoardThrottled = "board-throttled",
+        BoardThrottled = "board-throttled" => "the board was throttled",
         /// io_uring is disabled on this machine.
-        NoIoUring = "no-io-uring",
+        NoIoUring = "no-io-uring" => "io_uring is disabled",
         /// The limit on locked memory is low.
-        Memlock = "memlock",
+        Memlock = "memlock" => "the memory lock limit is low",
         /// Some information needs root.
-        NotRoot = "not-root",
+        NotRoot = "not-root" => "not root",
         /// This user cannot open block devices.
-        NoDeviceAccess = "no-device-access",
+        NoDeviceAccess = "no-device-access" => "no access to block devices",
         /// A control group limits I/O.
-        IoLimit = "io-limit",
+        IoLimit = "io-limit" => "a control group limits I/O",
         /// A control group limits processor time.
-        CpuLimit = "cpu-limit",
+        CpuLimit = "cpu-limit" => "a control group limits processor time",
         /// The link is slower or narrower than the drive supports.
-        LinkDowngraded = "link-downgraded",
+        LinkDowngraded = "link-downgraded" => "the link is below its maximum",
         /// The drive is already hot.
-        HotDrive = "hot-drive",
+        HotDrive = "hot-drive" => "the drive was hot",
         /// The hypervisor took processor time away.
-        CpuStolen = "cpu-stolen",
+        CpuStolen = "cpu-stolen" => "the hypervisor took processor time",
         /// The machine is swapping.
-        Swapping = "swapping",
+        Swapping = "swapping" => "the machine was swapping",
         /// The processor is throttled by heat.
-        CpuThrottled = "cpu-throttled",
+        CpuThrottled = "cpu-throttled" => "the processor was hot",
         /// Another program used the drive.
-        OtherIo = "other-io",
+        OtherIo = "other-io" => "another program used the drive",
 
         // Raised by methods.
         /// A check was skipped.
-        CheckLeftOut = "check-left-out",
+        CheckLeftOut = "check-left-out" => "a check was skipped",
         /// A published reference was used instead of a measured one.
-        ReferencePublished = "reference-published",
+        ReferencePublished = "reference-published" => "the reference is a published one",
         /// The command failed.
-        CommandFailed = "command-failed",
+        CommandFailed = "command-failed" => "the command failed",
         /// The first run of a command had a cold cache; later runs had a warm one.
-        FirstRunCold = "first-run-cold",
+        FirstRunCold = "first-run-cold" => "the first run had a cold cache",
         /// The target does not support discards.
-        NoDiscard = "no-discard",
+        NoDiscard = "no-discard" => "no discards",
         /// A discard had no visible effect.
-        DiscardNotSeen = "discard-not-seen",
+        DiscardNotSeen = "discard-not-seen" => "a discard had no visible effect",
         /// The requested alignment was replaced.
-        AlignmentForced = "alignment-forced",
+        AlignmentForced = "alignment-forced" => "the alignment was replaced",
         /// The rounds did not reach a steady state.
-        NotSteady = "not-steady",
+        NotSteady = "not-steady" => "no steady state was reached",
         /// The temperature was still rising at the end.
-        NotSettled = "not-settled",
+        NotSettled = "not-settled" => "the temperature was still rising",
         /// The time limit allowed fewer rounds than requested.
-        RoundsCut = "rounds-cut",
+        RoundsCut = "rounds-cut" => "fewer rounds than requested",
         /// Writes are not allowed on this target: only reads were measured.
-        ReadsOnly = "reads-only",
+        ReadsOnly = "reads-only" => "only reads were measured",
         /// Restored content differs from the original.
-        ContentChanged = "content-changed",
+        ContentChanged = "content-changed" => "restored content differs",
         /// The test region is smaller than requested.
-        RegionCut = "region-cut",
+        RegionCut = "region-cut" => "the test region is smaller than requested",
         /// The drive's rest was too short to tell rested data from fresh data.
-        RestCut = "rest-cut",
+        RestCut = "rest-cut" => "the rest was too short",
         /// The writes fit the write cache of most drives: they do not show a lasting rate.
-        InsideCache = "inside-cache",
+        InsideCache = "inside-cache" => "the writes fit the cache",
         /// Written content was not read back.
-        ContentLost = "content-lost",
+        ContentLost = "content-lost" => "content was lost",
         /// Some zones could not be read.
-        ZonesUnread = "zones-unread",
+        ZonesUnread = "zones-unread" => "some zones could not be read",
         /// A recording was cut off; the text says how much of it is kept.
-        RecordingCut = "recording-cut",
+        RecordingCut = "recording-cut" => "a recording was cut off",
         /// A file system is inconsistent after a recording.
-        VolumeDamaged = "volume-damaged",
+        VolumeDamaged = "volume-damaged" => "the file system is inconsistent",
         /// The page cache could not be dropped.
-        CacheNotDropped = "cache-not-dropped",
+        CacheNotDropped = "cache-not-dropped" => "the page cache was not dropped",
 
         // Raised by fio job files and by imports of other tools' results.
         /// A limit of the job file was exceeded.
-        LimitPassed = "limit-passed",
+        LimitPassed = "limit-passed" => "a limit of the job file was exceeded",
         /// Latencies are fio's clat, from submission to completion.
-        FioClat = "clat",
+        FioClat = "clat" => "latencies are clat",
         /// Reads and writes of a fixed mix are one measurement.
-        FioMix = "mix",
+        FioMix = "mix" => "reads and writes are one measurement",
         /// The record holds the results of several jobs of one run.
-        FioJobs = "jobs",
+        FioJobs = "jobs" => "results of several jobs",
         /// Number of records that dd copied.
-        DdRecords = "records",
+        DdRecords = "records" => "records copied by dd",
         /// One pass of dd, possibly through memory.
-        DdPass = "dd",
+        DdPass = "dd" => "one pass of dd",
         /// Each value is the best of several passes, not their mean.
-        BestOf = "best-of",
+        BestOf = "best-of" => "best of several passes",
         /// Buffered I/O: repeated reads may have come from memory.
-        PageCache = "page-cache",
+        PageCache = "page-cache" => "the page cache was used",
         /// The file was written just before the workload, which changes the state of the drive.
-        LaidOut = "laid-out",
+        LaidOut = "laid-out" => "the file had just been written",
         /// The title is that of the other results in its section of the text.
-        SharedTitle = "shared-title",
+        SharedTitle = "shared-title" => "the title is that of its section",
     }
 }
 
@@ -440,6 +465,15 @@ mod tests {
         let meanings = FindingKind::ALL.iter().map(FindingKind::meaning);
         for meaning in meanings.chain(VerdictKind::ALL.iter().map(VerdictKind::meaning)) {
             assert!(meaning.ends_with('.') && !meaning.starts_with(' '), "{meaning:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_has_a_short_phrase_without_its_key() {
+        for kind in FindingKind::ALL {
+            let phrase = kind.phrase();
+            assert!((5..=45).contains(&phrase.len()), "{phrase}");
+            assert!(!phrase.ends_with('.') && phrase != kind.name(), "{phrase}");
         }
     }
 

@@ -22,7 +22,6 @@ mod metric_info;
 mod null;
 mod origin;
 mod part_of;
-mod phrase;
 mod plan;
 mod run;
 mod series;

@@ -77,6 +77,12 @@ impl Metric {
         Metric { name, unit, value, low, high, n: 1, samples, covers, runs }
     }
 
+    /// Sets the interval and its meaning.
+    #[must_use]
+    pub fn between(self, low: f64, high: f64, covers: Covers) -> Metric {
+        Metric { low: Some(low), high: Some(high), covers: Some(covers), ..self }
+    }
+
     /// The smallest and the largest replicate; `None` with fewer than two.
     pub fn range(&self) -> Option<(f64, f64)> {
         let all = self.samples.iter().copied();

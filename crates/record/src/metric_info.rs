@@ -27,6 +27,31 @@ impl MetricInfo {
         MetricInfo { name, unit, meaning }
     }
 
+    /// Declares bytes per second.
+    pub const fn rate(name: &'static str, meaning: &'static str) -> MetricInfo {
+        MetricInfo::new(name, Unit::BytesPerSecond, meaning)
+    }
+
+    /// Declares operations per second.
+    pub const fn iops(name: &'static str, meaning: &'static str) -> MetricInfo {
+        MetricInfo::new(name, Unit::Iops, meaning)
+    }
+
+    /// Declares nanoseconds.
+    pub const fn ns(name: &'static str, meaning: &'static str) -> MetricInfo {
+        MetricInfo::new(name, Unit::Nanoseconds, meaning)
+    }
+
+    /// Declares bytes.
+    pub const fn bytes(name: &'static str, meaning: &'static str) -> MetricInfo {
+        MetricInfo::new(name, Unit::Bytes, meaning)
+    }
+
+    /// Declares a pure number.
+    pub const fn number(name: &'static str, meaning: &'static str) -> MetricInfo {
+        MetricInfo::new(name, Unit::Number, meaning)
+    }
+
     /// Whether it declares this metric.
     pub fn covers(&self, key: &MetricKey) -> bool {
         MetricInfo::is_of(self.name, key)
@@ -70,7 +95,7 @@ mod tests {
     use super::*;
 
     fn is(pattern: &'static str, name: &str) -> bool {
-        MetricInfo::new(pattern, Unit::Number, "").covers(&MetricKey::parse(name))
+        MetricInfo::number(pattern, "").covers(&MetricKey::parse(name))
     }
 
     #[test]

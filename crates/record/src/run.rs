@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
 use crate::{
-    Answer, Environment, Finding, Health, Histogram, IoErrors, Metric, Origin, PartOf, Plan,
-    Series, Target, TargetKind, Verdict,
+    Answer, Environment, Finding, FindingKind, Health, Histogram, IoErrors, Metric, Origin, PartOf,
+    Plan, Series, Stamp, Target, Verdict,
 };
 
 /// Name and version of the schema. Only additions keep the number.
@@ -48,8 +48,19 @@ pub struct LatencyProfile {
     pub response: Option<Histogram>,
 }
 
+impl LatencyProfile {
+    /// A histogram of service times.
+    pub fn new(
+        name: impl Into<String>,
+        op: impl Into<String>,
+        service: Histogram,
+    ) -> LatencyProfile {
+        LatencyProfile { name: name.into(), op: op.into(), service, response: None }
+    }
+}
+
 /// The record of one execution of one method on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// [`SCHEMA`].
     pub schema: String,
@@ -146,55 +157,17 @@ impl Run {
 
     /// A run of a method that has not started: incomplete, without measurements.
     pub fn new(method: &str, target: Target) -> Run {
-        Run {
-            schema: SCHEMA.to_string(),
-            id: String::new(),
-            number: None,
-            started: String::new(),
-            seconds: None,
-            simulated_seconds: None,
-            method: method.to_string(),
-            protocol: None,
-            part_of: None,
-            seed: None,
-            target,
-            environment: Environment::default(),
-            plan: None,
-            state_before: State::Unknown,
-            state_after: State::Unknown,
-            state_as_of: None,
-            health_after: None,
-            answer: None,
-            metrics: Vec::new(),
-            series: Vec::new(),
-            latencies: Vec::new(),
-            verdicts: Vec::new(),
-            warnings: Vec::new(),
-            errors: Vec::new(),
-            complete: false,
-            cut_short: None,
-            origin: None,
-        }
+        Run { schema: SCHEMA.to_string(), method: method.to_string(), target, ..Run::default() }
     }
 
     /// A record that was not made by an ssdyno run; so far only its source is known. `ssdyno` is
     /// the version that reads it.
     pub fn elsewhere(ssdyno: &str, method: &str, origin: Origin) -> Run {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Unknown,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
         Run {
             environment: Environment { ssdyno: ssdyno.to_string(), ..Environment::default() },
             complete: true,
             origin: Some(origin),
-            ..Run::new(method, target)
+            ..Run::new(method, Target::default())
         }
     }
 
@@ -206,5 +179,72 @@ impl Run {
     /// The latency profile of a workload and op kind.
     pub fn latency(&self, name: &str, op: &str) -> Option<&LatencyProfile> {
         self.latencies.iter().find(|l| l.name == name && l.op == op)
+    }
+}
+
+impl Stamp {
+    /// The stamp of a run, from its findings, its verdicts and how it ended.
+    pub fn of_run(run: &Run) -> Stamp {
+        let early = match run.ending() {
+            Ending::Whole => None,
+            Ending::CutShort => Some(FindingKind::CutShort),
+            Ending::Failed => Some(FindingKind::RunFailed),
+        };
+        let doubts = match Stamp::of(&run.warnings, &run.verdicts) {
+            elsewhere @ Stamp::NotTheDrive(_) => return elsewhere,
+            Stamp::Reservations(doubts) => doubts,
+            Stamp::Believable | Stamp::Other(_) => Vec::new(),
+        };
+        let foreign = run.origin.as_ref().map(|origin| match origin.is_own_fio() {
+            true => FindingKind::OwnFioOutput,
+            false => FindingKind::NotChecked,
+        });
+        let doubts: Vec<FindingKind> = early.into_iter().chain(foreign).chain(doubts).collect();
+        if doubts.is_empty() { Stamp::Believable } else { Stamp::Reservations(doubts) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Level, OWN_FIO, OriginKind, TargetKind};
+
+    #[test]
+    fn an_incomplete_run_is_not_simply_believable() {
+        let target = Target { kind: TargetKind::Null, ..Target::default() };
+        let mut run = Run::new("restore", target);
+        let stamp = |run: &Run, why: Option<&str>| {
+            let cut_short = why.map(String::from);
+            Stamp::of_run(&Run { cut_short, ..run.clone() })
+        };
+        let (cut, failed) = (FindingKind::CutShort, FindingKind::RunFailed);
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![cut.clone()]), "killed");
+        assert_eq!(stamp(&run, Some("interrupted")), Stamp::Reservations(vec![cut]));
+        let of_failed = stamp(&run, Some("I/O error: EIO"));
+        assert_eq!(of_failed, Stamp::Reservations(vec![failed.clone()]));
+        assert_eq!(of_failed.level(), Level::Bad);
+        run.warnings.push(Finding::new(FindingKind::Governor, Level::Warn, "text"));
+        let both = Stamp::Reservations(vec![failed, FindingKind::Governor]);
+        assert_eq!(stamp(&run, Some("I/O error: EIO")), both);
+        run.warnings.push(Finding::new(FindingKind::ServedFromRam, Level::Bad, "text"));
+        let memory = Stamp::NotTheDrive(FindingKind::ServedFromRam);
+        assert_eq!(stamp(&run, Some("I/O error: EIO")), memory, "memory outweighs doubts");
+        run.warnings.clear();
+        run.complete = true;
+        assert_eq!(stamp(&run, None), Stamp::Believable);
+        run.origin = Some(Origin {
+            kind: OriginKind::Imported,
+            tool: Some("fio".into()),
+            version: None,
+            source: "results.json".into(),
+            place: None,
+            title: None,
+            command: None,
+            start_known: false,
+        });
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::NotChecked]));
+        let origin = run.origin.as_mut().expect("set");
+        origin.tool = Some(OWN_FIO.into());
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![FindingKind::OwnFioOutput]));
     }
 }

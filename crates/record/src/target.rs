@@ -22,6 +22,13 @@ kinds! { word
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro makes the enum")]
+impl Default for TargetKind {
+    fn default() -> TargetKind {
+        TargetKind::Unknown
+    }
+}
+
 impl TargetKind {
     /// Advice for a run that read blocks without content.
     pub fn advice_if_unwritten(&self) -> &'static str {
@@ -253,7 +260,7 @@ pub struct FileSystem {
 }
 
 /// The target of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// As typed by the user.
     pub spec: String,

@@ -9,6 +9,7 @@ use record::{
 };
 use workload::units::{binary, decimal, duration, latency, span};
 
+use crate::names::distinct;
 use crate::quantity::{self, UNKNOWN};
 
 /// `run 192`, or the id of a run outside a store.
@@ -285,13 +286,7 @@ pub(crate) fn doubts(run: &Run) -> Vec<Doubt<'_>> {
         }
     }
     for doubt in &mut doubts {
-        let mut seen = Vec::new();
-        doubt.workloads.retain(|w| {
-            !seen.contains(w) && {
-                seen.push(w.clone());
-                true
-            }
-        });
+        doubt.workloads = distinct(std::mem::take(&mut doubt.workloads));
     }
     doubts.sort_by_key(|d| std::cmp::Reverse(d.finding.level));
     doubts
@@ -332,17 +327,8 @@ impl Doubt<'_> {
 /// The command line in a form that can be typed again; `None` if unknown.
 pub(crate) fn command(run: &Run) -> Option<String> {
     let words = run.plan.iter().flat_map(|plan| &plan.command);
-    let words: Vec<String> = words.map(|word| shell_word(word)).collect();
+    let words: Vec<_> = words.map(|word| emit::shell_word(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
-}
-
-/// A word, quoted if a shell would split it.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// `3 EIO on read in rand-read-4KiB-q32, first at 4096, 8192`.
@@ -368,37 +354,14 @@ mod tests {
 
     #[test]
     fn doubts_and_errors_keep_the_names_of_jobs() {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Unknown,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
-        let mut run = Run::new("fio", target);
+        let mut run = Run::new("fio", Target::default());
         let finding = Finding::new(FindingKind::Punted, Level::Warn, "was punted");
         run.warnings = vec![Finding { workload: Some("my-read-job".into()), ..finding }];
-        let errors = IoErrors {
-            op: "read".into(),
-            kind: "EIO".into(),
-            workload: "my-read-job".into(),
-            count: 1,
-            first_offsets: Vec::new(),
-        };
+        let errors = IoErrors::new("read", "EIO", "my-read-job", 1);
         let said = |run: &Run| [doubts(run)[0].text(), super::errors(&errors, run.naming())];
         let kept = ["my-read-job: was punted", "1 EIO on read in my-read-job"];
         assert_eq!(said(&run), kept);
         run.method = "quick".into();
         assert_eq!(said(&run)[0], "reads (my job): was punted");
-    }
-
-    #[test]
-    fn a_command_line_can_be_typed_again() {
-        assert_eq!(shell_word("--size=1GiB"), "--size=1GiB");
-        assert_eq!(shell_word("my drive's"), r"'my drive'\''s'");
-        assert_eq!(shell_word(""), "''");
     }
 }

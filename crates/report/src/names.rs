@@ -1,4 +1,4 @@
-//! Labels, order and statistics of the grid's cells. The keys themselves belong to `record`.
+//! Labels, order and statistics of the grid's cells, and names listed once each. The keys themselves belong to `record`.
 
 use record::{CellKey, Order, Statistic};
 use workload::{OpKind, units};
@@ -36,6 +36,17 @@ pub(crate) fn label(row: &CellKey, shares: Option<&str>) -> String {
     }
     let words = row.words.iter().map(|word| format!(" {word}")).collect::<String>();
     format!("{order} {size} q{depth}{words}")
+}
+
+/// Distinct items, in the order of their first occurrence.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+    }
+    seen
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use record::{Answer, Peer, Tile};
 
+use crate::names::distinct;
 use crate::quantity;
 
 /// Figures that differ by more than this fraction are named; others count as equal.
@@ -23,12 +24,7 @@ pub(crate) struct Normal {
 
 /// The peers of an answer, in order, each with its sentence.
 pub(crate) fn normal(answer: &Answer) -> Vec<Normal> {
-    let mut whose: Vec<&str> = Vec::new();
-    for peer in &answer.peers {
-        if !whose.contains(&peer.whose.as_str()) {
-            whose.push(&peer.whose);
-        }
-    }
+    let whose = distinct(answer.peers.iter().map(|peer| peer.whose.as_str()));
     whose.into_iter().filter_map(|whose| of(answer, whose)).collect()
 }
 

@@ -3,6 +3,8 @@
 
 use record::{Metric, Statistic, Unit};
 
+use crate::names::distinct;
+
 /// A latency metric of one clock: `read.service.p99` is the p99 in the row `read.service`.
 struct Time {
     row: String,
@@ -47,17 +49,6 @@ impl Times {
             .collect();
         (Times { rows, statistics: statistics.into_iter().map(Statistic::name).collect() }, others)
     }
-}
-
-/// Distinct items, in the order of their first occurrence.
-fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
-    items.for_each(|item| {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    });
-    seen
 }
 
 #[cfg(test)]

@@ -72,12 +72,8 @@ impl TargetInfo {
         let target = Target {
             spec: "null:".to_string(),
             kind: TargetKind::Null,
-            path: None,
             bytes: Some(bytes),
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
+            ..Target::default()
         };
         TargetInfo {
             target,
@@ -92,6 +88,11 @@ impl TargetInfo {
             limits: Limits::default(),
             guest: None,
         }
+    }
+
+    /// Whether it is a file or a device of the user: a write overwrites the user's data.
+    pub fn is_users(&self) -> bool {
+        matches!(self.target.kind, TargetKind::File | TargetKind::Device)
     }
 }
 
@@ -249,6 +250,11 @@ impl RigError {
     /// A request that cannot be served, and the advice on what to try instead.
     pub fn usage(text: impl Into<String>, advice: impl Into<String>) -> RigError {
         RigError::Target { fault: Fault::Usage, text: text.into(), advice: Some(advice.into()) }
+    }
+
+    /// A request that is not safe or not allowed, and the advice on what to try instead.
+    pub fn refused(text: impl Into<String>, advice: impl Into<String>) -> RigError {
+        RigError::Target { fault: Fault::Refused, text: text.into(), advice: Some(advice.into()) }
     }
 
     /// Who has to act; `None` if the user ended the run.

@@ -203,17 +203,17 @@ impl Store {
     /// `cut_short` (`killed` if its process could not give one); a running one has `complete` false
     /// and no `cut_short`.
     pub fn load(&self, number: i64) -> Result<Run, StoreError> {
-        Ok(self.stored(number)?.0.run)
+        Ok(self.stored(number)?.run)
     }
 
     /// The whole record as exported, with fields unknown to this version.
     pub fn document(&self, number: i64) -> Result<Document, StoreError> {
-        self.stored(number)?.0.document().map_err(|e| self.damaged(number, e))
+        self.stored(number)?.document().map_err(|e| self.damaged(number, e))
     }
 
     /// The whole record, how it entered the store, and whether it is intact.
     pub fn kept(&self, number: i64) -> Result<Kept, StoreError> {
-        let stored = self.stored(number)?.0;
+        let stored = self.stored(number)?;
         let (kind, hash) = (stored.kind, stored.hash);
         let document = stored.document().map_err(|e| self.damaged(number, e))?;
         let intact = match hash {
@@ -299,14 +299,14 @@ impl Store {
         file::return_free_pages(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    fn stored(&self, number: i64) -> Result<(Stored, bool), StoreError> {
+    fn stored(&self, number: i64) -> Result<Stored, StoreError> {
         let missing = || StoreError::NoSuchRun(number.to_string());
         let mut stored = self.read(|conn| rows::read(conn, number))?.ok_or_else(missing)?;
         let run = &mut stored.run;
-        let (running, cut_short) =
+        let (_, cut_short) =
             find::standing(run.complete, run.cut_short.take(), stored.writer.as_ref());
         run.cut_short = cut_short;
-        Ok((stored, running))
+        Ok(stored)
     }
 
     fn damaged(&self, number: i64, why: impl std::fmt::Display) -> StoreError {

@@ -69,14 +69,12 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
 
 fn lost(run: &mut Run, kind: &str, count: u64) {
     if count > 0 {
-        let (op, workload) = ("verify".to_string(), "f3read".to_string());
-        let kind = kind.to_string();
-        run.errors.push(IoErrors { op, kind, workload, count, first_offsets: Vec::new() });
+        run.errors.push(IoErrors::new("verify", kind, "f3read", count));
     }
 }
 
 fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
-    let evidence = vec![Evidence::new(name, value, Unit::Bytes)];
+    let evidence = [Evidence::new(name, value, Unit::Bytes)];
     run.verdicts.push(Verdict::new(VerdictKind::F3, text).with_evidence(evidence));
 }
 

@@ -81,8 +81,7 @@ fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>) {
         let (measured, histogram) = measured(side);
         let metric = put_side(run, &shape, direction, &measured);
         if let Some(service) = histogram {
-            let op = direction.to_string();
-            run.latencies.push(LatencyProfile { name: metric, op, service, response: None });
+            run.latencies.push(LatencyProfile::new(metric, direction, service));
         }
         let seconds = number(side, "runtime").unwrap_or(0.0) / 1e3;
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(seconds));
@@ -92,9 +91,7 @@ fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>) {
         run.target.spec = options.get(&["filename", "directory"]).unwrap_or(name).to_string();
     }
     if let Some(errno) = job["error"].as_u64().filter(|errno| *errno > 0) {
-        let (op, kind) = ("unknown".to_string(), format!("errno {errno}"));
-        let (workload, first_offsets) = (name.to_string(), Vec::new());
-        run.errors.push(IoErrors { op, kind, workload, count: 1, first_offsets });
+        run.errors.push(IoErrors::new("unknown", format!("errno {errno}"), name, 1));
     }
 }
 

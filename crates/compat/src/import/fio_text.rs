@@ -184,9 +184,7 @@ fn one(
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(runtime));
     }
     if errors > 0 {
-        let (op, workload) = ("unknown".to_string(), name.to_string());
-        let kind = format!("errno {errors}");
-        run.errors.push(IoErrors { op, kind, workload, count: 1, first_offsets: Vec::new() });
+        run.errors.push(IoErrors::new("unknown", format!("errno {errors}"), name, 1));
     }
     began(run, time);
     Ok(())

@@ -287,9 +287,8 @@ fn info(
         path: Some(spec.to_string()),
         bytes: Some(bytes),
         drive: Some(drive),
-        layers: Vec::new(),
-        filesystem: None,
         direct: Some(true),
+        ..Target::default()
     };
     TargetInfo {
         target,

@@ -382,11 +382,8 @@ fn open_confirmed(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Open
             ("not a file that ssdyno made", format!("{}, {word}", seen.bytes.unwrap_or(0)))
         }
     };
-    Err(RigError::Target {
-        fault: Fault::Refused,
-        text: format!("{spec} contains data and is {kind}: the job would overwrite it"),
-        advice: Some(format!("--destroy={word}; or name another")),
-    })
+    let text = format!("{spec} contains data and is {kind}: the job would overwrite it");
+    Err(RigError::refused(text, format!("--destroy={word}; or name another")))
 }
 
 /// Converts an error of the drive into one of the rig.

@@ -15,12 +15,10 @@ impl Simulator {
         let target = Target {
             spec: spec_text.to_string(),
             kind: TargetKind::Virtual,
-            path: None,
             bytes: Some(bytes),
             drive: Some(identity(spec, bytes)),
-            layers: Vec::new(),
-            filesystem: None,
             direct: Some(true),
+            ..Target::default()
         };
         TargetInfo {
             target,

@@ -9,18 +9,16 @@ use crate::run::Ran;
 
 /// The figures of every result, as named by [`metrics`].
 pub static METRICS: [MetricInfo; 4] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "{job}.{read,write,discard}.throughput",
-        Unit::BytesPerSecond,
         "one direction of a job or a group, over its run time",
     ),
-    MetricInfo::new("{job}.{read,write,discard}.iops", Unit::Iops, "the same, operations"),
-    MetricInfo::new(
+    MetricInfo::iops("{job}.{read,write,discard}.iops", "the same, operations"),
+    MetricInfo::ns(
         "{job}.{read,write,discard}.{service,response}.{p50,p90,p99,p99.9,max}",
-        Unit::Nanoseconds,
         "from the issue of an operation to its completion, and from the time at which it was due",
     ),
-    MetricInfo::new("{job}.effective_depth", Unit::Number, "mean number of operations in flight"),
+    MetricInfo::number("{job}.effective_depth", "mean number of operations in flight"),
 ];
 
 /// The figures of every result. With several results, names start with the job's name.

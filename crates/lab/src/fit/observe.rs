@@ -126,19 +126,15 @@ fn rate(run: &Run, workload: &Workload) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Environment, Metric, Plan, Safety, Target};
+    use record::{Metric, Plan, Safety, Target};
     use workload::{Pattern, Region};
 
     fn run(method: &str, workloads: Vec<Workload>, metrics: Vec<Metric>) -> Run {
         let target = Target {
             spec: "sim:x".into(),
             kind: TargetKind::Virtual,
-            path: None,
             bytes: Some(1 << 36),
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
+            ..Target::default()
         };
         let workloads = workloads.iter().flat_map(serde_json::to_value).collect();
         let plan = Plan {
@@ -152,33 +148,14 @@ mod tests {
             command: Vec::new(),
         };
         Run {
-            schema: record::SCHEMA.into(),
             id: "x".into(),
             number: Some(1),
-            started: String::new(),
-            seconds: None,
-            method: method.into(),
-            simulated_seconds: None,
-            target,
-            environment: Environment::default(),
             plan: Some(plan),
             state_before: State::Fresh,
             state_after: State::Used,
-            protocol: None,
-            part_of: None,
-            seed: None,
-            state_as_of: None,
-            health_after: None,
-            answer: None,
             metrics,
-            series: Vec::new(),
-            latencies: Vec::new(),
-            verdicts: Vec::new(),
-            warnings: Vec::new(),
-            errors: Vec::new(),
             complete: true,
-            cut_short: None,
-            origin: None,
+            ..Run::new(method, target)
         }
     }
 

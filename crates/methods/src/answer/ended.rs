@@ -108,16 +108,7 @@ mod tests {
     use super::*;
 
     fn run(cut_short: &str) -> Run {
-        let target = Target {
-            spec: String::new(),
-            kind: TargetKind::Virtual,
-            path: None,
-            bytes: None,
-            drive: None,
-            layers: Vec::new(),
-            filesystem: None,
-            direct: None,
-        };
+        let target = Target { kind: TargetKind::Virtual, ..Target::default() };
         let cut_short = Some(cut_short.to_string());
         Run { cut_short, seconds: Some(3.0), ..Run::new("quick", target) }
     }

@@ -149,8 +149,7 @@ fn publish(session: &mut Session<'_>) {
     }
     if let Some(held) = verdict::map_held(&spans) {
         let metric = Metric::single("check-map-held", Unit::Bytes, held.bytes);
-        let (low, high, covers) = (Some(held.low), Some(held.high), Some(Covers::Resolution));
-        session.put_metric(Metric { low, high, covers, ..metric });
+        session.put_metric(metric.between(held.low, held.high, Covers::Resolution));
         session.put(MetricKey::parse("check-map-miss"), Unit::Nanoseconds, Some(held.miss_ns));
     }
 }

@@ -55,58 +55,33 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const CELLS: [MetricInfo; 5] = [
-    MetricInfo::new(
-        "seq-read-{size}-q8",
-        Unit::BytesPerSecond,
-        "sequential reads, for the verdicts on memory and link",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("seq-read-{size}-q8", "sequential reads, for the verdicts on memory and link"),
+    MetricInfo::iops(
         "rand-read-{size}-q32",
-        Unit::Iops,
         "random reads, for the verdicts on queue depth and CPU",
     ),
-    MetricInfo::new(
-        "seq-read-{size}-q8.undisturbed",
-        Unit::BytesPerSecond,
-        "the best round of the sequential reads",
-    ),
-    MetricInfo::new(
-        "rand-read-{size}-q32.undisturbed",
-        Unit::Iops,
-        "the best round of the random reads",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("seq-read-{size}-q8.undisturbed", "the best round of the sequential reads"),
+    MetricInfo::iops("rand-read-{size}-q32.undisturbed", "the best round of the random reads"),
+    MetricInfo::ns(
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
-        Unit::Nanoseconds,
         "latencies of these reads",
     ),
 ];
 
 /// Metrics of the checks, which `quick` also runs.
 pub(crate) const CHECKS: [MetricInfo; 5] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "check-read-{direct,cached}",
-        Unit::BytesPerSecond,
         "reads that bypass the page cache; reads of the same bytes from it",
     ),
-    MetricInfo::new(
-        "check-read-within-{size}.p50",
-        Unit::Nanoseconds,
-        "single reads within growing working sets",
-    ),
-    MetricInfo::new(
+    MetricInfo::ns("check-read-within-{size}.p50", "single reads within growing working sets"),
+    MetricInfo::ns(
         "check-read-at-end.p50",
-        Unit::Nanoseconds,
         "single reads within the smallest of them, at the end of the region",
     ),
-    MetricInfo::new(
-        "check-flush-{size}.{p50,p99,p99.9,max}",
-        Unit::Nanoseconds,
-        "the flush after each small write",
-    ),
-    MetricInfo::new(
+    MetricInfo::ns("check-flush-{size}.{p50,p99,p99.9,max}", "the flush after each small write"),
+    MetricInfo::rate(
         "check-write-{random,zeros,half,repeated}",
-        Unit::BytesPerSecond,
         "the same writes with different kinds of content",
     ),
 ];
@@ -118,19 +93,17 @@ const MAP: [MetricInfo; 3] = [
         Unit::Share,
         "single random reads within a span of this size that wait for part of the map",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "check-map-held",
-        Unit::Bytes,
         "bytes covered by the part of the map that the drive holds; absent if no read waits",
     ),
-    MetricInfo::new("check-map-miss", Unit::Nanoseconds, "time added to a read by such a wait"),
+    MetricInfo::ns("check-map-miss", "time added to a read by such a wait"),
 ];
 
 /// Metrics of drives with content-dependent speed.
 const SAVINGS: [MetricInfo; 4] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "check-write-compressible-{0,25,50,75,100}",
-        Unit::BytesPerSecond,
         "the same writes with this percentage of zeros",
     ),
     MetricInfo::new(
@@ -138,9 +111,8 @@ const SAVINGS: [MetricInfo; 4] = [
         Unit::Share,
         "share of compressible content that the drive does not store, or a lower bound",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "check-write-duplicate-{0,25,50,75,100}",
-        Unit::BytesPerSecond,
         "the same writes with this percentage of repeats of the same 4 KiB",
     ),
     MetricInfo::new(

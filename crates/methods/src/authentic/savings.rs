@@ -5,6 +5,7 @@
 //! derived from the middle level. If the gain ends before 100%, another limit was reached, and the
 //! share is a lower bound.
 
+use analysis::mean;
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
@@ -142,19 +143,10 @@ impl Saved {
     fn metric(self, name: &str) -> Metric {
         let metric = Metric::single(name, Unit::Share, self.share);
         match self.at_least {
-            true => Metric {
-                low: Some(self.share),
-                high: Some(1.0),
-                covers: Some(Covers::Resolution),
-                ..metric
-            },
+            true => metric.between(self.share, 1.0, Covers::Resolution),
             false => metric,
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

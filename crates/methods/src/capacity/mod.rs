@@ -59,27 +59,20 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
+    MetricInfo::bytes(
         "fake-capacity",
-        Unit::Bytes,
         "real capacity of the drive: as announced, or as the content shows, within the interval; \
          absent for a file",
     ),
-    MetricInfo::new("fake-tested", Unit::Bytes, "bytes written and read back"),
-    MetricInfo::new("fake-lost", Unit::Bytes, "of these, bytes with other content, or none"),
-    MetricInfo::new(
-        "fake-misplaced",
-        Unit::Bytes,
-        "of these, bytes with the stamp of another address",
-    ),
-    MetricInfo::new(
+    MetricInfo::bytes("fake-tested", "bytes written and read back"),
+    MetricInfo::bytes("fake-lost", "of these, bytes with other content, or none"),
+    MetricInfo::bytes("fake-misplaced", "of these, bytes with the stamp of another address"),
+    MetricInfo::bytes(
         "fake-cache",
-        Unit::Bytes,
         "size of a cache that would hide a missing end of the drive; absent for a file",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "fake-detection",
-        Unit::Number,
         "probability of finding a drive without a cache on which 1% of the places, anywhere, are \
          bad",
     ),
@@ -100,18 +93,12 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 
 /// Refuses to write to a user's device or file without `--borrow` or `--destroy`.
 fn admit(target: &TargetInfo) -> Result<(), MethodError> {
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
-    if users && target.allowed < Safety::Borrows {
+    if target.is_users() && target.allowed < Safety::Borrows {
         let spec = &target.target.spec;
         let text = format!("fake writes to {spec}, which was opened read-only");
         let advice =
             "--borrow restores everything; --destroy with its serial number allows overwriting";
-        return Err(RigError::Target {
-            fault: rig::Fault::Refused,
-            text,
-            advice: Some(advice.into()),
-        }
-        .into());
+        return Err(RigError::refused(text, advice).into());
     }
     Ok(())
 }
@@ -189,11 +176,8 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
         (Err(error), way) => {
             let op = if way == BlockWay::Read { "read" } else { "write" };
             session.out.add_errors(&IoErrors {
-                op: op.into(),
-                kind: error.kind().to_string(),
-                workload: format!("fake-{op}"),
-                count: 1,
                 first_offsets: vec![request.offset],
+                ..IoErrors::new(op, error.kind().to_string(), format!("fake-{op}"), 1)
             });
             if way == BlockWay::Read {
                 let bytes = request.bytes.len() as u64;
@@ -216,12 +200,11 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     };
     if let Some((low, high)) = ends {
         let value = low as f64 + (high - low) as f64 / 2.0;
-        let mut metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
-        if low < high {
-            (metric.low, metric.high) = (Some(low as f64), Some(high as f64));
-            metric.covers = Some(record::Covers::Resolution);
-        }
-        session.put_metric(metric);
+        let metric = record::Metric::single("fake-capacity", Unit::Bytes, value);
+        session.put_metric(match low < high {
+            true => metric.between(low as f64, high as f64, record::Covers::Resolution),
+            false => metric,
+        });
     }
     let figures = [
         ("fake-tested", Unit::Bytes, (sum.kept + sum.misplaced + sum.lost) as f64),

@@ -1,6 +1,6 @@
 //! The conclusion and the answer of `fake`.
 
-use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use record::{Answer, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{binary, decimal};
 
 use super::found::{Capacity, Found};
@@ -60,24 +60,21 @@ pub(super) fn verdict(layout: &Layout, found: &Found, capacity: Capacity) -> Ver
             (VerdictKind::ContentLost, text)
         }
     };
-    let mut verdict = Verdict::new(kind, text);
     let sum = found.sum();
     let evidence = [("kept", sum.kept), ("misplaced", sum.misplaced), ("lost", sum.lost)];
-    for (name, bytes) in evidence {
-        verdict.evidence.push(Evidence::new(name, bytes as f64, Unit::Bytes));
-    }
-    verdict.evidence.push(Evidence::new("certainty", layout.certainty(), Unit::Number));
-    verdict.explains.push(Explained { metric: "fake-capacity".into(), share: None });
+    let verdict = Verdict::new(kind, text)
+        .with_evidence(evidence.map(|(name, sum)| Evidence::new(name, sum as f64, Unit::Bytes)))
+        .with_evidence([Evidence::new("certainty", layout.certainty(), Unit::Number)])
+        .explaining("fake-capacity");
     match (capacity, layout.whole) {
-        (Capacity::Real, false) => {}
+        (Capacity::Real, false) => verdict.next_test(
+            "a file as large as the drive, written and read back, finds bad memory anywhere",
+        ),
         (Capacity::Ends(..) | Capacity::Holes, true) => {
-            let next = "fake on the unmounted drive itself, which distinguishes the two";
-            return Verdict { next_test: Some(next.into()), ..verdict };
+            verdict.next_test("fake on the unmounted drive itself, which distinguishes the two")
         }
-        _ => return verdict,
+        _ => verdict,
     }
-    let next = "a file as large as the drive, written and read back, finds bad memory anywhere";
-    Verdict { next_test: Some(next.into()), ..verdict }
 }
 
 /// The faults that the test excludes and those that it can miss.

@@ -80,32 +80,24 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
+    MetricInfo::iops(
         "curve-closed",
-        Unit::Iops,
         "closed-loop rate at depth 128, of which the loads are shares",
     ),
-    MetricInfo::new(
+    MetricInfo::iops(
         "curve-{percent}",
-        Unit::Iops,
         "operations per second completed at an offered load of this share of `curve-closed`",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "curve-{percent}.{p50,p99,p99.9,max}",
-        Unit::Nanoseconds,
         "response times at this load, from the moment an operation was due",
     ),
-    MetricInfo::new(
-        "curve-knee",
-        Unit::Iops,
-        "highest load that the drive kept up with, within the interval",
-    ),
-    MetricInfo::new(
+    MetricInfo::iops("curve-knee", "highest load that the drive kept up with, within the interval"),
+    MetricInfo::iops(
         "curve-kept",
-        Unit::Iops,
         "highest load whose p99 met the limit of --p99, within the interval",
     ),
-    MetricInfo::new("curve-kept.p99", Unit::Nanoseconds, "the limit of --p99"),
+    MetricInfo::ns("curve-kept.p99", "the limit of --p99"),
 ];
 
 static P99: Opt<Option<Duration>> = Opt::value(
@@ -267,12 +259,8 @@ impl Loads {
             let rate = analysis::pooled(key.clone(), Unit::Iops, &point.amounts);
             let metrics = std::iter::once(rate).chain(point.latencies.metrics(&key)).collect();
             session.out.put_metrics(&key.to_string(), metrics);
-            session.out.put_latency(LatencyProfile {
-                name: key.to_string(),
-                op: "response".into(),
-                service: point.latencies.merged().clone(),
-                response: None,
-            });
+            let times = point.latencies.merged().clone();
+            session.out.put_latency(LatencyProfile::new(key, "response", times));
         }
         session.checkpoint();
     }
@@ -354,8 +342,7 @@ impl Loads {
         let (low, high) = (self.offered(low), self.offered(high));
         let (low, high) = (value.map_or(low, |v| low.min(v)), value.map_or(high, |v| high.max(v)));
         let metric = Metric::single(name, Unit::Iops, value.unwrap_or((low + high) / 2.0));
-        let covers = Some(record::Covers::Resolution);
-        session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+        session.put_metric(metric.between(low, high, record::Covers::Resolution));
     }
 }
 

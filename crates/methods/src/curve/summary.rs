@@ -1,8 +1,6 @@
 //! The conclusion and the answer of `curve`.
 
-use record::{
-    Answer, Axis, Better, Chart, Evidence, Explained, Metric, Unit, Verdict, VerdictKind,
-};
+use record::{Answer, Axis, Better, Chart, Evidence, Metric, Unit, Verdict, VerdictKind};
 use workload::units::latency;
 
 use crate::Outcome;
@@ -13,8 +11,7 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
     let Some(knee) = find(out, "curve-knee") else {
         let text = "No knee was found: the drive kept up with every load, or with none.";
         let next = "a longer run, for more operations at every load";
-        let verdict = Verdict::new(VerdictKind::Undetermined, text);
-        return vec![Verdict { next_test: Some(next.into()), ..verdict }];
+        return vec![Verdict::new(VerdictKind::Undetermined, text).next_test(next)];
     };
     let value = knee.value.unwrap_or(0.0);
     let rest = ["curve-50.p99", "curve-90.p99"].map(|name| find(out, name).and_then(|m| m.value));
@@ -27,13 +24,11 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
         _ => String::new(),
     };
     let text = format!("The drive keeps up with {} operations a second.{on_the_way}", count(value));
-    let mut verdict = Verdict::new(VerdictKind::Knee, text);
     let ends = [("kept up with", knee.low), ("no longer", knee.high)];
-    for (name, end) in ends {
-        verdict.evidence.extend(end.map(|end| Evidence::new(name, end, Unit::Iops)));
-    }
-    verdict.explains.push(Explained { metric: knee.name.clone(), share: None });
-    vec![verdict]
+    let evidence =
+        ends.into_iter().filter_map(|(name, end)| Some(Evidence::new(name, end?, Unit::Iops)));
+    let verdict = Verdict::new(VerdictKind::Knee, text).with_evidence(evidence);
+    vec![verdict.explaining(knee.name.as_str())]
 }
 
 /// The answer: the knee, and the highest load within the requested response time.

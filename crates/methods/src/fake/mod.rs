@@ -326,11 +326,8 @@ fn series(name: &str, begun: u64, moved: &[[u64; 2]], warmth: &[Option<f64>], en
 
 fn eio(kind: OpKind, offset: u64, w: &Workload) -> IoErrors {
     IoErrors {
-        op: kind.name().into(),
-        kind: "EIO".into(),
-        workload: w.name.clone(),
-        count: 1,
         first_offsets: vec![offset],
+        ..IoErrors::new(kind.name(), "EIO", w.name.as_str(), 1)
     }
 }
 

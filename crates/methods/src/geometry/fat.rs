@@ -5,6 +5,7 @@
 //! the same offsets within every block. The zone ends where the time changes, if it changes by more
 //! than the blocks on either side differ among themselves.
 
+use analysis::mean;
 use rig::Preparation;
 use workload::{Content, Filler, Permutation, Region};
 
@@ -147,10 +148,6 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
     let error = (variance * (1.0 / zone.len() as f64 + 1.0 / others.len() as f64)).sqrt();
     let apart = slowest <= fastest + ZONE_SHARE.ln() && distance >= ERRORS * error;
     apart.then_some(distance)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 #[cfg(test)]

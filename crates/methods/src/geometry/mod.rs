@@ -78,67 +78,49 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 14] = [
-    MetricInfo::new(
-        "geometry-read",
-        Unit::Nanoseconds,
-        "a read of two blocks that crosses no boundary",
-    ),
-    MetricInfo::new(
+    MetricInfo::ns("geometry-read", "a read of two blocks that crosses no boundary"),
+    MetricInfo::ns(
         "geometry-boundary-{size}",
-        Unit::Nanoseconds,
         "time added by crossing a boundary of that size, trimmed mean",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "geometry-page",
-        Unit::Bytes,
         "page: the smallest boundary that costs time; absent if undetermined",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "geometry-plane",
-        Unit::Bytes,
         "pages that all planes read at once: the largest such boundary below the erase block; absent \
          if it is that of the page, or undetermined",
     ),
-    MetricInfo::new("geometry-erase-block", Unit::Bytes, "erase block; absent if undetermined"),
-    MetricInfo::new(
+    MetricInfo::bytes("geometry-erase-block", "erase block; absent if undetermined"),
+    MetricInfo::number(
         "geometry-open-{linear,random}",
-        Unit::Number,
         "erase blocks that take turns at sequential or random writes without being copied",
     ),
-    MetricInfo::new("geometry-write", Unit::Nanoseconds, "median of sequential writes of 64 KiB"),
-    MetricInfo::new(
+    MetricInfo::ns("geometry-write", "median of sequential writes of 64 KiB"),
+    MetricInfo::bytes(
         "geometry-write-period",
-        Unit::Bytes,
         "bytes from one slow write to the next in a stream; absent if undetermined",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "geometry-write-extra",
-        Unit::Nanoseconds,
         "additional time of three in four of these, at least, over the writes around them",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "geometry-small-write",
-        Unit::Nanoseconds,
         "small random writes within an erase block outside a FAT zone, mean",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "geometry-fat-zone",
-        Unit::Bytes,
         "size of the FAT zone at the start, in whole erase blocks; absent if undetermined",
     ),
-    MetricInfo::new(
-        "geometry-small-write-in-zone",
-        Unit::Nanoseconds,
-        "small random writes in the FAT zone, mean",
-    ),
-    MetricInfo::new(
+    MetricInfo::ns("geometry-small-write-in-zone", "small random writes in the FAT zone, mean"),
+    MetricInfo::bytes(
         "geometry-declared-{allocation-unit,preferred-erase}",
-        Unit::Bytes,
         "declared by the device: allocation unit of an SD card; Linux's preferred erase size",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "geometry-declared-{write-granularity,optimal-write,discard-granularity,discard-alignment}",
-        Unit::Bytes,
         "declared by the device: NPWG and NOWS of NVMe, unit and start of discards",
     ),
 ];
@@ -236,9 +218,7 @@ impl Found {
     }
 
     fn read_ns(&self) -> f64 {
-        let mut sorted = self.plain.clone();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+        analysis::quantile(&self.plain, 0.5)
     }
 
     /// The last step among boundaries of at least the size of an erase block.

@@ -94,9 +94,8 @@ fn second(chunks: u64, half: u64) -> u64 {
 }
 
 fn judge(streams: &[Stream]) -> Writes {
-    let mut all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
-    all.sort_by(f64::total_cmp);
-    let usual_ns = all.get(all.len() / 2).copied().unwrap_or(0.0);
+    let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
+    let usual_ns = analysis::quantile(&all, 0.5);
     let found = analysis::period(streams, LEAST_NS.max(LEAST_SHARE * usual_ns));
     Writes {
         usual_ns,

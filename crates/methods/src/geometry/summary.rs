@@ -1,8 +1,6 @@
 //! The verdict and the answer of `geometry`.
 
-use record::{
-    Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Explained, Unit, Verdict, VerdictKind,
-};
+use record::{Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{binary, latency, parse_bytes};
 
 use super::{ERASE_LEAST, Found, Open, declared};
@@ -26,9 +24,8 @@ pub(super) fn verdict(
         );
         let next =
             "a device that does not stripe data over many chips, or more rounds (--replicates 6)";
-        let mut verdict = Verdict::new(VerdictKind::Undetermined, text);
-        verdict.evidence.extend(evidence);
-        return Verdict { next_test: Some(next.into()), ..verdict };
+        let verdict = Verdict::new(VerdictKind::Undetermined, text);
+        return verdict.with_evidence(evidence).next_test(next);
     };
     let planes = plane.map_or(String::new(), |plane| format!(" ({} read at once)", binary(plane)));
     let pages = page.map(|page| format!(", pages of {}{planes}", binary(page)));
@@ -54,16 +51,12 @@ pub(super) fn verdict(
         zone(found),
         if writes { undetermined(found) } else { String::new() }
     );
-    let mut verdict = Verdict::new(VerdictKind::Geometry, text);
-    verdict.evidence.push(Evidence::new("erase block", erase as f64, Unit::Bytes));
-    let sizes = [("page", page), ("pages read at once", plane)];
-    let sizes = sizes.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
-    verdict
-        .evidence
-        .extend(sizes.map(|(name, bytes)| Evidence::new(name, bytes as f64, Unit::Bytes)));
-    verdict.evidence.extend(evidence);
-    verdict.explains.push(Explained { metric: "geometry-erase-block".into(), share: None });
-    verdict
+    let sizes = [("erase block", Some(erase)), ("page", page), ("pages read at once", plane)];
+    let size =
+        |(name, bytes): (&str, Option<u64>)| Some(Evidence::new(name, bytes? as f64, Unit::Bytes));
+    Verdict::new(VerdictKind::Geometry, text)
+        .with_evidence(sizes.into_iter().filter_map(size).chain(evidence))
+        .explaining("geometry-erase-block")
 }
 
 /// A sentence about the slow writes of a stream, with a leading space; empty if no period was

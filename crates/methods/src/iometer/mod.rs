@@ -69,15 +69,11 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new(
-        "iometer-{number}",
-        Unit::Iops,
-        "all accesses of the specification with this number",
-    ),
-    MetricInfo::new("iometer-{number}.throughput", Unit::BytesPerSecond, "their throughput"),
-    MetricInfo::new("iometer-{number}-{read,write}", Unit::Iops, "its reads, its writes"),
-    MetricInfo::new("iometer-{number}.mean", Unit::Nanoseconds, "mean service time, as in IOMeter"),
-    MetricInfo::new("iometer-{number}.{p50,p99,p99.9,max}", Unit::Nanoseconds, "service times"),
+    MetricInfo::iops("iometer-{number}", "all accesses of the specification with this number"),
+    MetricInfo::rate("iometer-{number}.throughput", "their throughput"),
+    MetricInfo::iops("iometer-{number}-{read,write}", "its reads, its writes"),
+    MetricInfo::ns("iometer-{number}.mean", "mean service time, as in IOMeter"),
+    MetricInfo::ns("iometer-{number}.{p50,p99,p99.9,max}", "service times"),
 ];
 
 /// A configuration, or the name of a file not read yet.
@@ -233,18 +229,14 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
         );
         return Err(RigError::Unsupported(text).into());
     }
-    let users = matches!(target.target.kind, record::TargetKind::File | record::TargetKind::Device);
-    let may = if users { Safety::Destroys } else { Safety::Scratch };
+    let may = if target.is_users() { Safety::Destroys } else { Safety::Scratch };
     match all().find(|(_, line)| line.reads < 100) {
-        Some((spec, _)) if target.allowed < may => Err(RigError::Target {
-            fault: rig::Fault::Refused,
-            text: format!(
-                "'{}' writes to {}, which was opened read-only",
-                spec.name, target.target.spec
-            ),
-            advice: Some("--access 4KiB,100,100 only reads; --destroy allows writes".into()),
+        Some((spec, _)) if target.allowed < may => {
+            let (name, target) = (&spec.name, &target.target.spec);
+            let text = format!("'{name}' writes to {target}, which was opened read-only");
+            let advice = "--access 4KiB,100,100 only reads; --destroy allows writes";
+            Err(RigError::refused(text, advice).into())
         }
-        .into()),
         _ => Ok(()),
     }
 }
@@ -347,12 +339,8 @@ fn publish(session: &mut Session<'_>, key: &MetricKey, m: &Measurement) {
     for (kind, stats) in m.transfers() {
         session.put(MetricKey::of_words(&[&key, &kind.name()]), Unit::Iops, m.iops(Some(kind)));
         all.merge(&stats.service);
-        session.out.put_latency(LatencyProfile {
-            name: key.to_string(),
-            op: kind.name().to_string(),
-            service: stats.service.clone(),
-            response: None,
-        });
+        let service = stats.service.clone();
+        session.out.put_latency(LatencyProfile::new(key.to_string(), kind.name(), service));
     }
     session.put(of(Statistic::Mean), Unit::Nanoseconds, all.mean());
     let mut replicate = analysis::LatencyReplicates::default();

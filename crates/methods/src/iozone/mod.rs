@@ -44,25 +44,21 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     options: &[&IOZONE],
     primary: &["iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write}"],
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::rate(
             "iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write,\
              backward-read,record-rewrite,strided-read,fwrite,frewrite,fread,freread}",
-            Unit::BytesPerSecond,
             "a column of its table, for this file size and record size; one execution each",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "iozone-{size}-{size}.{cold-read,cold-random-read}",
-            Unit::BytesPerSecond,
             "through the cache, after dropping it",
         ),
-        MetricInfo::new(
+        MetricInfo::bytes(
             "iozone-{size}-{size}.{cold-read,cold-random-read}.cached",
-            Unit::Bytes,
             "part of the file still in memory after the drop",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "iozone-{size}-{size}.rewrite-random-content",
-            Unit::BytesPerSecond,
             "the rewrite with incompressible content, including its flush",
         ),
     ]],

@@ -80,29 +80,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "legacy-{hd,fs}-{read,write}",
-        Unit::BytesPerSecond,
         "the score of the old tool: floor(N * 8192 * 100 / T) KiB/s, T ticks of 10 ms, N the files \
          completed when 1.00 s has passed, through the cache; its interval is one tick more or \
          less",
     ),
-    MetricInfo::new(
-        "legacy-{hd,fs}-{read,write}.ram",
-        Unit::BytesPerSecond,
-        "the same on a RAM disc of this machine",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("legacy-{hd,fs}-{read,write}.ram", "the same on a RAM disc of this machine"),
+    MetricInfo::rate(
         "mark-{hd,fs}-{read,write}",
-        Unit::BytesPerSecond,
         "bypassing the cache, random content; a saved file is durable before the next",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "mark-{hd,fs}-{read,write}.ram",
-        Unit::BytesPerSecond,
         "the same on a RAM disc of this machine, alternating with the drive",
     ),
-    MetricInfo::new("mark-{hd,fs}-{read,write}.ratio", Unit::Number, "drive over RAM disc"),
+    MetricInfo::number("mark-{hd,fs}-{read,write}.ratio", "drive over RAM disc"),
 ];
 
 static LEGACY: Opt<bool> =
@@ -277,8 +270,7 @@ fn legacy_score(m: &Measurement) -> Option<Score> {
 fn legacy_metric(key: MetricKey, score: Score) -> Metric {
     let bytes = |kib: u64| kib as f64 * 1024.0;
     let metric = Metric::single(key, Unit::BytesPerSecond, bytes(score.kib));
-    let (low, high) = (Some(bytes(score.low)), Some(bytes(score.high)));
-    Metric { low, high, covers: Some(Covers::Resolution), ..metric }
+    metric.between(bytes(score.low), bytes(score.high), Covers::Resolution)
 }
 
 /// Runs a workload on the RAM disc.

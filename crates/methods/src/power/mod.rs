@@ -7,7 +7,7 @@
 
 mod summary;
 
-use analysis::binomial_tail;
+use analysis::{binomial_tail, quantile};
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
 use workload::Permutation;
 
@@ -75,19 +75,14 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new("power-awake", Unit::Nanoseconds, "a random 4 KiB read right after another"),
-    MetricInfo::new("power-awake.p90", Unit::Nanoseconds, "nine in ten of these are faster"),
-    MetricInfo::new("power-after-{time}", Unit::Nanoseconds, "the first read after this rest"),
-    MetricInfo::new(
+    MetricInfo::ns("power-awake", "a random 4 KiB read right after another"),
+    MetricInfo::ns("power-awake.p90", "nine in ten of these are faster"),
+    MetricInfo::ns("power-after-{time}", "the first read after this rest"),
+    MetricInfo::ns(
         "power-sleep",
-        Unit::Nanoseconds,
         "the rest after which the drive sleeps, between two tested rests; absent if it does not",
     ),
-    MetricInfo::new(
-        "power-wake",
-        Unit::Nanoseconds,
-        "time that waking adds to a read after the longest rest",
-    ),
+    MetricInfo::ns("power-wake", "time that waking adds to a read after the longest rest"),
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
@@ -202,8 +197,7 @@ impl Rests {
         if let Sleep::After(low, high) = sleep {
             let [low, high] = [low, high].map(|seconds| seconds * 1e9);
             let metric = Metric::single("power-sleep", Unit::Nanoseconds, (low + high) / 2.0);
-            let covers = Some(Covers::Resolution);
-            session.put_metric(Metric { low: Some(low), high: Some(high), covers, ..metric });
+            session.put_metric(metric.between(low, high, Covers::Resolution));
             let longest = self.after.last().map_or(0.0, |(_, samples)| quantile(samples, 0.5));
             session.put(MetricKey::parse("power-wake"), Unit::Nanoseconds, Some(longest - median));
         }
@@ -264,14 +258,6 @@ fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
         Some((rest, _)) if !early => Sleep::After(after[from - 1].0, *rest),
         _ => Sleep::Unclear,
     }
-}
-
-/// Quantile of the values; 0 if there are none.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
-    sorted.get(at).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The conclusion and the answer of `power`.
 
-use record::{Answer, Axis, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use analysis::quantile;
+use record::{Answer, Axis, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{latency, span};
 
-use super::{RESTS, Sleep, key, quantile};
+use super::{RESTS, Sleep, key};
 use crate::Outcome;
 use crate::answer::Draft;
 
@@ -48,22 +49,24 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
             (VerdictKind::Undetermined, text)
         }
     };
-    let mut verdict = Verdict::new(kind, text);
-    verdict.evidence.push(Evidence::new("awake", awake_ns, Unit::Nanoseconds));
-    for (seconds, samples) in after.iter().filter(|(_, samples)| !samples.is_empty()) {
+    let measured = after.iter().filter(|(_, samples)| !samples.is_empty());
+    let rested = measured.map(|(seconds, samples)| {
         let name = format!("after {}", words(*seconds));
-        verdict.evidence.push(Evidence::new(name, quantile(samples, 0.5), Unit::Nanoseconds));
+        Evidence::new(name, quantile(samples, 0.5), Unit::Nanoseconds)
+    });
+    let verdict = Verdict::new(kind, text)
+        .with_evidence([Evidence::new("awake", awake_ns, Unit::Nanoseconds)])
+        .with_evidence(rested);
+    match (sleep, after.last()) {
+        (Sleep::After(..) | Sleep::Never, Some((seconds, _))) => verdict.explaining(key(*seconds)),
+        (Sleep::After(..) | Sleep::Never, None) => verdict,
+        (Sleep::Always, _) => {
+            verdict.next_test("the same with the host's idle states off (cpupower idle-set -D 0)")
+        }
+        (Sleep::Unclear, _) => {
+            verdict.next_test("more rounds: --replicates 6, with nothing else running")
+        }
     }
-    if matches!(sleep, Sleep::After(..) | Sleep::Never) {
-        let metric = after.last().map(|(seconds, _)| key(*seconds).to_string());
-        verdict.explains.extend(metric.map(|metric| Explained { metric, share: None }));
-        return verdict;
-    }
-    let next = match sleep {
-        Sleep::Always => "the same with the host's idle states off (cpupower idle-set -D 0)",
-        _ => "more rounds: --replicates 6, with nothing else running",
-    };
-    Verdict { next_test: Some(next.into()), ..verdict }
 }
 
 /// `30 ms`, `3.0 s`.

@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use record::{MetricKey, Safety, State, TargetKind, Unit};
-use rig::{BlockRequest, BlockWay, Fault, Preparation, RigError, TargetInfo};
+use rig::{BlockRequest, BlockWay, Preparation, RigError, TargetInfo};
 use workload::units::binary;
 use workload::{Content, Region};
 
@@ -74,24 +74,15 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
-        "restore-time",
-        Unit::Nanoseconds,
-        "from the first read to the end of the flush",
-    ),
-    MetricInfo::new(
-        "restore-rate",
-        Unit::BytesPerSecond,
-        "bytes of the target over `restore-time`",
-    ),
-    MetricInfo::new("restore-written", Unit::Bytes, "bytes written to the target"),
-    MetricInfo::new(
+    MetricInfo::ns("restore-time", "from the first read to the end of the flush"),
+    MetricInfo::rate("restore-rate", "bytes of the target over `restore-time`"),
+    MetricInfo::bytes("restore-written", "bytes written to the target"),
+    MetricInfo::rate(
         "restore-{source,processor,write}",
-        Unit::BytesPerSecond,
         "bytes of the target over the time in which this part worked",
     ),
-    MetricInfo::new("restore-image", Unit::Bytes, "bytes read from the image"),
-    MetricInfo::new("restore-image.ratio", Unit::Number, "bytes of the image over bytes written"),
+    MetricInfo::bytes("restore-image", "bytes read from the image"),
+    MetricInfo::number("restore-image.ratio", "bytes of the image over bytes written"),
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
@@ -114,14 +105,10 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 /// A user's device or file is written only if opened with `--destroy`, and the image must fit.
 fn admit(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
     let spec = &target.target.spec;
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
-    if users && target.allowed < Safety::Destroys {
-        return Err(RigError::Target {
-            fault: Fault::Refused,
-            text: format!("restore overwrites {spec}, which was not opened with --destroy"),
-            advice: Some("--destroy with its serial number, or its size if it is a file".into()),
-        }
-        .into());
+    if target.is_users() && target.allowed < Safety::Destroys {
+        let text = format!("restore overwrites {spec}, which was not opened with --destroy");
+        let advice = "--destroy with its serial number, or its size if it is a file";
+        return Err(RigError::refused(text, advice).into());
     }
     if bytes > target.bytes {
         let (image, room) = (binary(bytes), binary(target.bytes));
@@ -232,10 +219,5 @@ fn publish(session: &mut Session<'_>, moved: &Moved, spent: Spent, elapsed_ns: u
 
 /// The error of a broken image; `why` contains the position.
 fn broken(file: &dyn ImageFile, why: &str) -> MethodError {
-    RigError::Target {
-        fault: Fault::Usage,
-        text: format!("{}: {why}", file.name()),
-        advice: Some("make or copy the image again".into()),
-    }
-    .into()
+    RigError::usage(format!("{}: {why}", file.name()), "make or copy the image again").into()
 }

@@ -1,6 +1,6 @@
 //! The conclusion and the answer of `restore`.
 
-use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use record::{Answer, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{decimal, duration};
 
 use crate::Outcome;
@@ -42,12 +42,9 @@ pub(super) fn verdict(out: &Outcome) -> Verdict {
             (PARTS[*part].2.clone(), format!("The {} is the limit: {words}.", PARTS[*part].1))
         }
     };
-    let mut verdict = Verdict::new(kind, text);
-    for (value, part) in &rates {
-        verdict.evidence.push(Evidence::new(PARTS[*part].1, *value, Unit::BytesPerSecond));
-    }
-    verdict.explains.push(Explained { metric: "restore-rate".into(), share: None });
-    verdict
+    let of_part =
+        |(value, part): &(f64, usize)| Evidence::new(PARTS[*part].1, *value, Unit::BytesPerSecond);
+    Verdict::new(kind, text).with_evidence(rates.iter().map(of_part)).explaining("restore-rate")
 }
 
 /// The answer: the time, and the slowest part.

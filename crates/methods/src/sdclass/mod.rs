@@ -65,25 +65,18 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 5] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "sdclass-write-{64KiB,512KiB}",
-        Unit::BytesPerSecond,
         "the slowest 4 MiB written sequentially in units of this size",
     ),
-    MetricInfo::new(
-        "sdclass-write-{64KiB,512KiB}.max",
-        Unit::Nanoseconds,
-        "the slowest of these units",
-    ),
-    MetricInfo::new("sdclass-read", Unit::BytesPerSecond, "256 random reads of 512 KiB"),
-    MetricInfo::new(
+    MetricInfo::ns("sdclass-write-{64KiB,512KiB}.max", "the slowest of these units"),
+    MetricInfo::rate("sdclass-read", "256 random reads of 512 KiB"),
+    MetricInfo::iops(
         "sdclass-rand-{read,write}-q{1,32}",
-        Unit::Iops,
         "random 4 KiB over 256 MiB, at this queue depth",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "sdclass-{speed,uhs,video,application}",
-        Unit::Number,
         "number of the highest class met (10 for C10, 3 for U3, 30 for V30, 1 for A1); 0 for none",
     ),
 ];
@@ -98,12 +91,9 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     )?;
     if !test_region.writes {
         let spec = &session.target().target.spec;
-        return Err(RigError::Target {
-            fault: rig::Fault::Refused,
-            text: format!("sdclass writes to {spec}, which was not opened with --destroy"),
-            advice: Some("--destroy with the card's serial number, or a directory on it".into()),
-        }
-        .into());
+        let text = format!("sdclass writes to {spec}, which was not opened with --destroy");
+        let advice = "--destroy with the card's serial number, or a directory on it";
+        return Err(RigError::refused(text, advice).into());
     }
     measure(session, &test_region, options)
 }

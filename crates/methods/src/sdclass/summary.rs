@@ -1,6 +1,6 @@
 //! The conclusion and the answer of `sdclass`.
 
-use record::{Answer, Better, Chart, Evidence, Explained, Unit, Verdict, VerdictKind};
+use record::{Answer, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 
 use super::classes::Measured;
 use crate::Outcome;
@@ -17,7 +17,6 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
         true => format!("The card meets no class on this host.{missed}"),
         false => format!("The card meets {} on this host.{missed}", met.join(", ")),
     };
-    let mut verdict = Verdict::new(VerdictKind::Grade, text);
     let evidence = [
         ("slowest 4 MiB in units of 64 KiB", measured.write[0], Unit::BytesPerSecond),
         ("slowest 4 MiB in units of 512 KiB", measured.write[1], Unit::BytesPerSecond),
@@ -28,14 +27,10 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
         ("random reads, 32 in flight", measured.random[1][0], Unit::Iops),
         ("random writes, 32 in flight", measured.random[1][1], Unit::Iops),
     ];
-    for (name, value, unit) in evidence {
-        verdict.evidence.push(Evidence::new(name, value, unit));
-    }
-    for name in ["speed", "uhs", "video", "application"] {
-        let metric = format!("sdclass-{name}");
-        verdict.explains.push(Explained { metric, share: None });
-    }
-    verdict
+    let evidence = evidence.map(|(name, value, unit)| Evidence::new(name, value, unit));
+    let verdict = Verdict::new(VerdictKind::Grade, text).with_evidence(evidence);
+    let classes = ["speed", "uhs", "video", "application"];
+    classes.iter().fold(verdict, |verdict, name| verdict.explaining(format!("sdclass-{name}")))
 }
 
 /// The answer: the classes as printed on cards.

@@ -33,21 +33,15 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     primary: &["snia-dirth-steady", "snia-dirth-t1-q1", "snia-dirth-t32-q32"],
     metrics: &[
         &[
-            MetricInfo::new(
+            MetricInfo::iops(
                 "snia-dirth-steady",
-                Unit::Iops,
                 "32 jobs at queue depth 32 each, in rounds until steady",
             ),
-            MetricInfo::new(
+            MetricInfo::iops(
                 "snia-dirth-t{jobs}-q{depth}",
-                Unit::Iops,
                 "this number of jobs at this queue depth each, 49 intensities of demand",
             ),
-            MetricInfo::new(
-                "snia-dirth-t{jobs}-q{depth}.response",
-                Unit::Nanoseconds,
-                "mean response time of these",
-            ),
+            MetricInfo::ns("snia-dirth-t{jobs}-q{depth}.response", "mean response time of these"),
         ],
         &tracked(
             "snia-dirth-steady.first-round",

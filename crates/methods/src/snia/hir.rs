@@ -40,19 +40,16 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     primary: &["snia-hir-steady", "snia-hir-wait-{time}"],
     metrics: &[
         &[
-            MetricInfo::new(
+            MetricInfo::iops(
                 "snia-hir-steady",
-                Unit::Iops,
                 "random 4 KiB writes without a wait, in rounds until steady",
             ),
-            MetricInfo::new(
+            MetricInfo::iops(
                 "snia-hir-wait-{time}",
-                Unit::Iops,
                 "5 s of writes followed by this wait, 36 times",
             ),
-            MetricInfo::new(
+            MetricInfo::iops(
                 "snia-hir-wait-{time}-then-none",
-                Unit::Iops,
                 "as many writes without a wait, after that",
             ),
         ],

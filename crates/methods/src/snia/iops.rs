@@ -35,9 +35,8 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     writes: "the whole drive twice, then at random at most 32 times the drive",
     primary: &["snia-iops-4KiB-r{100,65,0}", "snia-iops-64KiB-r65", "snia-iops-1MiB-r{100,0}"],
     metrics: &[
-        &[MetricInfo::new(
+        &[MetricInfo::iops(
             "snia-iops-{size}-r{reads}",
-            Unit::Iops,
             "random blocks of this size with this percentage of reads, in rounds",
         )],
         &tracked(

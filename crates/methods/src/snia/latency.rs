@@ -41,20 +41,17 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
     primary: &["snia-latency-{8KiB,4KiB}-r{100,65,0}"],
     metrics: &[
         &[
-            MetricInfo::new(
+            MetricInfo::ns(
                 "snia-latency-{size}-r{reads}",
-                Unit::Nanoseconds,
                 "mean service time of random blocks of this size with this percentage of \
                  reads, at queue depth 1, in rounds",
             ),
-            MetricInfo::new(
+            MetricInfo::ns(
                 "snia-latency-{size}-r{reads}.max",
-                Unit::Nanoseconds,
                 "longest service time of all rounds",
             ),
-            MetricInfo::new(
+            MetricInfo::ns(
                 "snia-latency-distribution.{p50,p99,p99.9,max}",
-                Unit::Nanoseconds,
                 "20 minutes of 4 KiB writes",
             ),
         ],

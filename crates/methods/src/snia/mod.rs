@@ -59,11 +59,7 @@ const fn tracked(
     [
         MetricInfo::new(first_round, unit, "the first round of a tracked cell"),
         MetricInfo::new(steady, unit, "its mean over the window that is steady by this rule"),
-        MetricInfo::new(
-            rounds,
-            Unit::Number,
-            "the round in which all tracked cells were steady by this rule",
-        ),
+        MetricInfo::number(rounds, "the round in which all tracked cells were steady by this rule"),
     ]
 }
 
@@ -149,12 +145,8 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
         session.out.put_metrics(&w.name, all.metrics(&MetricKey::of(w)));
-        session.out.put_latency(LatencyProfile {
-            name: w.name.clone(),
-            op: kind.name().to_string(),
-            service: stats.service.clone(),
-            response: None,
-        });
+        let service = stats.service.clone();
+        session.out.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
     }
     session.checkpoint();
     Ok(())

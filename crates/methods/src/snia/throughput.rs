@@ -29,9 +29,8 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     writes: "the whole drive four times, then sequentially at most 25 times the drive",
     primary: &["snia-throughput-{1MiB,128KiB}-r{100,0}"],
     metrics: &[
-        &[MetricInfo::new(
+        &[MetricInfo::rate(
             "snia-throughput-{size}-r{reads}",
-            Unit::BytesPerSecond,
             "sequential blocks of this size, all reads or all writes, in rounds",
         )],
         &tracked(

@@ -28,11 +28,7 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     writes: "at random at most four times the whole drive",
     primary: &["snia-wsat-{size}-r0"],
     metrics: &[
-        &[MetricInfo::new(
-            "snia-wsat-{size}-r0",
-            Unit::Iops,
-            "random writes until they saturate the drive",
-        )],
+        &[MetricInfo::iops("snia-wsat-{size}-r0", "random writes until they saturate the drive")],
         &tracked(
             "snia-wsat-{size}-r0.first-round",
             "snia-wsat-{size}-r0.{pts,plateau}",

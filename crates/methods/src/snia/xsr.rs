@@ -1,7 +1,7 @@
 //! `snia-xsr`: large sequential writes, then small random ones, then sequential again (cross
 //! stimulus recovery).
 
-use record::{MetricKey, Safety, Unit};
+use record::{MetricKey, Safety};
 
 use super::cell::Cell;
 use super::{Part, run};
@@ -41,19 +41,16 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
         "snia-xsr-{sequential-before,random,sequential-after}.end",
     ],
     metrics: &[&[
-        MetricInfo::new(
+        MetricInfo::rate(
             "snia-xsr-{sequential-before,random,sequential-after}",
-            Unit::BytesPerSecond,
             "average rate of each of the three parts",
         ),
-        MetricInfo::new(
+        MetricInfo::rate(
             "snia-xsr-{sequential-before,random,sequential-after}.end",
-            Unit::BytesPerSecond,
             "rate in the last tenth of the part",
         ),
-        MetricInfo::new(
+        MetricInfo::ns(
             "snia-xsr-sequential-after.recovery",
-            Unit::Nanoseconds,
             "time until the last part is as fast as the first was at its end",
         ),
     ]],

@@ -73,14 +73,14 @@ impl Layout {
         let size = Some(options.size.unwrap_or(target.bytes.max(crate::test_region::LEAST_BYTES)));
         let test_region = TestRegion::new(target, &Options { size, ..options.clone() }, seconds)?;
         let kind = target.target.kind;
-        let users = matches!(kind, TargetKind::File | TargetKind::Device);
         let chunk = largest_transfer(target).min(test_region.bytes / 4);
         let chunk = previous_power_of_two(chunk).max(u64::from(target.logical_block_bytes));
         Ok(Layout {
             places: places(kind, test_region.bytes, chunk),
             chunk: chunk as u32,
             sizes: sizes(chunk as u32, target.logical_block_bytes),
-            writes: target.allowed >= if users { Safety::Borrows } else { Safety::Scratch },
+            writes: target.allowed
+                >= if target.is_users() { Safety::Borrows } else { Safety::Scratch },
             fills: matches!(kind, TargetKind::Directory | TargetKind::Virtual),
             rounds: test_region.rounds,
             rounds_given: test_region.rounds_given,

@@ -60,34 +60,25 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 6] = [
-    MetricInfo::new(
-        "speed-{read,write}",
-        Unit::BytesPerSecond,
-        "the first 32 MiB; a write includes its last flush",
-    ),
-    MetricInfo::new(
+    MetricInfo::rate("speed-{read,write}", "the first 32 MiB; a write includes its last flush"),
+    MetricInfo::rate(
         "speed-{read,write}.legacy",
-        Unit::BytesPerSecond,
         "the same as counted by the old tool: without the flush, in tenths of a MB/s",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "speed-{read,write}-{middle,end}",
-        Unit::BytesPerSecond,
         "32 MiB in the middle of the drive; at its end",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "speed-{read,write}-{size}",
-        Unit::BytesPerSecond,
         "chunks of this size at the start: total bytes over the time of all chunks and the flush",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "speed-{read,write}.command-time",
-        Unit::Nanoseconds,
         "t0 of T = t0 + size/B: time of a command without its data",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "speed-{read,write}.transfer-rate",
-        Unit::BytesPerSecond,
         "B of the same formula: rate of the data alone",
     ),
 ];
@@ -310,13 +301,7 @@ fn restore(session: &mut Session<'_>) -> Result<(), MethodError> {
             decimal(changed)
         );
         session.out.note(Finding::new(FindingKind::ContentChanged, Level::Bad, text));
-        session.out.add_errors(&IoErrors {
-            op: "verify".into(),
-            kind: "changed".into(),
-            workload: "compare".into(),
-            count: 1,
-            first_offsets: Vec::new(),
-        });
+        session.out.add_errors(&IoErrors::new("verify", "changed", "compare", 1));
     }
     Ok(())
 }

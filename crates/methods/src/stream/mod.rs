@@ -79,61 +79,50 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 11] = [
-    MetricInfo::new(
+    MetricInfo::rate(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}",
-        Unit::BytesPerSecond,
         "rate of the frames until they are durable: without a file system; through a new one on \
          the discarded drive, and on the full one; into a file",
     ),
-    MetricInfo::new(
+    MetricInfo::ns(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.longest-stall",
-        Unit::Nanoseconds,
         "the longest time without a completed frame while one waited",
     ),
-    MetricInfo::new(
+    MetricInfo::rate(
         "stream-{raw,exfat,exfat-full,fat32,fat32-full,file}.lossless-rate",
-        Unit::BytesPerSecond,
         "the highest rate at which a camera with that buffer loses no frame; absent if the \
          recording was shorter than four buffers",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "stream-buffer",
-        Unit::Bytes,
         "the camera's buffer (--buffer), which the lossless rates and the lost frames assume",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "stream-{exfat,exfat-full,fat32,fat32-full,file}.buffer",
-        Unit::Bytes,
         "the buffer that a camera of --rate needs",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "stream-{exfat,exfat-full,fat32,fat32-full,file}.lost-frames",
-        Unit::Number,
         "frames that a camera of --rate loses with that buffer",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "stream-{exfat,fat32}.ratio",
-        Unit::Number,
         "the rate through the file system divided by the rate without it; absent with --rate",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "stream-{exfat,exfat-full,fat32,fat32-full}.{metadata-reads,metadata-writes}",
-        Unit::Number,
         "commands for metadata per GiB recorded, except those that make and close the volume",
     ),
-    MetricInfo::new(
+    MetricInfo::bytes(
         "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-bytes",
-        Unit::Bytes,
         "bytes of metadata per GiB recorded",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "stream-{exfat,exfat-full,fat32,fat32-full}.flushes",
-        Unit::Number,
         "flushes per GiB recorded",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "stream-{exfat,exfat-full,fat32,fat32-full}.metadata-waits",
-        Unit::Number,
         "times per GiB that the next frame waited for metadata, except for the first file",
     ),
 ];

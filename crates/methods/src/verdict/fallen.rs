@@ -5,6 +5,7 @@
 //! every late interval is below every early one. A run that ends before the cache is full cannot
 //! detect this; `quick` reports that in a finding.
 
+use analysis::mean;
 use record::{Unit, VerdictKind, capitalised};
 use workload::units::throughput;
 
@@ -61,7 +62,6 @@ fn fall(subject: &Subject<'_>) -> Option<Fall> {
         return None;
     }
     let (early, late) = (&rates[..third], &rates[rates.len() - third..]);
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len() as f64;
     let apart = early.iter().copied().fold(f64::INFINITY, f64::min)
         > late.iter().copied().fold(0.0, f64::max);
     let (before, after) = (mean(early), mean(late));

@@ -7,6 +7,7 @@
 //! reads of a pair equally often, so the rule counts the excess of slow first reads over slow
 //! second reads. Effects of the location, such as flash of another density, are the same for both.
 
+use analysis::quantile;
 use record::{Unit, VerdictKind};
 use workload::units::{binary, latency};
 
@@ -159,7 +160,7 @@ impl Finding {
             bytes: here.held(0.0),
             low: here.held(RANGE),
             high: here.held(-RANGE),
-            miss_ns: quantile(extra, 0.5),
+            miss_ns: quantile(&extra, 0.5),
         })
     }
 }
@@ -168,15 +169,9 @@ impl Finding {
 fn least_ns(spans: &[MapSpan]) -> f64 {
     let Some(smallest) = spans.first() else { return LEAST_NS };
     let second: Vec<f64> = smallest.pairs.iter().map(|pair| pair[1]).collect();
-    let [low, usual, high] = [0.25, 0.5, 0.75].map(|share| quantile(second.clone(), share));
+    let [low, usual, high] = [0.25, 0.5, 0.75].map(|share| quantile(&second, share));
     let scatter = high - low;
     LEAST_NS.max(LEAST_SHARE * usual).max(SCATTER * scatter)
-}
-
-fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = (share * values.len() as f64) as usize;
-    values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(0.0)
 }
 
 /// Judges the spans, in ascending order.

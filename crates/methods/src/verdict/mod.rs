@@ -215,7 +215,7 @@ fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
     if !unknown.is_empty() {
         text += &format!(" Unknown: {unknown}.");
     }
-    let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone()).collect();
+    let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone());
     Verdict::new(VerdictKind::Undetermined, text).with_evidence(evidence)
 }
 

@@ -123,9 +123,8 @@ impl Ruling {
     }
 
     /// Sets the cheapest test that would confirm or refute the ruling.
-    pub fn next_test(mut self, test: impl Into<String>) -> Ruling {
-        self.verdict.next_test = Some(test.into());
-        self
+    pub fn next_test(self, test: impl Into<String>) -> Ruling {
+        Ruling { verdict: self.verdict.next_test(test), ..self }
     }
 
     /// Whether it explains all figures of this workload.

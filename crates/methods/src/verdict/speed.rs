@@ -147,7 +147,7 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
     let (kind, size) = (seen.kind.name(), binary(u64::from(seen.chunk)));
     let mean = |of: fn(&Cost) -> f64| {
         let values: Vec<f64> = seen.costs.iter().map(of).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+        analysis::mean(&values)
     };
     let residual = mean(|c| c.residual);
     if seen.costs.is_empty() || seen.costs.len() < seen.rounds || residual > RESIDUAL_MOST {

@@ -12,12 +12,9 @@ pub(crate) fn target() -> TargetInfo {
     let target = Target {
         spec: ".".into(),
         kind: TargetKind::Directory,
-        path: None,
         bytes: Some(1 << 30),
         drive: Some(DriveIdentity::default()),
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
+        ..Target::default()
     };
     TargetInfo {
         target,

@@ -163,11 +163,8 @@ impl Test {
         self.missing.extend(written.missing);
         if let Some(refused) = written.refused {
             session.out.add_errors(&IoErrors {
-                op: "write".into(),
-                kind: refused.error.clone(),
-                workload: step.into(),
-                count: 1,
                 first_offsets: vec![refused.offset],
+                ..IoErrors::new("write", refused.error.as_str(), step, 1)
             });
             self.refused.get_or_insert(refused);
         }
@@ -457,11 +454,8 @@ impl Test {
             }
             let first_offsets = tallies.iter().flat_map(|tally| tally.places(class)).collect();
             session.out.add_errors(&IoErrors {
-                op: "check".into(),
-                kind: class.name().into(),
-                workload: CYCLE.into(),
-                count,
                 first_offsets,
+                ..IoErrors::new("check", class.name(), CYCLE, count)
             });
         }
         let text = format!("{} of the data written did not come back", decimal(bad * BLOCK));

@@ -17,7 +17,7 @@ mod summary;
 mod tests;
 mod transfer;
 
-use record::{FindingKind, Safety, State, TargetKind, Unit};
+use record::{FindingKind, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
@@ -85,61 +85,48 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 };
 
 const METRICS: [MetricInfo; 16] = [
-    MetricInfo::new(
+    MetricInfo::bytes(
         "wear-written",
-        Unit::Bytes,
         "stamped bytes written by this run and the runs it resumed, without measurements of age",
     ),
-    MetricInfo::new("wear-added", Unit::Bytes, "of these, bytes written by this run"),
-    MetricInfo::new("wear-drive-writes", Unit::Number, "bytes written over the size in use"),
-    MetricInfo::new("wear-write", Unit::BytesPerSecond, "writes while cycling, with their flushes"),
-    MetricInfo::new(
+    MetricInfo::bytes("wear-added", "of these, bytes written by this run"),
+    MetricInfo::number("wear-drive-writes", "bytes written over the size in use"),
+    MetricInfo::rate("wear-write", "writes while cycling, with their flushes"),
+    MetricInfo::rate(
         "wear-write.{start,end}",
-        Unit::BytesPerSecond,
         "the same in the first and in the last tenth of this run",
     ),
-    MetricInfo::new("wear-checked", Unit::Bytes, "bytes read and compared, static data each time"),
-    MetricInfo::new(
+    MetricInfo::bytes("wear-checked", "bytes read and compared, static data each time"),
+    MetricInfo::number(
         "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
-        Unit::Number,
         "blocks of 128 KiB that differ: a few bits, another address, an older write, part of the \
          write, any other content, unreadable",
     ),
-    MetricInfo::new("wear-static", Unit::Bytes, "static data that came back at the end"),
-    MetricInfo::new(
+    MetricInfo::bytes("wear-static", "static data that came back at the end"),
+    MetricInfo::number(
         "wear-life",
-        Unit::Number,
         "rated life used at the end, as reported by the drive, percent",
     ),
-    MetricInfo::new("wear-life-per-tb", Unit::Number, "rated life used per TB written, percent"),
-    MetricInfo::new(
+    MetricInfo::number("wear-life-per-tb", "rated life used per TB written, percent"),
+    MetricInfo::number(
         "wear-amplification",
-        Unit::Number,
         "bytes written to flash over bytes written by hosts, by the drive's counters",
     ),
-    MetricInfo::new(
-        "wear-age-written",
-        Unit::Bytes,
-        "bytes written by this run's measurements of age",
-    ),
-    MetricInfo::new(
+    MetricInfo::bytes("wear-age-written", "bytes written by this run's measurements of age"),
+    MetricInfo::rate(
         "wear-age-seq-{read,write}-{writes}",
-        Unit::BytesPerSecond,
         "sequential, at that number of drive writes, 128 KiB, queue depth 8",
     ),
-    MetricInfo::new(
+    MetricInfo::iops(
         "wear-age-rand-{read,write}-{writes}",
-        Unit::Iops,
         "random, at that number of drive writes, 4 KiB, queue depth 1",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "wear-age-seq-{read,write}.ratio",
-        Unit::Number,
         "the last of these rates divided by the first",
     ),
-    MetricInfo::new(
+    MetricInfo::number(
         "wear-age-rand-{read,write}.ratio",
-        Unit::Number,
         "the last of these rates divided by the first",
     ),
 ];
@@ -180,21 +167,18 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
 /// Refuses a user's device or file that was not opened with `--destroy`, and the resumption of a
 /// scratch file, which is always new.
 fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
-    let refuse = |text: String, advice: &str| {
-        let advice = Some(advice.to_string());
-        Err(RigError::Target { fault: rig::Fault::Refused, text, advice }.into())
-    };
     let spec = &target.target.spec;
-    let users = matches!(target.target.kind, TargetKind::File | TargetKind::Device);
     match () {
-        () if users && target.allowed < Safety::Destroys => {
+        () if target.is_users() && target.allowed < Safety::Destroys => {
             let text =
                 format!("wear overwrites all of {spec}, which was not opened with --destroy");
-            refuse(text, "--destroy with its serial number, or its size if it is a file")
+            let advice = "--destroy with its serial number, or its size if it is a file";
+            Err(RigError::refused(text, advice).into())
         }
         () if resumes && target.target.kind == TargetKind::Directory => {
             let text = format!("no run is left in {spec}: its scratch file was deleted");
-            refuse(text, "a file of your own, or a device, keeps the run")
+            let advice = "a file of your own, or a device, keeps the run";
+            Err(RigError::refused(text, advice).into())
         }
         () => Ok(()),
     }

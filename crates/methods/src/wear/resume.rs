@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use rig::{Fault, RigError};
+use rig::RigError;
 use workload::stamp::{Layout as Stamps, SECTOR, read_sector};
 
 use super::found::{Class, Stamped, Tally};
@@ -71,12 +71,9 @@ pub(super) fn find(session: &mut Session<'_>, layout: &Layout) -> Result<Left, M
     let known = seeds(session, layout)?;
     let Some((_, seed)) = known.into_iter().filter_map(ours).max() else {
         let spec = &session.target().target.spec;
-        return Err(RigError::Target {
-            fault: Fault::Usage,
-            text: format!("no run of wear was found on {spec}, or it had another --size"),
-            advice: Some("without --resume, a run begins with the first block".into()),
-        }
-        .into());
+        let text = format!("no run of wear was found on {spec}, or it had another --size");
+        let advice = "without --resume, a run begins with the first block";
+        return Err(RigError::usage(text, advice).into());
     };
     let mut left = Left { seed, ..Left::default() };
     read(session, layout.fixed..layout.fixed + 2 * layout.half, |offset, bytes| {

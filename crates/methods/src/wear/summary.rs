@@ -2,7 +2,7 @@
 
 use analysis::EQUIVALENT_WITHIN;
 use record::{
-    Answer, Axis, Better, Chart, Evidence, Explained, Metric, Statistic, TargetKind, Unit, Verdict,
+    Answer, Axis, Better, Chart, Evidence, Metric, Statistic, TargetKind, Unit, Verdict,
     VerdictKind, capitalised,
 };
 use rig::TargetInfo;
@@ -51,17 +51,13 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
             (VerdictKind::Endured, text)
         }
     };
-    let mut verdict = Verdict::new(kind, text);
     let name = if test.earlier_least { WRITTEN_LEAST } else { "written" };
     let evidence = [(name, total), ("static data, good", test.fixed.good() * BLOCK)];
-    for (name, bytes) in evidence {
-        verdict.evidence.push(Evidence::new(name, bytes as f64, Unit::Bytes));
-    }
-    for class in Class::BAD {
+    let evidence = evidence.map(|(name, bytes)| Evidence::new(name, bytes as f64, Unit::Bytes));
+    let bad_ones = Class::BAD.into_iter().map(|class| {
         let count = test.cycled.of(class) + test.fixed.of(class);
-        verdict.evidence.push(Evidence::new(class.name(), count as f64, Unit::Number));
-    }
-    verdict.explains.push(Explained { metric: "wear-written".into(), share: None });
+        Evidence::new(class.name(), count as f64, Unit::Number)
+    });
     let next = match (target.target.kind, bad, &test.refused) {
         (TargetKind::Directory, 0, None) => {
             "a whole drive, with --destroy: a file system moves the blocks of a file"
@@ -69,7 +65,8 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
         (_, 0, None) => "a larger --amount with --resume, which continues from here",
         _ => "the same on another drive of this model: one drive is one sample",
     };
-    vec![Verdict { next_test: Some(next.into()), ..verdict }]
+    let verdict = Verdict::new(kind, text).with_evidence(evidence.into_iter().chain(bad_ones));
+    vec![verdict.explaining("wear-written").next_test(next)]
 }
 
 fn joined(parts: &[String]) -> String {

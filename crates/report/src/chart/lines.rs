@@ -7,6 +7,7 @@ use super::plane::Plane;
 use super::scale::{Base, Scale, shown};
 use super::trace::{Bucket, Trace, WITHOUT_DATA, traces};
 use super::{Drawn, class_of};
+use crate::names::distinct;
 
 /// Lines whose medians differ by more than this factor are drawn on a logarithmic axis.
 const LOG_FROM: f64 = 12.0;
@@ -36,16 +37,11 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
 
 /// The legend. Lines of blocks without data share one colour, so they share an entry.
 fn key(lines: &[Trace]) -> Vec<(String, String)> {
-    let mut key = Vec::new();
     let grey = lines.iter().filter(|line| line.unmapped).count();
-    for (i, line) in lines.iter().enumerate() {
+    distinct(lines.iter().enumerate().map(|(i, line)| {
         let name = if line.unmapped && grey > 1 { WITHOUT_DATA } else { line.name.as_str() };
-        let entry = (class(line, i), name.to_string());
-        if !key.contains(&entry) {
-            key.push(entry);
-        }
-    }
-    key
+        (class(line, i), name.to_string())
+    }))
 }
 
 fn class(line: &Trace, index: usize) -> String {

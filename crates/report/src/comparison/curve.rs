@@ -2,6 +2,8 @@
 
 use record::{Run, Series};
 
+use crate::names::distinct;
+
 /// Maximum number of points in a curve, about the width of a screen.
 const POINTS: usize = 600;
 
@@ -29,12 +31,8 @@ pub struct Curve {
 /// The workload is the one that most of them have, then one on a fresh drive, which shows the end
 /// of the cache, then the longest. A run without it has no curve.
 pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
-    let mut names: Vec<&str> = Vec::new();
-    for series in runs.iter().flat_map(|(_, run)| &run.series) {
-        if !names.contains(&series.name.as_str()) {
-            names.push(&series.name);
-        }
-    }
+    let series = runs.iter().flat_map(|(_, run)| &run.series);
+    let names = distinct(series.map(|series| series.name.as_str()));
     let curves = |name: &str| -> Vec<Curve> {
         let of = |(letter, run): &(char, &Run)| {
             let series = run.series.iter().find(|series| series.name == name)?;

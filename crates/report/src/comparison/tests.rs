@@ -80,16 +80,7 @@ fn the_axis_of_the_page_is_centred_on_one() {
 }
 
 fn run(series: &[(&str, &[(u64, f64)])]) -> Run {
-    let target = Target {
-        spec: "sim:a".into(),
-        kind: TargetKind::Virtual,
-        path: None,
-        bytes: None,
-        drive: None,
-        layers: Vec::new(),
-        filesystem: None,
-        direct: None,
-    };
+    let target = Target { spec: "sim:a".into(), kind: TargetKind::Virtual, ..Target::default() };
     let mut run = Run::new("sustain", target);
     for (name, points) in series {
         let mut one = Series::new(*name, 0, 0);

@@ -5,10 +5,11 @@ use record::{Answer, Covers, Level, Metric, MetricKey, Order, Run, Unit, Verdict
 use workload::OpKind;
 use workload::units::latency;
 
-use super::{io, page::Page, stamp_ink};
+use super::tables::roomy;
+use super::{advice, distrust, footer, io, page::Page, stamp_ink};
 use crate::facts;
 use crate::grid::{Grid, Row};
-use crate::names::DIRECTIONS;
+use crate::names::{DIRECTIONS, distinct};
 use crate::peers;
 use crate::quantity;
 use crate::style::{Ink, Style};
@@ -51,10 +52,10 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     } else if run.method == "io" {
         io::body(page, run);
     } else if grid.rows.iter().any(|row| main(row) && row.has_rate()) && run.method == GRID {
-        let table = widest(page.style, |wide| cells(&grid, wide, quantity::UNKNOWN));
+        let table = roomy(page.style, |wide| cells(&grid, wide, quantity::UNKNOWN));
         page.block(&table.render(page.style));
     } else {
-        let table = widest(page.style, |wide| tiles(answer, run, wide));
+        let table = roomy(page.style, |wide| tiles(answer, run, wide));
         page.block(&table.render(page.style));
     }
     page.blank();
@@ -62,7 +63,10 @@ pub(super) fn brief(page: &mut Page, run: &Run, answer: &Answer) {
     normal(page, answer);
     doubts(page, run);
     page.blank();
-    more(page, run);
+    footer(page, run);
+    if let Some(number) = run.number {
+        page.raw("more", &format!("ssdyno show {number} --verbose"));
+    }
 }
 
 /// The grid with a placeholder for every cell of the plan.
@@ -87,7 +91,7 @@ pub(super) fn so_far(run: &Run, style: &Style) -> Option<String> {
     }
     let grid = Grid::of(&known);
     let unmeasured = style.either("\u{b7}", ".");
-    let table = widest(style, |wide| cells(&grid, wide, unmeasured));
+    let table = roomy(style, |wide| cells(&grid, wide, unmeasured));
     (!grid.rows.is_empty()).then(|| table.render(style))
 }
 
@@ -128,12 +132,6 @@ fn grounds(run: &Run) -> Option<String> {
     let grounds = quantity::grounds(metric, run)?;
     let grounds = grounds.replacen("assumed: ", "assumed spread, ", 1);
     Some(format!("{rounds} round{s}; next time: {grounds}"))
-}
-
-/// A table with its notes, or without them if the screen is too narrow.
-fn widest(style: &Style, table: impl Fn(bool) -> Table) -> Table {
-    let wide = table(true);
-    if wide.width() <= style.columns() { wide } else { table(false) }
 }
 
 /// Whether a row shows the drive as found; rows of named states are on the full screen.
@@ -275,12 +273,7 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
         };
         page.labelled("why", Ink::Plain, &line);
     }
-    let mut checks: Vec<String> = Vec::new();
-    for words in run.verdicts.iter().filter_map(|v| check(&v.kind)) {
-        if !checks.iter().any(|known| known == words) {
-            checks.push(words.into());
-        }
-    }
+    let checks = distinct(run.verdicts.iter().filter_map(|v| check(&v.kind)).map(String::from));
     page.items("checked", &checks);
 }
 
@@ -344,40 +337,17 @@ fn doubts(page: &mut Page, run: &Run) {
     let doubts = facts::doubts(run);
     let (serious, notes): (Vec<_>, Vec<_>) =
         doubts.iter().partition(|doubt| doubt.finding.level > Level::Note);
-    for doubt in serious.iter().take(DOUBTS_MAX) {
-        let (mark, ink) = match doubt.finding.level {
-            Level::Bad => ("!!", Ink::Bad),
-            _ => ("!", Ink::Warn),
-        };
-        page.labelled("distrust", ink, &format!("{mark} {}", doubt.text()));
-        if let Some(advice) = &doubt.finding.advice {
-            page.indented_text(Ink::Dim, &format!("try: {advice}"));
-        }
-    }
+    serious.iter().take(DOUBTS_MAX).for_each(|doubt| distrust(page, doubt));
     // An author's remarks belong with the figures.
     let most = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
     for doubt in notes.iter().take(most) {
         page.labelled("note", Ink::Plain, &doubt.text());
-        if let Some(advice) = &doubt.finding.advice {
-            page.indented_text(Ink::Dim, &format!("try: {advice}"));
-        }
+        advice(page, doubt);
     }
     if notes.len() > most {
         page.labelled("note", Ink::Dim, &format!("and {} more", notes.len() - most));
     }
     for errors in &run.errors {
         page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));
-    }
-}
-
-fn more(page: &mut Page, run: &Run) {
-    match run.number {
-        Some(number) => {
-            page.raw("saved", &format!("run {number}     ssdyno show {number} --html"));
-            page.raw("more", &format!("ssdyno show {number} --verbose"));
-        }
-        // Published figures are not in a store.
-        None if run.origin.is_some() => {}
-        None => page.labelled("record", Ink::Dim, &format!("{}, not in this store", run.id)),
     }
 }

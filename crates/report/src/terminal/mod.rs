@@ -175,6 +175,10 @@ fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
         Level::Note => ("-", Ink::Plain),
     };
     page.labelled("distrust", ink, &format!("{mark} {}", doubt.text()));
+    advice(page, doubt);
+}
+
+fn advice(page: &mut Page, doubt: &Doubt<'_>) {
     if let Some(advice) = &doubt.finding.advice {
         page.indented_text(Ink::Dim, &format!("try: {advice}"));
     }
@@ -182,12 +186,9 @@ fn distrust(page: &mut Page, doubt: &Doubt<'_>) {
 
 fn footer(page: &mut Page, run: &Run) {
     match run.number {
+        Some(number) => page.raw("saved", &format!("run {number}     ssdyno show {number} --html")),
         // Published figures are not in a store.
         None if run.origin.is_some() => {}
-        Some(number) => {
-            let text = format!("run {number}     ssdyno show {number} --html");
-            page.raw("saved", &text);
-        }
         None => page.labelled("record", Ink::Dim, &format!("{}, not in this store", run.id)),
     }
 }

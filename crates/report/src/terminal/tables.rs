@@ -39,7 +39,7 @@ pub(super) fn body(page: &mut Page, grid: &Grid<'_>, left_out: usize) {
 }
 
 /// The roomy form of a table if it fits the screen, otherwise the tight one.
-fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
+pub(super) fn roomy(style: &Style, table: impl Fn(bool) -> Table) -> Table {
     let roomy = table(true);
     if roomy.width() <= style.columns() { roomy } else { table(false) }
 }
