@@ -10,8 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use drive::{DriveKey, Machine, STATE_IN_HOME, Separation, separation};
 
 use crate::disk::{Disk, Kernel};
+use crate::elsewhere::ElsewhereLeft;
 use crate::file::{self, Header, Kept};
-use crate::homes::{self, ElsewhereLeft};
+use crate::homes;
 use crate::leftover::{Leftover, PART, State, WHOLE, look};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
