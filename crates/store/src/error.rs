@@ -20,7 +20,10 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No path was given and the environment does not define one.
-    #[error("no location for the store: neither XDG_DATA_HOME nor HOME is set")]
+    #[error(
+        "no location for the store: neither XDG_DATA_HOME nor HOME names one, and this user's \
+         account has no home"
+    )]
     NoHome,
     /// There is no file at the path.
     #[error("{}: there is no store here", .path.display())]

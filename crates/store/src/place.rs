@@ -1,6 +1,5 @@
 //! Default location of the store: the XDG data directory.
 
-use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,15 +8,7 @@ use crate::StoreError;
 
 /// `$XDG_DATA_HOME/ssdyno/runs.sqlite`, or the same below `~/.local/share`.
 pub fn default_path() -> Result<PathBuf, StoreError> {
-    path_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
-}
-
-fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, StoreError> {
-    // The XDG specification requires relative paths to be ignored.
-    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
-    let data = data.and_then(absolute);
-    let home = || home.and_then(absolute).map(|home| home.join(".local/share"));
-    let data = data.or_else(home).ok_or(StoreError::NoHome)?;
+    let data = emit::user_directory("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
     Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
@@ -41,24 +32,4 @@ pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
         let _ = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn path(data: &str, home: &str) -> Option<String> {
-        let some = |text: &str| (text != "-").then(|| OsString::from(text));
-        path_from(some(data), some(home)).ok().map(|path| path.display().to_string())
-    }
-
-    #[test]
-    fn xdg_comes_first_then_home_and_relative_paths_are_ignored() {
-        assert_eq!(path("/d", "/h").as_deref(), Some("/d/ssdyno/runs.sqlite"));
-        for unset in ["-", "", "relative"] {
-            let expected = "/h/.local/share/ssdyno/runs.sqlite";
-            assert_eq!(path(unset, "/h").as_deref(), Some(expected));
-            assert_eq!(path(unset, unset), None);
-        }
-    }
 }
