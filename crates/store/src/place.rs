@@ -12,13 +12,16 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
     Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
+/// The directory of a file.
+pub(crate) fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Creates the file's directory, accessible only to this user, as the XDG specification requires.
 /// Each new directory is made durable in its parent first, because SQLite syncs only the directory
 /// of the store itself.
 pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
-    let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
-        return Ok(());
-    };
+    let dir = directory_of(file);
     let missing: Vec<&Path> = dir.ancestors().take_while(|level| !level.exists()).collect();
     let make = |level: &Path| match fs::DirBuilder::new().mode(0o700).create(level) {
         // Another process was faster.
@@ -27,9 +30,8 @@ pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
     };
     for level in missing.into_iter().rev().filter(|level| !level.as_os_str().is_empty()) {
         make(level).map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })?;
-        let parent = level.parent().filter(|dir| !dir.as_os_str().is_empty());
         // Not every file system can sync a directory; on those, nothing more can be done.
-        let _ = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
+        let _ = fs::File::open(directory_of(level)).and_then(|dir| dir.sync_all());
     }
     Ok(())
 }
