@@ -1,7 +1,5 @@
 //! `ssdyno prepare`: brings a drive into a state and records it.
 
-use std::process::ExitCode;
-
 use lab::{Erase, Options, Work, machine};
 use record::State;
 
@@ -34,14 +32,12 @@ fn bind(target: &str, serial: &str) -> Result {
     machine::bind(target, serial)?;
     let text =
         format!("{target} is bound to vfio-pci: ssdyno prepare {target} --unbind gives it back\n");
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn unbind(target: &str) -> Result {
     machine::unbind(target)?;
-    present::print(&format!("{target} is with the kernel\n"))?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&format!("{target} is with the kernel\n"))
 }
 
 fn state(wanted: StateWanted) -> State {
