@@ -1,10 +1,9 @@
 //! `ssdyno prepare`: brings a drive into a state and records it.
 
 use lab::{Erase, Options, Work, machine};
-use record::State;
 
 use super::session;
-use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, StateWanted, TargetArgs};
+use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, TargetArgs};
 use crate::failure::Result;
 use crate::{interrupt, present};
 
@@ -24,7 +23,7 @@ pub fn run(args: PrepareArgs) -> Result {
         seed: measure.instrument.content_seed(),
         ..Options::default()
     };
-    let work = Work::prepare(state(to), erase(&args.by), &options);
+    let work = Work::prepare(to, erase(&args.by), &options);
     session::run(&target, &measure, &work, &interrupt::flag()?)
 }
 
@@ -38,15 +37,6 @@ fn bind(target: &str, serial: &str) -> Result {
 fn unbind(target: &str) -> Result {
     machine::unbind(target)?;
     present::done(&format!("{target} is with the kernel\n"))
-}
-
-fn state(wanted: StateWanted) -> State {
-    match wanted {
-        StateWanted::Fresh => State::Fresh,
-        StateWanted::Filled => State::Filled,
-        StateWanted::Used => State::Used,
-        StateWanted::Trimmed => State::Trimmed,
-    }
 }
 
 fn erase(by: &EraseArgs) -> Erase {
