@@ -77,7 +77,9 @@ pub(crate) trait Backend {
     }
 
     /// Maximum operations in flight; 1 for a synchronous path.
-    fn depth_max(&self) -> u32;
+    fn depth_max(&self) -> u32 {
+        u32::MAX
+    }
 
     /// The memory of a slot that is not in flight.
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8];
