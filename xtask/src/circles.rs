@@ -1,9 +1,9 @@
 //! Import cycles between the files of a crate: files that import each other, directly or
 //! indirectly. Such files can only be read together and are in effect one file.
 //!
-//! A parent and its child may import each other. An import counts for the file named by its path;
-//! an item that a parent re-exports counts for the parent. Tests do not count: they may import
-//! anything.
+//! A parent and its child may import each other. An import counts for the file that declares the
+//! item, also if its path names a file that re-exports it (except by a glob or under another name).
+//! Tests do not count: they may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ type Module = Vec<String>;
 pub fn findings(src: &str, files: &[(PathBuf, String)]) -> Vec<String> {
     let modules: BTreeMap<Module, &Path> =
         files.iter().map(|(path, _)| (module(path), path.as_path())).collect();
-    let imports: BTreeMap<&Module, BTreeSet<&Module>> = files
-        .iter()
-        .filter_map(|(path, text)| modules.get_key_value(&module(path)).map(|(own, _)| (own, text)))
-        .map(|(own, text)| (own, imports(own, text, &modules)))
-        .collect();
+    let codes: BTreeMap<Module, String> =
+        files.iter().map(|(path, text)| (module(path), code(text))).collect();
+    let uses = codes.iter().map(|(own, code)| (own, uses(own, code, &modules))).collect();
+    let imports: BTreeMap<&Module, BTreeSet<&Module>> =
+        codes.iter().map(|(own, code)| (own, imports(own, code, &modules, &uses))).collect();
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     for &start in imports.keys() {
@@ -68,14 +68,37 @@ fn reachable<'a>(
 /// The modules imported by a file, except those above and below it.
 fn imports<'a>(
     own: &Module,
-    text: &str,
+    code: &str,
     modules: &'a BTreeMap<Module, &Path>,
+    uses: &BTreeMap<&Module, BTreeMap<String, Module>>,
 ) -> BTreeSet<&'a Module> {
-    let named = paths(&code(text)).into_iter().filter_map(|path| {
-        let full = absolute(own, &path)?;
-        (0..=full.len()).rev().find_map(|n| modules.get_key_value(&full[..n]).map(|(m, _)| m))
+    let named = paths(code).into_iter().filter_map(|path| {
+        let mut full = absolute(own, &path)?;
+        // A chain of re-exports ends where the item is declared; the limit ends a circle of them.
+        for _ in 0..=modules.len() {
+            let n = (0..=full.len()).rev().find(|n| modules.contains_key(&full[..*n]))?;
+            let declared = full.get(n).and_then(|name| uses.get(&full[..n].to_vec())?.get(name));
+            match declared {
+                Some(item) => full = [item, &full[n + 1..]].concat(),
+                None => return modules.get_key_value(&full[..n]).map(|(module, _)| module),
+            }
+        }
+        None
     });
     named.filter(|other| !other.starts_with(own) && !own.starts_with(other)).collect()
+}
+
+/// The items of the crate that a file's `use` declarations name, with their paths.
+fn uses(own: &Module, code: &str, modules: &BTreeMap<Module, &Path>) -> BTreeMap<String, Module> {
+    let full = |path: Vec<String>| match path.first()?.as_str() {
+        "crate" | "self" | "super" => absolute(own, &path),
+        child => {
+            let child = [own.as_slice(), &[child.to_string()]].concat();
+            modules.contains_key(&child).then(|| [own.as_slice(), &path].concat())
+        }
+    };
+    let paths = found(code, "use ").flat_map(|at| expanded(&code[at + "use ".len()..]));
+    paths.filter_map(full).filter_map(|path| Some((path.last()?.clone(), path))).collect()
 }
 
 /// The text without its tests, comments and strings.
@@ -102,15 +125,21 @@ fn absolute(own: &Module, path: &[String]) -> Option<Module> {
 
 /// All paths in a text that begin with `crate::`, `self::` or `super::`, with braces expanded.
 fn paths(code: &str) -> Vec<Vec<String>> {
+    let starts = ["crate::", "self::", "super::"].into_iter().flat_map(|word| found(code, word));
+    starts.flat_map(|at| expanded(&code[at..])).collect()
+}
+
+/// Where a text has a word, not as the end of a longer one or of a path.
+fn found<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let places = code.match_indices(word).map(|(at, _)| at);
+    places.filter(move |at| !code[..*at].ends_with(part))
+}
+
+/// The paths at the start of a text: several if they end in braces.
+fn expanded(text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for start in ["crate::", "self::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let before = code[..at].chars().next_back();
-            if !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
-                expand(&mut code[at..].chars().peekable(), &[], &mut found);
-            }
-        }
-    }
+    expand(&mut text.chars().peekable(), &[], &mut found);
     found
 }
 
@@ -170,6 +199,23 @@ mod tests {
         let around =
             [("a.rs", "use crate::b;"), ("b.rs", "use crate::c::d;"), ("c/d.rs", "use crate::a;")];
         assert_eq!(circles(&around), ["crates/x/src: an import cycle: a.rs, b.rs, c/d.rs"]);
+    }
+
+    #[test]
+    fn a_reexported_item_counts_for_the_file_that_declares_it() {
+        let through_the_root = [
+            ("lib.rs", "mod a; mod b; mod c; pub use a::A; pub(crate) use b::{B, C};"),
+            ("a.rs", "use crate::B;"),
+            ("b.rs", "use super::{A};"),
+        ];
+        assert_eq!(circles(&through_the_root), ["crates/x/src: an import cycle: a.rs, b.rs"]);
+        let through_two = [
+            ("lib.rs", "mod a; mod b; mod c; pub use b::A;"),
+            ("a.rs", "use crate::c::C;"),
+            ("b/mod.rs", "mod d; pub use super::a::A;"),
+            ("c.rs", "fn f(a: &crate::A) {}"),
+        ];
+        assert_eq!(circles(&through_two), ["crates/x/src: an import cycle: a.rs, c.rs"]);
     }
 
     #[test]

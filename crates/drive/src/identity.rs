@@ -5,8 +5,6 @@
 //! because sysfs truncates their SCSI names to 16 and 4 characters. `query` adds values that need
 //! commands.
 
-use std::path::Path;
-
 use record::{DeclaredSizes, DriveIdentity, Health};
 
 use crate::bus::{Bus, usb_device};
@@ -14,6 +12,7 @@ use crate::link;
 use crate::machine::{Machine, printable, read_text};
 use crate::node::Node;
 use crate::response::ata::Identify;
+use crate::response::scsi::unit_serial;
 use crate::sensor;
 
 /// Identity of a whole device. `ram` marks a device backed by memory whose driver is not a memory
@@ -108,21 +107,13 @@ fn names(disk: &Node, bus: Bus) -> Names {
 
 fn scsi_names(disk: &Node) -> Names {
     let vendor = disk.text("device/vendor").filter(|v| !v.starts_with("0x"));
+    let page = std::fs::read(disk.dir.join("device/vpd_pg80")).ok();
     Names {
         vendor,
         model: disk.text("device/model"),
-        serial: unit_serial(&disk.dir.join("device/vpd_pg80")),
+        serial: page.and_then(|page| unit_serial(&page)),
         firmware: disk.text("device/rev"),
     }
-}
-
-/// The Unit Serial Number page of SCSI (SPC-4, 7.8.12): a header of four bytes, then text.
-fn unit_serial(path: &Path) -> Option<String> {
-    let page = std::fs::read(path).ok()?;
-    let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
-    let serial = String::from_utf8_lossy(page.get(4..)?.get(..length)?).into_owned();
-    let serial = serial.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-    (!serial.is_empty()).then(|| serial.to_string())
 }
 
 fn sata_names(disk: &Node) -> Names {

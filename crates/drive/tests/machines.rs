@@ -186,6 +186,25 @@ fn a_usb_stick_in_a_slow_port() {
 }
 
 #[test]
+fn a_unit_serial_number_confirms_if_it_is_whole_and_from_its_own_page() {
+    for (page, confirm) in [
+        (&b"\0\x80\0\x06 S3YA\0"[..], "S3YA"),
+        (b"\0\x80\0\x06S3\x1bYA ", "S3\u{fffd}YA"),
+        (b"\0\x80\0\x06S3YA", "32000000000"),
+        (b"\0\x83\0\x06 S3YA\0", "32000000000"),
+    ] {
+        let built = Built::new();
+        let device = "/sys/devices/pci0000:00/0000:00:17.0/host4/target4:0:0/4:0:0:0";
+        let disk = format!("{device}/block/sdb");
+        built
+            .disk(&disk, "8:16", 32 * GB)
+            .file(&format!("{device}/vpd_pg80"), page)
+            .link(&format!("{disk}/device"), device);
+        assert_eq!(built.list()[0].allowance.confirm.as_deref(), Some(confirm), "{page:?}");
+    }
+}
+
+#[test]
 fn an_sd_card_and_an_emmc() {
     let built = Built::new();
     for (host, card, disk, number, kind) in [

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use record::Series;
 use rig::{
@@ -16,7 +15,6 @@ use rig::{
 use workload::Workload;
 
 use crate::borrowed::BorrowedBlocks;
-use crate::clock::Clock;
 use crate::device::{AnyDevice, Device};
 use crate::doctor::{self, Case};
 use crate::flow::{Flow, FlowShare};
@@ -24,7 +22,7 @@ use crate::halt::Halt;
 use crate::launch::{self, Launch, Part};
 use crate::patience::Pulse;
 use crate::recorder::JobEnd;
-use crate::sampler::{Sampler, Seen, Subject};
+use crate::sampler::{Sampler, Seen, Subject, Workers};
 use crate::summary::summarise;
 
 /// The name of a performance: the given one, or that of its first job.
@@ -42,27 +40,12 @@ pub(crate) struct Assignment<'a> {
 
 /// The context in which the jobs of a performance run.
 pub(crate) struct Performer<'a> {
-    /// Its name, and the number of its execution under that name, from 0.
-    pub name: &'a str,
-    pub replicate: u32,
-    pub clock: Clock,
-    /// Start within the run, nanoseconds.
-    pub start_ns: u64,
-    /// Length of an interval, nanoseconds.
-    pub interval_ns: u64,
+    pub subject: Subject<'a>,
     pub info: &'a TargetInfo,
     /// The device whose counters are sampled, if any.
     pub watch: Option<&'a dyn Device>,
-    /// The user's interrupt.
-    pub interrupt: &'a AtomicBool,
     pub observer: &'a mut dyn Observer,
     pub intervals: Option<&'a mut (dyn IntervalObserver + 'a)>,
-    /// Whether to report each job separately.
-    pub by_job: bool,
-    /// How long the drive may stay silent, nanoseconds.
-    pub patience_ns: u64,
-    /// Temperature at which the run ends, degrees Celsius.
-    pub hot_c: Option<f64>,
     /// Whether to bind every part to a processor.
     pub pin: bool,
     /// The original content, if writes carry it.
@@ -90,23 +73,15 @@ impl Performer<'_> {
         let parts = parts(&kept, moved, flows, self.pin)?;
         let workers: Vec<u32> = parts.iter().map(|part| part.job).collect();
         let (halt, pulse) = (Halt::new(workers.len() as u32), Pulse::default());
-        let subject = Subject {
-            name: self.name,
-            replicate: self.replicate,
-            start_ns: self.start_ns,
+        let watched = Workers {
             jobs: workers.clone(),
-            interval_ns: self.interval_ns,
-            clock: self.clock,
-            interrupt: self.interrupt,
             halt: &halt,
-            hot_c: self.hot_c,
             pulse: pulse.clone(),
             cached: descriptions.iter().any(|description| !description.direct),
-            patience_ns: self.patience_ns,
-            by_job: self.by_job,
         };
-        let sampler = Sampler::new(subject, self.observer, self.watch).observed(self.intervals);
-        let (clock, interval_ns, borrowed) = (self.clock, self.interval_ns, self.borrowed);
+        let (Subject { name, clock, interval_ns, .. }, borrowed) = (self.subject, self.borrowed);
+        let sampler = Sampler::new(self.subject, watched, self.observer, self.watch);
+        let sampler = sampler.observed(self.intervals);
         let launch = Launch { clock, interval_ns, halt: &halt, pulse, borrowed };
         let seen = launch.run(parts, |origin, reports| sampler.watch(origin, reports))?;
         let cut = match (seen.too_hot, seen.silent) {
@@ -116,7 +91,7 @@ impl Performer<'_> {
         };
         let workloads: Vec<_> = kept.iter().map(|(workload, _)| workload).collect();
         let results = Results {
-            name: self.name,
+            name,
             info: self.info,
             descriptions: &descriptions,
             workloads: &workloads,

@@ -1,6 +1,5 @@
 //! The directory of journals: creates, lists and removes them.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,8 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use drive::{DriveKey, Machine, STATE_IN_HOME, Separation, separation};
 
 use crate::disk::{Disk, Kernel};
+use crate::elsewhere::ElsewhereLeft;
 use crate::file::{self, Header, Kept};
-use crate::homes::{self, ElsewhereLeft};
+use crate::homes;
 use crate::leftover::{Leftover, PART, State, WHOLE, look};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
@@ -51,7 +51,8 @@ impl JournalDir {
     /// the user's account. Without a default, the given directory has the registry. Neither need
     /// exist. The default places of this machine's other accounts are consulted too.
     pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
-        let default = default_dir(std::env::var_os("XDG_STATE_HOME"), std::env::home_dir());
+        let default =
+            emit::user_directory("XDG_STATE_HOME", STATE_IN_HOME).map(|state| homes::place(&state));
         let others = Machine::here().account_states();
         let Some(dir) = dir else {
             let place = default.map(|dir| JournalDir::at(&dir).beside(others));
@@ -299,26 +300,4 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         disk.make_directory(dir)?;
         disk.sync_names(dir.parent().unwrap_or(Path::new(".")))
     })
-}
-
-/// The default of the XDG specification, which requires that relative paths be ignored.
-fn default_dir(state: Option<OsString>, home: Option<PathBuf>) -> Option<PathBuf> {
-    let absolute = |dir: PathBuf| Some(dir).filter(|dir| dir.is_absolute());
-    let home = || home.and_then(absolute).map(|home| home.join(STATE_IN_HOME));
-    let state = state.map(PathBuf::from).and_then(absolute).or_else(home)?;
-    Some(homes::place(&state))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn xdg_first_then_home_and_nothing_relative() {
-        let dir = |state: &str, home: &str| default_dir(Some(state.into()), Some(home.into()));
-        assert_eq!(dir("/s", "/h"), Some("/s/ssdyno/journal".into()));
-        assert_eq!(dir("s", "/h"), Some("/h/.local/state/ssdyno/journal".into()));
-        assert_eq!(dir("", "h"), None);
-        assert_eq!(default_dir(None, None), None);
-    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use drive::{DriveError, ErrorKind};
 use thiserror::Error;
 
-use crate::ElsewhereLeft;
+use crate::elsewhere::ElsewhereLeft;
 
 /// Why blocks cannot be borrowed or restored.
 #[derive(Debug, Error)]

@@ -10,29 +10,12 @@ use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 
+use crate::elsewhere::ElsewhereLeft;
 use crate::leftover::{State, look};
 use crate::registry::{self, Registered};
 
 /// The directory of journals in an XDG state directory.
 const JOURNALS: &str = "ssdyno/journal";
-
-/// A journal that a run with another home directory left.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ElsewhereLeft {
-    /// Path of the journal.
-    pub path: PathBuf,
-    /// The drive of its blocks.
-    pub drive: DriveKey,
-    /// The XDG state directory of that run.
-    pub state: PathBuf,
-}
-
-impl ElsewhereLeft {
-    /// The command that restores its blocks.
-    pub fn command(&self) -> String {
-        format!("XDG_STATE_HOME={} ssdyno recover", self.state.display())
-    }
-}
 
 /// The default place in this XDG state directory.
 pub(crate) fn place(state: &Path) -> PathBuf {

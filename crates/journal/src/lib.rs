@@ -12,6 +12,7 @@
 mod borrowed;
 mod directory;
 mod disk;
+mod elsewhere;
 mod error;
 mod file;
 mod homes;
@@ -21,8 +22,8 @@ mod registry;
 pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
 pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};
+pub use elsewhere::ElsewhereLeft;
 pub use error::JournalError;
 pub use file::{Header, Kept};
-pub use homes::ElsewhereLeft;
 pub use leftover::{Leftover, State};
 pub use registry::Entry;

@@ -42,9 +42,7 @@ pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<
     if plan.seconds < WORTH_SECONDS {
         return None;
     }
-    let workloads: Vec<Workload> = (plan.workloads.iter())
-        .filter_map(|workload| serde_json::from_value(workload.clone()).ok())
-        .collect();
+    let workloads: Vec<Workload> = plan.known_workloads().collect();
     let observer = Box::new(|_: &Event| {});
     let mut simulator =
         Simulator::new(spec.clone(), spec_text, Arc::new(AtomicBool::new(false)), observer);

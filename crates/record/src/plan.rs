@@ -1,6 +1,7 @@
 //! The plan of a run, shown before the first I/O.
 
 use serde::{Deserialize, Serialize};
+use workload::Workload;
 
 use crate::kind::kinds;
 
@@ -65,4 +66,11 @@ pub struct Plan {
     /// The command line.
     #[serde(default)]
     pub command: Vec<String>,
+}
+
+impl Plan {
+    /// The workloads that this version can read.
+    pub fn known_workloads(&self) -> impl Iterator<Item = Workload> + '_ {
+        self.workloads.iter().filter_map(|json| serde_json::from_value(json.clone()).ok())
+    }
 }

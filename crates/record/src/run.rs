@@ -1,6 +1,7 @@
 //! The record of one run.
 
 use serde::{Deserialize, Serialize};
+use workload::Workload;
 
 use crate::kind::kinds;
 use crate::{
@@ -153,6 +154,11 @@ impl Run {
             Some(why) if !why.contains("interrupt") => Ending::Failed,
             _ => Ending::CutShort,
         }
+    }
+
+    /// The workloads of its plan that this version can read.
+    pub fn known_workloads(&self) -> impl Iterator<Item = Workload> + '_ {
+        self.plan.iter().flat_map(Plan::known_workloads)
     }
 
     /// A run of a method that has not started: incomplete, without measurements.

@@ -4,7 +4,7 @@
 //! metrics with other keys are left for a plain table.
 
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Run, Unit};
-use workload::{OpKind, Workload};
+use workload::OpKind;
 
 use crate::names::{self, STATISTICS};
 
@@ -169,18 +169,11 @@ fn latencies(profile: &LatencyProfile) -> Latency {
 /// The share of reads in a mix: from the issued workload, otherwise from its name.
 fn read_percent(run: &Run, row: &Row<'_>) -> Option<f64> {
     let is_row = |cell: &CellKey| names::row_of(cell) == row.key;
-    let issued = workloads(run).find(|w| MetricKey::parse(&w.name).as_cell().is_some_and(is_row));
+    let issued =
+        run.known_workloads().find(|w| MetricKey::parse(&w.name).as_cell().is_some_and(is_row));
     let from_mix = issued.filter(|w| w.mix.read + w.mix.write > 0).map(|w| {
         let total = f64::from(w.mix.read) + f64::from(w.mix.write);
         100.0 * f64::from(w.mix.read) / total
     });
     from_mix.or_else(|| row.key.words.iter().find_map(|word| word.parse().ok()))
-}
-
-/// The workloads of a run's plan that this version can read.
-pub(crate) fn workloads(run: &Run) -> impl Iterator<Item = Workload> + '_ {
-    run.plan
-        .iter()
-        .flat_map(|plan| &plan.workloads)
-        .filter_map(|json| serde_json::from_value(json.clone()).ok())
 }

@@ -2,6 +2,8 @@
 //! code for scripts.
 
 use std::fmt::Display;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use lab::{ErrorKind, LabError};
@@ -35,6 +37,11 @@ impl Failure {
     /// Creates a failure with its exit code.
     pub fn new(code: u8, text: impl Display) -> Failure {
         Failure { code, text: one_line(&text.to_string()), advice: None }
+    }
+
+    /// A file that could not be written.
+    pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+        Failure::new(IO, format!("cannot write {}: {error}", path.display()))
     }
 
     /// Adds something to try.
@@ -100,8 +107,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Failure {
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
         Failure::new(IO, error)
     }
 }
@@ -145,6 +152,6 @@ mod tests {
             let error = LabError::new(kind, "no").advise("yes");
             assert_eq!(parts(error), (code, "no".into(), Some("yes".into())));
         }
-        assert_eq!(parts(std::io::Error::from_raw_os_error(5)).0, IO);
+        assert_eq!(parts(io::Error::from_raw_os_error(5)).0, IO);
     }
 }

@@ -22,6 +22,11 @@ pub fn print(text: &str) -> Result<()> {
     print_bytes(emit::screen(text).as_bytes())
 }
 
+/// Prints the output of a command that succeeded.
+pub fn done(text: &str) -> Result {
+    print(text).map(|()| ExitCode::SUCCESS)
+}
+
 /// Prints records as JSON lines: without control characters to a terminal, byte for byte to a file
 /// or a pipe.
 pub fn print_records(text: &str) -> Result<()> {
@@ -85,8 +90,7 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     let made = if path.is_none() { fs::create_dir_all(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
-    made.and_then(|()| emit::renew(&path, page))
-        .map_err(|e| Failure::new(IO, format!("cannot write {}: {e}", path.display())))?;
+    made.and_then(|()| emit::renew(&path, page)).map_err(|e| Failure::cannot_write(&path, &e))?;
     Ok(path)
 }
 

@@ -20,7 +20,10 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No path was given and the environment does not define one.
-    #[error("no location for the store: neither XDG_DATA_HOME nor HOME is set")]
+    #[error(
+        "no location for the store: neither XDG_DATA_HOME nor HOME names one, and this user's \
+         account has no home"
+    )]
     NoHome,
     /// There is no file at the path.
     #[error("{}: there is no store here", .path.display())]
@@ -205,16 +208,20 @@ impl StoreError {
 /// A file this close to its limit, or a file system with less space, has no room for another page.
 pub(crate) const ROOM_BYTES: u64 = 128 << 10;
 
+/// A file beside the store, such as its log: the name of the store with an ending.
+pub(crate) fn sibling(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    name.into()
+}
+
 /// Checks for lack of space: SQLite reports writes beyond the file size limit, and some writes to a
 /// full file system, as I/O errors.
 fn cannot_grow(path: &Path) -> Option<StoreError> {
     let path = path.to_path_buf();
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
-        let sizes = ["", "-wal", "-journal"].map(|end| {
-            let mut name = path.clone().into_os_string();
-            name.push(end);
-            std::fs::metadata(name).map_or(0, |file| file.len())
-        });
+        let sizes = ["", "-wal", "-journal"]
+            .map(|end| std::fs::metadata(sibling(&path, end)).map_or(0, |file| file.len()));
         if sizes.iter().any(|bytes| bytes + ROOM_BYTES > limit_bytes) {
             return Some(StoreError::Limited { path, limit_bytes });
         }

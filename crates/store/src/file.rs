@@ -25,7 +25,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::statvfs;
 
 use crate::StoreError;
-use crate::error::{BUSY_TIMEOUT, ROOM_BYTES};
+use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, sibling};
+use crate::place::directory_of;
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
@@ -81,7 +82,7 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
 
 /// The journal supported by the file system of `path`.
 pub(crate) fn journal_for(path: &Path) -> Journal {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = directory_of(path);
     let shared = rustix::fs::statfs(dir).is_ok_and(|fs| is_shared(fs.f_type as u32));
     let small = statvfs(dir).is_ok_and(|space| space.f_frsize < PAGE_BYTES);
     if shared || small { Journal::Rollback } else { Journal::Log }
@@ -281,12 +282,6 @@ fn has_rollback_journal(path: &Path) -> bool {
     let mut magic = [0; 8];
     let read = fs::File::open(sibling(path, "-journal")).and_then(|mut f| f.read_exact(&mut magic));
     read.is_ok() && magic == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-}
-
-fn sibling(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(ending);
-    name.into()
 }
 
 /// The path as an SQLite URI with an option.

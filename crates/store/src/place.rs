@@ -1,6 +1,5 @@
 //! Default location of the store: the XDG data directory.
 
-use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,25 +8,20 @@ use crate::StoreError;
 
 /// `$XDG_DATA_HOME/ssdyno/runs.sqlite`, or the same below `~/.local/share`.
 pub fn default_path() -> Result<PathBuf, StoreError> {
-    path_from(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))
+    let data = emit::user_directory("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
+    Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
-fn path_from(data: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, StoreError> {
-    // The XDG specification requires relative paths to be ignored.
-    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
-    let data = data.and_then(absolute);
-    let home = || home.and_then(absolute).map(|home| home.join(".local/share"));
-    let data = data.or_else(home).ok_or(StoreError::NoHome)?;
-    Ok(data.join("ssdyno").join("runs.sqlite"))
+/// The directory of a file.
+pub(crate) fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates the file's directory, accessible only to this user, as the XDG specification requires.
 /// Each new directory is made durable in its parent first, because SQLite syncs only the directory
 /// of the store itself.
 pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
-    let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) else {
-        return Ok(());
-    };
+    let dir = directory_of(file);
     let missing: Vec<&Path> = dir.ancestors().take_while(|level| !level.exists()).collect();
     let make = |level: &Path| match fs::DirBuilder::new().mode(0o700).create(level) {
         // Another process was faster.
@@ -36,29 +30,8 @@ pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
     };
     for level in missing.into_iter().rev().filter(|level| !level.as_os_str().is_empty()) {
         make(level).map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })?;
-        let parent = level.parent().filter(|dir| !dir.as_os_str().is_empty());
         // Not every file system can sync a directory; on those, nothing more can be done.
-        let _ = fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|dir| dir.sync_all());
+        let _ = fs::File::open(directory_of(level)).and_then(|dir| dir.sync_all());
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn path(data: &str, home: &str) -> Option<String> {
-        let some = |text: &str| (text != "-").then(|| OsString::from(text));
-        path_from(some(data), some(home)).ok().map(|path| path.display().to_string())
-    }
-
-    #[test]
-    fn xdg_comes_first_then_home_and_relative_paths_are_ignored() {
-        assert_eq!(path("/d", "/h").as_deref(), Some("/d/ssdyno/runs.sqlite"));
-        for unset in ["-", "", "relative"] {
-            let expected = "/h/.local/share/ssdyno/runs.sqlite";
-            assert_eq!(path(unset, "/h").as_deref(), Some(expected));
-            assert_eq!(path(unset, unset), None);
-        }
-    }
 }

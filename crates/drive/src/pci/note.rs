@@ -150,10 +150,13 @@ fn name(address: Address) -> String {
 
 /// The directories in which earlier versions, run by any user of this machine, kept their notes.
 fn earlier(machine: &Machine) -> Vec<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|_| machine.is_here()).map(PathBuf::from);
-    let own = variable("HOME").map(|home| home.join(STATE_IN_HOME));
-    let states = machine.account_states().into_iter().chain(own).chain(variable("XDG_STATE_HOME"));
-    let mut dirs: Vec<PathBuf> = states
+    let named = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let own = std::env::home_dir().map(|home| home.join(STATE_IN_HOME)).into_iter().chain(named);
+    let own = own.filter(|_| machine.is_here());
+    let mut dirs: Vec<PathBuf> = machine
+        .account_states()
+        .into_iter()
+        .chain(own)
         .filter(|state| state.is_absolute())
         .map(|state| machine.path(state.join("ssdyno/bound")))
         .collect();

@@ -42,14 +42,18 @@ impl Inquiry {
 
 /// Content of a page of vital product data; `None` if the page is another.
 fn content(page: &[u8], number: u8) -> Option<&[u8]> {
-    let length = usize::from(u16::from_be_bytes(bytes(page, 2)?));
     let inside = page.get(4..)?;
-    (page[1] == number).then(|| &inside[..length.min(inside.len())])
+    (page[1] == number).then_some(&inside[..declared(page)?.min(inside.len())])
 }
 
-/// Unit serial number, page 80h.
+/// The length of the content, as the page declares it.
+fn declared(page: &[u8]) -> Option<usize> {
+    Some(usize::from(u16::from_be_bytes(bytes(page, 2)?)))
+}
+
+/// Unit serial number, page 80h. It confirms the drive, so part of it is none.
 pub(crate) fn unit_serial(page: &[u8]) -> Option<String> {
-    text(content(page, 0x80)?)
+    text(content(page, 0x80)?.get(..declared(page)?)?)
 }
 
 /// World-wide name of the unit, page 83h: NAA before EUI-64.
@@ -176,6 +180,7 @@ mod tests {
     fn pages_of_vital_product_data() {
         assert_eq!(unit_serial(b"\0\x80\0\x06  S3Y \0").as_deref(), Some("S3Y"));
         assert_eq!(unit_serial(b"\0\x83\0\x06  S3Y \0"), None, "another page");
+        assert_eq!(unit_serial(b"\0\x80\0\x06  S3Y"), None, "a page cut short");
         let names = b"\0\x83\0\x18\x02\x01\0\x04ACME\x01\x03\0\x08\x50\x01\x02\x03\x04\x05\x06\x07";
         assert_eq!(world_wide_name(names).as_deref(), Some("naa.5001020304050607"));
         let mut page = vec![0, 0xb0, 0, 60];

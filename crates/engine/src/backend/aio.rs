@@ -64,10 +64,6 @@ impl Backend for Aio<'_> {
         self.clock.now()
     }
 
-    fn depth_max(&self) -> u32 {
-        u32::MAX
-    }
-
     #[inline]
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
         self.arena.slot(slot, bytes)

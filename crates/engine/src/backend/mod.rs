@@ -2,10 +2,11 @@
 //! Each worker drives its own backend, and they share nothing.
 //!
 //! `uring` is the fast path; `aio`, `psync` and `mmap` are used if the kernel or the user requires
-//! them. `nvme` polls a queue pair of a drive, bypassing the kernel. `null` moves no data and so
-//! measures the instrument itself; `sim` is a virtual drive in virtual time. `bytes` wraps another
-//! backend in a program's stream calls, `overlap` serializes overlapping operations, and `serial`
-//! is the common part of backends with one operation at a time.
+//! them. `null` moves no data and so measures the instrument itself; `sim` is a virtual drive in
+//! virtual time. `bytes` wraps another backend in a program's stream calls, `overlap` serializes
+//! overlapping operations, and `serial` is the common part of backends with one operation at a
+//! time. The backend that polls a queue pair of a drive belongs to its device
+//! (`device/pci/backend.rs`).
 
 mod aio;
 mod bytes;
@@ -13,7 +14,6 @@ mod cold;
 mod files;
 mod mmap;
 mod null;
-mod nvme;
 mod overlap;
 mod psync;
 mod serial;
@@ -26,7 +26,6 @@ pub(crate) use cold::discard;
 pub(crate) use files::Files;
 pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;
-pub(crate) use nvme::QueueBackend;
 pub(crate) use overlap::SerializeOverlap;
 pub(crate) use psync::Psync;
 pub(crate) use sim::{FileMap, Sim};
@@ -78,7 +77,9 @@ pub(crate) trait Backend {
     }
 
     /// Maximum operations in flight; 1 for a synchronous path.
-    fn depth_max(&self) -> u32;
+    fn depth_max(&self) -> u32 {
+        u32::MAX
+    }
 
     /// The memory of a slot that is not in flight.
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8];

@@ -141,10 +141,6 @@ mod tests {
             0
         }
 
-        fn depth_max(&self) -> u32 {
-            u32::MAX
-        }
-
         fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
             &mut []
         }

@@ -98,10 +98,6 @@ impl Backend for Sim<'_> {
         Some(self.drive.borrow_mut().temperature(self.now))
     }
 
-    fn depth_max(&self) -> u32 {
-        u32::MAX
-    }
-
     /// Empty, because this backend carries no data.
     fn buffer(&mut self, _slot: u32, _bytes: u32) -> &mut [u8] {
         &mut []

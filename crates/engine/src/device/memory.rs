@@ -179,10 +179,6 @@ impl Backend for Queue<'_> {
         self.clock.now()
     }
 
-    fn depth_max(&self) -> u32 {
-        u32::MAX
-    }
-
     fn buffer(&mut self, slot: u32, bytes: u32) -> &mut [u8] {
         self.arena.slot(slot, bytes)
     }

@@ -23,6 +23,7 @@ pub(crate) use memory::Memory;
 pub(crate) use null::NullDevice;
 use pci::simulated::Wire;
 use pci::{PciDevice, Wired};
+pub(crate) use space::allocate;
 
 use std::io;
 use std::ops::{Deref, DerefMut};

@@ -10,13 +10,18 @@ use workload::Region;
 use crate::sys;
 
 /// Extends a regular file to `end` and allocates its space, so that writing does not also grow it.
-/// If the file system cannot reserve space, the file is sparse.
 pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() >= end {
         return Ok(());
     }
-    match fallocate(file, FallocateFlags::empty(), 0, end) {
+    allocate(file, FallocateFlags::empty(), end)
+}
+
+/// Allocates the space of a file up to `end`, and extends it unless the flags keep its length. If
+/// the file system cannot reserve space, the file is sparse.
+pub(crate) fn allocate(file: &File, flags: FallocateFlags, end: u64) -> io::Result<()> {
+    match fallocate(file, flags, 0, end) {
         Ok(()) => Ok(()),
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
         Err(e) => Err(e.into()),

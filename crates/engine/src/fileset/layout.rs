@@ -6,15 +6,17 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use rig::{Allocation, FilePlan};
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::FallocateFlags;
 use workload::{Content, Filler};
+
+use crate::device::allocate;
 
 /// Files are laid out in writes of this size, bytes.
 pub(super) const BLOCK: u64 = 1 << 20;
 
 /// Lays out a file as planned.
 pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()> {
-    allocate(file, plan.allocation, plan.end)?;
+    reserve(file, plan.allocation, plan.end)?;
     if !plan.content {
         return Ok(());
     }
@@ -32,16 +34,12 @@ pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()>
 }
 
 /// Sets a file's length and allocates its space.
-fn allocate(file: &File, how: Allocation, end: u64) -> io::Result<()> {
+fn reserve(file: &File, how: Allocation, end: u64) -> io::Result<()> {
     let flags = match how {
         Allocation::None => return Ok(()),
         Allocation::Truncate => return file.set_len(end),
         Allocation::Keep => FallocateFlags::KEEP_SIZE,
         Allocation::Full => FallocateFlags::empty(),
     };
-    match fallocate(file, flags, 0, end) {
-        Ok(()) => Ok(()),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
-        Err(e) => Err(e.into()),
-    }
+    allocate(file, flags, end)
 }

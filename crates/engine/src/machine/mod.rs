@@ -32,6 +32,7 @@ use crate::failure::{device_error, io_error};
 use crate::fileset::FileSet;
 use crate::patience::PATIENCE;
 use crate::perform::{Assignment, Performer};
+use crate::sampler::Subject;
 use blocks::Queue;
 
 /// Margin below the drive's own warning temperature at which a run ends (safety: 6), kelvin.
@@ -207,20 +208,23 @@ impl Machine {
         let workload = Workload { stop, jobs: 1, flush_at_end: false, ..workload.clone() };
         let (device, interrupt) = (AnyDevice::null(), AtomicBool::new(false));
         let mut nobody = |_: &Event| {};
-        let performer = Performer {
+        let subject = Subject {
             name: &workload.name,
             replicate: 0,
-            clock: self.clock,
             start_ns: 0,
             interval_ns: u64::MAX / 2,
+            clock: self.clock,
+            interrupt: &interrupt,
+            hot_c: None,
+            patience_ns: u64::MAX,
+            by_job: true,
+        };
+        let performer = Performer {
+            subject,
             info: &self.info,
             watch: None,
-            interrupt: &interrupt,
             observer: &mut nobody,
             intervals: None,
-            by_job: true,
-            patience_ns: u64::MAX,
-            hot_c: None,
             pin: false,
             borrowed: None,
         };

@@ -8,6 +8,7 @@ use crate::admit;
 use crate::failure::io_error;
 use crate::perform::{Assignment, Cut, Performer, name_of};
 use crate::probe;
+use crate::sampler::Subject;
 
 impl Machine {
     /// Checks that a job may run and that the target supports it.
@@ -60,20 +61,23 @@ impl Machine {
         let name = name_of(&jobs, &stage);
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
         let original = jobs.iter().any(|job| writes_original(&job.workload));
-        let performer = Performer {
+        let subject = Subject {
             name: &name,
             replicate,
-            clock: self.clock,
             start_ns: self.clock.now() - self.began,
             interval_ns: stage.interval_ns.unwrap_or(self.options.interval_ns),
+            clock: self.clock,
+            interrupt: &self.interrupt,
+            hot_c: hot_limit(&self.info),
+            patience_ns: self.options.patience.as_nanos() as u64,
+            by_job: stage.by_job,
+        };
+        let performer = Performer {
+            subject,
             info: &self.info,
             watch: Some(&**self.device),
-            interrupt: &self.interrupt,
             observer: self.observer.as_mut(),
             intervals: stage.intervals.map(|observer| observer as _),
-            by_job: stage.by_job,
-            patience_ns: self.options.patience.as_nanos() as u64,
-            hot_c: hot_limit(&self.info),
             pin: self.options.pin,
             borrowed: (original && self.device.storage().is_some()).then_some(&self.borrowed),
         };

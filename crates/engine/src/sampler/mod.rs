@@ -32,28 +32,36 @@ use series::{ROWS_MAX, Row, push_row};
 const JOB_INTERVALS: u64 = 1 << 17;
 
 /// The performance that a sampler watches.
+#[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
+    /// Its name, and the number of its execution under that name, from 0.
     pub name: &'a str,
     pub replicate: u32,
+    /// Start within the run, nanoseconds.
     pub start_ns: u64,
-    /// The job of each worker.
-    pub jobs: Vec<u32>,
+    /// Length of an interval, nanoseconds.
     pub interval_ns: u64,
     pub clock: Clock,
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
-    /// Stop flags of the workers.
-    pub halt: &'a Halt,
     /// Temperature at which the run ends, degrees Celsius.
     pub hot_c: Option<f64>,
-    /// Signs of life of the jobs.
-    pub pulse: Pulse,
-    /// Whether operations use the page cache.
-    pub cached: bool,
-    /// The longest silence, nanoseconds.
+    /// How long the drive may stay silent, nanoseconds.
     pub patience_ns: u64,
-    /// Whether to keep the counts of each job separate.
+    /// Whether to report each job separately.
     pub by_job: bool,
+}
+
+/// The workers of a performance.
+pub(crate) struct Workers<'a> {
+    /// The job of each.
+    pub jobs: Vec<u32>,
+    /// Their stop flags.
+    pub halt: &'a Halt,
+    /// Their signs of life.
+    pub pulse: Pulse,
+    /// Whether their operations use the page cache.
+    pub cached: bool,
 }
 
 /// The sampler's data of one performance.
@@ -81,6 +89,7 @@ pub(crate) struct Seen {
 
 pub(crate) struct Sampler<'a> {
     subject: Subject<'a>,
+    workers: Workers<'a>,
     /// Start of the workload on the subject's clock.
     origin: u64,
     observer: &'a mut dyn Observer,
@@ -117,6 +126,7 @@ impl<'a> Sampler<'a> {
     /// workload can be over before this thread runs again.
     pub(crate) fn new(
         subject: Subject<'a>,
+        workers: Workers<'a>,
         observer: &'a mut dyn Observer,
         watch: Option<&'a dyn Device>,
     ) -> Sampler<'a> {
@@ -126,20 +136,21 @@ impl<'a> Sampler<'a> {
             let first = quota.throttled_ns();
             (quota, first)
         });
-        let jobs = subject.jobs.iter().max().map_or(0, |last| *last as usize + 1);
+        let jobs = workers.jobs.iter().max().map_or(0, |last| *last as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
         let seen = Seen {
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
             series,
             ..Seen::nothing()
         };
-        let closed = vec![0; subject.jobs.len()];
+        let closed = vec![0; workers.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
         // A sign of life is expected once per interval.
         let patience =
             Patience::new(subject.patience_ns.max(subject.interval_ns.saturating_mul(4)));
         Sampler {
             subject,
+            workers,
             origin: 0,
             observer,
             intervals: None,
@@ -176,14 +187,14 @@ impl<'a> Sampler<'a> {
     pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Seen {
         self.origin = origin;
         let interval = self.subject.interval_ns;
-        while self.seen.ends.len() < self.subject.jobs.len() {
+        while self.seen.ends.len() < self.workers.jobs.len() {
             let begun = self.now();
             let due = ((self.ticks + 1) * interval).clamp(begun, begun + SLEEP_NS);
-            self.subject.pulse.witness.sleeps(origin + due);
+            self.workers.pulse.witness.sleeps(origin + due);
             let report = reports.recv_timeout(Duration::from_nanos(due - begun));
             let now = self.now();
             let still = self.seen.standstills.look(begun, due, now, interval);
-            self.subject.pulse.witness.woke(still.map_or(0, |_| now - begun));
+            self.workers.pulse.witness.woke(still.map_or(0, |_| now - begun));
             self.patience.excuse(still.unwrap_or(0));
             match report {
                 Ok(report) => self.take(report),
@@ -238,13 +249,13 @@ impl<'a> Sampler<'a> {
                 if let Some(seen) = self.seen_of(job) {
                     *seen = JobSeen::default();
                 }
-                let job = self.subject.jobs[job as usize];
+                let job = self.workers.jobs[job as usize];
                 if let Some(observer) = &mut self.intervals {
                     observer.anew(job);
                 }
             }
             Report::Log { job, ops } => {
-                let job = self.subject.jobs[job as usize];
+                let job = self.workers.jobs[job as usize];
                 if let Some(observer) = &mut self.intervals {
                     observer.ops(job, &ops);
                 }
@@ -283,14 +294,14 @@ impl<'a> Sampler<'a> {
 
     /// The counts of the worker's job, if kept separately.
     fn seen_of(&mut self, worker: u32) -> Option<&mut JobSeen> {
-        let job = self.subject.jobs[worker as usize];
+        let job = self.workers.jobs[worker as usize];
         self.seen.by_job.get_mut(job as usize)
     }
 
     /// Updates which intervals of a worker's job are final: those closed for all of its workers.
     fn close(&mut self, worker: u32) {
-        let job = self.subject.jobs[worker as usize];
-        let of_job = self.subject.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
+        let job = self.workers.jobs[worker as usize];
+        let of_job = self.workers.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
         let closed = of_job.map(|(_, closed)| *closed).min().unwrap_or(0);
         if let Some(seen) = self.seen_of(worker) {
             seen.closed = closed;
@@ -300,7 +311,7 @@ impl<'a> Sampler<'a> {
     fn observe(&mut self) {
         let now = self.virtual_ns.unwrap_or_else(|| self.now());
         let Some(observer) = &mut self.intervals else { return };
-        let (halt, jobs) = (self.subject.halt, &self.subject.jobs);
+        let (halt, jobs) = (self.workers.halt, &self.workers.jobs);
         let end = |job: u32| {
             let workers = (0..).zip(jobs).filter(|(_, of)| **of == job);
             workers.for_each(|(worker, _)| halt.end(worker));
@@ -310,14 +321,14 @@ impl<'a> Sampler<'a> {
 
     /// Checks for signs of life of the drive.
     fn listen(&mut self) {
-        let Subject { pulse, cached, .. } = &self.subject;
+        let Workers { pulse, cached, .. } = &self.workers;
         let (now, limit_ns) = (self.now(), self.patience.limit_ns());
         let silent = self.patience.listen(now, pulse, *cached, self.moved);
         let Some(silent_ns) = silent else { return };
         if silent_ns >= limit_ns {
             self.seen.silent = true;
             // This ends jobs that are not blocked in the kernel.
-            self.subject.halt.end_all();
+            self.workers.halt.end_all();
         }
         let workload = self.subject.name.to_string();
         self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
@@ -326,7 +337,7 @@ impl<'a> Sampler<'a> {
     /// Stops all workers after the user's interrupt or at the temperature limit.
     fn look_at_user(&mut self) {
         if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
-            self.subject.halt.end_all();
+            self.workers.halt.end_all();
         }
     }
 

@@ -23,7 +23,7 @@ use crate::halt::Halt;
 use crate::patience::Pulse;
 use crate::perform::{Description, Results, name_of, shares};
 use crate::recorder::{Outlet, Recorder, Report};
-use crate::sampler::{Sampler, Seen, Subject};
+use crate::sampler::{Sampler, Seen, Subject, Workers};
 
 /// Approximate number of intervals of a workload with a time limit.
 const INTERVALS: u64 = 600;
@@ -78,19 +78,18 @@ impl Simulator {
             name: &name,
             replicate: number,
             start_ns: self.now,
-            jobs: workers.clone(),
             interval_ns,
             clock: Clock::new(),
             interrupt: &flag,
-            halt: &halt,
             hot_c: None,
-            pulse: Pulse::default(),
-            cached: false,
             patience_ns: u64::MAX,
             by_job: stage.by_job,
         };
         let observed = stage.intervals.is_some();
-        let sampler = Sampler::new(subject, self.observer.as_mut(), None).observed(stage.intervals);
+        let jobs = workers.clone();
+        let watched = Workers { jobs, halt: &halt, pulse: Pulse::default(), cached: false };
+        let sampler = Sampler::new(subject, watched, self.observer.as_mut(), None);
+        let sampler = sampler.observed(stage.intervals);
         let (outlet, reports) = outlet(observed);
         let players = players(&kept, moved, interval_ns, &outlet);
         drop(outlet);

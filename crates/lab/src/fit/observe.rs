@@ -40,20 +40,13 @@ pub(super) fn observe(name: &str, runs: &[Run]) -> Observed {
     observed
 }
 
-fn workloads(run: &Run) -> impl Iterator<Item = Workload> {
-    run.plan
-        .iter()
-        .flat_map(|plan| &plan.workloads)
-        .filter_map(|w| serde_json::from_value(w.clone()).ok())
-}
-
 /// The passes of `sustain`.
 fn pass(run: &Run) -> Option<Pass> {
     let of = |pass: &str, statistic| {
         run.metric(&MetricKey::parse(pass).with(statistic).to_string())?.value
     };
     let fresh = |statistic| of(SUSTAIN_FRESH, statistic);
-    let workload = workloads(run).find(|w| w.name == SUSTAIN_FRESH)?;
+    let workload = run.known_workloads().find(|w| w.name == SUSTAIN_FRESH)?;
     // A fall at the very end is due to a shortage of spare flash.
     let end = LAST_FALL * run.target.bytes? as f64;
     let cache = fresh(Statistic::Cache)
@@ -77,7 +70,7 @@ fn cells(run: &Run) -> Vec<Cell> {
         let usable = alone && workload.pacing == Pacing::Closed && rate > 0.0;
         usable.then_some(Cell { workload, before, rate })
     };
-    workloads(run).filter_map(cell).collect()
+    run.known_workloads().filter_map(cell).collect()
 }
 
 /// The state of the drive before a workload; `None` if unknown.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use emit::did_you_mean;
 
 use super::Protocol;
+use super::parse::line_of;
 use crate::error::{LabError, Result};
 
 /// Answers by step.
@@ -15,8 +16,7 @@ impl Answers {
     /// Parses `STEP = "answer"` for every question of the protocol; `file` is for errors.
     pub fn parse(file: &str, text: &str, protocol: &Protocol) -> Result<Answers> {
         let found: BTreeMap<String, String> = toml::from_str(text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start.min(text.len()));
-            let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+            let line = line_of(text, error.span().map_or(0, |span| span.start));
             let why = error.message().lines().next().unwrap_or_default().to_string();
             LabError::usage(format!("{file}:{line}: {why}"))
         })?;

@@ -61,16 +61,20 @@ impl Source<'_> {
     /// An error at this byte range.
     fn wrong(&self, span: Option<Range<usize>>, message: &str) -> LabError {
         let file = self.file;
-        let Some(at) = span.map(|span| span.start.min(self.text.len())) else {
+        let Some(span) = span else {
             return LabError::usage(format!("{file}: {message}"));
         };
-        let before = self.text.get(..at).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
+        let line = line_of(self.text, span.start);
         let content = self.text.lines().nth(line - 1).unwrap_or_default();
         let key = content.split('=').next().unwrap_or_default().trim();
         let key = if content.contains('=') { format!("{key}: ") } else { String::new() };
         LabError::usage(format!("{file}:{line}: {key}{message}"))
     }
+}
+
+/// The number of the line with this byte, from 1.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.get(..at.min(text.len())).unwrap_or_default().matches('\n').count() + 1
 }
 
 /// Parses a protocol; `file` is its name in errors.

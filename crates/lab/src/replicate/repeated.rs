@@ -64,7 +64,8 @@ impl<'a> Repeated<'a> {
         self.document.questions.iter().filter_map(open).collect()
     }
 
-    fn run_of(&self, experiment: &str) -> Option<&'a Run> {
+    /// The record of an experiment.
+    pub(super) fn run_of(&self, experiment: &str) -> Option<&'a Run> {
         run_of(self.done, experiment)
     }
 

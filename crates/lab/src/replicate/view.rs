@@ -62,15 +62,10 @@ impl Repeated<'_> {
         })
     }
 
-    /// The record of an experiment.
-    fn run(&self, experiment: &str) -> Option<&Run> {
-        Some(&self.done.iter().find(|done| done.experiment == experiment)?.run)
-    }
-
     /// A workload's rate by fraction of its bytes, and the range of the rate.
     fn sketched(&self, name: &str) -> Option<(String, Drawing, String)> {
         let (experiment, workload) = name.split_once('/')?;
-        let rates = TimeSeries::of(self.run(experiment)?, workload)?;
+        let rates = TimeSeries::of(self.run_of(experiment)?, workload)?;
         let rates = rates.parts(SKETCH_COLUMNS, 0.0, 1.0);
         let low = rates.iter().copied().fold(f64::MAX, f64::min);
         let high = rates.iter().copied().fold(0.0, f64::max);
@@ -85,7 +80,7 @@ impl Repeated<'_> {
         let mut chart = Chart::lines(title, Axis::ShareOfBytes, Unit::BytesPerSecond);
         for name in names {
             let Some((experiment, workload)) = name.split_once('/') else { continue };
-            let rates = self.run(experiment).and_then(|run| TimeSeries::of(run, workload));
+            let rates = self.run_of(experiment).and_then(|run| TimeSeries::of(run, workload));
             let Some(rates) = rates else { continue };
             let mut series = Series::new(name.as_str(), 0, 0);
             for (percent, rate) in (1u64..).zip(rates.parts(PARTS, 0.0, 1.0)) {

@@ -7,7 +7,6 @@ use workload::units::{binary, decimal, latency, span};
 use super::sheet::{self, Fact};
 use crate::describe;
 use crate::facts::{self, Doubt};
-use crate::grid;
 use crate::peers;
 use crate::quantity::{self, UNKNOWN};
 use crate::table::Align::{Left, Right};
@@ -330,7 +329,7 @@ fn state(state: State) -> Option<String> {
 }
 
 fn steps(run: &Run, plan: &Plan) -> Markup {
-    let issued: Vec<_> = grid::workloads(run).collect();
+    let issued: Vec<_> = run.known_workloads().collect();
     let words = |name: &str| {
         let workload = issued.iter().find(|w| w.name == name);
         workload.map(|w| describe::workload(w).join(", ")).unwrap_or_default()

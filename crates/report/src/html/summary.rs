@@ -9,7 +9,7 @@ use record::{Answer, Clock, Level, Metric, MetricKey, Order, Run, Stamp, Statist
 
 use crate::describe;
 use crate::facts;
-use crate::grid::{self, Grid, Row};
+use crate::grid::{Grid, Row};
 use crate::names::DIRECTIONS;
 use crate::quantity;
 
@@ -72,7 +72,7 @@ fn verdict(run: &Run) -> (&'static str, String) {
         return ("bad", format!("These numbers do not describe the drive: {}", bad.text()));
     }
     let concluded = run.verdicts.first().map(|verdict| verdict.text.clone());
-    let mut issued = grid::workloads(run);
+    let mut issued = run.known_workloads();
     // A single workload has no verdict: its result is the headline.
     let only = issued.next().filter(|_| issued.next().is_none());
     let described = only.map(|w| describe::workload(&w).join(", "));

@@ -5,7 +5,6 @@ use record::{Metric, MetricKey, Run, Statistic};
 use super::page::Page;
 use super::tables;
 use crate::describe;
-use crate::grid;
 use crate::quantity;
 use crate::style::{Ink, Style};
 use crate::table::{Align, Cell, Table};
@@ -22,7 +21,7 @@ const WORDS: [(Statistic, &str, &str); 4] = [
 
 /// The workload, its rates, latencies, and other metrics.
 pub(super) fn body(page: &mut Page, run: &Run) {
-    for workload in grid::workloads(run) {
+    for workload in run.known_workloads() {
         page.items("workload", &describe::workload(&workload));
     }
     page.blank();
@@ -57,7 +56,7 @@ fn rates(page: &mut Page, metrics: &mut Vec<&Metric>) {
 
 fn words(page: &mut Page, metrics: &mut Vec<&Metric>, run: &Run) {
     // Several workloads have no common depth.
-    let mut issued = grid::workloads(run).map(|w| w.depth * w.jobs);
+    let mut issued = run.known_workloads().map(|w| w.depth * w.jobs);
     let nominal = issued.next().filter(|_| issued.next().is_none());
     for (statistic, label, words) in WORDS {
         let Some(metric) = take(metrics, &MetricKey::of_run(statistic)) else { continue };

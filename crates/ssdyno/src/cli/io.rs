@@ -1,34 +1,27 @@
 //! Arguments of `io`, which runs one workload given by options.
 
-use clap::{Args, ValueEnum};
-use lab::io::{Burst, Io};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lab::io::{Access, Burst, Io};
 use workload::{BlockSizes, Content, Pattern, units};
 
 use super::TargetArgs;
 use crate::words;
 
 /// Direction and order of a workload, in fio's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Access {
-    Read,
-    Write,
-    Randread,
-    Randwrite,
-    Rw,
-    Randrw,
-}
+const ACCESSES: [(&str, Access); 6] = [
+    ("read", Access::Read),
+    ("write", Access::Write),
+    ("randread", Access::RandRead),
+    ("randwrite", Access::RandWrite),
+    ("rw", Access::Rw),
+    ("randrw", Access::RandRw),
+];
 
-impl From<Access> for lab::io::Access {
-    fn from(access: Access) -> lab::io::Access {
-        match access {
-            Access::Read => lab::io::Access::Read,
-            Access::Write => lab::io::Access::Write,
-            Access::Randread => lab::io::Access::RandRead,
-            Access::Randwrite => lab::io::Access::RandWrite,
-            Access::Rw => lab::io::Access::Rw,
-            Access::Randrw => lab::io::Access::RandRw,
-        }
-    }
+fn access() -> impl TypedValueParser<Value = Access> {
+    let of = |word: String| ACCESSES.iter().find(|(known, _)| *known == word).map(|(_, of)| *of);
+    let words = PossibleValuesParser::new(ACCESSES.map(|(word, _)| word));
+    words.try_map(move |word| of(word).ok_or("unknown"))
 }
 
 const IO_EXAMPLES: &str = "\
@@ -58,7 +51,7 @@ pub struct IoArgs {
 #[command(next_help_heading = "Operations")]
 pub struct OpsArgs {
     /// read, write, randread, randwrite, rw (both sequential) or randrw
-    #[arg(long, value_enum, default_value = "randread", hide_possible_values = true)]
+    #[arg(long, value_parser = access(), default_value = "randread", hide_possible_values = true)]
     pub rw: Access,
     /// Share of reads in rw and randrw, percent
     #[arg(long, default_value_t = 70, value_parser = clap::value_parser!(u32).range(0..=100))]
@@ -156,7 +149,7 @@ impl From<&IoArgs> for Io {
     fn from(args: &IoArgs) -> Io {
         let IoArgs { ops, flight, end, place, on } = args;
         Io {
-            rw: ops.rw.into(),
+            rw: ops.rw,
             mix: ops.mix,
             blocks: ops.bs.clone(),
             content: ops.content.clone(),

@@ -27,7 +27,7 @@ pub use self::import::ImportArgs;
 pub use self::io::IoArgs;
 pub use self::iozone::IozoneArgs;
 pub use self::partition::PartitionArgs;
-pub use self::prepare::{DriverArgs, EraseArgs, PrepareArgs, StateWanted};
+pub use self::prepare::{DriverArgs, EraseArgs, PrepareArgs};
 pub use self::records::{CompareArgs, ExportArgs, RmArgs, RunsArgs, ShowArgs};
 pub use self::recover::RecoverArgs;
 pub use self::run::{DoctorArgs, ListArgs, MethodsArgs, RESUME, RunArgs};

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use record::State;
 use workload::units;
 
 use super::{TargetArgs, complete};
@@ -25,12 +27,10 @@ States:
 Later runs start from the state in which the drive was left. A virtual drive
 forgets it: each run starts fresh, or as in sim:NAME?state=used.";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StateWanted {
-    Fresh,
-    Filled,
-    Used,
-    Trimmed,
+/// The states in which a drive can be left on request.
+fn state() -> impl TypedValueParser<Value = State> {
+    let states = ["fresh", "filled", "used", "trimmed"];
+    PossibleValuesParser::new(states).map(|name| State::named(&name))
 }
 
 #[derive(Debug, Args)]
@@ -39,12 +39,12 @@ pub struct PrepareArgs {
     /// Desired state: fresh, filled, used or trimmed
     #[arg(
         long,
-        value_enum,
+        value_parser = state(),
         value_name = "STATE",
         hide_possible_values = true,
         required_unless_present_any = ["bind", "unbind"]
     )]
-    pub to: Option<StateWanted>,
+    pub to: Option<State>,
     #[command(flatten)]
     pub driver: DriverArgs,
     #[command(flatten)]

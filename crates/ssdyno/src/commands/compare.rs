@@ -151,8 +151,8 @@ fn view(
 fn show(args: &CompareArgs, view: &View) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     if let Some(path) = &args.html {
-        let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        emit::renew(path, comparison::html(view, version)).map_err(failed)?;
+        let page = comparison::html(view, version);
+        emit::renew(path, page).map_err(|e| Failure::cannot_write(path, &e))?;
     }
     match args.markdown {
         true => present::print(&comparison::markdown(view)),

@@ -1,7 +1,5 @@
 //! `ssdyno doctor`: checks whether this machine is fit for measuring.
 
-use std::process::ExitCode;
-
 use lab::machine::{self, Fitness};
 use record::{Finding, Level};
 use report::{Ink, Style};
@@ -17,8 +15,7 @@ pub fn run(args: &DoctorArgs) -> Result {
     let Fitness { environment, clock, findings } = machine::fitness();
     if args.json {
         let all = json!({"environment": environment, "clock": clock, "findings": findings});
-        present::print(&present::json(&all)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return present::done(&present::json(&all)?);
     }
     let style = screen::style();
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
@@ -39,8 +36,7 @@ pub fn run(args: &DoctorArgs) -> Result {
         Some(Level::Warn) => "fit for measuring, with care\n",
         Some(Level::Bad | Level::Other(_)) => "numbers from this machine do not describe a drive\n",
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn line(finding: &Finding, style: &Style) -> String {

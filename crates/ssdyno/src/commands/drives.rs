@@ -1,7 +1,5 @@
 //! `ssdyno drives`: shows the virtual drives, and the source of every figure.
 
-use std::process::ExitCode;
-
 use lab::drives::{self, FigureLine, VirtualDrive};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
@@ -20,8 +18,7 @@ pub fn run(args: &DrivesArgs) -> Result {
         Some(DrivesCommand::Fit(args)) => return super::fit::run(args),
         Some(DrivesCommand::Show { name, json }) => show(name, *json || args.json, &style)?,
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn list(args: &DrivesArgs, style: &Style) -> Result<String> {

@@ -44,8 +44,7 @@ pub fn run(args: &FioArgs) -> Result {
     match request {
         Request::Answer(text) => {
             let own = if help { OWN_HELP } else { "" };
-            present::print(&format!("{text}{own}"))?;
-            Ok(ExitCode::SUCCESS)
+            present::done(&format!("{text}{own}"))
         }
         Request::Run(plan) => execute(&own, &plan),
     }

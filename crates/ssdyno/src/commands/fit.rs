@@ -2,7 +2,6 @@
 //! them.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use lab::fit::{Fitted, Measurements, Prediction};
 use report::table::{Align, Cell, Table};
@@ -12,7 +11,7 @@ use store::Store;
 use workload::units;
 
 use crate::cli::FitArgs;
-use crate::failure::{Failure, IO, Result};
+use crate::failure::{Failure, Result};
 use crate::{present, screen};
 
 /// Relative error beyond which a prediction is marked.
@@ -35,19 +34,17 @@ pub fn run(args: &FitArgs) -> Result {
     }
     let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
-        let cannot = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
         let begun = emit::Replacement::renew(path, FITTED_HEAD);
         let written = begun.and_then(|mut file| {
             file.write_all(fitted.toml.as_bytes())?;
             file.finish()
         });
-        written.map_err(cannot)?;
+        written.map_err(|e| Failure::cannot_write(path, &e))?;
     }
-    present::print(&match args.json {
+    present::done(&match args.json {
         true => as_json(&fitted)?,
         false => shown(&fitted, args, &screen::style()),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn shown(fitted: &Fitted, args: &FitArgs, style: &Style) -> String {

@@ -1,6 +1,5 @@
 //! `ssdyno image`: makes images for `run -m restore`.
 
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use lab::image::make;
@@ -21,7 +20,7 @@ pub fn run(args: &ImageArgs) -> Result {
     });
     bar.finish_and_clear();
     let made = made?;
-    present::print(&match args.json {
+    present::done(&match args.json {
         true => present::json(&made)?,
         false => format!(
             "{}: {} as {}, {} blocks\n",
@@ -30,6 +29,5 @@ pub fn run(args: &ImageArgs) -> Result {
             decimal(made.image_bytes),
             made.blocks
         ),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

@@ -114,6 +114,5 @@ fn list(as_json: bool) -> Result {
     }
     let names: Vec<_> = FORMATS.iter().map(|f| [f.name, f.about]).collect();
     let text = if as_json { present::json(&names)? } else { table.render(&screen::style()) };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }

@@ -31,8 +31,7 @@ pub fn run(args: &IozoneArgs) -> Result {
     let (own, words) = Own::split(&args.words)?;
     let command = match iozone::parse(&words).map_err(usage)? {
         Request::Answer(text) => {
-            present::print(&format!("{text}{OWN_HELP}"))?;
-            return Ok(ExitCode::SUCCESS);
+            return present::done(&format!("{text}{OWN_HELP}"));
         }
         Request::Run(command) => *command,
     };

@@ -1,8 +1,6 @@
 //! `ssdyno list`: the drives of this machine, their content, and the permissions on them. One line
 //! per drive, or all known details with `--verbose`.
 
-use std::process::ExitCode;
-
 use drive::pci::BoundDrive;
 use drive::{BlockDevice, Content, Inside, Partition};
 use lab::machine::{self, Listed};
@@ -24,8 +22,7 @@ pub fn run(args: &ListArgs) -> Result {
         Some(path) => machine::drives_under(path)?.into_iter().map(device).collect(),
     };
     if args.json {
-        present::print(&present::json(&drives)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return present::done(&present::json(&drives)?);
     }
     let text = match args.verbose || args.path.is_some() {
         true => {
@@ -35,8 +32,7 @@ pub fn run(args: &ListArgs) -> Result {
         false => lines(&drives).render(&screen::uncut()),
     };
     recover::mention(None);
-    present::print(if drives.is_empty() { "no block devices found\n" } else { &text })?;
-    Ok(ExitCode::SUCCESS)
+    present::done(if drives.is_empty() { "no block devices found\n" } else { &text })
 }
 
 /// A line for each drive. If the table is too wide, the uses are cut.

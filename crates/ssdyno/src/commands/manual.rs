@@ -74,8 +74,7 @@ pub fn completions(shell: Shell) -> Result {
         text.extend_from_slice(b"COMP_WORDBREAKS=${COMP_WORDBREAKS//:}\n");
     }
     completer.write_registration("COMPLETE", "ssdyno", "ssdyno", "ssdyno", &mut text)?;
-    present::print(&String::from_utf8_lossy(&text))?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&String::from_utf8_lossy(&text))
 }
 
 /// Prints the manual page, or writes a page for the program and every command into a directory.
@@ -83,8 +82,7 @@ pub fn man(directory: Option<&Path>) -> Result {
     let mut command = Cli::command();
     command.build();
     let Some(directory) = directory else {
-        present::print(&String::from_utf8_lossy(&page(&command)?))?;
-        return Ok(ExitCode::SUCCESS);
+        return present::done(&String::from_utf8_lossy(&page(&command)?));
     };
     fs::create_dir_all(directory)?;
     write_pages(&command, directory)?;

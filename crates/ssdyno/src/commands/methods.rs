@@ -1,7 +1,5 @@
 //! `ssdyno methods`: lists the methods, or shows one in full.
 
-use std::process::ExitCode;
-
 use lab::{MethodInfo, MetricInfo, work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
@@ -23,8 +21,7 @@ pub fn run(args: &MethodsArgs) -> Result {
         (false, Some(_)) => chosen.iter().map(|info| in_full(info)).collect(),
         (false, None) => table(&chosen),
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn table(methods: &[&MethodInfo]) -> String {

@@ -1,7 +1,5 @@
 //! `ssdyno partition`: reads and judges the table of a drive, or plans and writes one.
 
-use std::process::ExitCode;
-
 use drive::partitions::{Entry, Layout, Planned, Table};
 use lab::LabError;
 use lab::partition::{Disc, NewVolume};
@@ -41,8 +39,7 @@ pub fn run(args: &PartitionArgs) -> Result {
             true => present::json(&places)?,
             false => plan_words(&disc, &places, &volumes),
         };
-        present::print(&text)?;
-        return Ok(ExitCode::SUCCESS);
+        return present::done(&text);
     }
     disc.check_writable()?;
     screen::say(plan_words(&disc, &places, &volumes).trim_end());
@@ -83,8 +80,7 @@ fn show(args: &PartitionArgs, disc: &Disc) -> Result {
         }
         false => words(disc, &table, &screen::style()),
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn title(kind: &str, disc: &Disc) -> String {

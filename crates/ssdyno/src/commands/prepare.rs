@@ -1,12 +1,9 @@
 //! `ssdyno prepare`: brings a drive into a state and records it.
 
-use std::process::ExitCode;
-
 use lab::{Erase, Options, Work, machine};
-use record::State;
 
 use super::session;
-use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, StateWanted, TargetArgs};
+use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, TargetArgs};
 use crate::failure::Result;
 use crate::{interrupt, present};
 
@@ -26,7 +23,7 @@ pub fn run(args: PrepareArgs) -> Result {
         seed: measure.instrument.content_seed(),
         ..Options::default()
     };
-    let work = Work::prepare(state(to), erase(&args.by), &options);
+    let work = Work::prepare(to, erase(&args.by), &options);
     session::run(&target, &measure, &work, &interrupt::flag()?)
 }
 
@@ -34,23 +31,12 @@ fn bind(target: &str, serial: &str) -> Result {
     machine::bind(target, serial)?;
     let text =
         format!("{target} is bound to vfio-pci: ssdyno prepare {target} --unbind gives it back\n");
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn unbind(target: &str) -> Result {
     machine::unbind(target)?;
-    present::print(&format!("{target} is with the kernel\n"))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn state(wanted: StateWanted) -> State {
-    match wanted {
-        StateWanted::Fresh => State::Fresh,
-        StateWanted::Filled => State::Filled,
-        StateWanted::Used => State::Used,
-        StateWanted::Trimmed => State::Trimmed,
-    }
+    present::done(&format!("{target} is with the kernel\n"))
 }
 
 fn erase(by: &EraseArgs) -> Erase {

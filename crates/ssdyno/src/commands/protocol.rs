@@ -5,7 +5,6 @@
 //! conclusion is printed at the end, and again with `--resume`.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
-use std::process::ExitCode;
 
 use lab::protocol::{
     Answers, Ask, Conclusion, Item, Next, PlannedItem, Preparing, Progress, Protocol, Run,
@@ -109,8 +108,7 @@ impl Runner<'_> {
                 )
             }
         };
-        present::print(&text)?;
-        Ok(ExitCode::SUCCESS)
+        present::done(&text)
     }
 
     fn run(&self, mut progress: Progress<'_>) -> Result {
@@ -149,15 +147,14 @@ impl Runner<'_> {
         }
         let store = Store::open_existing(self.request.store.as_deref())?;
         let conclusion = protocol::conclude(self.protocol, &store, progress.began())?;
-        present::print(&match output.is_json() {
+        present::done(&match output.is_json() {
             true => present::json(&json!({
                 "protocol": self.protocol.name,
                 "hash": self.protocol.hash,
                 "conclusion": conclusion,
             }))?,
             false => concluded(self.protocol, &conclusion),
-        })?;
-        Ok(ExitCode::SUCCESS)
+        })
     }
 
     fn resume(&self) -> String {

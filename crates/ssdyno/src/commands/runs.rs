@@ -76,8 +76,7 @@ fn list_published(args: &RunsArgs) -> Result {
         true => present::json(&runs)?,
         false => published_table(&runs),
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 fn drive_name(run: &Run) -> &str {
@@ -138,8 +137,7 @@ pub fn show(args: &ShowArgs) -> Result {
     } else {
         report::terminal(&run, &screen::style())
     };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 /// Writes the card of a run, in the format given by the file name.
@@ -153,8 +151,7 @@ fn write_card(run: &Run, path: &Path) -> Result<()> {
             return Err(Failure::new(USAGE, text).advise("--card card.png"));
         }
     };
-    let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-    emit::renew(path, drawn).map_err(failed)
+    emit::renew(path, drawn).map_err(|e| Failure::cannot_write(path, &e))
 }
 
 /// Records as JSON lines, or their metrics as CSV, oldest first.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::common::{Place, or_skip, tool};
+use crate::common::{Place, Said, or_skip, tool};
 
 /// A store with three records: reads, writes, and the null target.
 fn three() -> Place {
@@ -216,6 +216,24 @@ fn lists_without_a_store() {
     assert!(place.ssdyno(&["doctor"]).good().out.contains("machine"));
     assert!(place.ssdyno(&["list", "--json"]).good().json().is_array());
     assert!(!place.path("data").exists());
+}
+
+/// As in a job of cron. The command needs the place of the store, and touches nothing there.
+#[test]
+fn without_a_home_variable_the_store_is_in_the_home_of_the_account() {
+    let place = Place::new();
+    let show = |home: Option<&str>| {
+        let mut command = place.command(&["show", "pub:003/m225-fresh"]);
+        command.env_remove("HOME").env_remove("XDG_DATA_HOME").envs(home.map(|to| ("HOME", to)));
+        Said::of(command.output().expect("starts"))
+    };
+    show(Some("relative")).refuses(2, "no location for the store");
+    let shown = show(None);
+    if shown.err.contains("this user's account has no home") {
+        println!("skipped: /etc/passwd does not name this user's home");
+        return;
+    }
+    shown.good();
 }
 
 #[test]

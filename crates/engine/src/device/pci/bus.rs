@@ -128,16 +128,6 @@ impl nvme::Clock for WiredHost {
     }
 }
 
-impl DmaMap for Head {
-    fn words(&self) -> &[AtomicU32] {
-        Head::words(self)
-    }
-
-    fn bus(&self, offset: usize) -> u64 {
-        Head::bus(self, offset)
-    }
-}
-
 impl Transfers for Data {
     #[inline]
     fn bytes(&mut self, at: usize, bytes: usize) -> &mut [u8] {

@@ -6,6 +6,7 @@
 //! drive may be used or written to: that happens when it is detached from the kernel
 //! (`drive::PciOpened`). Dropping this device returns the drive.
 
+mod backend;
 mod bus;
 mod owner;
 pub(crate) mod simulated;
@@ -23,16 +24,16 @@ use rig::{BackendKind, Erase, TargetInfo};
 use workload::{Caching, Calls, Region};
 
 use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
-use crate::backend::{ByBytes, QueueBackend};
+use crate::backend::ByBytes;
 use crate::clock::Clock;
-pub(crate) use bus::{Bus, Wired};
-use owner::Owner;
-pub(crate) use owner::QueuePair;
+use backend::QueueBackend;
+use bus::Bus;
+pub(crate) use bus::Wired;
+use owner::{Owner, QueuePair};
 use simulated::Wire;
-pub(crate) use traffic::Turn;
 
 /// Number of polls between two checks for overdue commands.
-pub(crate) const ATTEND_EVERY: u64 = 4096;
+const ATTEND_EVERY: u64 = 4096;
 
 /// Time after which a command is aborted; the same as in the kernel's driver.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -205,7 +206,7 @@ fn text(field: &[u8]) -> String {
 
 /// The error number of a failed command. It is the one that Linux uses (`nvme_error_status` and
 /// `blk_status_to_errno`), so that records are comparable.
-pub(crate) fn error_number(status: Status) -> i32 {
+fn error_number(status: Status) -> i32 {
     match status.cause() {
         Cause::Lost => libc::ETIMEDOUT,
         Cause::NoSuchCommand | Cause::InvalidField | Cause::Namespace => libc::EOPNOTSUPP,

@@ -18,6 +18,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use nvme::DmaMap;
+
 pub(crate) use physical::Physical;
 pub(crate) use vfio::Vfio;
 
@@ -189,17 +191,16 @@ unsafe impl Send for Head {}
 // SAFETY: as above.
 unsafe impl Sync for Head {}
 
-impl Head {
-    /// Its words.
+impl DmaMap for Head {
     #[inline]
-    pub(crate) fn words(&self) -> &[AtomicU32] {
+    fn words(&self) -> &[AtomicU32] {
         // SAFETY: in bounds, aligned to a page, zeroed when mapped, and accessed only as atomics.
         unsafe { std::slice::from_raw_parts(self.0.shared.base.as_ptr().cast(), self.0.head / 4) }
     }
 
-    /// Bus address of a byte of the mapping. Addresses are contiguous within [`HUGE`] bytes.
+    /// Addresses are contiguous within [`HUGE`] bytes.
     #[inline]
-    pub(crate) fn bus(&self, offset: usize) -> u64 {
+    fn bus(&self, offset: usize) -> u64 {
         self.0.shared.bus(offset)
     }
 }

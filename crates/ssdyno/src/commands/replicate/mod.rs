@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::{io, session};
 use crate::cli::{self, OutputArgs, ReplicateArgs};
-use crate::failure::{CHECK_FAILED, Failure, IO, Result};
+use crate::failure::{CHECK_FAILED, Failure, Result};
 use crate::{interrupt, present, screen};
 
 /// Repeats a document's experiments, or lists the documents.
@@ -38,8 +38,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
         let store = args.store.store.clone().map_or_else(store::default_path, Ok)?;
         let path = path.clone().map_or_else(|| beside_store(&store, name), Ok)?;
         let page = replication::html(&view, env!("CARGO_PKG_VERSION"));
-        let failed = |e| Failure::new(IO, format!("cannot write {}: {e}", path.display()));
-        emit::renew(&path, page).map_err(failed)?;
+        emit::renew(&path, page).map_err(|e| Failure::cannot_write(&path, &e))?;
         screen::say(&format!("page     {}", path.display()));
     }
     Ok(if repeated.met() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
@@ -107,8 +106,7 @@ fn list(as_json: bool) -> Result {
         all.push(json!({ "name": name, "figures": count, "title": document.title }));
     }
     let text = if as_json { present::json(&all)? } else { table.render(&screen::style()) };
-    present::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    present::done(&text)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! so the processor is busy while an operation is in flight.
 //!
 //! Slots are page-aligned memory, which the controller accesses by DMA. The queue's owner handles
-//! silent drives by abort and reset (`device/pci/owner.rs`). Operations ended by a reset fail with
-//! a timeout.
+//! silent drives by abort and reset (`owner.rs`). Operations ended by a reset fail with a timeout.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,9 +11,12 @@ use std::time::Duration;
 use nvme::{Completed, Kind, PushError, Range, Request};
 use workload::{Op, OpKind};
 
-use super::{Backend, Completion, Wait};
+use super::bus::Bus;
+use super::owner::QueuePair;
+use super::traffic::Turn;
+use super::{ATTEND_EVERY, error_number};
+use crate::backend::{Backend, Completion, Wait};
 use crate::clock::Clock;
-use crate::device::pci::{ATTEND_EVERY, Bus, QueuePair, Turn, error_number};
 
 pub(crate) struct QueueBackend<B: Bus> {
     pair: QueuePair<B>,
