@@ -2,7 +2,7 @@
 //! indirectly. Such files can only be read together and are in effect one file.
 //!
 //! A parent and its child may import each other. An import counts for the file that declares the
-//! item, also if its path names a file that re-exports it (except by a glob or under another name).
+//! item, even if its path names a file that re-exports it (except by a glob or under another name).
 //! Tests do not count: they may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,7 +129,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     starts.flat_map(|at| expanded(&code[at..])).collect()
 }
 
-/// Where a text has a word, not as the end of a longer one or of a path.
+/// The positions of a word in a text, unless it ends a longer word or a path.
 fn found<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let places = code.match_indices(word).map(|(at, _)| at);

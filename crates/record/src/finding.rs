@@ -195,7 +195,7 @@ pub struct IoErrors {
 }
 
 impl IoErrors {
-    /// Creates a number of errors at unknown addresses.
+    /// Errors of one kind, at unknown addresses.
     pub fn new(
         op: impl Into<String>,
         kind: impl Into<String>,

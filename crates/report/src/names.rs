@@ -1,4 +1,5 @@
-//! Labels, order and statistics of the grid's cells, and names listed once each. The keys themselves belong to `record`.
+//! Labels, order and statistics of the grid's cells, and names listed once each. The keys themselves
+//! belong to `record`.
 
 use record::{CellKey, Order, Statistic};
 use workload::{OpKind, units};

@@ -136,7 +136,7 @@ impl Measurement {
         self.kinds[kind as usize].as_ref()
     }
 
-    /// Statistics of reads and writes, as far as they occurred.
+    /// Statistics of the reads and of the writes, if there were any.
     pub fn transfers(&self) -> impl Iterator<Item = (OpKind, &KindStats)> {
         let kinds = [OpKind::Read, OpKind::Write].into_iter();
         kinds.filter_map(|kind| Some((kind, self.kind(kind)?)))

@@ -1,4 +1,4 @@
-//! What is wrong with a description.
+//! Errors in the description of a workload.
 
 use crate::IN_FLIGHT_MAX;
 

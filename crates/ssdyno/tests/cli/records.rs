@@ -218,7 +218,7 @@ fn lists_without_a_store() {
     assert!(!place.path("data").exists());
 }
 
-/// As in a job of cron. The command needs the place of the store, and touches nothing there.
+/// As in a cron job. The command needs the place of the store, and touches nothing there.
 #[test]
 fn without_a_home_variable_the_store_is_in_the_home_of_the_account() {
     let place = Place::new();
