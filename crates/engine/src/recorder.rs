@@ -152,13 +152,17 @@ impl Tally {
         Tally { stats, waiting: [0; GROUP], length: 0 }
     }
 
+    /// Adds a time. Returns whether it completed a group, which was then counted.
     #[inline(always)]
-    fn add(&mut self, service_ns: u64) {
+    fn add(&mut self, service_ns: u64) -> bool {
+        // The remainder spares the check of the index, which is below GROUP.
         self.waiting[self.length % GROUP] = service_ns;
         self.length += 1;
-        if self.length == GROUP {
+        let complete = self.length == GROUP;
+        if complete {
             self.count_waiting();
         }
+        complete
     }
 
     #[inline(never)]
@@ -166,7 +170,7 @@ impl Tally {
         self.stats.service.record_all(&self.waiting[..std::mem::take(&mut self.length)]);
     }
 
-    /// Returns the statistics, if there are any, and begins anew.
+    /// Returns the statistics and clears them; `None` if no operation completed.
     fn take(&mut self, open: bool) -> Option<KindStats> {
         self.count_waiting();
         self.stats.ops = self.stats.service.count();
@@ -225,15 +229,21 @@ impl Recorder {
         self.first = interval;
     }
 
-    /// Counts a completed operation.
+    /// Counts a completed operation. Returns whether a whole group was counted, which takes longer.
     #[inline(always)]
-    pub(crate) fn count(&mut self, kind: OpKind, bytes: u32, service_ns: u64, response_ns: u64) {
+    pub(crate) fn count(
+        &mut self,
+        kind: OpKind,
+        bytes: u32,
+        service_ns: u64,
+        response_ns: u64,
+    ) -> bool {
         let tally = &mut self.kinds[kind as usize];
         tally.stats.bytes += u64::from(bytes);
-        tally.add(service_ns);
         if let Some(response) = &mut tally.stats.response {
             response.record(response_ns);
         }
+        tally.add(service_ns)
     }
 
     /// End of the current interval, nanoseconds since the job began.

@@ -30,11 +30,11 @@ const REASONS: &str = include_str!("beside.md");
 /// Runs the guest; its findings side by side.
 pub fn run(_effort: Effort) -> Result<Outcome> {
     if let Some(why) = guest::missing() {
-        return Ok(Outcome::skipped(&why));
+        return Ok(Outcome::Skipped(why));
     }
     let said = guest::script("guest/benches/beside.sh", None)?;
     println!("{said}");
-    Ok(Outcome { met: true, text: format!("{}\n{REASONS}", table(&said)) })
+    Ok(Outcome::Ran { met: true, text: format!("{}\n{REASONS}", table(&said)) })
 }
 
 /// Formats a row for each pair that ran on a device.

@@ -61,7 +61,7 @@ const CASES: [Case; 4] = [
 /// Runs all cases.
 pub fn run(effort: Effort) -> Result<Outcome> {
     if find("fio").is_none() {
-        return Ok(Outcome::skipped("no fio on this machine"));
+        return Ok(Outcome::Skipped("no fio on this machine".into()));
     }
     let binary = build()?;
     let bench = Bench::new()?;

@@ -28,15 +28,15 @@ pub fn recorder(_effort: Effort) -> Result<Outcome> {
 pub fn coverage(effort: Effort) -> Result<Outcome> {
     // Specimens and presets: about 2,000 runs, or enough to test the benchmark itself.
     let size = if effort.is_whole() { ["33", "10"] } else { ["1", "1"] };
-    let Outcome { met, text } = example("coverage", &size)?;
+    let (met, text) = printed_by("coverage", &size)?;
     // One specimen says nothing about coverage.
-    Ok(Outcome { met: met || !effort.is_whole(), text })
+    Ok(Outcome::Ran { met: met || !effort.is_whole(), text })
 }
 
 /// Coverage on the real disk under a directory, or of the number of rounds. The results contain no
 /// path of this machine.
 pub fn part_of_coverage(name: &str, command: &str, words: &[&str]) -> Result<ExitCode> {
-    let Outcome { met, text } = example("coverage", words)?;
+    let (met, text) = printed_by("coverage", words)?;
     print!("{text}");
     results::write(name, &format!("cargo xtask bench coverage {command}"), &text)?;
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -48,7 +48,11 @@ pub fn verdicts(effort: Effort) -> Result<Outcome> {
 }
 
 fn example(name: &str, words: &[&str]) -> Result<Outcome> {
+    printed_by(name, words).map(|(met, text)| Outcome::Ran { met, text })
+}
+
+/// Whether the example met its goals, and its table.
+fn printed_by(name: &str, words: &[&str]) -> Result<(bool, String)> {
     let example = ["run", "--release", "-q", "-p", "lab", "--example", name, "--"];
-    let (met, text) = printed(&mut cargo(&[&example[..], words].concat()))?;
-    Ok(Outcome { met, text })
+    printed(&mut cargo(&[&example[..], words].concat()))
 }

@@ -50,22 +50,22 @@ impl Effort {
 }
 
 /// Result of a benchmark.
-pub struct Outcome {
-    /// Whether every goal was met.
-    pub met: bool,
-    /// The table for the screen and `benches/RESULTS.md`, in Markdown.
-    pub text: String,
+pub enum Outcome {
+    /// It ran.
+    Ran {
+        /// Whether every goal was met.
+        met: bool,
+        /// The table for the screen and `benches/RESULTS.md`, in Markdown.
+        text: String,
+    },
+    /// It needs something this machine lacks, in words.
+    Skipped(String),
 }
 
 impl Outcome {
-    /// The result of a benchmark that needs something this machine lacks.
-    fn skipped(why: &str) -> Outcome {
-        Outcome { met: true, text: format!("{SKIPPED}{why}") }
-    }
-
     /// The result of a table that calls each missed goal MISSED.
     fn of_table(text: String) -> Outcome {
-        Outcome { met: !text.contains(word(false)), text }
+        Outcome::Ran { met: !text.contains(word(false)), text }
     }
 }
 
@@ -124,13 +124,17 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             known.join("|")
         );
     };
-    let Outcome { met, text } = bench(effort)?;
-    println!("{text}");
-    if effort.is_whole() && !text.starts_with(SKIPPED) {
-        results::write(name, &format!("cargo xtask bench {name}"), &text)?;
+    match bench(effort)? {
+        Outcome::Skipped(why) => {
+            println!("skipped: {why}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Ran { met, text } => {
+            println!("{text}");
+            if effort.is_whole() {
+                results::write(name, &format!("cargo xtask bench {name}"), &text)?;
+            }
+            Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
     }
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
-
-/// Begins the text of a benchmark that did not run; it is not stored.
-const SKIPPED: &str = "skipped: ";

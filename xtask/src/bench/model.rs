@@ -105,7 +105,7 @@ pub fn matrix(part: &str, effort: Effort) -> Result<Outcome> {
     let size = if effort.is_whole() { "whole" } else { "tiny" };
     let example = ["run", "-q", "-p", "model", "--example", "matrix", part, size];
     let (met, text) = capture(&mut cargo(&example))?;
-    Ok(Outcome { met, text })
+    Ok(Outcome::Ran { met, text })
 }
 
 fn table(said: &[String]) -> Result<String> {

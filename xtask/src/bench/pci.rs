@@ -24,7 +24,7 @@ const CASES: [(&str, &str, f64); 3] = [
 /// Runs the guest and compares the medians of the rounds.
 pub fn run(_effort: Effort) -> Result<Outcome> {
     if let Some(why) = guest::missing() {
-        return Ok(Outcome::skipped(&why));
+        return Ok(Outcome::Skipped(why));
     }
     let said = guest::script("guest/benches/pci.sh", Some(&tools::build()?))?;
     let figures = figures(&said);

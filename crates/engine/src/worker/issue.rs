@@ -84,7 +84,9 @@ impl<B: Backend> Worker<'_, B> {
                 self.recorder.publish(now, self.backend.temperature());
                 stamp = None;
             }
-            self.count_completed(now);
+            if self.count_completed(now) {
+                stamp = None;
+            }
             if self.called {
                 self.part.bytes = bytes_left;
                 self.phase = self.attend();
@@ -156,9 +158,11 @@ impl<B: Backend> Worker<'_, B> {
         }
     }
 
-    /// Frees the slots of completed operations and counts them.
+    /// Frees the slots of completed operations and counts them. Returns whether the time is out of
+    /// date because a group was counted.
     #[inline(always)]
-    pub(super) fn count_completed(&mut self, now: u64) {
+    pub(super) fn count_completed(&mut self, now: u64) -> bool {
+        let mut outdated = false;
         while let Some(Completion { slot, result }) = self.done.pop() {
             self.free.push(slot);
             // Load field by field: the slot may just have been stored in these parts.
@@ -166,7 +170,7 @@ impl<B: Backend> Worker<'_, B> {
             let (kind, bytes, due, issued) = (*kind, *bytes, *due, *issued);
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
-                self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
+                outdated |= self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
                 if self.looks || self.end.reads_sampled < READS_SAMPLED {
                     self.look_at(slot, now, now - issued);
                 }
@@ -174,6 +178,7 @@ impl<B: Backend> Worker<'_, B> {
                 self.failed(slot, result);
             }
         }
+        outdated
     }
 
     /// Waits for everything in flight. Returns the time of the next turn if it is beyond the
