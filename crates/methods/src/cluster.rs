@@ -267,7 +267,7 @@ mod tests {
         let mut fake = Fake::confirmed(Traits { noise: 0.0, ..Traits::default() }, 1 << 30);
         let mut out = Outcome::default();
         perform(&INFO, &mut fake, &options, &mut out).expect("nothing is wrong");
-        let value = |name: &str| out.metrics.iter().find(|m| m.name == name)?.value;
+        let value = |name: &str| out.value(name);
         assert_eq!(value("cluster-knee-write"), Some(f64::from(512 << 10)));
         let unit = |kib: f64| kib * 1024.0 / (80e-6 + kib * 1024.0 / 500e6);
         for (name, kib) in [("seq-write-unit-2KiB-q1", 2.0), ("seq-read-unit-32KiB-q1", 32.0)] {

@@ -52,6 +52,16 @@ impl Outcome {
         Outcome { planned: true, ..Outcome::default() }
     }
 
+    /// The metric with this name, if its value is known.
+    pub(crate) fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|m| m.name == name && m.value.is_some())
+    }
+
+    /// The value of the metric with this name.
+    pub(crate) fn value(&self, name: &str) -> Option<f64> {
+        self.metric(name).and_then(|m| m.value)
+    }
+
     /// Adds a metric, or replaces the one with the same name.
     pub(crate) fn put_metric(&mut self, metric: Metric) {
         if self.planned {

@@ -36,7 +36,7 @@ fn cells(out: &Outcome) -> Vec<Cell> {
             continue;
         };
         let ratio = MetricKey::parse(stem).with(Statistic::Ratio).to_string();
-        let ratio = out.metrics.iter().find(|m| m.name == ratio).and_then(|m| m.value);
+        let ratio = out.value(&ratio);
         cells.push(Cell { stem: stem.into(), order: cell.order, op, depth: cell.depth, ratio });
     }
     cells
@@ -68,13 +68,9 @@ pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
         (false, _) => "Only one of the two formats was measured".into(),
     };
     let more = match changed.len() {
-        0 => vec![".".into()],
-        1 => vec![", all else the same.".into(), ".".into()],
-        _ => vec![
-            format!(", {}.", changed[1..].join(", ")),
-            format!(", {}.", changed[1]),
-            ".".into(),
-        ],
+        0 => Vec::new(),
+        1 => vec![", all else the same.".into()],
+        _ => vec![format!(", {}.", changed[1..].join(", ")), format!(", {}.", changed[1])],
     };
     let chart = |title: &str, order: Order| {
         let of = cells.iter().filter(|cell| cell.order == order);
@@ -102,7 +98,7 @@ pub(crate) fn lbaf(out: &Outcome) -> Option<Answer> {
         let key = MetricKey::of_words(&[&cell.stem, &"in", &512]).to_string();
         draft = draft.tile(&format!("{}, 512", capitalised(name)), &key, Better::Higher);
     }
-    (!cells.is_empty()).then(|| draft.say(sentence, &more)).flatten()
+    (!cells.is_empty()).then(|| draft.say(sentence, more)).flatten()
 }
 
 fn times_as(ratio: f64) -> String {
@@ -163,7 +159,7 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
         1 => draft,
         _ => draft.tile("Largest unit, writes", &last.name, Better::Higher),
     };
-    draft.chart(chart).chart(files).chart(wasted).say(sentence, &[more, ".".into()])
+    draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
 }
 
 /// Bars of the metrics whose names end in a size, which labels them.

@@ -37,9 +37,9 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let tail = draft.value(&time(Clock::Response, Statistic::P99));
     let tail = tail.or(draft.value(&service(Statistic::P99)));
     let more = match (jobs.len(), tail) {
-        (1, Some(ns)) => format!("; 99% of operations within {}.", latency(ns)),
-        (1, None) => ".".into(),
-        (n, _) => format!(" in the first of {n} jobs."),
+        (1, Some(ns)) => Some(format!("; 99% of operations within {}.", latency(ns))),
+        (1, None) => None,
+        (n, _) => Some(format!(" in the first of {n} jobs.")),
     };
     let title = "Latency of the operations";
     let bars = [
@@ -74,7 +74,7 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         .tile("p99 from due time", &time(Clock::Response, Statistic::P99), Better::Lower)
         .tile("Effective queue depth", &of(Statistic::EffectiveDepth), Better::Neither);
     let draft = if jobs.len() > 1 { draft.chart(of_jobs) } else { draft };
-    draft.chart_of_column(lines).chart(bars).say(sentence, &[more, ".".into()])
+    draft.chart_of_column(lines).chart(bars).say(sentence, more)
 }
 
 /// The answer of any other record: its main metrics.
@@ -87,8 +87,7 @@ pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let [first, ..] = metrics[..] else { return None };
     let sentence = format!("{}: {}", naming.metric_first(&first.key()), shown(first));
     let other = metrics.iter().skip(1).find(|m| m.unit == first.unit);
-    let said = |m: &&Metric| format!(", {}: {}.", naming.metric(&m.key()), shown(m));
-    let more: Vec<String> = other.map(said).into_iter().collect();
+    let more = other.map(|m| format!(", {}: {}.", naming.metric(&m.key()), shown(m)));
     let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
     let chart = bars.fold(Chart::bars(title(first.unit), first.unit), |chart, m| {
         chart.source(&m.name, naming.metric(&m.key()))
@@ -96,7 +95,7 @@ pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let draft = metrics.iter().fold(draft, |draft, metric| {
         draft.tile(&naming.metric_first(&metric.key()), &metric.name, Better::Neither)
     });
-    draft.chart(chart).say(short(&sentence), &[more, vec![".".into()]].concat())
+    draft.chart(chart).say(short(&sentence), more)
 }
 
 /// Truncates a sentence to the length of a headline.

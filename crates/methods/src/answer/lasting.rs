@@ -4,7 +4,7 @@ use record::Statistic::{
     After, Average, Buffer, Cache, Cold, Hot, Hottest, Inside, LongestStall, LosslessRate,
     LostFrames, MetadataWrites, Ratio, TimeToThrottle, WorstPercent,
 };
-use record::{Answer, Axis, Better, Chart, Mark, Metric, MetricKey, Statistic, Unit, VerdictKind};
+use record::{Answer, Axis, Better, Chart, Mark, Metric, Statistic, Unit, VerdictKind};
 use workload::units::{binary, decimal, duration};
 
 use super::{Draft, name_of, rate};
@@ -25,7 +25,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         _ => format!("{} throughout, no cache end found", rate(average)),
     };
     let full = draft.part(FULL, Average);
-    let full = full.map(|r| format!("; {} over the full drive", rate(r)));
+    let full = full.map(|r| format!("; {} over the full drive.", rate(r)));
     let tiles = [
         ("Cache", FRESH, Cache),
         ("Inside the cache", FRESH, Inside),
@@ -68,7 +68,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
         .chart(recovery(out))
         .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
-        .say(first, &[full.unwrap_or_default() + ".", ".".to_string()])
+        .say(first, full)
 }
 
 /// A chart of the cache recovered by idle time.
@@ -140,13 +140,12 @@ pub(crate) fn heat(out: &Outcome) -> Option<Answer> {
         .chart(mark(work("Write speed under sustained load", Unit::BytesPerSecond)))
         .chart_of_column(mark(work("Temperature under sustained load", Unit::Celsius)))
         .limit(&name_of(LOAD, Hot), VerdictKind::Heat)
-        .say(sentence, &[again.unwrap_or(".".into()), ".".into()])
+        .say(sentence, again)
 }
 
 /// The answer of `stream`: the recording rate, and the buffer that a camera needs or the camera
 /// rate that a given buffer allows.
 pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
-    let find = |name: &str| out.metrics.iter().find(|m| m.name == name && m.value.is_some());
     let passes = [
         ("stream-exfat-full", "exFAT, full drive"),
         ("stream-fat32-full", "FAT32, full drive"),
@@ -155,8 +154,8 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         ("stream-file", "file"),
         ("stream-raw", "no file system"),
     ];
-    let shown: Vec<_> = passes.into_iter().filter(|(pass, _)| find(pass).is_some()).collect();
-    let metric = |pass: &str, statistic| find(&MetricKey::parse(pass).with(statistic).to_string());
+    let shown: Vec<_> = passes.into_iter().filter(|(pass, _)| out.metric(pass).is_some()).collect();
+    let metric = |pass: &str, statistic| out.metric(&name_of(pass, statistic));
     // The worst state decides whether a camera can rely on the drive.
     let worst = |statistic: Statistic, sign: f64| {
         let found = shown.iter().filter(|(pass, _)| *pass != "stream-raw");
@@ -165,7 +164,7 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         found.max_by(|a, b| rank(a).total_cmp(&rank(b)))
     };
     let first = shown.iter().rev().find(|(pass, _)| *pass != "stream-raw").or(shown.first())?;
-    let sustained = find(first.0)?;
+    let sustained = out.metric(first.0)?;
     let sentence = format!("Records {} on average", rate(sustained.value?));
     let (fresh, full): (Vec<_>, Vec<_>) =
         shown.iter().map(|(pass, _)| *pass).partition(|pass| !pass.ends_with("-full"));
@@ -178,7 +177,7 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     let both = fresh_buffer.and_then(bytes).zip(full_buffer.and_then(bytes));
     let both = both
         .map(|(fresh, full)| format!("; that camera needs a buffer of {fresh}, {full} when full."));
-    let with = find(STREAM_BUFFER).and_then(|m| m.value).map(|bytes| binary(bytes as u64));
+    let with = out.value(STREAM_BUFFER).map(|bytes| binary(bytes as u64));
     let with = with.map_or("that".into(), |bytes| format!("a {bytes}"));
     let lossless =
         lossless.map(|r| format!("; no frame is lost up to {} with {with} buffer.", rate(r)));
@@ -186,7 +185,7 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         Some(most) => both.into_iter().chain([most]).collect(),
         None => lossless.into_iter().collect(),
     };
-    let full_rate = full.iter().find_map(|pass| find(pass)).filter(|_| full_buffer.is_none());
+    let full_rate = full.iter().find_map(|pass| out.metric(pass)).filter(|_| full_buffer.is_none());
     let buffer_label = if full_buffer.is_some() { "Buffer, fresh drive" } else { "Buffer needed" };
     let tiles = [
         ("Recorded", Some(sustained), Better::Higher),
@@ -214,6 +213,5 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         true => draft.chart_of_column(chart),
         false => draft.chart(bars),
     };
-    let more: Vec<String> = more.into_iter().chain([".".into()]).collect();
-    draft.say(sentence, &more)
+    draft.say(sentence, more)
 }

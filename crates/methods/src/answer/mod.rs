@@ -65,12 +65,12 @@ impl<'o> Draft<'o> {
 
     /// The metric with this name, if its value is known.
     pub(crate) fn find(&self, name: &str) -> Option<&'o Metric> {
-        self.out.metrics.iter().find(|m| m.name == name && m.value.is_some())
+        self.out.metric(name)
     }
 
     /// The value of a metric.
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
-        self.find(name).and_then(|m| m.value)
+        self.out.value(name)
     }
 
     /// The value of a statistic of a subject.
@@ -139,7 +139,11 @@ impl<'o> Draft<'o> {
     }
 
     /// Finishes the answer with this headline and the first continuation that fits.
-    pub(crate) fn say(self, sentence: impl Into<String>, more: &[String]) -> Option<Answer> {
+    pub(crate) fn say(
+        self,
+        sentence: impl Into<String>,
+        more: impl IntoIterator<Item = String>,
+    ) -> Option<Answer> {
         let mut answer = self.answer;
         answer.tiles.truncate(TILES_MAX);
         answer.headline = headline(self.out, sentence.into(), more);
@@ -152,15 +156,16 @@ pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
     MetricKey::parse(subject).with(statistic).to_string()
 }
 
-/// The sentence with the first continuation that fits. If the numbers are not those of the drive,
-/// the headline states that instead.
-pub(crate) fn headline(out: &Outcome, sentence: String, more: &[String]) -> String {
+/// The sentence with the first continuation that fits, or else with a full stop if it lacks one and
+/// there is room. If the numbers are not those of the drive, the headline states that instead.
+fn headline(out: &Outcome, sentence: String, more: impl IntoIterator<Item = String>) -> String {
     if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
         return "These are not the drive's numbers: see the first reason to distrust them.".into();
     }
     let room = HEADLINE_MAX.saturating_sub(sentence.chars().count());
-    let fits = more.iter().find(|more| more.chars().count() <= room);
-    sentence + fits.map_or("", String::as_str)
+    let stop = if room > 0 && !sentence.ends_with('.') { "." } else { "" };
+    let fits = more.into_iter().find(|more| more.chars().count() <= room);
+    sentence + fits.as_deref().unwrap_or(stop)
 }
 
 /// Formats a throughput: `3.40 GB/s`, `12.6 MB/s`.

@@ -58,7 +58,7 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
             "Nothing is written here: {reads} is not the speed of the flash."
         ));
     }
-    draft.say(sentence, &[unwritten.unwrap_or(".".into()), ".".into()])
+    draft.say(sentence, unwritten)
 }
 
 /// The answer of `align`: the cost of the worst misalignment.
@@ -85,9 +85,9 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         .find(|(_, ratio)| worst.is_some_and(|w| *ratio < 1.0 - EVEN && w.1 < 1.0 - EVEN));
     let at = match (worst, again) {
         (Some((bytes, ratio)), Some(_)) if ratio < 1.0 - EVEN => {
-            format!(", at an offset of {}.", binary(bytes))
+            Some(format!(", at an offset of {}.", binary(bytes)))
         }
-        _ => ".".into(),
+        _ => None,
     };
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None);
@@ -105,7 +105,7 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         draft = draft.tile("Worst, relative to aligned", &name, Better::Higher);
     }
     let chart = if chart.is_empty() { rates } else { chart };
-    draft.limit("align-512", VerdictKind::Misaligned).chart(chart).say(sentence, &[at, ".".into()])
+    draft.limit("align-512", VerdictKind::Misaligned).chart(chart).say(sentence, at)
 }
 
 /// The answer of `speed`: read and write throughput, and the cost of a command.
@@ -156,5 +156,5 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
             bars = bars.grouped(place, key, label);
         }
     }
-    draft.chart(chart).chart(bars).say(sentence, &[cost.unwrap_or(".".into()), ".".into()])
+    draft.chart(chart).chart(bars).say(sentence, cost)
 }

@@ -53,7 +53,7 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     draft
         .chart(bars(out, "Large sequential blocks", Order::Sequential, Unit::BytesPerSecond))
         .chart(bars(out, "Small random blocks", Order::Random, Unit::Iops))
-        .say(format!("{rates}{iops}"), &words)
+        .say(format!("{rates}{iops}"), words)
 }
 
 /// A chart of reads and writes at every queue depth, deepest first.

@@ -107,7 +107,7 @@ pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
         .tile("Writes, first round", &name_of(&writes, FirstRound), Better::Neither)
         .chart(chart)
         .chart(matrix(out, TEST, "Operations per second by size and share of reads", Unit::Iops))
-        .say(sentence, &[more, ".".into()])
+        .say(sentence, [more])
 }
 
 /// The answer of `snia-throughput`.
@@ -150,7 +150,7 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
     let chart = rounds(&draft, &test, "Speed by round", unit, &cells);
     let more = when(&draft, &test);
     let matrix = matrix(out, TEST, "Speed by size and direction", unit);
-    draft.chart(chart).chart(matrix).say(sentence, &[more, ".".into()])
+    draft.chart(chart).chart(matrix).say(sentence, [more])
 }
 
 /// The answer of `snia-latency`.
@@ -183,7 +183,7 @@ pub(crate) fn latency(out: &Outcome) -> Option<Answer> {
         .tile("Write, first round", &name_of(&writes, FirstRound), Better::Neither)
         .chart(chart)
         .chart(matrix(out, TEST, "Mean latency by size and share of reads", unit))
-        .say(sentence, &[more.unwrap_or(".".into()), ".".into()])
+        .say(sentence, more)
 }
 
 /// The answer of `snia-wsat`.
@@ -218,7 +218,7 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
         .tile("Plateau", &name_of(&key, Plateau), Better::Higher)
         .tile("Round of the plateau", &name_of(TEST, PlateauRound), Better::Lower)
         .chart(chart)
-        .say(sentence, &[round, ".".into()])
+        .say(sentence, [round])
 }
 
 /// The answer of `snia-hir`.
@@ -255,7 +255,7 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
     let steady = vec![(STEADY.to_string(), "random writes".to_string())];
     let title = "Random writes without idle time, by round";
     let rounds = rounds(&draft, "snia-hir", title, Unit::Iops, &steady);
-    draft.chart(chart).chart(rounds).say(sentence, &[".".into()])
+    draft.chart(chart).chart(rounds).say(sentence, None)
 }
 
 /// The answer of `snia-xsr`.
@@ -296,7 +296,7 @@ pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
         .tile("End of the random part", &name_of(PARTS[1].0, End), Better::Higher)
         .chart_of_column(chart)
         .chart(bars)
-        .say(sentence, &[more, ".".into()])
+        .say(sentence, [more])
 }
 
 /// The answer of `snia-dirth`.
@@ -350,5 +350,5 @@ pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
             Unit::Iops,
             &[(STEADY.to_string(), "32 jobs at depth 32".to_string())],
         ))
-        .say(sentence, &[alone.unwrap_or(".".into()), ".".into()])
+        .say(sentence, alone)
 }

@@ -58,7 +58,7 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
     draft
         .chart(bars(&format!("Whole files{beside}"), &["hd-read", "hd-write"]))
         .chart(bars(&format!("Single bytes{beside}"), &["fs-read", "fs-write"]))
-        .say(sentence, &[bytes, vec![".".into()]].concat())
+        .say(sentence, bytes)
 }
 
 /// The answer of `iozone`: the results of the first row, and which of them came from memory.
@@ -113,7 +113,7 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
         .tile("Random read, cache dropped", &key("cold-random-read"), Better::Higher)
         .tile("Rewrite, random content", &key("rewrite-random-content"), Better::Higher)
         .chart(chart)
-        .say(sentence, &[durable.unwrap_or(".".into()), ".".into()])
+        .say(sentence, durable)
 }
 
 /// The file size and record size of a row, formatted.
@@ -153,7 +153,7 @@ pub(crate) fn command(out: &Outcome) -> Option<Answer> {
         .tile("Read", &key(DeviceRead), Better::Lower)
         .tile("Peak memory", &key(Memory), Better::Lower)
         .chart(chart)
-        .say(sentence, &[more, ".".into()])
+        .say(sentence, [more])
 }
 
 /// The answer of `prepare`: the state of the drive.
@@ -174,5 +174,5 @@ pub(crate) fn prepare(out: &Outcome) -> Option<Answer> {
     let draft = figures.iter().fold(draft, |draft, metric| {
         draft.tile(&capitalised(&metric.key().in_words()), &metric.name, Better::Neither)
     });
-    draft.say(sentence, &[".".into()])
+    draft.say(sentence, None)
 }

@@ -115,7 +115,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .chart(memory)
         .chart(sets)
         .chart(map)
-        .say(sentence, &[saved.or(checked).unwrap_or_default()])
+        .say(sentence, saved.or(checked))
 }
 
 /// Adds the metrics named `before`, a size, `after` to the chart.

@@ -66,7 +66,7 @@ pub(crate) fn states(out: &Outcome) -> Option<Answer> {
         .chart(bars)
         .chart_of_column(profile("Sequential writes by address", "write"))
         .chart_of_column(profile("Sequential reads by address", "read"))
-        .say(sentence, &[restored.unwrap_or(".".into()), ".".into()])
+        .say(sentence, restored)
 }
 
 /// The answer of `trim`: whether a discard has effects, and which ones.
@@ -97,13 +97,7 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
             .map(|r| format!("discarded blocks are read {} as fast", times(r))),
         zeros.filter(|share| *share > 1.0 - SAME).map(|_| "discarded blocks read as zeros".into()),
     ];
-    let mut more: Vec<String> = effects
-        .into_iter()
-        .flatten()
-        .filter(|_| works)
-        .map(|effect| format!(": {effect}."))
-        .collect();
-    more.push(".".into());
+    let more = effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
     let pairs = |title: &str, sides: [(&str, &str); 2]| {
         let bars = Chart::bars(title, Unit::BytesPerSecond);
         sides.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label))
@@ -124,5 +118,5 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
         .chart(pairs("Random writes, used and restored", writes))
         .chart(pairs("Random reads of data and of discarded blocks", reads))
         .chart(blocks)
-        .say(sentence, &more)
+        .say(sentence, more)
 }

@@ -130,7 +130,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some(VerdictKind::CapacityReal) => draft.value("fake-cache"),
         _ => None,
     };
-    let cache = cache.map_or(String::new(), |bytes| {
+    let cache = cache.map(|bytes| {
         format!(" Only a cache of {} could hide a missing end.", binary(bytes as u64))
     });
     draft
@@ -139,5 +139,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Lost", "fake-lost", Better::Lower)
         .tile("Misplaced", "fake-misplaced", Better::Lower)
         .chart(chart)
-        .say(sentence, &[cache])
+        .say(sentence, cache)
 }

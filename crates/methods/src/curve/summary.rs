@@ -1,6 +1,6 @@
 //! The conclusion and the answer of `curve`.
 
-use record::{Answer, Axis, Better, Chart, Evidence, Metric, Unit, Verdict, VerdictKind};
+use record::{Answer, Axis, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::latency;
 
 use crate::Outcome;
@@ -8,13 +8,13 @@ use crate::answer::{Draft, count};
 
 /// KNEE: the highest load that the drive keeps up with, and response times below it.
 pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
-    let Some(knee) = find(out, "curve-knee") else {
+    let Some(knee) = out.metric("curve-knee") else {
         let text = "No knee was found: the drive kept up with every load, or with none.";
         let next = "a longer run, for more operations at every load";
         return vec![Verdict::new(VerdictKind::Undetermined, text).next_test(next)];
     };
     let value = knee.value.unwrap_or(0.0);
-    let rest = ["curve-50.p99", "curve-90.p99"].map(|name| find(out, name).and_then(|m| m.value));
+    let rest = ["curve-50.p99", "curve-90.p99"].map(|name| out.value(name));
     let on_the_way = match rest {
         [Some(half), Some(near)] => format!(
             " At half the load 99 of 100 operations take less than {}; at nine tenths, {}.",
@@ -33,32 +33,29 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
 
 /// The answer: the knee, and the highest load within the requested response time.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
-    let knee = find(out, "curve-knee").or_else(|| find(out, "curve-closed"))?;
-    let limit = find(out, "curve-kept.p99").and_then(|m| m.value);
-    let kept = find(out, "curve-kept");
+    let knee = out.metric("curve-knee").or_else(|| out.metric("curve-closed"))?;
     let sentence = format!("Keeps up with {} IOPS", count(knee.value?));
-    let more = match (limit, kept.and_then(|m| m.value)) {
+    let more = match (out.value("curve-kept.p99"), out.value("curve-kept")) {
         (Some(limit), Some(load)) => {
-            format!("; p99 stays within {} up to {}.", latency(limit), count(load))
+            Some(format!("; p99 stays within {} up to {}.", latency(limit), count(load)))
         }
-        (Some(limit), None) => format!("; no load meets a p99 of {}.", latency(limit)),
-        (None, _) => match find(out, "curve-50.p99").and_then(|m| m.value) {
-            Some(half) => format!("; at half of that the p99 is {}.", latency(half)),
-            None => ".".into(),
-        },
+        (Some(limit), None) => Some(format!("; no load meets a p99 of {}.", latency(limit))),
+        (None, _) => out
+            .value("curve-50.p99")
+            .map(|half| format!("; at half of that the p99 is {}.", latency(half))),
     };
     let mut chart = Chart::points("Response time by offered load", Axis::Demand, Unit::Nanoseconds);
     for (word, group) in [("p99", "99 in 100 within"), ("p50", "half within")] {
         for metric in &out.metrics {
             let load = metric.name.strip_suffix(word).and_then(|name| name.strip_suffix('.'));
             let load = load.filter(|name| *name != "curve-kept");
-            let offered = load.and_then(|name| find(out, name)).and_then(|m| m.value);
+            let offered = load.and_then(|name| out.value(name));
             if let Some(offered) = offered {
                 chart = chart.point(group, &metric.name, offered);
             }
         }
     }
-    if let Some(at) = find(out, "curve-knee").and_then(|m| m.value) {
+    if let Some(at) = out.value("curve-knee") {
         chart = chart.mark("knee", at);
     }
     let question = "How much load can the drive take before response times soar?";
@@ -69,9 +66,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("p99 at half", "curve-50.p99", Better::Lower)
         .tile("p99 at nine tenths", "curve-90.p99", Better::Lower)
         .chart(chart)
-        .say(sentence, &[more, ".".into()])
-}
-
-fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
-    out.metrics.iter().find(|m| m.name == name && m.value.is_some())
+        .say(sentence, more)
 }

@@ -143,5 +143,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("A boundary of 16 KiB adds", "geometry-boundary-16KiB", Better::Lower)
         .tile("A boundary of 4 MiB adds", "geometry-boundary-4MiB", Better::Lower)
         .chart(chart)
-        .say(sentence, &more)
+        .say(sentence, more)
 }

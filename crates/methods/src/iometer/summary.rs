@@ -13,8 +13,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let names: Vec<String> = names.take_while(|name| draft.find(name).is_some()).collect();
     let sentence = format!("{} IOPS, {}", count(first), rate(moved));
     let more = match names.len() {
-        1 => ".".to_string(),
-        n => format!(" in the first of {n} access specifications."),
+        1 => None,
+        n => Some(format!(" in the first of {n} access specifications.")),
     };
     let chart = Chart::bars("Operations per second of each specification", Unit::Iops);
     let chart = names
@@ -29,5 +29,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Mean service time", "iometer-1.mean", Better::Lower)
         .tile("p99", "iometer-1.p99", Better::Lower)
         .chart(chart)
-        .say(sentence, &[more, ".".into()])
+        .say(sentence, more)
 }

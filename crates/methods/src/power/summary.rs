@@ -108,5 +108,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         true => draft,
         false => draft.tile("First read after 100 ms", short, Better::Lower),
     };
-    draft.chart(chart).say(sentence, &[])
+    draft.chart(chart).say(sentence, None)
 }

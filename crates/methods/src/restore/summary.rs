@@ -18,8 +18,7 @@ const PARTS: [(&str, &str, VerdictKind); 3] = [
 
 /// The known rates, slowest first.
 fn rates(out: &Outcome) -> Vec<(f64, usize)> {
-    let value = |name: &str| out.metrics.iter().find(|m| m.name == name).and_then(|m| m.value);
-    let known = PARTS.iter().enumerate().filter_map(|(i, part)| Some((value(part.0)?, i)));
+    let known = PARTS.iter().enumerate().filter_map(|(i, part)| Some((out.value(part.0)?, i)));
     let mut rates: Vec<(f64, usize)> = known.collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     rates
@@ -70,5 +69,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Processor", "restore-processor", Better::Higher)
         .tile("Drive", "restore-write", Better::Higher)
         .chart(chart)
-        .say(format!("{written} in {seconds}{bound}"), &[])
+        .say(format!("{written} in {seconds}{bound}"), None)
 }

@@ -37,8 +37,8 @@ pub(super) fn verdict(measured: &Measured) -> Verdict {
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let verdict = out.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::Grade)?;
     let (sentence, more) = match verdict.text.split_once(". ") {
-        Some((met, missed)) => (format!("{met}."), format!(" {missed}")),
-        None => (verdict.text.clone(), String::new()),
+        Some((met, missed)) => (format!("{met}."), Some(format!(" {missed}"))),
+        None => (verdict.text.clone(), None),
     };
     let rates =
         Chart::bars("Rates that the Speed, UHS and Video classes count", Unit::BytesPerSecond)
@@ -59,5 +59,5 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .tile("Random writes, 32", "sdclass-rand-write-q32", Better::Higher)
         .chart(rates)
         .chart(operations)
-        .say(sentence, &[more, String::new()])
+        .say(sentence, more)
 }

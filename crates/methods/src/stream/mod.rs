@@ -266,8 +266,8 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     session.discard(&whole, "discard", whole.everything)?;
     through_volume(session, &script, &name)?;
     if script.rate.is_none() {
-        let rate = |name: &str| session.out.metrics.iter().find(|m| m.name == name)?.value;
-        let ratio = rate(&name).zip(rate(RAW)).map(|(files, raw)| files / raw);
+        let rates = session.out.value(&name).zip(session.out.value(RAW));
+        let ratio = rates.map(|(files, raw)| files / raw);
         session.put(MetricKey::parse(&name).with(Statistic::Ratio), Unit::Number, ratio);
         session.checkpoint();
     }

@@ -97,7 +97,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let is_least = |e: &Evidence| e.name == WRITTEN_LEAST;
     let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
     let least = if least { "at least " } else { "" };
-    let age: Vec<String> = aged(out).iter().map(|text| format!(" {text}")).collect();
+    let age = aged(out).into_iter().map(|text| format!(" {text}"));
     let sentence = match verdict.map(|verdict| &verdict.kind) {
         Some(VerdictKind::Wear) => {
             let age = draft
@@ -130,7 +130,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         .chart(chart.source(CYCLE, "written"))
         .chart(faults)
         .chart(by_age(out))
-        .say(sentence, &age)
+        .say(sentence, age)
 }
 
 fn heading(class: Class) -> String {
@@ -153,9 +153,8 @@ fn faults(draft: &Draft<'_>) -> Chart {
 fn by_age(out: &Outcome) -> Chart {
     let title = "Sequential speed by the age of the drive";
     let chart = Chart::points(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let size = find(out, "wear-written").zip(find(out, "wear-drive-writes"));
-    let size = size.and_then(|(written, times)| Some(written.value? / times.value?));
-    let Some(size) = size else { return chart };
+    let size = out.value("wear-written").zip(out.value("wear-drive-writes"));
+    let Some(size) = size.map(|(written, times)| written / times) else { return chart };
     out.metrics.iter().fold(chart, |chart, metric| {
         let ages = KINDS.iter().find_map(|(kind, ..)| {
             let age = metric.name.strip_prefix(&format!("{}-", key(kind)))?;
@@ -171,17 +170,15 @@ fn by_age(out: &Outcome) -> Chart {
     })
 }
 
-fn find<'o>(out: &'o Outcome, name: &str) -> Option<&'o Metric> {
-    out.metrics.iter().find(|metric| metric.name == name)
-}
-
 /// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.`, then in fewer
 /// words; empty if it was not measured. A change is claimed only if its interval is beyond the
 /// range that counts as equivalent.
 fn aged(out: &Outcome) -> Vec<String> {
+    // An unknown ratio also counts: age was measured.
+    let find = |name: String| out.metrics.iter().find(|metric| metric.name == name);
     let ratios: Vec<(&str, &Metric)> = KINDS
         .iter()
-        .filter_map(|(kind, ..)| Some((*kind, find(out, &name_of(&key(kind), Statistic::Ratio))?)))
+        .filter_map(|(kind, ..)| Some((*kind, find(name_of(&key(kind), Statistic::Ratio))?)))
         .collect();
     let changed = ratios.iter().filter_map(|(kind, metric)| {
         let (low, high) = metric.low.zip(metric.high)?;
