@@ -78,23 +78,19 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    measure(session, &whole)
-}
-
-fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
     session.checks.warmth = Some(Warmth::default());
-    session.fill_region(whole, "fill", whole.test_region.region())?;
+    session.fill_region(&whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let mut warmth = Warmth::default();
     let bytes = (PASSES_MOST * whole.bytes() as f64) as u64;
     let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
     let budget = Budget { seconds, bytes, ..Budget::default() };
-    session.budget(LOAD, budget, |session| load_until_settled(session, whole, &mut warmth))?;
+    session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut warmth))?;
     if !warmth.settled {
         session.out.note(unsettled(&warmth));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let series = session.measure_over_time(&load(whole, COOLED), 0)?;
+    let series = session.measure_over_time(&load(&whole, COOLED), 0)?;
     warmth.cooled = series.average();
     put(session, &warmth);
     session.checks.warmth = Some(warmth);

@@ -113,9 +113,34 @@ const GRID: [MetricInfo; 9] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
+    let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     let times = Times::of(&test_region, options.time.is_some());
-    measure(session, test_region, &times)
+    test_region.bytes = session.begin(&test_region, times.fill)?;
+    let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
+    let once = Rounds { most: 1, all: true };
+    let phase = |session: &mut Session<'_>, rounds, cells: Vec<Cell>| {
+        let mut cells: Vec<Cell> = cells.into_iter().map(|c| c.lasting(times.cell)).collect();
+        phase::run(session, rounds, &mut cells)
+    };
+    if test_region.writes {
+        let fresh = reads(&test_region, FRESH_SEEDS).into_iter();
+        phase(session, once, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
+        rest(session, &times)?;
+    }
+    let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
+    causes::run(session, &test_region, Read, times.causes / 2.0)?;
+    if test_region.writes {
+        run.push(("sequential writes", phase(session, rounds, writes(&test_region))?));
+        run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
+        causes::run(session, &test_region, Write, times.causes / 2.0)?;
+        let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
+        phase(session, once, vec![scattered.in_state(SCATTERED)])?;
+        if !run[1..].iter().any(|(_, run)| run.fell) {
+            note_cache(session, &test_region);
+        }
+    }
+    phase::note_cut(session, rounds.most, &run);
+    authentic::run_checks(session, &test_region, times.checks)
 }
 
 /// The seconds of each part.
@@ -141,39 +166,6 @@ impl Times {
         let cell = (seconds - fill - rest - causes - checks) / cells;
         Times { fill, rest, cell, causes, checks }
     }
-}
-
-fn measure(
-    session: &mut Session<'_>,
-    mut test_region: TestRegion,
-    times: &Times,
-) -> Result<(), MethodError> {
-    test_region.bytes = session.begin(&test_region, times.fill)?;
-    let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
-    let once = Rounds { most: 1, all: true };
-    let phase = |session: &mut Session<'_>, rounds, cells: Vec<Cell>| {
-        let mut cells: Vec<Cell> = cells.into_iter().map(|c| c.lasting(times.cell)).collect();
-        phase::run(session, rounds, &mut cells)
-    };
-    if test_region.writes {
-        let fresh = reads(&test_region, FRESH_SEEDS).into_iter();
-        phase(session, once, fresh.map(|cell| cell.in_state(JUST_WRITTEN)).collect())?;
-        rest(session, times)?;
-    }
-    let mut run = vec![("reads", phase(session, rounds, reads(&test_region, 0))?)];
-    causes::run(session, &test_region, Read, times.causes / 2.0)?;
-    if test_region.writes {
-        run.push(("sequential writes", phase(session, rounds, writes(&test_region))?));
-        run.push(("random writes", phase(session, rounds, random_writes(&test_region))?));
-        causes::run(session, &test_region, Write, times.causes / 2.0)?;
-        let scattered = Cell::sequential(&test_region, Read, 8, SCATTERED_SEED);
-        phase(session, once, vec![scattered.in_state(SCATTERED)])?;
-        if !run[1..].iter().any(|(_, run)| run.fell) {
-            note_cache(session, &test_region);
-        }
-    }
-    phase::note_cut(session, rounds.most, &run);
-    authentic::run_checks(session, &test_region, times.checks)
 }
 
 fn reads(test_region: &TestRegion, seeds: u32) -> Vec<Cell> {

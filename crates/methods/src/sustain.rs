@@ -96,12 +96,8 @@ const METRICS: [MetricInfo; 8] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    measure(session, &whole)
-}
-
-fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
-    let [fresh, full] = passes(whole);
-    session.discard(whole, "discard", whole.everything)?;
+    let [fresh, full] = passes(&whole);
+    session.discard(&whole, "discard", whole.everything)?;
     let series = session.measure_over_time(&fresh, 0)?;
     let mut found = Sustained::of(&series);
     put_cache(session, &found);
@@ -116,7 +112,7 @@ fn measure(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> 
     put_undershoot(session, &found);
     session.checks.sustained = Some(found.clone());
     session.checkpoint();
-    ladder(session, whole, &found)
+    ladder(session, &whole, &found)
 }
 
 /// One pass over the discarded drive, one over the full one.

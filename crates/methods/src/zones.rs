@@ -85,37 +85,28 @@ const METRICS: [MetricInfo; 6] = [
     ),
 ];
 
-fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    let whole = Whole::unguarded(&INFO, session.target(), options)?;
-    let write = write(&whole, session.target());
-    measure(session, &whole, write)
-}
-
 /// Names of the two orders.
 const ORDERS: [&str; 2] = [ZONES_ASCENDING, "zones-read-shuffled"];
 
-fn measure(
-    session: &mut Session<'_>,
-    whole: &Whole,
-    write: Option<Workload>,
-) -> Result<(), MethodError> {
+fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
+    let whole = Whole::unguarded(&INFO, session.target(), options)?;
     let mut zones = vec![Zone::default(); ZONES as usize];
     for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {
         let start_ns = session.rig().elapsed_ns();
         for at in 0..ZONES {
             let index = at * stride % ZONES;
-            let m = session.moment(&zone(whole, name, index), at as u32)?;
+            let m = session.moment(&zone(&whole, name, index), at as u32)?;
             zones[index as usize].add(&m);
         }
         put_reads(session, &zones);
-        session.out.series.push(series(whole, &format!("{name}-profile"), start_ns, &zones));
+        session.out.series.push(series(&whole, &format!("{name}-profile"), start_ns, &zones));
         session.checkpoint();
     }
     let kind = session.target().target.kind;
     for finding in unread(&zones).into_iter().chain(unwritten(&zones, &kind)) {
         session.out.note(finding);
     }
-    let Some(write) = write else { return Ok(()) };
+    let Some(write) = write(&whole, session.target()) else { return Ok(()) };
     let series = session.measure_over_time(&write, 0)?;
     let rate = |from: f64, to: f64| series.rate_between(from * series.bytes(), to * series.bytes());
     put(session, MetricKey::parse(WRITE), rate(0.0, 1.0));

@@ -123,11 +123,7 @@ const SAVINGS: [MetricInfo; 4] = [
 ];
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    let test_region = TestRegion::new(session.target(), options, SECONDS)?;
-    measure(session, test_region)
-}
-
-fn measure(session: &mut Session<'_>, mut test_region: TestRegion) -> Result<(), MethodError> {
+    let mut test_region = TestRegion::new(session.target(), options, SECONDS)?;
     test_region.bytes = session.begin(&test_region, FILL_SHARE * test_region.seconds)?;
     let rounds = Rounds { most: test_region.rounds, all: test_region.rounds_given };
     let done = phase::run(session, rounds, &mut cells(&test_region))?;

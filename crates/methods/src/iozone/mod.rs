@@ -72,7 +72,36 @@ pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let run = Run::new(session.target(), options)?;
-    measure(session, &run)
+    let mut seen = Seen::default();
+    if !run.test_region.writes {
+        let text = "this target may only be read: write tests are skipped";
+        session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
+    }
+    for row in &run.spec.rows {
+        if run.fills() {
+            fill(session, *row, run.seed)?;
+        }
+        for figure in run.figures() {
+            if figure.makes() && run.test_region.writes {
+                session.rig().prepare(Preparation::Empty)?;
+            }
+            let w = run.spec.workload(*row, figure, run.seed);
+            let m = session.probe(&w, 0)?;
+            put(session, &w, &m);
+            seen.add(*row, figure, &m);
+            conclude(session, &run, &seen);
+        }
+        for (honest, w) in run.honest(*row) {
+            if !w.mix.changes_data() {
+                drop_caches(session, *row, &w)?;
+            }
+            let m = session.probe(&w, 0)?;
+            put(session, &w, &m);
+            seen.add_honest(honest, &m);
+            conclude(session, &run, &seen);
+        }
+    }
+    Ok(())
 }
 
 /// A run on a target.
@@ -115,39 +144,6 @@ impl Run {
     fn fills(&self) -> bool {
         self.test_region.writes && !self.spec.tests.contains(&0)
     }
-}
-
-fn measure(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
-    let mut seen = Seen::default();
-    if !run.test_region.writes {
-        let text = "this target may only be read: write tests are skipped";
-        session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
-    }
-    for row in &run.spec.rows {
-        if run.fills() {
-            fill(session, *row, run.seed)?;
-        }
-        for figure in run.figures() {
-            if figure.makes() && run.test_region.writes {
-                session.rig().prepare(Preparation::Empty)?;
-            }
-            let w = run.spec.workload(*row, figure, run.seed);
-            let m = session.probe(&w, 0)?;
-            put(session, &w, &m);
-            seen.add(*row, figure, &m);
-            conclude(session, run, &seen);
-        }
-        for (honest, w) in run.honest(*row) {
-            if !w.mix.changes_data() {
-                drop_caches(session, *row, &w)?;
-            }
-            let m = session.probe(&w, 0)?;
-            put(session, &w, &m);
-            seen.add_honest(honest, &m);
-            conclude(session, run, &seen);
-        }
-    }
-    Ok(())
 }
 
 fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodError> {

@@ -125,8 +125,13 @@ enum Reference {
 }
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
-    let marks = Marks::new(session.target(), options)?;
-    measure(session, marks)
+    let mut marks = Marks::new(session.target(), options)?;
+    let bytes = session.begin(&marks.test_region, f64::INFINITY)?;
+    marks.test_region.bytes = bytes - bytes % FILE;
+    marks.reference = open_reference(session, &marks)?;
+    let mut scores = Scores::new(marks.published, marks.reference > 0);
+    legacy(session, &marks, &mut scores)?;
+    if marks.legacy_only { Ok(()) } else { honest(session, &marks, &mut scores) }
 }
 
 /// The figures to measure, and their region.
@@ -200,15 +205,6 @@ impl Marks {
         };
         w
     }
-}
-
-fn measure(session: &mut Session<'_>, mut marks: Marks) -> Result<(), MethodError> {
-    let bytes = session.begin(&marks.test_region, f64::INFINITY)?;
-    marks.test_region.bytes = bytes - bytes % FILE;
-    marks.reference = open_reference(session, &marks)?;
-    let mut scores = Scores::new(marks.published, marks.reference > 0);
-    legacy(session, &marks, &mut scores)?;
-    if marks.legacy_only { Ok(()) } else { honest(session, &marks, &mut scores) }
 }
 
 /// Fills the RAM disc; returns its size in bytes, or 0 if there is none.

@@ -33,7 +33,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
             VerdictKind::Cpu,
             format!(
                 "The processor is the limit of {}: its threads were busy {} of the time.",
-                listed(&bound),
+                listed(bound.iter().copied()),
                 percent(share(shown))
             ),
         )
@@ -43,9 +43,7 @@ pub(crate) fn cpu(seen: &[Digest]) -> Ruling {
             format!("CPU at most {} of a core", percent(share(busiest))),
         ),
     };
-    let ruling = bound
-        .iter()
-        .fold(ruling, |ruling, subject| ruling.explaining(subject, Some(share(subject))));
+    let ruling = ruling.explaining_each(bound.iter().map(|subject| (*subject, share(subject))));
     ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
         ),
     };
     let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_LEAST);
-    let ruling = short.fold(ruling, |r, seen| r.explaining(seen.of, Some(1.0 - seen.share())));
+    let ruling = ruling.explaining_each(short.map(|seen| (seen.of, 1.0 - seen.share())));
     ruling.with("effective depth", effective, Unit::Number).with(
         "nominal depth",
         nominal,

@@ -30,18 +30,17 @@ pub(crate) fn file_system(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling
     let subjects = Subject::reported(seen);
     let held: Vec<_> = subjects.iter().filter_map(|s| Some((s, idle(s)?))).collect();
     let (_, most) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
         "The drive was idle for {} of the time of {}: the software above it, {} and the kernel, \
          takes that time.",
         percent(*most),
-        listed(&names),
+        listed(held.iter().map(|(subject, _)| *subject)),
         system.kind
     );
     let ruling = Ruling::yes(VerdictKind::FileSystem, text)
         .next_test("the same on the device itself, or on another file system")
         .with("idle share of the drive", *most, Unit::Number);
-    Some(held.iter().fold(ruling, |ruling, (s, idle)| ruling.explaining(s, Some(*idle))))
+    Some(ruling.explaining_each(held))
 }
 
 /// The share of the time in which the drive had no request, for one operation at a time.

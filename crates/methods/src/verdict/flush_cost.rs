@@ -36,13 +36,13 @@ pub(crate) fn flush_cost(times: &FlushTimes, seen: &[Digest]) -> Option<Ruling> 
         "A flush takes {}: up to {} of the time of {}.",
         latency(flush_s * 1e9),
         percent(most),
-        listed(&held)
+        listed(held.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::Flush, text)
         .next_test("longer runs (--time 5m): the share of a single flush falls")
         .with("flush p50", flush_s * 1e9, Unit::Nanoseconds)
         .with("share of the time", most, Unit::Number);
-    Some(held.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s)))))
+    Some(ruling.explaining_each(held.iter().map(|s| (*s, share(s)))))
 }
 
 #[cfg(test)]

@@ -48,12 +48,12 @@ pub(crate) fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
         "A control group limits this process{most}: it was kept off the processor for {} of the \
          time of {}.",
         percent(share(worst)),
-        listed(&held)
+        listed(held.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::CpuQuota, text)
         .next_test("the same outside the container or service, or with a larger quota")
         .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
-    let ruling = held.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s))));
+    let ruling = ruling.explaining_each(held.iter().map(|s| (*s, share(s))));
     Some(processors.map_or(ruling.clone(), |n| ruling.with("processors", n, Unit::Number)))
 }
 
@@ -73,20 +73,19 @@ pub(crate) fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
         held.extend(at_limit(group, subject));
     }
     let first = held.first()?;
-    let names: Vec<_> = held.iter().map(|h| h.subject).collect();
     let mut limits: Vec<&str> = held.iter().map(|h| h.words.as_str()).collect();
     limits.sort_unstable();
     limits.dedup();
     let text = format!(
         "A control group limits I/O {}: it holds back {}.",
         limits.join(" and "),
-        listed(&names)
+        listed(held.iter().map(|h| h.subject))
     );
     let ruling = Ruling::yes(VerdictKind::IoLimit, text)
         .next_test("the same outside the container or service")
         .with("limit per second", first.limit, Unit::Number)
         .with("reached per second", first.rate, Unit::Number);
-    Some(held.iter().fold(ruling, |r, h| r.explaining(h.subject, Some(h.rate / h.limit))))
+    Some(ruling.explaining_each(held.iter().map(|h| (h.subject, h.rate / h.limit))))
 }
 
 /// The limit that a workload reaches, if there is one.

@@ -43,7 +43,7 @@ pub(crate) fn heat(target: &TargetInfo, seen: &[Digest]) -> Ruling {
             Ruling::yes(VerdictKind::Heat, text)
         }
         _ if !throttled.is_empty() => {
-            let text = format!("The drive slowed down in {}.", listed(&throttled));
+            let text = format!("The drive slowed down in {}.", listed(throttled.iter().copied()));
             Ruling::yes(VerdictKind::Heat, text).explaining_all(&throttled)
         }
         (Some(t), Some(warn_c)) if t.start_c >= warn_c => {

@@ -62,7 +62,7 @@ fn host(facts: &Facts<'_>) -> Option<Ruling> {
     let text = format!(
         "Drives of {models} models reach the same rate on this port, and none was faster: the \
          host is the limit of {}.",
-        listed(&names)
+        listed(names.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::HostCeiling, text)
         .next_test(

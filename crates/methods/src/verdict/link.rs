@@ -62,20 +62,17 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
         ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
     };
     let yes = limited.first().map(|(_, rate)| {
-        let names: Vec<_> = limited.iter().map(|(subject, _)| *subject).collect();
         let text = format!(
             "The link is the limit of {}: up to {} of the {} that {} carries.",
-            listed(&names),
+            listed(limited.iter().map(|(subject, _)| *subject)),
             percent(rate / ceiling),
             throughput(ceiling),
             link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
         );
         let ruling = Ruling::yes(VerdictKind::Link, text)
             .next_test("the same drive on a faster port: these figures should rise");
-        let ruling = limited.iter().fold(ruling, |ruling, (subject, rate)| {
-            ruling.explaining(subject, Some(rate / ceiling))
-        });
-        with(ruling, *rate)
+        let shares = limited.iter().map(|(subject, rate)| (*subject, rate / ceiling));
+        with(ruling.explaining_each(shares), *rate)
     });
     let no = others.first().map(|(_, rate)| {
         let text = format!("link at most {} used", percent(rate / ceiling));

@@ -94,11 +94,10 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let cells = bursts(grid, large);
     let held: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_LEAST).collect();
     let first = held.first()?;
-    let names: Vec<_> = held.iter().map(|(cell, _)| *cell).collect();
     let text = format!(
         "Flash is the limit of {}: after a rest, the drive's buffer accepts {}; the sustained rate \
          is {}.",
-        listed(&names),
+        listed(held.iter().map(|(cell, _)| *cell)),
         throughput(first.1),
         throughput(first.0.throughput())
     );
@@ -106,7 +105,7 @@ fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
         .next_test("a larger model of the drive has more flash: these figures should rise")
         .with("burst after a rest", first.1, Unit::BytesPerSecond)
         .with("lasting", first.0.throughput(), Unit::BytesPerSecond);
-    Some(held.iter().fold(ruling, |r, cell| r.explaining(cell.0, Some(1.0 - 1.0 / gain(cell)))))
+    Some(ruling.explaining_each(held.iter().map(|cell| (cell.0, 1.0 - 1.0 / gain(cell)))))
 }
 
 fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
@@ -123,7 +122,7 @@ fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
         "The drive's controller accepts {}, sequential or random, and no more after a rest: it is \
          the limit of {}.",
         throughput(lasting),
-        listed(&held)
+        listed(held.iter().copied())
     );
     let ruling = Ruling::yes(VerdictKind::Controller, text)
         .next_test("the same with zeros (-m authentic): a controller that compresses accepts more")
@@ -164,7 +163,7 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     if data || sense {
         held.extend(grid.find(Read, Order::Random, 1, 1));
     }
-    let names = listed(&held);
+    let names = listed(held.iter().copied());
     let text = format!(
         "Flash is the limit of {names}: neither the commands nor the link, which has room, is."
     );

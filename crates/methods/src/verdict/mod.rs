@@ -209,7 +209,7 @@ fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
     let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
     let mut text = String::from("The drive itself seems to be the limit");
     if !of.is_empty() {
-        text += &format!(" of {}", listed(of));
+        text += &format!(" of {}", listed(of.iter().copied()));
     }
     text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
     if !unknown.is_empty() {

@@ -36,16 +36,15 @@ pub(crate) fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
     let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_LEAST).collect();
     let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let names: Vec<_> = held.iter().map(|(subject, _)| *subject).collect();
     let text = format!(
         "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
-        listed(&names),
+        listed(held.iter().map(|(subject, _)| *subject)),
         percent(*worst)
     );
     let ruling = Ruling::yes(VerdictKind::SaturatedByOthers, text)
         .next_test("the same when nothing else uses the drive: ssdyno doctor lists its users")
         .with("share of other programs", *worst, Unit::Number);
-    Some(held.iter().fold(ruling, |ruling, (s, share)| ruling.explaining(s, Some(*share))))
+    Some(ruling.explaining_each(held))
 }
 
 /// Share of other programs in the bytes of the busy drive; `None` if that is inconclusive.

@@ -107,7 +107,7 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
     let ruling = Ruling::yes(VerdictKind::Ram, text)
         .next_test("the same without --buffered, or with --fsync-at-end")
         .with(format!("device bytes / written bytes, {}", worst.in_words()), *share, Unit::Number);
-    Some(kept.iter().fold(ruling, |r, (s, share)| r.explaining(s, Some(1.0 - share))))
+    Some(ruling.explaining_each(kept.iter().map(|(subject, share)| (*subject, 1.0 - share))))
 }
 
 /// Judges by the drive's counter.

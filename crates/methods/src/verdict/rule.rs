@@ -108,6 +108,16 @@ impl Ruling {
         self
     }
 
+    /// [`Ruling::explaining`] for several workloads, each with its share.
+    pub fn explaining_each<'s, 'a: 's>(
+        self,
+        shares: impl IntoIterator<Item = (&'s Subject<'a>, f64)>,
+    ) -> Ruling {
+        shares
+            .into_iter()
+            .fold(self, |ruling, (subject, share)| ruling.explaining(subject, Some(share)))
+    }
+
     /// Adds the figures of several workloads, without a share.
     pub fn explaining_all(self, subjects: &[&Subject<'_>]) -> Ruling {
         subjects.iter().fold(self, |ruling, subject| ruling.explaining(subject, None))

@@ -35,7 +35,7 @@ pub(crate) fn stall(seen: &[Digest]) -> Option<Ruling> {
     let ruling = Ruling::yes(VerdictKind::Stall, text)
         .next_test("the same again: the drive's background work and other programs vary")
         .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
-    Some(stalled.iter().fold(ruling, |ruling, s| ruling.explaining(s, Some(share(s)))))
+    Some(ruling.explaining_each(stalled.iter().map(|s| (*s, share(s)))))
 }
 
 #[cfg(test)]

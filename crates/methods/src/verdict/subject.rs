@@ -102,8 +102,8 @@ fn grouped<'a>(seen: impl Iterator<Item = &'a Digest>) -> Vec<Subject<'a>> {
 }
 
 /// Lists up to three workloads in words; of more, two and the number of the others.
-pub(crate) fn listed(subjects: &[&Subject<'_>]) -> String {
-    let names: Vec<String> = subjects.iter().map(|subject| subject.in_words()).collect();
+pub(crate) fn listed<'s, 'a: 's>(subjects: impl IntoIterator<Item = &'s Subject<'a>>) -> String {
+    let names: Vec<String> = subjects.into_iter().map(Subject::in_words).collect();
     match &names[..] {
         [] => String::new(),
         [one] => one.to_string(),
@@ -128,8 +128,7 @@ mod tests {
         assert_eq!(Subject::all(&seen).len(), 3);
         let names = ["a", "b", "c", "d"].map(digest);
         let subjects = Subject::reported(&names);
-        let all: Vec<_> = subjects.iter().collect();
-        let words = (0..=4).map(|n| listed(&all[..n])).collect::<Vec<_>>();
+        let words = (0..=4).map(|n| listed(&subjects[..n])).collect::<Vec<_>>();
         assert_eq!(words, ["", "a", "a and b", "a, b and c", "a, b and 2 others"]);
     }
 }
