@@ -123,7 +123,7 @@ impl Change {
         }
         let mut w = Workload::new(name, pattern, Mix::of(self.kind), block, region);
         (w.depth, w.seed) = (self.depth, test_region.seed_of(SEED + index));
-        w.stop = Stop::after_ns((seconds * 1e9) as u64);
+        w.stop = Stop::after_seconds(seconds);
         if self.kind == Write {
             w.flush_at_end = true;
             w.stop.bytes = Some((PASSES_MAX * test_region.bytes as f64) as u64);

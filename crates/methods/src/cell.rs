@@ -4,7 +4,7 @@ use analysis::{Amount, LatencyReplicates};
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Statistic, Unit};
 use rig::Measurement;
 use workload::units::{amount, throughput};
-use workload::{Mix, OpKind, Pattern, Workload};
+use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
 use crate::MethodError;
 use crate::session::Session;
@@ -98,7 +98,7 @@ impl Cell {
     /// The same cell with this time per replicate, including its warm-up.
     #[must_use]
     pub fn lasting(mut self, seconds: f64) -> Cell {
-        self.workload.stop.time_ns = Some((seconds * 1e9) as u64);
+        self.workload.stop.time_ns = Stop::after_seconds(seconds).time_ns;
         self
     }
 

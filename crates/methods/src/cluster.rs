@@ -119,7 +119,7 @@ fn like(text: &str) -> Like {
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let usual = if options.get(&FS) == Kind::Fat32 { FAT32_REGION } else { REGION };
     let size = options.size.unwrap_or(usual).min(session.target().bytes);
-    let part = Options { size: Some(size), ..options.clone() };
+    let part = options.sized(size);
     let whole = Whole::new(&INFO, session.target(), &part)?;
     let sizes = match options.get(&LIKE) {
         Like::Nothing => Vec::new(),

@@ -38,6 +38,11 @@ impl Options {
         value.cloned().unwrap_or_else(option.default)
     }
 
+    /// These options with this size.
+    pub(crate) fn sized(&self, bytes: u64) -> Options {
+        Options { size: Some(bytes), ..self.clone() }
+    }
+
     /// These options with one more value.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, option: &Opt<T>, value: T) -> Options {

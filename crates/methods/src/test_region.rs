@@ -1,7 +1,7 @@
 //! The test region: the part of the target a method may use, and the time it has.
 
 use record::{Safety, TargetKind};
-use rig::TargetInfo;
+use rig::{RigError, TargetInfo};
 use workload::units::{binary, span};
 use workload::{Region, Workload};
 
@@ -129,6 +129,23 @@ fn check(options: &Options) -> Result<(), MethodError> {
 /// `bytes` rounded up to whole logical blocks.
 fn blocks_of(bytes: u32, target: &TargetInfo) -> u32 {
     bytes.next_multiple_of(target.logical_block_bytes.max(1))
+}
+
+/// Refuses a user's file or device opened with less than `least`. The error's text begins with
+/// `writes`, for instance `restore overwrites`.
+pub(crate) fn admit(
+    target: &TargetInfo,
+    least: Safety,
+    writes: &str,
+    advice: &str,
+) -> Result<(), MethodError> {
+    if target.is_users() && target.allowed < least {
+        let borrows = least == Safety::Borrows;
+        let opened = if borrows { "opened read-only" } else { "not opened with --destroy" };
+        let text = format!("{writes} {}, which was {opened}", target.target.spec);
+        return Err(RigError::refused(text, advice).into());
+    }
+    Ok(())
 }
 
 /// Whether writes are allowed: a user's file or drive requires `--destroy`.

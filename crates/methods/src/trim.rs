@@ -108,7 +108,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 /// The region of the scratch file in a directory.
 fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodError> {
     let size = options.size.unwrap_or(SCRATCH.min(target.bytes));
-    TestRegion::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)
+    TestRegion::new(target, &options.sized(size), SECONDS)
 }
 
 fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {

@@ -10,7 +10,7 @@ use record::{
 };
 use rig::{Measurement, TargetInfo};
 use workload::OpKind::{Read, Write};
-use workload::{OpKind, Region, Workload};
+use workload::{OpKind, Region, Stop, Workload};
 
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 use crate::session::Session;
@@ -237,7 +237,7 @@ fn zone(whole: &Whole, name: &str, index: u64) -> Workload {
     w.blocks = workload::BlockSizes::Fixed(block as u32);
     w.depth = DEPTH;
     w.stop.bytes = None;
-    w.stop.time_ns = Some((whole.seconds(EACH_SECONDS) * 1e9) as u64);
+    w.stop.time_ns = Stop::after_seconds(whole.seconds(EACH_SECONDS)).time_ns;
     w
 }
 

@@ -161,6 +161,11 @@ impl Stop {
         Stop { time_ns: Some(ns), ..Stop::default() }
     }
 
+    /// Stops after `seconds`, rounded down to whole nanoseconds; a negative time counts as 0.
+    pub fn after_seconds(seconds: f64) -> Stop {
+        Stop::after_ns((seconds * 1e9) as u64)
+    }
+
     /// Stops after issuing `share` of the region.
     pub fn coverage(share: f64) -> Stop {
         Stop { coverage: Some(share), ..Stop::default() }

@@ -45,7 +45,7 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
     let name = MetricKey::of_words(&[&"check-flush", &size_word(u64::from(small))]).to_string();
     let mut w = Workload::new(name, Pattern::UniformOnce, Mix::WRITE, small, test_region.region());
     (w.flush_every, w.seed) = (Some(1), test_region.seed_of(22));
-    w.stop = Stop::after_ns((each * 1e9) as u64);
+    w.stop = Stop::after_seconds(each);
     w.stop.bytes = Some(WRITES_MAX * u64::from(small));
     vec![w]
 }

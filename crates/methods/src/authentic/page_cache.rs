@@ -3,14 +3,13 @@
 //! The cached reads show the speed of memory on this machine. A result close to it is not the
 //! drive's.
 
-use record::MetricKey;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use super::Check;
-use crate::schedule;
+use crate::MethodError;
 use crate::session::Session;
 use crate::test_region::TestRegion;
-use crate::{MethodError, Round};
+use crate::verdict::PageCache;
 
 /// Bytes read: few enough to stay in memory on any machine, enough for some hundred reads per
 /// second.
@@ -28,29 +27,24 @@ fn run(
     let mut warm = workloads[1].clone();
     (warm.name, warm.stop) = ("check-read-warm-up".into(), Stop::coverage(1.0));
     session.probe(&warm, 0)?;
-    let mut rates = [Vec::new(), Vec::new()];
-    session.rounds(test_region.rounds, None, |session, round| {
-        for index in schedule::order(workloads.len(), round) {
-            let w = &workloads[index];
-            let rate = session.rate(w, round)?;
-            rates[index].push(rate);
-            session.put_rates(MetricKey::of(w), &rates[index]);
+    session.alternate(&workloads, test_region.rounds, |checks, [direct, cached]| {
+        // The rule compares pairs.
+        if direct.len() == cached.len() {
+            let (direct, cached) = (direct.clone(), cached.clone());
+            checks.page_cache = Some(PageCache { direct, cached });
         }
-        let cache = session.checks.page_cache.get_or_insert_default();
-        [cache.direct, cache.cached] = rates.clone();
-        Ok(Round::Again)
     })?;
     Ok(())
 }
 
-fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
+fn workloads(test_region: &TestRegion, seconds: f64) -> [Workload; 2] {
     let each = seconds / 2.0 / f64::from(test_region.rounds);
     let of = |name: &str, caching| {
         let region = Region::first(test_region.bytes.min(BYTES));
         let mut w = Workload::new(name, Pattern::Sequential, Mix::READ, test_region.large, region);
         (w.caching, w.seed) = (caching, test_region.seed_of(20));
-        w.stop = Stop::after_ns((each * 1e9) as u64);
+        w.stop = Stop::after_seconds(each);
         w
     };
-    vec![of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
+    [of("check-read-direct", Caching::Bypass), of("check-read-cached", Caching::Buffered)]
 }

@@ -9,10 +9,9 @@ use analysis::mean;
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
-use crate::schedule;
 use crate::session::Session;
 use crate::test_region::TestRegion;
-use crate::{Budget, MethodError, Round};
+use crate::{Budget, MethodError};
 
 /// Percentages of redundant content.
 const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];
@@ -82,14 +81,7 @@ impl Curve {
         session: &mut Session<'_>,
         workloads: &[Workload; LEVELS.len()],
     ) -> Result<(), MethodError> {
-        let mut rates: [Vec<f64>; LEVELS.len()] = Default::default();
-        session.rounds(ROUNDS, None, |session, round| {
-            for index in schedule::order(workloads.len(), round) {
-                rates[index].push(session.rate(&workloads[index], round)?);
-                session.put_rates(MetricKey::of(&workloads[index]), &rates[index]);
-            }
-            Ok(Round::Again)
-        })?;
+        let rates = session.alternate(workloads, ROUNDS, |_, _| {})?;
         if let Some(saved) = Saved::of(&rates.map(|rates| mean(&rates))) {
             session.put_metric(saved.metric(self.name));
         }
@@ -103,7 +95,7 @@ impl Curve {
         (w.depth, w.flush_at_end) = (DEPTH, true);
         w.content = (self.content)(f64::from(percent) / 100.0);
         w.seed = test_region.seed_of(self.seed);
-        w.stop = Stop::after_ns((seconds(test_region) * 1e9) as u64);
+        w.stop = Stop::after_seconds(seconds(test_region));
         w.stop.bytes = Some(region.bytes);
         w
     }

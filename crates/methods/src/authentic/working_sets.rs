@@ -87,7 +87,7 @@ fn workloads(test_region: &TestRegion, seconds: f64) -> Vec<Workload> {
         let mut w =
             Workload::new(key.to_string(), Pattern::Uniform, Mix::READ, test_region.small, region);
         w.seed = test_region.seed_of(21);
-        w.stop = Stop::after_ns((each / 2.0 * 1e9) as u64);
+        w.stop = Stop::after_seconds(each / 2.0);
         w
     };
     sets.into_iter().map(of).collect()

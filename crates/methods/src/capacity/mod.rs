@@ -12,11 +12,12 @@ mod summary;
 mod tests;
 
 use record::{FindingKind, IoErrors, MetricKey, Safety, State, TargetKind, Unit};
-use rig::{BlockDone, BlockRequest, BlockWay, Preparation, RigError, TargetInfo};
+use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
 
 use crate::session::Session;
+use crate::test_region::admit;
 use crate::{MethodError, MethodInfo, MetricInfo, Options};
 
 use found::{Capacity, Found};
@@ -80,7 +81,9 @@ const METRICS: [MetricInfo; 6] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
-    admit(session.target())?;
+    let advice =
+        "--borrow restores everything; --destroy with its serial number allows overwriting";
+    admit(session.target(), Safety::Borrows, "fake writes to", advice)?;
     let layout = Layout::new(session.target(), options)?;
     let result = measure(session, &layout, options.seed ^ SALT);
     // A failure to restore data outweighs any earlier error.
@@ -89,18 +92,6 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         false => Ok(()),
     };
     restored.and(result)
-}
-
-/// Refuses to write to a user's device or file without `--borrow` or `--destroy`.
-fn admit(target: &TargetInfo) -> Result<(), MethodError> {
-    if target.is_users() && target.allowed < Safety::Borrows {
-        let spec = &target.target.spec;
-        let text = format!("fake writes to {spec}, which was opened read-only");
-        let advice =
-            "--borrow restores everything; --destroy with its serial number allows overwriting";
-        return Err(RigError::refused(text, advice).into());
-    }
-    Ok(())
 }
 
 fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), MethodError> {

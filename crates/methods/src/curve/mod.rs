@@ -15,7 +15,7 @@ use analysis::LatencyReplicates;
 use record::{LatencyProfile, Metric, MetricKey, Statistic, Unit};
 use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
-use workload::{Mix, Pacing, Pattern, Workload};
+use workload::{Mix, Pacing, Pattern, Stop, Workload};
 
 use crate::schedule;
 use crate::session::Session;
@@ -232,7 +232,7 @@ impl Loads {
         let small = self.test_region.small;
         let mut w = Workload::new(name, Pattern::Uniform, self.mix, small, region);
         (w.depth, w.pacing) = (DEPTH, pacing);
-        w.stop.time_ns = Some((self.each * 1e9) as u64);
+        w.stop = Stop::after_seconds(self.each);
         if w.mix.changes_data() {
             w.stop.bytes = Some(random_writes_max(target, region.bytes, WRITE_SHARE));
             w.flush_at_end = true;

@@ -13,7 +13,7 @@ mod summary;
 use record::{Finding, FindingKind, LatencyProfile, Level, MetricKey, Safety, Statistic, Unit};
 use rig::{Measurement, RigError};
 use workload::units::binary;
-use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Workload};
+use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Stop, Workload};
 
 use crate::session::{Part, Session};
 use crate::test_region::TestRegion;
@@ -311,7 +311,7 @@ fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) ->
     }
     (w.depth, w.jobs) = (job.outstanding, job.workers);
     w.pacing = pacing(&spec.lines);
-    w.stop.time_ns = Some((seconds * 1e9) as u64);
+    w.stop = Stop::after_seconds(seconds);
     if w.mix.changes_data() {
         w.stop.bytes = Some(PASSES_MOST * region.bytes);
         w.flush_at_end = true;

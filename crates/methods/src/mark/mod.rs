@@ -145,9 +145,8 @@ struct Marks {
 
 impl Marks {
     fn new(target: &TargetInfo, options: &Options) -> Result<Marks, MethodError> {
-        let size = options.size.unwrap_or(REGION);
-        let mut test_region =
-            TestRegion::new(target, &Options { size: Some(size), ..options.clone() }, SECONDS)?;
+        let part = options.sized(options.size.unwrap_or(REGION));
+        let mut test_region = TestRegion::new(target, &part, SECONDS)?;
         test_region.bytes -= test_region.bytes % FILE;
         if test_region.bytes < FILE {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: FILE });
@@ -182,7 +181,7 @@ impl Marks {
 
     fn honest(&self, column: Column, region: Region) -> Workload {
         let mut w = self.workload(column, "mark", region);
-        w.stop.time_ns = Some((self.each() * 1e9) as u64);
+        w.stop = Stop::after_seconds(self.each());
         if column.writes() {
             w.stop.bytes = Some(PASSES_MAX * region.bytes);
             // Every saved file is durable before the next one.

@@ -87,9 +87,8 @@ const METRICS: [MetricInfo; 5] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
-    let size = options.size.unwrap_or(REGION);
-    let options = Options { size: Some(size), ..options.clone() };
-    let mut test_region = TestRegion::new(session.target(), &options, SECONDS)?;
+    let part = options.sized(options.size.unwrap_or(REGION));
+    let mut test_region = TestRegion::new(session.target(), &part, SECONDS)?;
     test_region.size_given = false;
     test_region.bytes = session.begin(&test_region, FILL_SECONDS)?;
     let rounds = if test_region.rounds_given { test_region.rounds } else { ROUNDS };

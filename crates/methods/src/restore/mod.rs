@@ -18,6 +18,7 @@ use workload::units::binary;
 use workload::{Content, Region};
 
 use crate::session::Session;
+use crate::test_region::admit;
 use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use source::Generated;
@@ -98,19 +99,16 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
             .into());
         }
     };
-    admit(session.target(), file.bytes())?;
+    let advice = "--destroy with its serial number, or its size if it is a file";
+    admit(session.target(), Safety::Destroys, "restore overwrites", advice)?;
+    check_fits(session.target(), file.bytes())?;
     restore(session, file.as_ref())
 }
 
-/// A user's device or file is written only if opened with `--destroy`, and the image must fit.
-fn admit(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
-    let spec = &target.target.spec;
-    if target.is_users() && target.allowed < Safety::Destroys {
-        let text = format!("restore overwrites {spec}, which was not opened with --destroy");
-        let advice = "--destroy with its serial number, or its size if it is a file";
-        return Err(RigError::refused(text, advice).into());
-    }
+/// Refuses an image larger than the target.
+fn check_fits(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
     if bytes > target.bytes {
+        let spec = &target.target.spec;
         let (image, room) = (binary(bytes), binary(target.bytes));
         let advice = match target.target.kind {
             TargetKind::Directory => format!("--size {bytes} enlarges the scratch file"),

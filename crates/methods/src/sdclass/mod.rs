@@ -11,7 +11,7 @@ mod summary;
 
 use record::{MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
-use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Workload};
+use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use crate::session::Session;
 use crate::test_region::TestRegion;
@@ -84,11 +84,7 @@ const METRICS: [MetricInfo; 5] = [
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
     let size = options.size.unwrap_or(AREA).min(AREA);
-    let test_region = TestRegion::new(
-        session.target(),
-        &Options { size: Some(size), ..options.clone() },
-        SECONDS,
-    )?;
+    let test_region = TestRegion::new(session.target(), &options.sized(size), SECONDS)?;
     if !test_region.writes {
         let spec = &session.target().target.spec;
         let text = format!("sdclass writes to {spec}, which was not opened with --destroy");
@@ -153,7 +149,7 @@ fn random(kind: OpKind, depth: u32, area: Region, seconds: f64, seed: u64) -> Wo
     let name = format!("sdclass-rand-{}-q{depth}", kind.name());
     let mut w = Workload::new(name, Pattern::Uniform, Mix::of(kind), 4096, area);
     (w.depth, w.seed) = (depth, seed);
-    w.stop.time_ns = Some((seconds * 1e9) as u64);
+    w.stop = Stop::after_seconds(seconds);
     if kind == OpKind::Write {
         w.stop.bytes = Some(area.bytes / RANDOM_SHARE);
         w.flush_at_end = true;

@@ -4,13 +4,14 @@
 //! rounds ([`Session::rounds`]), and a worst case replaces each measured size
 //! ([`Session::assume`]). An adaptive part is one step with an enforced [`Budget`].
 
-use record::Step;
+use record::{MetricKey, Step};
 use rig::Measurement;
 use workload::{OpKind, Workload};
 
 use super::{Door, Session};
-use crate::MethodError;
 use crate::planner::bound;
+use crate::verdict::Checks;
+use crate::{MethodError, schedule};
 
 /// Limits of a part of a script. The default is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,6 +109,27 @@ impl<'a> Session<'a> {
             planner.patient(&mark, most, patience.rounds_least);
         }
         Ok(most)
+    }
+
+    /// Measures the rates of workloads in rounds of alternating order and publishes them, one
+    /// metric per workload. After every measurement, `keep` receives all rates so far.
+    pub(crate) fn alternate<const N: usize>(
+        &mut self,
+        workloads: &[Workload; N],
+        rounds: u32,
+        mut keep: impl FnMut(&mut Checks, &[Vec<f64>; N]),
+    ) -> Result<[Vec<f64>; N], MethodError> {
+        let mut rates = std::array::from_fn(|_| Vec::new());
+        self.rounds(rounds, None, |session, round| {
+            for index in schedule::order(N, round) {
+                let w = &workloads[index];
+                rates[index].push(session.rate(w, round)?);
+                session.put_rates(MetricKey::of(w), &rates[index]);
+                keep(&mut session.checks, &rates);
+            }
+            Ok(Round::Again)
+        })?;
+        Ok(rates)
     }
 
     /// Returns the measured value, or the worst case while planning.

@@ -70,8 +70,8 @@ impl Layout {
         options: &Options,
         seconds: f64,
     ) -> Result<Layout, MethodError> {
-        let size = Some(options.size.unwrap_or(target.bytes.max(crate::test_region::LEAST_BYTES)));
-        let test_region = TestRegion::new(target, &Options { size, ..options.clone() }, seconds)?;
+        let size = options.size.unwrap_or(target.bytes.max(crate::test_region::LEAST_BYTES));
+        let test_region = TestRegion::new(target, &options.sized(size), seconds)?;
         let kind = target.target.kind;
         let chunk = largest_transfer(target).min(test_region.bytes / 4);
         let chunk = previous_power_of_two(chunk).max(u64::from(target.logical_block_bytes));

@@ -108,7 +108,8 @@ impl Ruling {
         self
     }
 
-    /// [`Ruling::explaining`] for several workloads, each with its share.
+    /// Adds the figures of several workloads, each with the share of its time that the cause
+    /// accounts for.
     pub fn explaining_each<'s, 'a: 's>(
         self,
         shares: impl IntoIterator<Item = (&'s Subject<'a>, f64)>,

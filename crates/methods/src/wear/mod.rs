@@ -22,6 +22,7 @@ use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
 use crate::session::{Budget, Session};
+use crate::test_region;
 use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
@@ -167,21 +168,15 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
 /// Refuses a user's device or file that was not opened with `--destroy`, and the resumption of a
 /// scratch file, which is always new.
 fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
-    let spec = &target.target.spec;
-    match () {
-        () if target.is_users() && target.allowed < Safety::Destroys => {
-            let text =
-                format!("wear overwrites all of {spec}, which was not opened with --destroy");
-            let advice = "--destroy with its serial number, or its size if it is a file";
-            Err(RigError::refused(text, advice).into())
-        }
-        () if resumes && target.target.kind == TargetKind::Directory => {
-            let text = format!("no run is left in {spec}: its scratch file was deleted");
-            let advice = "a file of your own, or a device, keeps the run";
-            Err(RigError::refused(text, advice).into())
-        }
-        () => Ok(()),
+    let advice = "--destroy with its serial number, or its size if it is a file";
+    test_region::admit(target, Safety::Destroys, "wear overwrites all of", advice)?;
+    if resumes && target.target.kind == TargetKind::Directory {
+        let spec = &target.target.spec;
+        let text = format!("no run is left in {spec}: its scratch file was deleted");
+        let advice = "a file of your own, or a device, keeps the run";
+        return Err(RigError::refused(text, advice).into());
     }
+    Ok(())
 }
 
 fn measure(

@@ -59,9 +59,8 @@ impl Whole {
         if !is_drive(target) {
             return Err(refused(method.name, target).into());
         }
-        let size = Some(options.size.unwrap_or(target.bytes.max(LEAST_BYTES)));
-        let test_region =
-            TestRegion::new(target, &Options { size, ..options.clone() }, method.seconds)?;
+        let size = options.size.unwrap_or(target.bytes.max(LEAST_BYTES));
+        let test_region = TestRegion::new(target, &options.sized(size), method.seconds)?;
         let everything = if options.size.is_some() { test_region.bytes } else { target.bytes };
         Ok(Whole {
             block: target.logical_block_bytes.max(1),
@@ -114,7 +113,7 @@ impl Whole {
 
     /// The same workload, ended after `seconds`.
     pub fn timed(&self, mut w: Workload, seconds: f64) -> Workload {
-        w.stop = Stop::after_ns((seconds * 1e9) as u64);
+        w.stop = Stop::after_seconds(seconds);
         w.flush_at_end = w.mix.changes_data();
         w
     }
