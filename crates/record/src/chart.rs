@@ -182,6 +182,15 @@ impl Chart {
         self
     }
 
+    /// Adds metrics or series as [`Chart::source`] does, each by its key, with its display name.
+    #[must_use]
+    pub fn sources<K: Into<String>, L: Into<String>>(
+        self,
+        sources: impl IntoIterator<Item = (K, L)>,
+    ) -> Chart {
+        sources.into_iter().fold(self, |chart, (key, label)| chart.source(key, label))
+    }
+
     /// Adds a metric to a group.
     #[must_use]
     pub fn grouped(
@@ -201,6 +210,16 @@ impl Chart {
         self.places.push(at);
         self.sources.push(key.into());
         self
+    }
+
+    /// Adds the metrics of a group as [`Chart::point`] does, each at its position.
+    #[must_use]
+    pub fn joined<K: Into<String>>(
+        self,
+        group: &str,
+        points: impl IntoIterator<Item = (K, f64)>,
+    ) -> Chart {
+        points.into_iter().fold(self, |chart, (key, at)| chart.point(group, key, at))
     }
 
     /// Marks a position on the horizontal axis, in its unit.

@@ -2,9 +2,9 @@
 
 use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit, capitalised};
 use workload::OpKind;
-use workload::units::{binary, binary_tight, parse_bytes};
+use workload::units::{binary, binary_tight};
 
-use super::{Draft, rate, times};
+use super::{Draft, rate, sized, times};
 use crate::Outcome;
 
 /// Ratios within this distance of 1 count as equal.
@@ -143,12 +143,12 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
     let slack = |bytes: u64| format!("cluster-slack-{}", binary_tight(bytes));
     let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
-    let files = bars(out, "Files of 8 MiB recorded", Unit::BytesPerSecond, |name| {
-        ["cluster-exfat-", "cluster-fat32-"].iter().find_map(|stem| name.strip_prefix(stem))
-    });
-    let wasted = bars(out, "Space wasted by your files", Unit::Number, |name| {
-        name.strip_prefix("cluster-slack-")
-    });
+    let sizes = |before| sized(out, before, "").map(|(m, bytes)| (&m.name, binary(bytes)));
+    // A run records into one of the two file systems.
+    let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond)
+        .sources(sizes("cluster-exfat-").chain(sizes("cluster-fat32-")));
+    let wasted =
+        Chart::bars("Space wasted by your files", Unit::Number).sources(sizes("cluster-slack-"));
     let draft = draft
         .tile("Unit for writes", "cluster-knee-write", Better::Lower)
         .tile("Unit for reads", "cluster-knee-read", Better::Lower)
@@ -160,16 +160,6 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
         _ => draft.tile("Largest unit, writes", &last.name, Better::Higher),
     };
     draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
-}
-
-/// Bars of the metrics whose names end in a size, which labels them.
-fn bars(out: &Outcome, title: &str, unit: Unit, size: impl Fn(&str) -> Option<&str>) -> Chart {
-    out.metrics.iter().fold(Chart::bars(title, unit), |chart, metric| {
-        match size(&metric.name).and_then(|size| parse_bytes(size).ok()) {
-            Some(bytes) => chart.source(&metric.name, binary(bytes)),
-            None => chart,
-        }
-    })
 }
 
 fn size_of(metric: &Metric) -> Option<u64> {

@@ -49,16 +49,13 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         (Statistic::P999, "99.9%"),
         (Statistic::Max, "longest"),
     ];
-    let bars = bars.into_iter().fold(Chart::bars(title, Unit::Nanoseconds), |chart, (s, label)| {
-        chart.source(service(s), label)
+    let bars = bars.map(|(statistic, label)| (service(statistic), label));
+    let bars = Chart::bars(title, Unit::Nanoseconds).sources(bars);
+    let of_jobs = jobs.iter().take(BARS_MAX).map(|job| {
+        let name = job.key().without_statistic().to_string();
+        (&job.name, if name.is_empty() { "all".into() } else { name })
     });
-    let of_jobs = jobs.iter().take(BARS_MAX).fold(
-        Chart::bars("Speed of each job", Unit::BytesPerSecond),
-        |chart, job| {
-            let name = job.key().without_statistic().to_string();
-            chart.source(&job.name, if name.is_empty() { "all".into() } else { name })
-        },
-    );
+    let of_jobs = Chart::bars("Speed of each job", Unit::BytesPerSecond).sources(of_jobs);
     let lines = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
     let lines = out.series.iter().fold(lines, |chart, series| {
         if chart.sources.contains(&series.name) || chart.sources.len() >= 8 {
@@ -89,9 +86,8 @@ pub(crate) fn general(out: &Outcome, naming: Naming) -> Option<Answer> {
     let other = metrics.iter().skip(1).find(|m| m.unit == first.unit);
     let more = other.map(|m| format!(", {}: {}.", naming.metric(&m.key()), shown(m)));
     let bars = metrics.iter().filter(|m| m.unit == first.unit).take(BARS_MAX);
-    let chart = bars.fold(Chart::bars(title(first.unit), first.unit), |chart, m| {
-        chart.source(&m.name, naming.metric(&m.key()))
-    });
+    let chart = Chart::bars(title(first.unit), first.unit)
+        .sources(bars.map(|m| (&m.name, naming.metric(&m.key()))));
     let draft = metrics.iter().fold(draft, |draft, metric| {
         draft.tile(&naming.metric_first(&metric.key()), &metric.name, Better::Neither)
     });

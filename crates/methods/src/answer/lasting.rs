@@ -7,7 +7,7 @@ use record::Statistic::{
 use record::{Answer, Axis, Better, Chart, Mark, Metric, Statistic, Unit, VerdictKind};
 use workload::units::{binary, decimal, duration};
 
-use super::{Draft, name_of, rate};
+use super::{Draft, name_of, parsed, rate};
 use crate::Outcome;
 use crate::names::{STREAM_BUFFER, SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 
@@ -40,12 +40,9 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         let better = if statistic == Hottest { Better::Lower } else { Better::Higher };
         draft.tile(label, &name_of(pass, statistic), better)
     });
-    let draft = out.metrics.iter().fold(draft, |draft, metric| {
-        let rest = metric.name.strip_prefix("sustain-idle-").and_then(seconds);
-        match rest {
-            Some(s) => draft.tile(&format!("After {s:.0} s idle"), &metric.name, Better::Higher),
-            None => draft,
-        }
+    let rests = parsed(out, "sustain-idle-", "", seconds);
+    let draft = rests.fold(draft, |draft, (metric, seconds)| {
+        draft.tile(&format!("After {seconds:.0} s idle"), &metric.name, Better::Higher)
     });
     let passes = |title: &str, unit| {
         let chart = Chart::lines(title, Axis::BytesWritten, unit);
@@ -63,25 +60,15 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
             speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
         }
     }
+    let recovered = parsed(out, "sustain-idle-", ".cache", seconds);
+    let recovered = Chart::points("Cache recovered by idle time", Axis::Rest, Unit::Bytes)
+        .joined("", recovered.map(|(metric, seconds)| (&metric.name, seconds)));
     draft
         .chart(speed)
         .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
-        .chart(recovery(out))
+        .chart(recovered)
         .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
         .say(first, full)
-}
-
-/// A chart of the cache recovered by idle time.
-fn recovery(out: &Outcome) -> Chart {
-    let title = "Cache recovered by idle time";
-    let chart = Chart::points(title, Axis::Rest, Unit::Bytes);
-    out.metrics.iter().fold(chart, |chart, metric| {
-        let rest = metric.name.strip_prefix("sustain-idle-").and_then(|m| m.strip_suffix(".cache"));
-        match rest.and_then(seconds) {
-            Some(seconds) => chart.point("", &metric.name, seconds),
-            None => chart,
-        }
-    })
 }
 
 /// Parses the time in the name of a metric (`30s`, `75ms`) into seconds.
@@ -205,10 +192,10 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     });
     let title = "Recording speed while the drive fills";
     let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let chart = shown.iter().rev().fold(chart, |chart, (pass, label)| chart.source(*pass, *label));
+    let chart = chart.sources(shown.iter().rev().copied());
     let title = "Speed of each recording";
     let bars = Chart::bars(title, Unit::BytesPerSecond);
-    let bars = shown.iter().rev().fold(bars, |chart, (pass, label)| chart.source(*pass, *label));
+    let bars = bars.sources(shown.iter().rev().copied());
     let draft = match shown.iter().any(|(pass, _)| draft.series(pass).is_some()) {
         true => draft.chart_of_column(chart),
         false => draft.chart(bars),

@@ -7,7 +7,7 @@ use record::Statistic::{
 use record::{Answer, Axis, Better, Chart, FittedLine, MetricKey, Unit, VerdictKind};
 use workload::units::{binary, latency, parse_bytes};
 
-use super::{Draft, name_of, rate, times};
+use super::{Draft, name_of, parsed, rate, times};
 use crate::Outcome;
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 
@@ -65,9 +65,9 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
 pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
-    let offset = |name: &str| name.strip_prefix("align-")?.strip_suffix(".ratio")?.parse().ok();
+    let offsets = parsed(out, "align-", ".ratio", |offset| offset.parse().ok());
     let ratios: Vec<(u64, f64)> =
-        out.metrics.iter().filter_map(|m| Some((offset(&m.name)?, m.value?))).collect();
+        offsets.filter_map(|(m, offset)| Some((offset, m.value?))).collect();
     let worst = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = match worst {
         Some((_, ratio)) if ratio < 1.0 - EVEN => {
@@ -89,11 +89,10 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         }
         _ => None,
     };
+    let ratio = |bytes: u64| (name_of(&format!("align-{bytes}"), Ratio), binary(bytes));
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
-        .level("aligned", 1.0, None);
-    let chart = ratios.iter().fold(chart, |chart, (bytes, _)| {
-        chart.source(name_of(&format!("align-{bytes}"), Ratio), binary(*bytes))
-    });
+        .level("aligned", 1.0, None)
+        .sources(ratios.iter().map(|(bytes, _)| ratio(*bytes)));
     let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
     let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
     for bytes in [512, 2048, 4096] {

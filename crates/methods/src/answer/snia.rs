@@ -7,7 +7,7 @@ use record::{Answer, Axis, Band, Better, Chart, Metric, MetricKey, Statistic, Un
 use workload::units::{binary, duration, latency as time, parse_bytes};
 
 use super::lasting::seconds;
-use super::{Draft, count, name_of, rate};
+use super::{Draft, count, name_of, parsed, rate};
 use crate::Outcome;
 
 /// All values of a steady window stay within this share of their mean, by the specification.
@@ -46,10 +46,8 @@ fn rounds(
     unit: Unit,
     cells: &[(String, String)],
 ) -> Chart {
-    let chart = Chart::lines(title, Axis::Round, unit);
-    let mut chart = cells
-        .iter()
-        .fold(chart, |chart, (key, label)| chart.source(format!("{key}-rounds"), label));
+    let mut chart = Chart::lines(title, Axis::Round, unit)
+        .sources(cells.iter().map(|(key, label)| (format!("{key}-rounds"), label)));
     let window = analysis::WINDOW as f64;
     if let Some(end) = reached(draft, test) {
         let x = Some([end - window + 0.5, end + 0.5]);
@@ -226,10 +224,8 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
     const STEADY: &str = "snia-hir-steady";
     let draft = Draft::new(out, "Do short idle periods help the drive?");
     let steady = draft.value(STEADY)?;
-    let wait = |m: &Metric| seconds(m.name.strip_prefix("snia-hir-wait-")?);
-    let waits: Vec<(f64, &Metric)> =
-        out.metrics.iter().filter_map(|m| Some((wait(m)?, m))).collect();
-    let best = waits.iter().filter_map(|(s, m)| Some((*s, m.value?)));
+    let waits: Vec<(&Metric, f64)> = parsed(out, "snia-hir-wait-", "", seconds).collect();
+    let best = waits.iter().filter_map(|(m, s)| Some((*s, m.value?)));
     let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = match best {
         Some((seconds, iops)) if iops > 1.1 * steady => format!(
@@ -242,14 +238,13 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
         None => format!("{} random-write IOPS in steady state", count(steady)),
     };
     let title = "Random writes after each idle time";
-    let chart = Chart::points(title, Axis::Rest, Unit::Iops).level("no idle time", steady, None);
-    let chart =
-        waits.iter().fold(chart, |chart, (at, m)| chart.point("after idle time", &m.name, *at));
-    let chart = waits.iter().fold(chart, |chart, (at, m)| {
-        chart.point("afterwards, no idle time", format!("{}-then-none", m.name), *at)
-    });
+    let then_none = waits.iter().map(|(m, at)| (format!("{}-then-none", m.name), *at));
+    let chart = Chart::points(title, Axis::Rest, Unit::Iops)
+        .level("no idle time", steady, None)
+        .joined("after idle time", waits.iter().map(|(m, at)| (&m.name, *at)))
+        .joined("afterwards, no idle time", then_none);
     let draft = draft.tile("No idle time", STEADY, Better::Higher);
-    let draft = waits.iter().fold(draft, |draft, (at, metric)| {
+    let draft = waits.iter().fold(draft, |draft, (metric, at)| {
         draft.tile(&format!("After {at:.0} s idle"), &metric.name, Better::Higher)
     });
     let steady = vec![(STEADY.to_string(), "random writes".to_string())];
@@ -284,10 +279,8 @@ pub(crate) fn xsr(out: &Outcome) -> Option<Answer> {
         None => format!(": {}.", rate(before)),
     };
     let title = "Write speed in each part";
-    let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond);
-    let chart = PARTS.into_iter().fold(chart, |chart, (key, label)| chart.source(key, label));
-    let bars = Chart::bars("Average of each part", Unit::BytesPerSecond);
-    let bars = PARTS.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label));
+    let chart = Chart::lines(title, Axis::BytesWritten, Unit::BytesPerSecond).sources(PARTS);
+    let bars = Chart::bars("Average of each part", Unit::BytesPerSecond).sources(PARTS);
     draft
         .tile("Sequential, before", PARTS[0].0, Better::Higher)
         .tile("Random", PARTS[1].0, Better::Higher)

@@ -100,11 +100,8 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
         ("record-rewrite", "record rewrite"),
         ("strided-read", "strided read"),
     ];
-    let chart = columns
-        .into_iter()
-        .fold(Chart::bars(title, Unit::BytesPerSecond), |chart, (column, label)| {
-            chart.source(key(column), label)
-        });
+    let chart = Chart::bars(title, Unit::BytesPerSecond)
+        .sources(columns.map(|(column, label)| (key(column), label)));
     draft
         .tile("Write", &key("write"), Better::Higher)
         .tile("Read", &key("read"), Better::Higher)

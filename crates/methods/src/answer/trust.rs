@@ -1,10 +1,10 @@
 //! The answer of `authentic`: whether a cache, compression or an ineffective flush makes the
 //! numbers differ from the drive's speed.
 
-use record::{Answer, Axis, Better, Chart, Unit, VerdictKind};
-use workload::units::{binary, latency, parse_bytes};
+use record::{Answer, Axis, Better, Chart, Metric, Unit, VerdictKind};
+use workload::units::{binary, latency};
 
-use super::{Draft, rate, times};
+use super::{Draft, rate, sized, times};
 use crate::Outcome;
 
 /// See [`crate::MethodInfo::answer`].
@@ -90,11 +90,11 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .source("check-read-direct", "direct")
         .source("check-read-cached", "from memory");
     let title = "Latency of a single read by working-set size";
-    let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds);
-    let sets = sized(sets, out, "check-read-within-", ".p50");
+    let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds)
+        .joined("", sized(out, "check-read-within-", ".p50").map(point));
     let title = "Random reads that wait for part of the map";
-    let map =
-        sized(Chart::points(title, Axis::WorkingSet, Unit::Share), out, "check-map-within-", "");
+    let map = Chart::points(title, Axis::WorkingSet, Unit::Share)
+        .joined("", sized(out, "check-map-within-", "").map(point));
     let mut draft = draft
         .tile("Writes, random content", "check-write-random", Better::Higher)
         .tile("Writes of zeros", "check-write-zeros", Better::Neither)
@@ -118,21 +118,13 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .say(sentence, saved.or(checked))
 }
 
-/// Adds the metrics named `before`, a size, `after` to the chart.
-fn sized(chart: Chart, out: &Outcome, before: &str, after: &str) -> Chart {
-    out.metrics.iter().fold(chart, |chart, metric| {
-        let size = metric.name.strip_prefix(before).and_then(|size| size.strip_suffix(after));
-        match size.and_then(|size| parse_bytes(size).ok()) {
-            Some(bytes) => chart.point("", &metric.name, bytes as f64),
-            None => chart,
-        }
-    })
+/// A source at the position of its size.
+fn point((metric, bytes): (&Metric, u64)) -> (&str, f64) {
+    (&metric.name, bytes as f64)
 }
 
 /// A chart of writes by their share of one kind of redundant content.
 fn levels(title: &str, word: &str) -> Chart {
-    let chart = Chart::bars(title, Unit::BytesPerSecond);
-    ["0", "25", "50", "75", "100"].into_iter().fold(chart, |chart, percent| {
-        chart.source(format!("check-write-{word}-{percent}"), format!("{percent}%"))
-    })
+    let name = |percent| (format!("check-write-{word}-{percent}"), format!("{percent}%"));
+    Chart::bars(title, Unit::BytesPerSecond).sources([0, 25, 50, 75, 100].map(name))
 }

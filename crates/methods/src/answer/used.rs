@@ -45,15 +45,11 @@ pub(crate) fn states(out: &Outcome) -> Option<Answer> {
         };
         Some(words)
     });
-    let bars = STATES.into_iter().fold(
-        Chart::bars("Random writes from each state", Unit::BytesPerSecond),
-        |chart, (key, label)| chart.source(key, label),
-    );
+    let bars = Chart::bars("Random writes from each state", Unit::BytesPerSecond).sources(STATES);
     let profile = |title: &str, op: &str| {
-        let chart = Chart::lines(title, Axis::Address, Unit::BytesPerSecond);
-        ["fresh", "used", "restored"]
-            .into_iter()
-            .fold(chart, |chart, state| chart.source(format!("states-{op}-{state}"), state))
+        let states = ["fresh", "used", "restored"];
+        Chart::lines(title, Axis::Address, Unit::BytesPerSecond)
+            .sources(states.map(|state| (format!("states-{op}-{state}"), state)))
     };
     let draft = draft
         .tile("Fresh", "states-fresh", Better::Higher)
@@ -99,8 +95,7 @@ pub(crate) fn trim(out: &Outcome) -> Option<Answer> {
     ];
     let more = effects.into_iter().flatten().filter(|_| works).map(|effect| format!(": {effect}."));
     let pairs = |title: &str, sides: [(&str, &str); 2]| {
-        let bars = Chart::bars(title, Unit::BytesPerSecond);
-        sides.into_iter().fold(bars, |chart, (key, label)| chart.source(key, label))
+        Chart::bars(title, Unit::BytesPerSecond).sources(sides)
     };
     let blocks = Chart::bars("Discarded blocks", Unit::Share)
         .source(name_of("trim-canary", Statistic::Zeros), "read as zeros")

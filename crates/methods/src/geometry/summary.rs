@@ -1,11 +1,11 @@
 //! The verdict and the answer of `geometry`.
 
 use record::{Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Unit, Verdict, VerdictKind};
-use workload::units::{binary, latency, parse_bytes};
+use workload::units::{binary, latency};
 
 use super::{ERASE_LEAST, Found, Open, declared};
 use crate::Outcome;
-use crate::answer::Draft;
+use crate::answer::{Draft, sized};
 
 /// The verdict: GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(
@@ -117,20 +117,12 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         None => other.into_iter().chain(zone).collect(),
     };
     let title = "Time added to a read by crossing a boundary";
-    let chart = out.metrics.iter().fold(
-        Chart::points(title, Axis::Offset, Unit::Nanoseconds),
-        |chart, metric| {
-            let size = metric.name.strip_prefix("geometry-boundary-");
-            match size.and_then(|size| parse_bytes(size).ok()) {
-                // One line through both kinds would zigzag, because they meet different boundaries.
-                Some(bytes) if bytes.is_power_of_two() => {
-                    chart.point("sizes of 2^k", &metric.name, bytes as f64)
-                }
-                Some(bytes) => chart.point("sizes of 3 × 2^k", &metric.name, bytes as f64),
-                None => chart,
-            }
-        },
-    );
+    let chart = Chart::points(title, Axis::Offset, Unit::Nanoseconds);
+    let chart = sized(out, "geometry-boundary-", "").fold(chart, |chart, (metric, bytes)| {
+        // One line through both kinds would zigzag, because they meet different boundaries.
+        let group = if bytes.is_power_of_two() { "sizes of 2^k" } else { "sizes of 3 × 2^k" };
+        chart.point(group, &metric.name, bytes as f64)
+    });
     draft
         .tile("Erase block", "geometry-erase-block", Better::Neither)
         .tile("Page", "geometry-page", Better::Neither)

@@ -16,11 +16,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         1 => None,
         n => Some(format!(" in the first of {n} access specifications.")),
     };
-    let chart = Chart::bars("Operations per second of each specification", Unit::Iops);
-    let chart = names
-        .iter()
-        .enumerate()
-        .fold(chart, |chart, (i, name)| chart.source(name, format!("specification {}", i + 1)));
+    let labels = (1..).map(|number| format!("specification {number}"));
+    let chart = Chart::bars("Operations per second of each specification", Unit::Iops)
+        .sources(names.iter().zip(labels));
     draft
         .tile("Accesses", "iometer-1", Better::Higher)
         .tile("Bytes", "iometer-1.throughput", Better::Higher)

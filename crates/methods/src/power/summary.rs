@@ -95,8 +95,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             "Undetermined: first reads take longer, but the drive may not be the cause.".to_string()
         }
     };
-    let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds);
-    let chart = rests.iter().fold(chart, |chart, (rest, k)| chart.point("", k, *rest));
+    let chart = Chart::points("First read after a rest", Axis::Rest, Unit::Nanoseconds)
+        .joined("", rests.iter().map(|(rest, k)| (k, *rest)));
     let draft = draft
         .tile("Awake", "power-awake", Better::Lower)
         .tile("Waking adds", "power-wake", Better::Lower)
