@@ -1,35 +1,14 @@
 //! Errors about targets, with remedies.
 //!
-//! One line states the problem, [`DriveError::advice`] suggests a remedy, and [`DriveError::kind`]
-//! gives the exit code: bad usage 2, refused for safety 3, I/O error 4.
+//! One line states the problem, [`DriveError::advice`] suggests a remedy, and [`DriveError::fault`]
+//! says who has to act.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rig::Fault;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use thiserror::Error;
-
-/// Class of an error, by the remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The command line is wrong (exit code 2).
-    Usage,
-    /// Unsafe or not permitted (exit code 3).
-    Refused,
-    /// The system or the drive failed (exit code 4).
-    Io,
-}
-
-impl ErrorKind {
-    /// Exit code of the command.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            ErrorKind::Usage => 2,
-            ErrorKind::Refused => 3,
-            ErrorKind::Io => 4,
-        }
-    }
-}
 
 /// Why a target cannot be used.
 #[derive(Debug, Error)]
@@ -146,15 +125,13 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// Class of the error.
-    pub fn kind(&self) -> ErrorKind {
+    /// Who has to act on it.
+    pub fn fault(&self) -> Fault {
         use DriveError::*;
         match self {
-            NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => {
-                ErrorKind::Usage
-            }
-            Gone { .. } | Io { .. } => ErrorKind::Io,
-            _ => ErrorKind::Refused,
+            NotFound { .. } | NotATarget { .. } | BadSize { .. } | Incapable { .. } => Fault::Usage,
+            Gone { .. } | Io { .. } => Fault::Io,
+            _ => Fault::Refused,
         }
     }
 

@@ -41,7 +41,7 @@ mod watch;
 pub use allow::Allowance;
 pub use contents::Content;
 pub use erase::{secure_discard, write_zeroes};
-pub use error::{DriveError, ErrorKind};
+pub use error::DriveError;
 pub use guard::{FileIdentity, Guard};
 pub use host::CpuQuota;
 pub use key::{DriveKey, Separation, find, separation};

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use common::kernel::{Loop, Mounted, attach, detach, run};
-use drive::{DriveError, ErrorKind, OpenRequest, Opened, open, plan_open};
+use drive::{DriveError, OpenRequest, Opened, open, plan_open};
 use record::{Safety, TargetKind};
+use rig::Fault;
 
 const MIB: u64 = 1 << 20;
 
@@ -21,8 +22,8 @@ fn destroy(word: &str) -> OpenRequest {
 
 fn refused(result: Result<Opened, DriveError>) -> String {
     let error = result.expect_err("must be refused");
-    assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
-    assert_eq!(error.kind().exit_code(), 3);
+    assert_eq!(error.fault(), Fault::Refused, "{error}");
+    assert_eq!(error.fault(), Fault::Refused);
     let text = error.to_string();
     assert!(!text.contains('\n'), "one line: {text}");
     text
@@ -63,7 +64,7 @@ fn a_size_selects_the_first_whole_blocks() {
     let sized = |size| open(&device.path, &OpenRequest { size: Some(size), ..reads() });
     assert_eq!(sized(MIB + 100).expect("fits").info.bytes, MIB);
     for bad in [0, 100, 8 * MIB + 1] {
-        assert_eq!(sized(bad).expect_err("bad size").kind(), ErrorKind::Usage, "{bad}");
+        assert_eq!(sized(bad).expect_err("bad size").fault(), Fault::Usage, "{bad}");
     }
 }
 
@@ -194,19 +195,19 @@ fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     let above = or_skip!(attach(device.path.as_ref()));
     let held = opened.guard.check_again();
     detach(&above);
-    assert_eq!(held.expect_err("in use").kind(), ErrorKind::Refused);
+    assert_eq!(held.expect_err("in use").fault(), Fault::Refused);
     opened.guard.check_again().expect("free again");
 
     File::options().write(true).open(&device.image).and_then(|f| f.set_len(4 * MIB)).expect("cut");
     or_skip!(run("losetup", &["-c", &device.path]));
     let error = opened.guard.check_again().expect_err("smaller");
     assert!(error.to_string().contains("it had 8388608 bytes, now 4194304"), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.fault(), Fault::Refused);
 }
 
 #[test]
 fn an_empty_device_has_nothing_to_measure() {
     let device = or_skip!(Loop::of(0));
     let error = open(&device.path, &reads()).expect_err("empty");
-    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert_eq!(error.fault(), Fault::Usage);
 }

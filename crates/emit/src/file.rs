@@ -22,6 +22,11 @@ const PNG_HEAD: usize = 33;
 /// Leading bytes that texts of one kind have in common.
 const TEXT_HEAD: usize = 80;
 
+/// The directory of a file: `.` for a bare name.
+pub fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
 /// mistyped name therefore cannot destroy another file.
 pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {

@@ -5,7 +5,7 @@
 //! replaces files atomically, so that a full disk or a kill never leaves a partial file, and
 //! refuses symbolic links, which another user may have placed, and drives. [`renew`] also refuses
 //! files that are not earlier versions of the same output. [`user_directory`] finds the place for
-//! files without a requested name. [`nearest`] suggests a known name for a misspelt one, and
+//! files without a requested name, [`directory_of`] the directory of a file. [`nearest`] suggests a known name for a misspelt one, and
 //! [`shell_word`] quotes a word of a command line. This crate does not know the meaning of a text
 //! or a file.
 
@@ -16,7 +16,7 @@ mod home;
 mod name;
 mod text;
 
-pub use file::{Replacement, renew, replace};
+pub use file::{Replacement, directory_of, renew, replace};
 pub use home::user_directory;
 pub use name::{did_you_mean, nearest};
 pub use text::{json, plain, screen, shell_word, steers};

@@ -3,10 +3,9 @@
 
 use std::io;
 
-use drive::ErrorKind;
 use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
 use record::{Safety, TargetKind};
-use rig::{Pass, Result, Returning, RigError, TargetInfo};
+use rig::{Fault, Pass, Result, Returning, RigError, TargetInfo};
 use workload::{Region, Workload};
 
 /// All blocks currently borrowed.
@@ -145,8 +144,8 @@ impl Target<'_> {
 }
 
 fn refused_or_failed(error: JournalError) -> RigError {
-    match (error.kind(), error) {
-        (ErrorKind::Io, JournalError::Io { context, source }) => RigError::Io { context, source },
+    match (error.fault(), error) {
+        (Fault::Io, JournalError::Io { context, source }) => RigError::Io { context, source },
         (_, error) => RigError::Refused(error.to_string()),
     }
 }

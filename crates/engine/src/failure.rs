@@ -2,8 +2,8 @@
 
 use std::io;
 
-use drive::{DriveError, ErrorKind};
-use rig::{RigError, TargetInfo};
+use drive::DriveError;
+use rig::{Fault, RigError, TargetInfo};
 
 use crate::device::DeviceError;
 
@@ -22,10 +22,10 @@ pub(crate) fn device_error(info: &TargetInfo, what: &str, error: DeviceError) ->
 }
 
 fn drive_error(what: &str, error: DriveError) -> RigError {
-    match error.kind() {
-        ErrorKind::Usage => RigError::Unsupported(error.to_string()),
-        ErrorKind::Refused => RigError::Refused(error.to_string()),
-        ErrorKind::Io => {
+    match error.fault() {
+        Fault::Usage => RigError::Unsupported(error.to_string()),
+        Fault::Refused => RigError::Refused(error.to_string()),
+        Fault::Io => {
             RigError::Io { context: what.into(), source: io::Error::other(error.to_string()) }
         }
     }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use drive::{DriveError, ErrorKind};
+use drive::DriveError;
+use rig::Fault;
 use thiserror::Error;
 
 use crate::elsewhere::ElsewhereLeft;
@@ -111,12 +112,12 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// The class of the error, which decides the exit code.
-    pub fn kind(&self) -> ErrorKind {
+    /// Who has to act on it.
+    pub fn fault(&self) -> Fault {
         match self {
-            JournalError::Io { .. } | JournalError::Damaged { .. } => ErrorKind::Io,
-            JournalError::Drive(error) => error.kind(),
-            _ => ErrorKind::Refused,
+            JournalError::Io { .. } | JournalError::Damaged { .. } => Fault::Io,
+            JournalError::Drive(error) => error.fault(),
+            _ => Fault::Refused,
         }
     }
 

@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use drive::{DriveKey, ErrorKind};
+use drive::DriveKey;
 use journal::{BLOCK, Borrowed, Journal, JournalDir, JournalError, Kept, State};
 use proptest::prelude::*;
+use rig::Fault;
 use tempfile::TempDir;
 use workload::Region;
 
@@ -103,7 +104,7 @@ fn a_drive_with_blocks_in_a_journal_cannot_be_borrowed() {
     let borrowed = Borrowed::read(&bench.drive, all()).expect("read");
     let error = bench.keep(&borrowed).expect_err("refused");
     let advice = error.advice().expect("there is something to try");
-    assert!(error.kind() == ErrorKind::Refused && advice.starts_with("ssdyno recover --journal /"));
+    assert!(error.fault() == Fault::Refused && advice.starts_with("ssdyno recover --journal /"));
     bench.place().keep(&key("S2"), &borrowed).expect("another drive").close().expect("closed");
     bench.place().close(Kept::open(&path).expect("whole")).expect("closed");
     bench.keep(&borrowed).expect("kept");

@@ -11,9 +11,10 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drive::{DriveKey, ErrorKind};
+use drive::DriveKey;
 use journal::{BLOCK, Borrowed, JournalDir, JournalError, Kept, State};
 use kernel::{Loop, Mounted};
+use rig::Fault;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use workload::Region;
@@ -129,7 +130,7 @@ fn a_header_that_contradicts_itself_is_refused() {
     ] {
         let error = opened(&bytes).expect_err(words);
         assert!(error.to_string().contains(words), "{error}");
-        assert_eq!((error.kind(), error.advice()), (ErrorKind::Io, None), "{error}");
+        assert_eq!((error.fault(), error.advice()), (Fault::Io, None), "{error}");
     }
 }
 
@@ -181,7 +182,7 @@ fn a_place_that_would_not_outlast_the_drive_is_refused() {
     let error = on_itself.check(device.path.as_ref()).expect_err("on itself");
     assert!(matches!(error, JournalError::SameDrive { .. }), "{error}");
     assert!(error.to_string().contains(&device.path), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.fault(), Fault::Refused);
     assert!(error.advice().is_some_and(|advice| advice.contains("--journal DIR")));
     assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 1, "only lost+found");
 }
@@ -193,7 +194,7 @@ fn a_place_in_memory_is_refused() {
     let place = JournalDir::at(memory.path());
     let error = place.check(device.path.as_ref()).expect_err("in memory");
     assert!(matches!(error, JournalError::Memory { .. }), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.fault(), Fault::Refused);
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn a_missing_device_is_a_usage_error() {
     let place = JournalDir::at(dir.path());
     let error = place.check("/dev/nothing-of-this-name".as_ref()).expect_err("nothing");
     assert!(matches!(error, JournalError::Drive(_)), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    assert_eq!(error.fault(), Fault::Usage, "{error}");
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_journal_without_room_leaves_nothing_behind() {
         place.keep(&common::key(BYTES as u64), &borrowed).expect_err("64 KiB is not enough");
     assert!(error.to_string().contains(&format!("{BYTES} bytes")), "{error}");
     assert!(matches!(error, JournalError::Full { .. }), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.fault(), Fault::Refused);
     assert_eq!(fs::read_dir(&mounted.dir).expect("there").count(), 0);
 }
 
@@ -227,13 +228,13 @@ fn a_place_that_cannot_be_read_is_an_error() {
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("written");
     let error = JournalDir::at(&file).unfinished().expect_err("no directory");
-    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert_eq!(error.fault(), Fault::Io, "{error}");
     let place = JournalDir::at(dir.path());
     symlink("nowhere", dir.path().join("gone.journal")).expect("linked");
     fs::write(dir.path().join("notes.txt"), "mine").expect("written");
     assert!(place.unfinished().expect("read").is_empty(), "one is missing, one is not a journal");
     symlink("loop.journal", dir.path().join("loop.journal")).expect("linked");
-    assert_eq!(place.unfinished().expect_err("a link to itself").kind(), ErrorKind::Io);
+    assert_eq!(place.unfinished().expect_err("a link to itself").fault(), Fault::Io);
 }
 
 #[test]
@@ -378,7 +379,7 @@ fn a_damaged_journal_stops_runs_on_every_drive_it_can_be_of() {
     fs::copy(&path, default.dir().join("sdy-1.journal")).expect("copied");
     let error = place.keep(&other, &borrowed).expect_err("of any drive");
     assert!(matches!(error, JournalError::DriveUnknown { .. }), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.fault(), Fault::Refused);
     default.discard(&default.unfinished().expect("readable")[1]).expect("discarded");
     place.keep(&other, &borrowed).expect("nothing is left").close().expect("closed");
 }

@@ -74,13 +74,12 @@ impl LabError {
     }
 }
 
-impl From<Option<Fault>> for ErrorKind {
-    fn from(fault: Option<Fault>) -> ErrorKind {
+impl From<Fault> for ErrorKind {
+    fn from(fault: Fault) -> ErrorKind {
         match fault {
-            None => ErrorKind::Interrupted,
-            Some(Fault::Usage) => ErrorKind::Usage,
-            Some(Fault::Refused) => ErrorKind::Refused,
-            Some(Fault::Io) => ErrorKind::Io,
+            Fault::Usage => ErrorKind::Usage,
+            Fault::Refused => ErrorKind::Refused,
+            Fault::Io => ErrorKind::Io,
         }
     }
 }
@@ -88,36 +87,28 @@ impl From<Option<Fault>> for ErrorKind {
 impl From<RunError> for LabError {
     fn from(error: RunError) -> LabError {
         let advice = error.advice().map(String::from);
-        LabError::new(error.fault().into(), error).advise_if(advice)
-    }
-}
-
-impl From<drive::ErrorKind> for ErrorKind {
-    fn from(kind: drive::ErrorKind) -> ErrorKind {
-        match kind {
-            drive::ErrorKind::Usage => ErrorKind::Usage,
-            drive::ErrorKind::Refused => ErrorKind::Refused,
-            drive::ErrorKind::Io => ErrorKind::Io,
-        }
+        let kind = error.fault().map_or(ErrorKind::Interrupted, ErrorKind::from);
+        LabError::new(kind, error).advise_if(advice)
     }
 }
 
 impl From<DriveError> for LabError {
     fn from(error: DriveError) -> LabError {
-        LabError::new(error.kind().into(), &error).advise_if(error.advice())
+        LabError::new(error.fault().into(), &error).advise_if(error.advice())
     }
 }
 
 impl From<JournalError> for LabError {
     fn from(error: JournalError) -> LabError {
-        LabError::new(error.kind().into(), &error).advise_if(error.advice())
+        LabError::new(error.fault().into(), &error).advise_if(error.advice())
     }
 }
 
 impl From<RigError> for LabError {
     fn from(error: RigError) -> LabError {
         let advice = error.advice().map(String::from);
-        LabError::new(error.fault().into(), error).advise_if(advice)
+        let kind = error.fault().map_or(ErrorKind::Interrupted, ErrorKind::from);
+        LabError::new(kind, error).advise_if(advice)
     }
 }
 

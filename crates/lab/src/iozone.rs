@@ -43,10 +43,7 @@ fn place(file: Option<&str>) -> String {
     if itself || path.exists() && !path.is_file() {
         return file.to_string();
     }
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => parent.display().to_string(),
-        None => ".".into(),
-    }
+    emit::directory_of(path).display().to_string()
 }
 
 #[cfg(test)]

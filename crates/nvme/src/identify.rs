@@ -16,8 +16,8 @@ pub const NAMESPACE_LIST: u32 = 2;
 /// Entries in the format table of a namespace.
 const FORMATS_MAX: usize = 64;
 
-/// `N` bytes at an offset.
-pub(crate) fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
+/// `N` bytes at an offset; `None` if the data ends before.
+pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
@@ -46,8 +46,6 @@ pub struct Info {
     pub firmware: [u8; 8],
     /// Major, minor and tertiary version; 0 before NVMe 1.2, which need not report it.
     pub version: (u16, u8, u8),
-    /// Maximum number of namespaces.
-    pub namespaces_max: u32,
     /// Warning temperature, degrees Celsius.
     pub warn_c: Option<i16>,
     /// Critical temperature, at which it throttles or stops, degrees Celsius.
@@ -85,7 +83,6 @@ impl Info {
             model: bytes(data, 24)?,
             firmware: bytes(data, 64)?,
             version: ((version >> 16) as u16, (version >> 8) as u8, version as u8),
-            namespaces_max: long(516)?,
             warn_c: celsius(word(266)?),
             critical_c: celsius(word(268)?),
             formats: commands & 2 != 0,

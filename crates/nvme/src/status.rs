@@ -71,11 +71,6 @@ impl Status {
         self.0 & 0x7ff == 0
     }
 
-    /// Whether the same command may succeed if it is repeated.
-    pub const fn may_retry(self) -> bool {
-        !self.is_ok() && (self.0 & 0x4000 == 0 || self.0 == Status::LOST.0)
-    }
-
     /// Status code type and status code: the 11 bits that identify the cause.
     pub const fn code(self) -> u16 {
         self.0 & 0x7ff
@@ -167,10 +162,8 @@ mod tests {
 
     #[test]
     fn the_do_not_retry_bit_decides_whether_to_retry() {
-        assert!(Status::SUCCESS.is_ok() && !Status::SUCCESS.may_retry());
-        assert!(Status(0x281).may_retry());
-        assert!(!Status(0x4281).may_retry());
-        assert!(Status::LOST.may_retry() && !Status::LOST.is_ok());
+        assert!(Status::SUCCESS.is_ok());
+        assert!(!Status::LOST.is_ok());
         assert_eq!(Status(0x4281).cause(), Cause::ReadFault);
         // "More" and the retry delay are not part of the cause.
         assert_eq!(Status(0x3800).cause(), Cause::Success);

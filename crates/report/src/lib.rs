@@ -16,7 +16,6 @@ pub mod forest;
 mod grid;
 mod html;
 mod identity;
-mod json;
 mod markdown;
 mod names;
 mod peers;
@@ -29,13 +28,20 @@ mod terminal;
 mod times;
 mod wear;
 
+use record::Run;
+
 pub use card::card;
 pub use csv::{csv, csv_series};
 pub use html::html;
 pub use identity::identity;
-pub use json::json;
 pub use markdown::markdown;
 pub use quantity::show as quantity;
 pub use spark::sparkline;
 pub use style::{Ink, Style, wrap};
 pub use terminal::{grid_so_far, terminal, terminal_in_full};
+
+/// The run as JSON, on one line or indented; without a final line break. `docs/record.schema.json`
+/// describes it. Fails only if the record contains a value that JSON cannot represent.
+pub fn json(run: &Run, pretty: bool) -> serde_json::Result<String> {
+    if pretty { serde_json::to_string_pretty(run) } else { serde_json::to_string(run) }
+}

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use emit::directory_of;
 use rusqlite::ErrorCode;
 use rustix::fs::statvfs;
 use rustix::process::{Resource, getrlimit};
@@ -226,7 +227,7 @@ fn cannot_grow(path: &Path) -> Option<StoreError> {
             return Some(StoreError::Limited { path, limit_bytes });
         }
     }
-    let space = statvfs(path.parent()?).ok()?;
+    let space = statvfs(directory_of(&path)).ok()?;
     let full = space.f_bavail.saturating_mul(space.f_frsize) < ROOM_BYTES;
     full.then_some(StoreError::Full { path })
 }

@@ -21,12 +21,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use emit::directory_of;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::statvfs;
 
 use crate::StoreError;
 use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, sibling};
-use crate::place::directory_of;
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
@@ -90,7 +90,7 @@ pub(crate) fn journal_for(path: &Path) -> Journal {
 
 /// Whether reading a store with a log would map memory for which space may be missing.
 fn cannot_map(path: &Path) -> bool {
-    let Some(Ok(space)) = path.parent().map(statvfs) else { return false };
+    let Ok(space) = statvfs(directory_of(path)) else { return false };
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     space.f_frsize < PAGE_BYTES && free_bytes < ROOM_BYTES && has_log(path)
 }

@@ -4,17 +4,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use emit::directory_of;
+
 use crate::StoreError;
 
 /// `$XDG_DATA_HOME/ssdyno/runs.sqlite`, or the same below `~/.local/share`.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     let data = emit::user_directory("XDG_DATA_HOME", ".local/share").ok_or(StoreError::NoHome)?;
     Ok(data.join("ssdyno").join("runs.sqlite"))
-}
-
-/// The directory of a file.
-pub(crate) fn directory_of(file: &Path) -> &Path {
-    file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Creates the file's directory, accessible only to this user, as the XDG specification requires.

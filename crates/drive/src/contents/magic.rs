@@ -5,6 +5,7 @@
 //! btrfs on-disk formats, the exFAT and FAT specifications, UEFI, md(4), LUKS 1 and 2).
 
 use super::{Content, Image};
+use crate::response::u32_at;
 
 /// Bytes that identify a kind, and the position of its label (length 0: none).
 struct Magic {
@@ -58,10 +59,6 @@ fn label<I: Image + ?Sized>(image: &I, (at, length): (u64, usize)) -> Option<Str
     let text = bytes.split(|byte| *byte == 0).next()?;
     let text = String::from_utf8_lossy(text).trim().to_string();
     (!text.is_empty()).then_some(text)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// ext2, 3 and 4 share a magic number; their feature flags distinguish them.

@@ -1,8 +1,9 @@
 //! GPT (UEFI 2.10, chapter 5): a header in the second block, then entries, and a copy at the end.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, Entry, Table, u32_at, u64_at};
+use super::{ENTRIES_MAX, Entry, Table};
 use crate::image::Image;
+use crate::response::{u32_at, u64_at};
 
 /// The table of an image with blocks of `block` bytes.
 pub(super) fn read<I: Image + ?Sized>(image: &I, bytes: u64, block: u64) -> Option<Table> {

@@ -1,8 +1,9 @@
 //! MBR: four entries in the boot record, and a chain of extended records with logical partitions.
 
 use super::kind::PartitionType;
-use super::{ENTRIES_MAX, Entry, Table, u32_at};
+use super::{ENTRIES_MAX, Entry, Table};
 use crate::image::Image;
+use crate::response::u32_at;
 
 /// One of the four entries of a boot record: type, first sector, sectors.
 struct Record {

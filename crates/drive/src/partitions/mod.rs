@@ -98,7 +98,7 @@ impl Table {
 
 /// Makes the kernel reread the table of a device after it was written and closed.
 pub fn reread(device: impl AsRef<Path>) -> io::Result<()> {
-    sys::reread_partitions(&File::open(device)?)
+    sys::block::reread_partitions(&File::open(device)?)
 }
 
 /// Whether a device is a partition of another.
@@ -119,14 +119,6 @@ pub(crate) fn find<I: Image + ?Sized>(
     let gpt = sizes.into_iter().find_map(|block| gpt::read(image, bytes, block));
     let mbr = || mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
     gpt.or_else(|| if boot_sector { None } else { mbr() })
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::{PartitionType, Planned, u32_at};
+use super::{PartitionType, Planned};
+use crate::response::u32_at;
 
 /// Bytes zeroed at each position: the farthest signatures from a start, ZFS labels, end at 512 KiB.
 const WIPED: u64 = 1 << 20;

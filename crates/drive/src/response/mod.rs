@@ -9,9 +9,16 @@ pub(crate) mod nvme;
 pub(crate) mod scsi;
 pub(crate) mod smart;
 
-/// The `N` bytes at an offset.
-pub(crate) fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
-    data.get(at..at.checked_add(N)?)?.try_into().ok()
+pub(crate) use ::nvme::identify::bytes;
+
+/// The little-endian number at an offset.
+pub(crate) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+    bytes(data, at).map(u32::from_le_bytes)
+}
+
+/// The little-endian number at an offset.
+pub(crate) fn u64_at(data: &[u8], at: usize) -> Option<u64> {
+    bytes(data, at).map(u64::from_le_bytes)
 }
 
 /// Bytes in hexadecimal, without separators.

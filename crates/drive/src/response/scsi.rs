@@ -78,19 +78,13 @@ pub(crate) fn world_wide_name(page: &[u8]) -> Option<String> {
 pub(crate) struct Limits {
     pub transfer_max: Option<u32>,
     pub transfer_optimal: Option<u32>,
-    pub unmap_max: Option<u32>,
     pub unmap_granularity: Option<u32>,
 }
 
 pub(crate) fn limits(page: &[u8]) -> Option<Limits> {
     let inside = content(page, 0xb0)?;
     let at = |at: usize| bytes(inside, at).map(u32::from_be_bytes).filter(|n| *n != 0);
-    Some(Limits {
-        transfer_max: at(4),
-        transfer_optimal: at(8),
-        unmap_max: at(16),
-        unmap_granularity: at(24),
-    })
+    Some(Limits { transfer_max: at(4), transfer_optimal: at(8), unmap_granularity: at(24) })
 }
 
 /// Revolutions per minute, page B1h; 0: not rotating.
@@ -189,7 +183,6 @@ mod tests {
         page[28..32].copy_from_slice(&8u32.to_be_bytes());
         let found = limits(&page).expect("limits");
         assert_eq!((found.transfer_optimal, found.unmap_granularity), (Some(128), Some(8)));
-        assert_eq!(found.unmap_max, None);
         assert_eq!(rotation(&[0, 0xb1, 0, 4, 0, 1, 0, 0]), Some(0));
         let thin = provisioning(&[0, 0xb2, 0, 4, 0, 0xc4, 2, 0]);
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Erases blocks without an ordinary discard: secure discard, zeroes.
+//! Ioctls of block devices: blocks erased without an ordinary discard (secure discard, zeroes), and
+//! the kernel's copy of a partition table.
 //!
 //! Sources: `include/uapi/linux/fs.h`, the kernel's `block/ioctl.c`.
 
@@ -8,6 +9,7 @@ use std::os::fd::AsRawFd;
 
 const BLKSECDISCARD: libc::c_ulong = 0x127d;
 const BLKZEROOUT: libc::c_ulong = 0x127f;
+const BLKRRPART: libc::c_ulong = 0x125f;
 
 /// An operation on a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,13 @@ pub(crate) fn erase_range(file: &File, how: Range, offset: u64, bytes: u64) -> i
     let range = [offset, bytes];
     // SAFETY: both read two u64 from the pointer, which is live for the call.
     check(unsafe { libc::ioctl(file.as_raw_fd(), request as _, range.as_ptr()) })
+}
+
+/// Makes the kernel reread the partition table of a whole drive. Fails while a partition is in use,
+/// and on devices without partitions (loop devices created without them).
+pub(crate) fn reread_partitions(drive: &File) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the request takes no argument.
+    check(unsafe { libc::ioctl(drive.as_raw_fd(), BLKRRPART as _, 0) })
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

@@ -7,6 +7,3 @@
 pub(crate) mod block;
 pub(crate) mod nvme;
 pub(crate) mod scsi;
-mod table;
-
-pub(crate) use table::reread_partitions;

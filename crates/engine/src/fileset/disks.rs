@@ -2,12 +2,11 @@
 //! (Documentation/block/stat.rst), which include other users.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use emit::directory_of;
 use rig::DiskUse;
-
-use super::directory;
 
 /// The counters before a run.
 pub(super) struct Before {
@@ -17,8 +16,8 @@ pub(super) struct Before {
 
 /// Reads the counters of the disks under these files.
 pub(super) fn look<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Before {
-    let places = paths.map(|path| if path.exists() { path.clone() } else { directory(path) });
-    let places: BTreeSet<PathBuf> = places.collect();
+    let places = paths.map(|path| if path.exists() { &**path } else { directory_of(path) });
+    let places: BTreeSet<&Path> = places.collect();
     let located = places.iter().filter_map(|path| drive::locate(path).ok());
     let names: BTreeSet<String> = located.flat_map(|location| location.disks).collect();
     let disks = names.into_iter().filter_map(|name| Some((name.clone(), counters(&name)?)));

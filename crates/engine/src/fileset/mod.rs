@@ -21,9 +21,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drive::{DriveError, ErrorKind, FileIdentity, OpenRequest, Opened, Watch};
+use drive::{DriveError, FileIdentity, OpenRequest, Opened, Watch};
+use emit::directory_of;
 use record::{Safety, TargetKind};
-use rig::{DiskUse, Fault, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
+use rig::{DiskUse, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
 use workload::units;
 
 use crate::device::{AnyDevice, FdDevice};
@@ -179,12 +180,12 @@ impl FileSet {
 
     /// Checks that the file systems have room for every file that grows.
     fn admit_room(&self) -> Result<()> {
-        let mut wanted: BTreeMap<PathBuf, u64> = BTreeMap::new();
+        let mut wanted: BTreeMap<&Path, u64> = BTreeMap::new();
         for (path, known) in self.known.iter().filter(|(_, known)| known.grows() > 0) {
-            *wanted.entry(directory(path)).or_default() += known.grows();
+            *wanted.entry(directory_of(path)).or_default() += known.grows();
         }
         for (directory, bytes) in wanted {
-            let room = drive::room(&directory).map_err(refused)?;
+            let room = drive::room(directory).map_err(refused)?;
             if bytes > room {
                 let text = format!(
                     "the files need {} more in {}, but only {} may be used: a tenth of \
@@ -205,7 +206,7 @@ impl FileSet {
             let watch = drive::locate(path).map_err(refused)?.watch();
             return Ok((opened.info.clone(), watch));
         }
-        let directory = directory(path);
+        let directory = directory_of(path);
         // A plan for the smallest scratch file identifies the drive under the directory.
         let request = OpenRequest { size: Some(1), ..OpenRequest::to(Safety::Scratch) };
         // If there is no room even for that, the file may still exist.
@@ -215,7 +216,7 @@ impl FileSet {
         let mut info = planned.map_err(refused)?.info;
         (info.bytes, info.target.bytes) = (bytes, Some(bytes));
         info.target.spec = path.display().to_string();
-        Ok((info, drive::locate(&directory).map_err(refused)?.watch()))
+        Ok((info, drive::locate(directory).map_err(refused)?.watch()))
     }
 
     /// A description of the data that will be lost.
@@ -325,7 +326,7 @@ fn look_at(path: &Path) -> Result<Known> {
     let meta = match path.metadata() {
         Ok(meta) => meta,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let directory = directory(path);
+            let directory = directory_of(path);
             if !directory.is_dir() {
                 let text = format!("the directory {} does not exist", directory.display());
                 return Err(RigError::usage(text, "create it, or name another"));
@@ -350,13 +351,6 @@ fn look_at(path: &Path) -> Result<Known> {
         return Err(RigError::usage(text, "name a file, or a directory with directory="));
     }
     Ok(known)
-}
-
-fn directory(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
 }
 
 /// Opens a file that contains data and is not ours, if one of the given words allows its
@@ -388,12 +382,7 @@ fn open_confirmed(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Open
 
 /// Converts an error of the drive into one of the rig.
 fn refused(error: DriveError) -> RigError {
-    let fault = match error.kind() {
-        ErrorKind::Usage => Fault::Usage,
-        ErrorKind::Refused => Fault::Refused,
-        ErrorKind::Io => Fault::Io,
-    };
-    RigError::Target { fault, text: error.to_string(), advice: error.advice() }
+    RigError::Target { fault: error.fault(), text: error.to_string(), advice: error.advice() }
 }
 
 fn failed(what: &str, path: &Path, source: io::Error) -> RigError {

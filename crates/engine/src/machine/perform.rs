@@ -41,10 +41,8 @@ impl Machine {
     /// Checks that the target is still the one that was opened. Called before each phase that
     /// changes it, and after the last.
     pub fn check_again(&self) -> Result<()> {
-        self.device.check().map_err(|e| match e.kind() {
-            drive::ErrorKind::Io => {
-                RigError::Target { fault: Fault::Io, text: e.to_string(), advice: None }
-            }
+        self.device.check().map_err(|e| match e.fault() {
+            Fault::Io => RigError::Target { fault: Fault::Io, text: e.to_string(), advice: None },
             _ => RigError::Refused(e.to_string()),
         })
     }

@@ -6,6 +6,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
+use super::check;
+
 /// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE`, `IOCB_CMD_FDSYNC`.
 pub(crate) const PREAD: u16 = 0;
 pub(crate) const PWRITE: u16 = 1;
@@ -150,8 +152,4 @@ impl Drop for Context {
         // SAFETY: the id is that of a live context; the call waits for operations in flight.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
-}
-
-fn check(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use super::check;
+
 /// `BLKDISCARD`, `include/uapi/linux/fs.h`.
 const BLKDISCARD: libc::c_ulong = 0x1277;
 /// `BLKFLSBUF`.
@@ -16,13 +18,13 @@ const FIEMAP: libc::c_ulong = 0xC020_660B;
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     let range = [offset, bytes];
     // SAFETY: BLKDISCARD reads two u64 from the pointer, which is live for the call.
-    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) })
+    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) }).map(drop)
 }
 
 /// Writes back and drops the kernel's cached pages of a block device.
 pub(crate) fn flush_buffers(file: &File) -> io::Result<()> {
     // SAFETY: BLKFLSBUF takes no argument.
-    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0) })
+    check(unsafe { libc::ioctl(file.as_raw_fd(), BLKFLSBUF as _, 0) }).map(drop)
 }
 
 /// Makes timed waits of the calling thread end on time. By default the kernel can delay them by up
@@ -139,7 +141,7 @@ fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     let result = unsafe {
         libc::syscall(CACHESTAT, file.as_raw_fd(), range.as_ptr(), found.as_mut_ptr(), 0)
     };
-    check(result as libc::c_int)?;
+    check(result)?;
     Ok((found[0] * rustix::param::page_size() as u64).min(length))
 }
 
@@ -161,10 +163,6 @@ fn mincore(file: &File, length: u64) -> io::Result<u64> {
     result?;
     let pages = resident.iter().filter(|page| **page & 1 != 0).count() as u64;
     Ok((pages * page).min(length as u64))
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

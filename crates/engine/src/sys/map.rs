@@ -16,6 +16,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
+use super::check;
+
 /// Maximum number of files mapped at once, because a fault searches all of them. The value is
 /// arbitrary.
 const MAPPINGS_MAX: usize = 4096;
@@ -122,12 +124,12 @@ impl Mapping {
         let bytes = offset as usize + bytes - first;
         self.sync_range(start, bytes)?;
         // SAFETY: the range lies in the mapping; the pages released are in the file.
-        check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) })
+        check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) }).map(drop)
     }
 
     fn sync_range(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
         // SAFETY: the range lies in the mapping, and begins with a page.
-        check(unsafe { libc::msync(start.cast(), bytes, libc::MS_SYNC) })
+        check(unsafe { libc::msync(start.cast(), bytes, libc::MS_SYNC) }).map(drop)
     }
 
     /// The address of `bytes` bytes at an offset.
@@ -170,10 +172,6 @@ impl Drop for Mapping {
         // SAFETY: the mapping is ours, and nothing refers to it any longer.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Reserves a free entry for a mapping.

@@ -3,6 +3,8 @@
 //! rest of the crate is safe.
 #![allow(unsafe_code)]
 
+use std::io;
+
 pub(crate) mod aio;
 pub(crate) mod arena;
 pub(crate) mod counter;
@@ -12,3 +14,8 @@ pub(crate) mod pci;
 pub(crate) mod process;
 pub(crate) mod ring;
 pub(crate) mod thread;
+
+/// The result of a call of libc: an error, by `errno`, if it is negative.
+fn check<T: Default + PartialOrd>(result: T) -> io::Result<T> {
+    if result < T::default() { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -4,6 +4,8 @@ use std::io;
 
 use rig::{MemoryPolicy, ThreadUsage};
 
+use super::check;
+
 /// Usage of the calling thread since it began.
 pub(crate) fn usage() -> ThreadUsage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
@@ -27,7 +29,7 @@ pub(crate) fn usage() -> ThreadUsage {
 pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     // SAFETY: takes numbers; "process" 0 is the calling thread on Linux.
     let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    check(result).map(drop)
 }
 
 /// Number of nodes in a policy's mask; Linux supports no more.
@@ -48,7 +50,7 @@ pub(crate) fn set_memory_policy(policy: &MemoryPolicy) -> io::Result<()> {
     }
     // SAFETY: the kernel reads `NODES_MAX` bits from the mask, which is live for the call.
     let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask.as_ptr(), NODES_MAX) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    check(result).map(drop)
 }
 
 /// Sets the calling thread's I/O priority: class (0 to 3) and level (0 to 7).
@@ -59,5 +61,5 @@ pub(crate) fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
     let priority = i32::from(class) << CLASS_SHIFT | i32::from(level);
     // SAFETY: takes numbers; 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    check(result).map(drop)
 }

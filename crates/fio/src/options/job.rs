@@ -97,7 +97,8 @@ fn file_size(value: &Value) -> Parsed<(u64, u64)> {
     }
 }
 
-fn cpu_list(text: &str) -> Parsed<Vec<u32>> {
+/// A list of processors in the kernel's format, which is also fio's.
+pub(crate) fn cpu_list(text: &str) -> Parsed<Vec<u32>> {
     numbers(text, 8192, "the number of a processor")
 }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use emit::directory_of;
 use rig::{Allocation, FilePlan, FileSeen, FileUse, Files};
 use workload::Region;
 
@@ -70,17 +71,17 @@ impl PlanFiles {
     /// Bytes by which a file that fills its file system may grow: a share of the space left by the
     /// other files.
     fn part_of_room(&self, path: &Path, files: &mut dyn Files) -> Result<u64, RunError> {
-        let directory = directory(path);
+        let directory = directory_of(path);
         let neighbour = |(plan, seen): &&(FilePlan, FileSeen)| {
             !seen.device
                 && !self.filling.contains(&plan.path)
-                && self::directory(&plan.path) == directory
+                && directory_of(&plan.path) == directory
         };
         let grows =
             |(plan, seen): &(FilePlan, FileSeen)| plan.end.saturating_sub(seen.bytes.unwrap_or(0));
         let taken: u64 = self.list.iter().filter(neighbour).map(grows).sum();
-        let sharing = self.filling.iter().filter(|other| self::directory(other) == directory);
-        let room = files.room(&directory)?.saturating_sub(taken);
+        let sharing = self.filling.iter().filter(|other| directory_of(other) == directory);
+        let room = files.room(directory)?.saturating_sub(taken);
         // Other programs may write to the file system before all files are admitted.
         let sure = room - room / 1024;
         Ok(sure / sharing.count().max(1) as u64)
@@ -159,12 +160,5 @@ fn allocation(fallocate: Fallocate) -> Allocation {
         Fallocate::Truncate => Allocation::Truncate,
         Fallocate::Keep => Allocation::Keep,
         Fallocate::Native | Fallocate::Posix => Allocation::Full,
-    }
-}
-
-fn directory(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
     }
 }

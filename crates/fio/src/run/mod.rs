@@ -23,7 +23,6 @@ mod sizes;
 mod stage;
 mod steady;
 mod stream;
-mod virtual_drive;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,13 +128,13 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     let drive = plan.drive()?;
     let real = !drive.as_deref().is_some_and(is_virtual);
     for job in &plan.jobs {
-        refuse::refuse(job)?;
+        refuse::unsupported(job)?;
         match real {
             true => numa::processors(job).map(drop)?,
-            false => virtual_drive::refuse(job)?,
+            false => refuse::on_virtual_drive(job)?,
         }
         if drive.is_some() {
-            virtual_drive::refuse_mapped(job)?;
+            refuse::mapped(job)?;
         }
     }
     let (mut files, mut clones, mut stage) = (PlanFiles::of(&plan.jobs), Vec::new(), 0);

@@ -1,6 +1,7 @@
 //! The processors of this machine's NUMA nodes.
 
 use super::RunError;
+use crate::options;
 use crate::{Job, MemoryPolicy};
 
 /// The kernel's list of nodes.
@@ -19,7 +20,9 @@ pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
     }
     let nodes = job.machine.numa_nodes.iter();
     let lists: Result<Vec<String>, RunError> = nodes.map(|node| listed(job, *node)).collect();
-    Ok(lists?.iter().flat_map(|list| numbers(list)).collect())
+    let lists = lists?;
+    let numbers = lists.iter().flat_map(|list| options::cpu_list(list.trim()).unwrap_or_default());
+    Ok(numbers.map(|number| number as usize).collect())
 }
 
 fn listed(job: &Job, node: u32) -> Result<String, RunError> {
@@ -27,24 +30,4 @@ fn listed(job: &Job, node: u32) -> Result<String, RunError> {
         let text = format!("{}: this machine has no NUMA node {node}", job.origin);
         RunError::usage(text, "numactl --show lists the nodes; or omit the numa_ options")
     })
-}
-
-/// A kernel list such as `0-3,8`.
-fn numbers(list: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (low, high) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
-        Some(low.parse().ok()?..=high.parse().ok()?)
-    };
-    list.split(',').filter_map(range).flatten().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernel_lists_are_parsed() {
-        assert_eq!(numbers("0-3,8\n"), [0, 1, 2, 3, 8]);
-        assert_eq!(numbers("\n"), [0usize; 0]);
-    }
 }

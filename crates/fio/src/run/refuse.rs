@@ -1,15 +1,37 @@
-//! Options that the parser accepts but the runner does not support. They are refused before
-//! anything is touched, never dropped silently.
+//! Options that the parser accepts but the runner does not support, on any target or on drives
+//! without the kernel. They are refused before anything is touched, never dropped silently. The rig
+//! reports options without effect, such as the page cache of a virtual drive.
 
 use super::RunError;
-use crate::Job;
+use crate::{Engine, Job};
 
-/// Refuses a job with such an option.
-pub(super) fn refuse(job: &Job) -> Result<(), RunError> {
+/// Refuses a job with an option that no target supports.
+pub(super) fn unsupported(job: &Job) -> Result<(), RunError> {
     let found = RULES.iter().find(|rule| (rule.asked)(job));
     let Some(rule) = found else { return Ok(()) };
     let text = format!("{}: {} is not supported: {}", job.origin, rule.option, rule.why);
     Err(RunError::usage(text, "omit it, or run this job with fio"))
+}
+
+/// Refuses a job that a virtual drive cannot run.
+pub(super) fn on_virtual_drive(job: &Job) -> Result<(), RunError> {
+    match job.verifies() {
+        true => on_drive(job, "verify on a virtual drive: it keeps no data to check"),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a job that maps a drive without the kernel: a virtual drive or `pci:ADDRESS`.
+pub(super) fn mapped(job: &Job) -> Result<(), RunError> {
+    match job.engine {
+        Engine::Mmap => on_drive(job, "ioengine=mmap on this drive: it has no memory to map"),
+        _ => Ok(()),
+    }
+}
+
+fn on_drive(job: &Job, why: &str) -> Result<(), RunError> {
+    let text = format!("{}: {why}", job.origin);
+    Err(RunError::usage(text, "omit it, or name a file or device"))
 }
 
 struct Rule {
@@ -47,7 +69,7 @@ const RULES: &[Rule] = &[
         option: "unlink_each_loop of a job that reads",
         why: "its files are empty after the first loop",
         asked: |job| {
-            let reads = job.access.rw.reads() || job.engine == crate::Engine::Mmap;
+            let reads = job.access.rw.reads() || job.engine == Engine::Mmap;
             job.files.unlink_each_loop && job.schedule.loops > 1 && reads
         },
     },

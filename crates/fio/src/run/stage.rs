@@ -96,8 +96,7 @@ fn op_log(clone: &JobClone<'_>, plan: &Plan) -> Result<OpLog, RunError> {
     let prefix = [&logs.bw, &logs.iops, &logs.lat].into_iter().flatten().next();
     let directory = plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
     let first = directory.join(prefix.map_or("", String::as_str));
-    let parent = first.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let place = parent.unwrap_or(Path::new("."));
+    let place = emit::directory_of(&first);
     OpLog::within(place).map_err(|source| {
         RunError::Rig(RigError::Io {
             context: format!("create a log in {}", place.display()),

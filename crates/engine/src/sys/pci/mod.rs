@@ -33,11 +33,18 @@ const MASTER: u16 = 0b100;
 
 /// A function that this process has exclusively.
 pub(crate) trait Function: Debug + Send + Sync + 'static {
+    /// Changes bits of the command register.
+    fn command(&self, change: fn(u16) -> u16) -> io::Result<()>;
+
     /// Enables the function's access to memory.
-    fn enable(&self) -> io::Result<()>;
+    fn enable(&self) -> io::Result<()> {
+        self.command(|bits| bits | MEMORY_AND_MASTER)
+    }
 
     /// Disables the function's access to memory. Its commands in flight are lost.
-    fn disable(&self) -> io::Result<()>;
+    fn disable(&self) -> io::Result<()> {
+        self.command(|bits| bits & !MASTER)
+    }
 
     /// The file of the registers, their offset in it, and their length in bytes.
     fn registers(&self) -> io::Result<(&File, u64, usize)>;

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{COMMAND, Function, HUGE, MASTER, MEMORY_AND_MASTER, PAGE, Shared};
+use super::{COMMAND, Function, HUGE, PAGE, Shared};
 
 /// Fields of a page map entry: the bit for a present page, and the mask of the frame number.
 const PRESENT: u64 = 1 << 63;
@@ -52,14 +52,6 @@ impl Physical {
             pagemap: File::open("/proc/self/pagemap")?,
             pool: Mutex::new(Pool { memory, bytes: 0, used: Vec::new(), free: BTreeMap::new() }),
         })
-    }
-
-    fn command(&self, change: impl FnOnce(u16) -> u16) -> io::Result<()> {
-        let mut bits = [0; 2];
-        self.config.read_exact_at(&mut bits, COMMAND)?;
-        self.config.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), COMMAND)?;
-        // The response to a read arrives after all earlier writes of the function.
-        self.config.read_exact_at(&mut bits, COMMAND)
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
@@ -111,12 +103,12 @@ impl Pool {
 }
 
 impl Function for Physical {
-    fn enable(&self) -> io::Result<()> {
-        self.command(|bits| bits | MEMORY_AND_MASTER)
-    }
-
-    fn disable(&self) -> io::Result<()> {
-        self.command(|bits| bits & !MASTER)
+    fn command(&self, change: fn(u16) -> u16) -> io::Result<()> {
+        let mut bits = [0; 2];
+        self.config.read_exact_at(&mut bits, COMMAND)?;
+        self.config.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), COMMAND)?;
+        // The response to a read arrives after all earlier writes of the function.
+        self.config.read_exact_at(&mut bits, COMMAND)
     }
 
     fn registers(&self) -> io::Result<(&File, u64, usize)> {

@@ -10,7 +10,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{COMMAND, Function, HUGE, MASTER, MEMORY_AND_MASTER, Shared};
+use super::{COMMAND, Function, HUGE, Shared};
+use crate::sys::check;
 
 /// ioctl numbers: `_IO(';', 100 + n)`.
 const fn number(n: u32) -> u32 {
@@ -116,13 +117,6 @@ impl Vfio {
         Ok(Vfio { device, _group: group, container, next_bus })
     }
 
-    fn command(&self, change: impl FnOnce(u16) -> u16) -> io::Result<()> {
-        let at = self.region(CONFIG)?.offset + COMMAND;
-        let mut bits = [0; 2];
-        self.device.read_exact_at(&mut bits, at)?;
-        self.device.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), at)
-    }
-
     fn region(&self, index: u32) -> io::Result<RegionInfo> {
         let argsz = size_of::<RegionInfo>() as u32;
         let mut info = RegionInfo { argsz, index, ..RegionInfo::default() };
@@ -133,12 +127,11 @@ impl Vfio {
 }
 
 impl Function for Vfio {
-    fn enable(&self) -> io::Result<()> {
-        self.command(|bits| bits | MEMORY_AND_MASTER)
-    }
-
-    fn disable(&self) -> io::Result<()> {
-        self.command(|bits| bits & !MASTER)
+    fn command(&self, change: fn(u16) -> u16) -> io::Result<()> {
+        let at = self.region(CONFIG)?.offset + COMMAND;
+        let mut bits = [0; 2];
+        self.device.read_exact_at(&mut bits, at)?;
+        self.device.write_all_at(&change(u16::from_le_bytes(bits)).to_le_bytes(), at)
     }
 
     fn registers(&self) -> io::Result<(&File, u64, usize)> {
@@ -197,7 +190,7 @@ impl Function for Vfio {
 unsafe fn ioctl(file: &File, request: u32, argument: usize) -> io::Result<i32> {
     // SAFETY: by the caller; the descriptor is open.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), request as _, argument) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    check(result)
 }
 
 #[cfg(test)]
