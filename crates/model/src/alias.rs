@@ -60,7 +60,7 @@ pub(crate) enum Mapped {
 }
 
 /// The counterfeit part of a drive; none by default.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Alias {
     kind: AliasKind,
     /// Number of real blocks, and their size in bytes.

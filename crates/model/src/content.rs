@@ -1,18 +1,22 @@
 //! Content of logical blocks, stored as the number of each block's last write. Used for drives with
 //! content checks.
 //!
-//! Recorded only on request ([`crate::Drive::remember`]), in pieces of 2,048 blocks. Until a write
-//! reaches flash, the content it replaced is also kept, because a power cut restores it.
+//! Recorded only on request ([`Drive::remember`]), in pieces of 2,048 blocks. A write changes the
+//! content as soon as it is acknowledged; loss of data that are not yet in flash is not modelled.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use workload::Op;
+
+use crate::alias::Mapped;
+use crate::drive::{Completion, Drive};
+use crate::fault::Landing;
 
 const PIECE: u64 = 2048;
 
 /// The result of reading a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Zeros: never written, or discarded on a drive that returns zeros after a discard.
     Zeros,
@@ -22,23 +26,13 @@ pub enum Held {
     Anything,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Undo {
-    block: u64,
-    old: u64,
-    new: u64,
-    /// Host unit that makes the write durable.
-    unit: u64,
-}
-
 /// Marks a discarded block of a drive that guarantees nothing.
 const ANYTHING: u64 = u64::MAX;
 
 /// Content of all blocks.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct Content {
     pieces: BTreeMap<u64, Vec<u64>>,
-    undo: VecDeque<Undo>,
     writes: u64,
     /// Ranges written without recording their content, as start and end: disjoint and not adjacent.
     /// They take precedence over the pieces.
@@ -68,24 +62,21 @@ impl Content {
         self.writes
     }
 
-    /// Records a write that is stored in these ranges of blocks and becomes durable with host unit
-    /// `unit`. Returns the number of the write.
-    pub fn write(&mut self, places: &[Range<u64>], unit: u64) -> u64 {
+    /// Records a write that is stored in these ranges of blocks.
+    pub fn write(&mut self, places: &[Range<u64>]) {
         self.writes += 1;
         for blocks in places {
             for block in self.carve(blocks).into_iter().flatten() {
                 self.replace(block, ANYTHING);
             }
             for block in blocks.clone() {
-                let old = self.replace(block, self.writes);
-                self.undo.push_back(Undo { block, old, new: self.writes, unit });
+                self.replace(block, self.writes);
             }
         }
-        self.writes
     }
 
-    /// Records a write without its content: the blocks then hold anything, even after a power cut.
-    /// Adjacent ranges are merged, so sequential writes of any length take no memory.
+    /// Records a write without its content: the blocks then hold anything. Adjacent ranges are
+    /// merged, so sequential writes of any length take no memory.
     pub fn write_unkept(&mut self, blocks: Range<u64>) {
         self.writes += 1;
         self.carve(&blocks);
@@ -122,52 +113,75 @@ impl Content {
             if zeros && stop - block == PIECE {
                 self.pieces.remove(&(block / PIECE));
             } else {
-                (block..stop).for_each(|b| {
-                    self.replace(b, if zeros { 0 } else { ANYTHING });
-                });
+                (block..stop).for_each(|b| self.replace(b, if zeros { 0 } else { ANYTHING }));
             }
             block = stop;
         }
     }
 
-    fn replace(&mut self, block: u64, value: u64) -> u64 {
+    fn replace(&mut self, block: u64, value: u64) {
         let piece = self.pieces.entry(block / PIECE).or_insert_with(|| vec![0; PIECE as usize]);
-        std::mem::replace(&mut piece[(block % PIECE) as usize], value)
+        piece[(block % PIECE) as usize] = value;
+    }
+}
+
+impl Drive {
+    /// Starts recording the content of blocks, at 8 bytes per written block.
+    pub fn remember(&mut self) {
+        self.content.get_or_insert_default();
     }
 
-    /// Drops the replaced content of writes for whose unit `done` returns true. Returns the oldest
-    /// unit that is still needed.
-    pub fn settle(&mut self, done: impl Fn(u64) -> bool) -> Option<u64> {
-        while self.undo.front().is_some_and(|undo| done(undo.unit)) {
-            self.undo.pop_front();
+    /// Submits a command like [`Drive::submit`], but does not record the content of a write: its
+    /// blocks then hold [`Held::Anything`].
+    pub fn submit_unkept(&mut self, now: u64, op: &Op) -> Completion {
+        self.forgetful = true;
+        let completion = self.submit(now, op);
+        self.forgetful = false;
+        completion
+    }
+
+    pub(crate) fn remember_write(&mut self, op: &Op) {
+        let Some(content) = &mut self.content else { return };
+        let grid = u64::from(self.block_bytes);
+        let landing = self.faults.land(op.offset / grid..op.end() / grid);
+        let places = self.alias.written(landing.places());
+        match self.forgetful {
+            true => places.into_iter().for_each(|blocks| content.write_unkept(blocks)),
+            false => content.write(&places),
         }
-        self.undo.front().map(|undo| undo.unit)
     }
 
-    /// Marks everything acknowledged so far as durable.
-    pub fn settle_all(&mut self) {
-        self.undo.clear();
+    /// Returns the actual locations of the last recorded write's blocks.
+    pub fn landing(&self) -> Landing {
+        self.faults.last()
     }
 
-    /// Cuts the power: undoes writes for whose unit `done` returns false. Returns the number of
-    /// blocks that reverted to older content.
-    pub fn cut(&mut self, done: impl Fn(u64) -> bool) -> u64 {
-        let mut lost = 0;
-        while let Some(undo) = self.undo.pop_back() {
-            if self.is_unkept(undo.block) {
-                continue;
-            }
-            let place = self.pieces.get_mut(&(undo.block / PIECE));
-            let place = place.map(|p| &mut p[(undo.block % PIECE) as usize]);
-            if let Some(value) = place
-                && *value == undo.new
-                && !done(undo.unit)
-            {
-                *value = undo.old;
-                lost += 1;
-            }
+    /// Content of a logical block; `None` unless the drive records content.
+    pub fn held(&self, block: u64) -> Option<Held> {
+        let content = self.content.as_ref()?;
+        Some(match self.alias.place(block) {
+            Mapped::At(place) => content.held(place),
+            Mapped::Lost => Held::Anything,
+        })
+    }
+
+    /// The block that stores the content of `block`: itself, unless the drive has a counterfeit
+    /// capacity.
+    pub fn place(&self, block: u64) -> u64 {
+        match self.alias.place(block) {
+            Mapped::At(place) => place,
+            Mapped::Lost => block,
         }
-        lost
+    }
+
+    /// Whether each of these blocks stores its own content.
+    pub fn has_own_places(&self, blocks: Range<u64>) -> bool {
+        self.alias.is_genuine() || blocks.into_iter().all(|block| self.place(block) == block)
+    }
+
+    /// Number of writes since the drive began to record content.
+    pub fn writes_remembered(&self) -> u64 {
+        self.content.as_ref().map_or(0, Content::writes)
     }
 }
 
@@ -178,20 +192,18 @@ mod tests {
     #[test]
     fn what_is_not_remembered_holds_anything_until_it_is_written_or_discarded() {
         let mut content = Content::default();
-        content.write(&[Range { start: 10, end: 20 }], 1);
+        content.write(&[Range { start: 10, end: 20 }]);
         for start in [100, 0, 50, 150] {
             content.write_unkept(start..start + 50);
         }
         assert_eq!(content.unkept, BTreeMap::from([(0, 200)]), "one range");
         assert_eq!((content.held(15), content.held(199)), (Held::Anything, Held::Anything));
         assert_eq!(content.held(200), Held::Zeros);
-        let number = content.write(&[Range { start: 90, end: 110 }], 9);
+        content.write(&[Range { start: 90, end: 110 }]);
+        let number = content.writes();
         assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
         content.discard(0..12, true);
         assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));
-        // A power cut does not restore the content before unrecorded writes.
-        assert_eq!(content.cut(|_| false), 20);
-        assert_eq!((content.held(15), content.held(95)), (Held::Anything, Held::Anything));
         content.write_unkept(12..14);
         assert_eq!(content.unkept, BTreeMap::from([(12, 90), (110, 200)]));
     }

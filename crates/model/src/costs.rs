@@ -2,14 +2,13 @@
 //!
 //! They are converted once from the description, because every command needs several of them.
 
-use serde::{Deserialize, Serialize};
 use workload::{Op, OpKind};
 
 use crate::media::ns;
 use crate::spec::DriveSpec;
 
 /// Time costs of commands, in nanoseconds.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Costs {
     pub read: u64,
     pub write: u64,

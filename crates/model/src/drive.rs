@@ -5,7 +5,6 @@
 //! free, which is exact for a first-come-first-served drive and needs no event queue. When a
 //! command arrives, the idle time before it is used for folding and collection.
 
-use serde::{Deserialize, Serialize};
 use workload::{Content, Op, OpKind};
 
 use crate::alias::Alias;
@@ -24,7 +23,7 @@ use crate::shape::Shape;
 use crate::spec::{DriveSpec, MapKind};
 
 /// Result of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Success.
     Ok,
@@ -35,7 +34,7 @@ pub enum Status {
 }
 
 /// Completion of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Time at which the host sees it, in nanoseconds of virtual time.
     pub done_ns: u64,
@@ -43,49 +42,48 @@ pub struct Completion {
     pub status: Status,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Translation {
+#[derive(Debug)]
+enum Translation {
     Page(Box<PageMapped>),
     Au(Box<AuMapped>),
 }
 
 /// A virtual drive.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Drive {
     pub(crate) block_bytes: u32,
     bytes: u64,
     page_bytes: u32,
     page_bits: u32,
     piece_bytes: u64,
-    pub(crate) protected: bool,
+    protected: bool,
     discards: bool,
     discard_zeros: bool,
     flush_ignored: bool,
-    pub(crate) endurance: u32,
+    endurance: u32,
     costs: Costs,
-    pub(crate) links: Links,
-    pub(crate) cores: Cores,
+    links: Links,
+    cores: Cores,
     map_cache: MapCache,
-    pub(crate) read_cache: ReadCache,
+    read_cache: ReadCache,
     reduction: Reduction,
     /// Percentage of the endurance used before the first command.
     worn_percent: f64,
-    pub(crate) partials: Partials,
-    pub(crate) media: Media,
-    pub(crate) translation: Translation,
-    pub(crate) heat: Heat,
+    partials: Partials,
+    media: Media,
+    translation: Translation,
+    heat: Heat,
     pub(crate) content: Option<Kept>,
     pub(crate) alias: Alias,
     pub(crate) faults: Faults,
     /// Do not record the content of the current write.
-    #[serde(skip)]
     pub(crate) forgetful: bool,
-    pub(crate) counters: Counters,
+    counters: Counters,
     /// End of the last command; also the time up to which idle time has been used.
-    pub(crate) busy_until: u64,
+    busy_until: u64,
     /// Time at which the drive goes to sleep unless a command arrives.
     awake_until: u64,
-    pub(crate) arrived: u64,
+    arrived: u64,
 }
 
 impl Drive {
@@ -194,17 +192,6 @@ impl Drive {
         op.offset.checked_add(u64::from(op.bytes)).is_some_and(|end| end <= self.bytes)
             && (op.offset | u64::from(op.bytes)) & (grid - 1) == 0
             && (op.bytes > 0 || op.kind == OpKind::Flush)
-    }
-
-    /// Issues a write that completes once it is in flash (forced unit access).
-    pub fn submit_fua(&mut self, now: u64, op: &Op) -> Completion {
-        let written = self.submit(now, op);
-        if written.status != Status::Ok || self.protected {
-            return written;
-        }
-        let (done, status) = self.make_durable(written.done_ns);
-        self.busy_until = self.busy_until.max(done);
-        Completion { done_ns: done, status }
     }
 
     /// Fraction of this content that reaches flash when written, for [`Self::set_stored_share`].
@@ -419,31 +406,23 @@ impl Drive {
         self.cores.hold(ready, self.costs.rmw)
     }
 
+    /// Programs everything in the write buffer. Returns once it is in flash.
     fn flush(&mut self, at: u64) -> (u64, Status) {
-        let at = self.cores.take(at, self.costs.write);
+        let mut at = self.cores.take(at, self.costs.write);
         if self.protected || self.flush_ignored {
             return (at, Status::Ok);
         }
-        let (done, status) = self.make_durable(at);
-        (done + self.costs.flush, status)
-    }
-
-    fn make_durable(&mut self, at: u64) -> (u64, Status) {
-        let mut at = at;
         while let Some(partial) = self.partials.take() {
             at = self.modify(at, partial.lpn);
             if self.put(at, partial.lpn, 1).is_err() {
-                return (at, Status::ReadOnly);
+                return (at + self.costs.flush, Status::ReadOnly);
             }
         }
         let done = match &mut self.translation {
             Translation::Page(page) => page.flush(at, &mut self.media),
             Translation::Au(au) => au.flush(at, &mut self.media),
         };
-        if let Some(content) = &mut self.content {
-            content.settle_all();
-        }
-        (done.max(self.media.buffer().empty_at()), Status::Ok)
+        (done.max(self.media.buffer().empty_at()) + self.costs.flush, Status::Ok)
     }
 
     fn discard(&mut self, at: u64, op: &Op) -> u64 {
@@ -475,7 +454,6 @@ impl Drive {
 
     /// Returns the wear, traffic and temperature that the drive reports.
     pub fn health(&self) -> Health {
-        let traffic = self.media.traffic();
         let (mean_erases, spare_percent) = match &self.translation {
             Translation::Page(page) => {
                 let blocks = page.blocks();
@@ -490,17 +468,14 @@ impl Drive {
             counters: self.counters,
             wear_percent: mean_erases / f64::from(self.endurance.max(1)) * 100.0
                 + self.worn_percent,
-            mean_erases,
             spare_percent,
-            programmed_bytes: traffic.programmed,
-            sensed_bytes: traffic.sensed,
+            programmed_bytes: self.media.traffic().programmed,
             read_only: self.worn_out(),
             temperature_c: self.heat.celsius(),
-            throttled_ns: self.heat.throttled_ns(),
         }
     }
 
-    pub(crate) fn worn_out(&self) -> bool {
+    fn worn_out(&self) -> bool {
         matches!(&self.translation, Translation::Page(page) if page.worn_out())
     }
 

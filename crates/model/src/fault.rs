@@ -51,7 +51,7 @@ impl Default for FaultSpec {
 }
 
 /// The faults of a drive, and the location of its last write.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct Faults {
     kind: FaultKind,
     every: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Faults {
 }
 
 /// Where the blocks of a write are actually stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
     /// First block of the write.
     from: u64,

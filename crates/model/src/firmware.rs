@@ -3,12 +3,10 @@
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use crate::media::Media;
 
 /// Processor cores; a command takes the one that becomes free first.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Cores {
     free: Vec<u64>,
 }
@@ -41,18 +39,13 @@ impl Cores {
         self.free[last] = done;
         done
     }
-
-    /// Drops all work at `at`.
-    pub fn reset(&mut self, at: u64) {
-        self.free.fill(at);
-    }
 }
 
 /// Number of pages mapped by one part of the map, the unit of a fetch.
 const PART_PAGES: u32 = 1024;
 
 /// The cached part of the map: direct-mapped, in parts of 4 KiB.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct MapCache {
     /// Number of the part + 1 in each slot, and whether it is dirty. Empty if the whole map is
     /// cached.
@@ -89,7 +82,7 @@ impl MapCache {
 }
 
 /// A partly written mapping unit.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Partial {
     /// Logical page number of the unit.
     pub lpn: u32,
@@ -99,7 +92,7 @@ pub struct Partial {
 }
 
 /// Mapping units waiting for the rest of their data.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Partials {
     waiting: Vec<Partial>,
     most: usize,

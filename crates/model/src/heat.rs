@@ -5,14 +5,12 @@
 //! throttle step limits the rate of host data until the drive cools below the step's lower
 //! threshold.
 
-use serde::{Deserialize, Serialize};
-
 use crate::media::Traffic;
 use crate::spec::HeatSpec;
 
 const STEP_NS: u64 = 50_000_000;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Throttle {
     above_c: f64,
     below_c: f64,
@@ -20,7 +18,7 @@ struct Throttle {
 }
 
 /// Temperature of a drive.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Heat {
     ambient_c: f64,
     idle_w: f64,
@@ -33,7 +31,6 @@ pub struct Heat {
     seen: Traffic,
     active: Option<usize>,
     free: u64,
-    throttled_ns: u64,
 }
 
 impl Heat {
@@ -58,18 +55,12 @@ impl Heat {
             seen: Traffic::default(),
             active: None,
             free: 0,
-            throttled_ns: 0,
         }
     }
 
     /// Temperature at the last update, degrees Celsius.
     pub fn celsius(&self) -> f64 {
         self.now_c
-    }
-
-    /// Total time that transfers waited because of heat, in nanoseconds.
-    pub fn throttled_ns(&self) -> u64 {
-        self.throttled_ns
     }
 
     /// Advances to `now`; `traffic` is the total flash traffic so far.
@@ -104,13 +95,7 @@ impl Heat {
     pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };
         let begin = at.max(self.free);
-        self.throttled_ns += begin - at;
         self.free = begin + (bytes as f64 / 1024.0 * self.steps[step].ns_per_kib) as u64;
         begin
-    }
-
-    /// Drops all waits.
-    pub fn reset(&mut self, at: u64) {
-        self.free = at;
     }
 }

@@ -8,8 +8,6 @@
 //! The ceiling of PCIe is lanes x rate x encoding x payload / (payload + 28), with 28 bytes of
 //! header and framing per packet. Those of the other buses are measured.
 
-use serde::{Deserialize, Serialize};
-
 use crate::spec::{DriveSpec, LinkSpec};
 
 /// Direction of a transfer.
@@ -22,7 +20,7 @@ pub enum Way {
 }
 
 /// One link.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Link {
     ps_per_byte: u64,
     turnaround_ns: u64,
@@ -32,7 +30,7 @@ struct Link {
 }
 
 /// The chain of links.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<Link>,
     /// Time at which each queue slot becomes free. Empty if outstanding commands are not limited.
@@ -168,12 +166,6 @@ impl Links {
     #[inline]
     pub fn time(&self, bytes: u64) -> u64 {
         self.links.iter().map(|link| link.time(bytes)).max().unwrap_or(0)
-    }
-
-    /// Drops all transfers in flight.
-    pub fn reset(&mut self, at: u64) {
-        self.places.fill(at);
-        self.links.iter_mut().for_each(|link| link.free = [at; 2]);
     }
 }
 

@@ -10,8 +10,6 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-
 use crate::ftl::superblock::Layout;
 use crate::ftl::{Cause, Flash};
 use crate::shape::Shape;
@@ -33,7 +31,7 @@ fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Die {
     free: u64,
     read_free: u64,
@@ -43,7 +41,7 @@ struct Die {
 }
 
 /// Times of flash operations in one cell mode, in nanoseconds.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Cell {
     read: u64,
     program: u64,
@@ -53,18 +51,16 @@ struct Cell {
 }
 
 /// Bytes moved so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes programmed for any reason.
     pub programmed: u64,
     /// Bytes sensed.
     pub sensed: u64,
-    /// Number of program units of host data.
-    pub host_units: u64,
 }
 
 /// Flash and buffer.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Media {
     dies: Vec<Die>,
     channels: Vec<u64>,
@@ -83,10 +79,6 @@ pub struct Media {
     row: (u32, u64),
     traffic: Traffic,
     buffer: Buffer,
-    /// Time at which each unit of host data, from `log_start` on, is in flash; `None` if not
-    /// logged.
-    log: Option<VecDeque<u64>>,
-    log_start: u64,
     pub(crate) vary: Vary,
     /// Fraction of host data that is programmed, relative to [`WHOLE`].
     host_share: u64,
@@ -128,8 +120,6 @@ impl Media {
                 spec.buffer.size.0.max(2 * u64::from(shape.unit_bytes[0])),
                 *spec.buffer.intake_mb_s,
             ),
-            log: None,
-            log_start: 0,
             vary: Vary::new(spec, (*nand.dies).max(1) as usize),
             host_share: WHOLE,
         }
@@ -222,37 +212,6 @@ impl Media {
         die.free = die.free.max(at) + time;
         begin + time
     }
-
-    /// Starts to log the times at which host data reach flash.
-    pub fn keep_log(&mut self) {
-        self.log = Some(VecDeque::new());
-        self.log_start = self.traffic.host_units;
-    }
-
-    /// Time at which host unit `unit` is in flash; `None` if it was never started. Units dropped
-    /// from the log are in flash.
-    pub fn unit_done(&self, unit: u64) -> Option<u64> {
-        match unit.checked_sub(self.log_start) {
-            Some(i) => self.log.as_ref()?.get(i as usize).copied(),
-            None => Some(0),
-        }
-    }
-
-    /// Drops units before `unit` from the log.
-    pub fn forget_log(&mut self, unit: u64) {
-        let Some(log) = &mut self.log else { return };
-        while self.log_start < unit && log.pop_front().is_some() {
-            self.log_start += 1;
-        }
-    }
-
-    /// Cuts the power: drops data that are not yet in flash, and all work.
-    pub fn reset(&mut self, at: u64) {
-        self.dies.fill(Die { free: at, read_free: at, unit: 0, unit_done: 0 });
-        self.channels.fill(at);
-        self.buffer.clear();
-        self.row = (u32::MAX, 0);
-    }
 }
 
 impl Flash for Media {
@@ -286,11 +245,7 @@ impl Flash for Media {
         self.row = (u32::MAX, 0);
         self.traffic.programmed += (u64::from(cell.unit_bytes) * share) >> 16;
         if cause == Cause::Host {
-            self.traffic.host_units += 1;
             self.buffer.push(cell.unit_bytes, done);
-            if let Some(log) = &mut self.log {
-                log.push_back(done);
-            }
         }
         done
     }
@@ -313,7 +268,7 @@ impl Flash for Media {
 }
 
 /// The write buffer: bytes received but not yet programmed.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Buffer {
     bytes: u64,
     /// Received bytes that do not belong to a unit yet.
@@ -378,10 +333,5 @@ impl Buffer {
     /// Time at which all units being programmed are in flash.
     pub fn empty_at(&self) -> u64 {
         self.latest
-    }
-
-    fn clear(&mut self) {
-        self.units.clear();
-        (self.open, self.busy, self.latest, self.intake_free) = (0, 0, 0, 0);
     }
 }

@@ -5,7 +5,6 @@
 //! saved, and its effect on collection, are not modelled. A read cache serves recently read or
 //! written mapping units without accessing flash. Both are off unless a description enables them.
 
-use serde::{Deserialize, Serialize};
 use workload::Content;
 
 use crate::spec::ContentSpec;
@@ -15,7 +14,7 @@ use crate::spec::ContentSpec;
 const LEAST: f64 = 0.02;
 
 /// Data reduction of a drive.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     compression: f64,
     dedupe: bool,
@@ -44,7 +43,7 @@ impl Reduction {
 
 /// Cache of recently read or written mapping units: direct-mapped, with a unit number + 1 in each
 /// slot.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct ReadCache {
     places: Vec<u32>,
 }
@@ -77,11 +76,6 @@ impl ReadCache {
             self.take(lpn);
         }
     }
-
-    /// Drops all units.
-    pub fn clear(&mut self) {
-        self.places.fill(0);
-    }
 }
 
 #[cfg(test)]
@@ -111,8 +105,6 @@ mod tests {
         assert!(!cache.take(1) && cache.take(1) && !cache.take(5) && !cache.take(1));
         cache.keep(6, 2);
         assert!(cache.take(7) && cache.take(6));
-        cache.clear();
-        assert!(!cache.take(7));
         assert!(ReadCache::new(0, 4096).is_off());
     }
 }

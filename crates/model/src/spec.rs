@@ -182,7 +182,7 @@ pub struct BufferSpec {
     pub size: Figure<Size>,
     /// Rate at which the controller takes in written data, decimal MB/s; 0: no limit.
     pub intake_mb_s: Figure<f64>,
-    /// Power-loss protection: the content survives a power cut, and a flush costs nothing.
+    /// Power-loss protection: the content survives a power cut, so a flush has nothing to do.
     pub protected: Figure<bool>,
     /// Maximum number of partly written mapping units waiting for the rest; beyond it, the oldest
     /// is completed by read-modify-write.

@@ -9,8 +9,6 @@
 //! A fitted program time is that of a whole stripe, which its slowest die determines. Dies and
 //! blocks are therefore never slower than the fitted time. Read times vary around the mean.
 
-use serde::{Deserialize, Serialize};
-
 use crate::ftl::superblock::mix;
 use crate::spec::DriveSpec;
 
@@ -32,7 +30,7 @@ const DRIFT_STEPS_MOST: u64 = 64;
 type Factors = [u32; 2];
 
 /// The variation of a drive.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct Vary {
     on: bool,
     /// Factors of this specimen's dies.

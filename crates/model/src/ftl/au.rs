@@ -12,13 +12,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use serde::{Deserialize, Serialize};
-
 use super::page::{Full, Work};
 use super::{Cause, Flash};
 
 /// Sizes and rules of a card.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct AuRules {
     /// Pages visible to the host.
     pub logical_pages: u32,
@@ -45,7 +43,7 @@ impl AuRules {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 struct Open {
     au: u32,
     place: u32,
@@ -58,7 +56,7 @@ struct Open {
 }
 
 /// A translation by allocation units.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct AuMapped {
     rules: AuRules,
     stride_bits: u32,

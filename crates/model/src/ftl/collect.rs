@@ -56,7 +56,7 @@ impl From<Policy> for String {
 }
 
 /// A policy's random numbers: SplitMix64, with eight bytes of state.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Draws(pub u64);
 
 impl Draws {

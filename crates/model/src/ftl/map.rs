@@ -4,8 +4,6 @@
 //! updated when that owner is overwritten or discarded: a physical page is live if the logical side
 //! still points to it. Live page counts are in `superblock.rs`.
 
-use serde::{Deserialize, Serialize};
-
 use super::side::{CHUNK, Side};
 
 /// A run of live pages: `len` logical pages from `lpn`, stored in the physical pages from `ppn`.
@@ -20,7 +18,7 @@ pub struct Live {
 }
 
 /// Both directions of the mapping.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Map {
     logical: Side,
     physical: Side,

@@ -5,8 +5,6 @@
 //! write amplification assume). Collection and folding are the same operation, moving live pages
 //! out of a superblock, and advance a little with every host page; see `background.rs`.
 
-use serde::{Deserialize, Serialize};
-
 use super::collect::{Draws, Policy};
 use super::map::{Live, Map};
 use super::slc::Slc;
@@ -14,7 +12,7 @@ use super::superblock::{Layout, Superblocks, Wear};
 use super::{Cause, Flash};
 
 /// Behaviour of a translation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// Victim selection policy.
     pub policy: Policy,
@@ -41,7 +39,7 @@ pub(super) const LOW: u32 = 4;
 pub(super) const ONE: u64 = 1 << 16;
 
 /// Work done so far, in pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pages written by the host.
     pub host: u64,
@@ -53,7 +51,7 @@ pub struct Work {
     pub padded: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Frontier {
     pub(super) sb: u32,
     /// Next page to write, and the first page not yet programmed.
@@ -67,7 +65,7 @@ pub(super) struct Frontier {
     pub(super) host: bool,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) sb: u32,
     pub(super) next: u32,
@@ -88,7 +86,7 @@ pub(super) enum Stream {
 pub struct Full;
 
 /// A page-mapped translation.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct PageMapped {
     pub(super) layout: Layout,
     pub(super) rules: Rules,
@@ -106,7 +104,6 @@ pub struct PageMapped {
     pub(super) levelled: u64,
     pub(super) draws: Draws,
     pub(super) work: Work,
-    #[serde(skip)]
     pub(super) scratch: Vec<Live>,
 }
 

@@ -6,8 +6,6 @@
 //! entries of all chunks are one zeroed vector, which the allocator gets from the operating system
 //! as zero pages, committed on first write. 1024 entries are exactly one such page.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// Pages in a chunk.
 pub const CHUNK: u32 = 1024;
 /// Maximum runs in a chunk: a sequential overwrite across the end of a superblock needs three, and
@@ -15,7 +13,7 @@ pub const CHUNK: u32 = 1024;
 const RUNS: usize = 4;
 
 /// Pages `start..start + len` of a chunk map to `value`, `value + 1`, ... Empty if `len` is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     start: u16,
     len: u16,
@@ -227,37 +225,6 @@ fn extend(runs: &mut [Run; RUNS], new: Run) -> bool {
     true
 }
 
-/// Serialised form: the runs of every chunk and the entries of explicit ones.
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    runs: Vec<[Run; RUNS]>,
-    explicit: Vec<(u32, Vec<u32>)>,
-}
-
-impl Serialize for Side {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let chunks = self.entries.chunks(CHUNK as usize).zip(&self.explicit).zip(0..);
-        let explicit = chunks.filter(|((_, e), _)| **e).map(|((c, _), i)| (i, c.to_vec()));
-        Saved { runs: self.runs.clone(), explicit: explicit.collect() }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Side {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let saved = Saved::deserialize(deserializer)?;
-        let mut side = Side::new(saved.runs.len() as u64 * u64::from(CHUNK));
-        side.runs = saved.runs;
-        for (chunk, entries) in saved.explicit {
-            let first = chunk as usize * CHUNK as usize;
-            let target = side.entries.get_mut(first..first + entries.len());
-            let target = target.ok_or_else(|| serde::de::Error::custom("chunk out of range"))?;
-            target.copy_from_slice(&entries);
-            side.explicit[chunk as usize] = true;
-        }
-        Ok(side)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,11 +264,8 @@ mod tests {
                     }
                 }
             }
-            let text = postcard::to_stdvec(&side).expect("plain data");
-            let back: Side = postcard::from_bytes(&text).expect("own bytes");
             for (i, value) in (0..).zip(&naive) {
                 prop_assert_eq!(side.get(i), *value, "page {}", i);
-                prop_assert_eq!(back.get(i), *value, "loaded page {}", i);
             }
             let mut total = 0;
             side.pieces(0, 2 * CHUNK, |_, len, _| total += len);

@@ -9,12 +9,10 @@
 //! amount to be folded. The shapes of sustained writes follow from these rules alone (see
 //! `tests/fills.rs`).
 
-use serde::{Deserialize, Serialize};
-
 use super::superblock::Layout;
 
 /// Rules and state of the cache. Sizes are in superblocks.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Slc {
     /// Part that exists even on a full drive.
     pub fixed: u32,

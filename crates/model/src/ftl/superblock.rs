@@ -9,10 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use serde::{Deserialize, Serialize};
-
 /// Numbers of pages and superblocks of a drive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Pages visible to the host.
     pub logical_pages: u32,
@@ -38,7 +36,7 @@ const PINNED: u32 = 1 << 31;
 const GROUP: usize = 64;
 
 /// Use of a superblock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// Erased, or to be erased before use.
     Free,
@@ -51,7 +49,7 @@ pub enum Use {
 }
 
 /// All superblocks of a drive.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Superblocks {
     live: Vec<u32>,
     lowest: Vec<u32>,
@@ -74,7 +72,7 @@ pub struct Superblocks {
 }
 
 /// Endurance of superblocks.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Wear {
     /// Mean endurance of a superblock in erase cycles; each differs by up to a tenth.
     pub endurance: u32,
