@@ -1,4 +1,4 @@
-//! Faults, drawn from a seed for each I/O command.
+//! Faults, drawn for each I/O command by a seeded generator.
 
 /// Probabilities of faults, in parts per million of I/O commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Faults {
     pub late_ns: u64,
     /// Completes a second time, some microseconds later.
     pub twice: u32,
-    /// An additional completion has the identifier of no command in flight.
+    /// An extra completion follows whose identifier matches no command in flight.
     pub invented: u32,
     /// The controller reports a fatal error.
     pub fatal: u32,
@@ -93,7 +93,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// Returns a number below `bound`, which is at least 1.
+    /// Returns a number below `bound`, which must be at least 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fates_come_as_often_as_asked() {
+    fn fates_occur_at_the_given_rates() {
         let faults = Faults { error: 100_000, power: 50_000, ..Faults::default() };
         let mut random = Random(7);
         let fates: Vec<Fate> = (0..100_000).map(|_| faults.draw(&mut random)).collect();

@@ -1,4 +1,4 @@
-//! Runs the driver against a controller with all faults: nothing may be lost, corrupt or hung.
+//! Runs the driver against a controller with all faults: no request may be lost, corrupted or left hanging.
 //!
 //! These runs are long enough to include every fault. `cargo xtask bench nvme` runs a million
 //! commands, with doorbells and with a controller that dozes.
@@ -44,7 +44,7 @@ fn every_fault(name: &str, plan: Plan) -> Outcome {
     outcome
 }
 
-/// The controller sees a command in the same step either way, so the two runs differ only in the
+/// The controller sees each command in the same step either way, so the two runs differ only in the
 /// number of doorbell writes.
 #[test]
 fn every_fault_with_doorbells_and_of_a_controller_that_dozes() {
@@ -77,6 +77,6 @@ fn lists_with_chains() {
 }
 
 #[test]
-fn a_seed_repeats_a_run() {
+fn a_seed_reproduces_a_run() {
     assert_eq!(torture::run(plan(4, 2_000)), torture::run(plan(4, 2_000)));
 }

@@ -68,7 +68,7 @@ fn unwritable(machine: &Machine, node: &Node, path: &Path) -> Option<String> {
 fn refusal(path: &Path, error: &Error) -> String {
     match error.kind() {
         ErrorKind::PermissionDenied => match who_may(path, Access::READ_OK) {
-            missing if missing == CONFINED => "its container or control group forbids it".into(),
+            missing if missing == CONFINED => "a container or control group forbids it".into(),
             missing => format!("reads need {missing}"),
         },
         ErrorKind::NotFound => format!("there is no device node {}", path.display()),

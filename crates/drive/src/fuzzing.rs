@@ -1,4 +1,4 @@
-//! The parsers of untrusted bytes, for the fuzz targets of this room: contents and responses of
+//! The parsers of untrusted bytes, for the fuzz targets of this crate: contents and responses of
 //! drives, and notes of detached drives. Not used by runs.
 
 use crate::contents;

@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn silence_is_reported_twice() {
-        let mut patience = Patience::new(300 * S);
+        // The default, in docs/safety.md.
+        let mut patience = Patience::new(PATIENCE.as_nanos() as u64);
         assert_eq!(patience.look(S, 1, 0), None);
         let reported: Vec<u64> =
             (2..1000).filter_map(|s| patience.look(s * S, 1, 0)).map(|ns| ns / S).collect();

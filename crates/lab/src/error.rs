@@ -1,6 +1,6 @@
 //! The error of this crate: kind, context in one sentence, and optional advice.
 //!
-//! Converts the errors of all lower crates and decides who can act on each of them. The command
+//! Converts the errors of all lower crates and assigns each a kind. The command
 //! maps the kind to its exit code.
 
 use std::fmt::Display;
@@ -16,16 +16,16 @@ use thiserror::Error;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, LabError>;
 
-/// Who can act on an error.
+/// The kind of an error, from which the command derives its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request is wrong.
+    /// The request is invalid.
     Usage,
     /// The request is unsafe or not permitted.
     Refused,
     /// The drive, the store or the system failed.
     Io,
-    /// A check failed: the work was completed, but its result is bad.
+    /// A check or the measured command failed, or the limits ended the run before its first round.
     Check,
     /// The user ended the run.
     Interrupted,
@@ -46,7 +46,7 @@ impl LabError {
         LabError { kind, context: context.to_string(), advice: None }
     }
 
-    /// Creates an error for a wrong request.
+    /// Creates an error for an invalid request.
     pub(crate) fn usage(context: impl Display) -> LabError {
         LabError::new(ErrorKind::Usage, context)
     }
@@ -63,7 +63,7 @@ impl LabError {
         LabError { advice: advice.map(|advice| advice.to_string()), ..self }
     }
 
-    /// Who can act on it.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

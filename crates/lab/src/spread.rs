@@ -1,4 +1,4 @@
-//! The assumed spread between runs before any repeat, and which runs count as repeats of another.
+//! The spread assumed between runs until one is repeated, and the rule for which runs are repeats.
 //!
 //! Runs are comparable if drive, method, protocol, machine, backend, file system, state and
 //! workloads are the same. Some differences are inherent and ignored: seeds, the size of a region
@@ -27,8 +27,7 @@ pub fn prior(run: &Run) -> f64 {
 pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
     let bus = target.drive.as_ref().map(|drive| drive.bus.as_str());
     match target.kind {
-        // Without variation, all runs are identical.
-        TargetKind::Virtual if target.spec.contains("vary=0") => 0.0,
+        TargetKind::Virtual if !varies(&target.spec) => 0.0,
         TargetKind::Virtual => VIRTUAL,
         _ if virtual_machine => VIRTUAL_MACHINE,
         // The machine is unknown for records of other tools and of publications.
@@ -37,6 +36,16 @@ pub(crate) fn assumed(target: &Target, virtual_machine: bool) -> f64 {
             _ => CARD,
         },
     }
+}
+
+/// Whether a virtual drive varies; without variation, its runs differ only by their seed.
+fn varies(spec: &str) -> bool {
+    let settings = spec.split_once('?').map_or("", |(_, settings)| settings).split('&');
+    let mut amounts = settings.filter_map(|setting| match setting.split_once('=')? {
+        ("vary" | "vary.amount", amount) => amount.parse::<f64>().ok(),
+        _ => None,
+    });
+    amounts.next_back() != Some(0.0)
 }
 
 /// Whether both ran the same way on one drive, so that they differ only by chance.
@@ -54,7 +63,7 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
     test(run) == test(other) && sized && workloads(run).map(fixed).eq(workloads(other).map(fixed))
 }
 
-/// The control group limits that affected the run; a different set makes it another machine.
+/// The control group limits that affected the run; a different set counts as another machine.
 fn constraints(run: &Run) -> Vec<VerdictKind> {
     let groups = [VerdictKind::CpuQuota, VerdictKind::IoLimit];
     run.verdicts.iter().map(|v| v.kind.clone()).filter(|kind| groups.contains(kind)).collect()
@@ -76,7 +85,22 @@ fn fixed(workload: &Value) -> Vec<(&str, &Value)> {
     own.chain(end.filter(|(name, _)| !["bytes", "ops"].contains(name))).collect()
 }
 
-/// The fields of an object; none of any other value.
+/// The fields of an object; none for any other value.
 fn fields(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_without_variation_has_no_spread() {
+        for still in ["sim:a?vary=0", "sim:a?capacity=1GiB&vary.amount=0.0"] {
+            assert!(!varies(still), "{still}");
+        }
+        for lively in ["sim:a", "sim:vary=0", "sim:a?vary=0.5", "sim:a?vary.die=0"] {
+            assert!(varies(lively), "{lively}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Earlier runs in the store. Comparable ones give the interval for the next run; those of other
-//! drives on the same port give the ceiling of a host.
+//! drives on the same port give the host's ceiling.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {
     store.load(recorded.run.number.expect("stored")).expect("kept")
 }
 
-/// The number of runs that the interval of a cell rests on.
+/// The number of runs on which the interval of `rand-read-4KiB-q1` rests.
 fn rests_on(run: &Run) -> Option<u32> {
     run.metric("rand-read-4KiB-q1").and_then(|metric| metric.runs)
 }
@@ -82,8 +82,7 @@ fn the_interval_rests_on_comparable_runs_of_the_drive() {
         peers(&first).iter().all(|peer| !peer.whose.starts_with("run ")),
         "there is no earlier run"
     );
-    // Of the earlier runs only the second is a repeat: the others took longer or used another
-    // drive.
+    // Run 2 is the latest repeat: the runs after it took longer or used another drive.
     let normal = peers(&third).into_iter().find(|peer| peer.metric == "seq-write-1MiB-q8");
     let normal = normal.expect("an earlier run has the figure");
     assert!(normal.whose.starts_with("run 2, "), "{normal:?}");
@@ -124,7 +123,11 @@ fn specimens_and_overrides_of_a_virtual_drive_share_no_history() {
         assert_eq!(rests_on(&quick(target, 2, seed, &store)), Some(*runs), "{target}");
     }
     write(4);
-    assert_eq!(rests_on(&quick(&of_file, 2, 20, &store)), Some(1), "the file is another drive now");
+    assert_eq!(
+        rests_on(&quick(&of_file, 2, 20, &store)),
+        Some(1),
+        "the file now describes another drive"
+    );
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn a_rate_reached_by_three_models_on_a_port_is_the_hosts_limit() {
     assert_eq!(ceilings(&elsewhere), [""; 0], "another host");
     let third = quick(&behind(models[2], slow), 6, 1, &store);
     assert!(ceilings(&third).contains(&figure), "{:?}", third.verdicts);
-    // Without that host, every figure rises.
+    // Without that host, the limited random rates rise.
     let free = quick(&format!("sim:{}?capacity=4GiB&vary=0", models[2]), 6, 1, &store);
     assert_eq!(ceilings(&free), [""; 0]);
     for name in ceilings(&third).into_iter().filter(|name| name.starts_with("rand")) {

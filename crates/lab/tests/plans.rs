@@ -408,6 +408,16 @@ fn the_default_run_on_a_larger_drive_is_as_planned() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// A card of 4 GB was once said to write 52.7 GB.
+#[test]
+fn a_slow_card_is_not_frightening() {
+    let spec = DriveSpec::preset("sd-150x").expect("a preset");
+    let target = Simulator::info(&spec, "sim:sd-150x");
+    let quick = methods::find("quick").expect("a method");
+    let plan = methods::plan(quick, &target, &Options::default()).expect("fits");
+    assert!(plan.write_bytes_max < 5_000_000_000, "{}", plan.write_bytes_max);
+}
+
 /// With the default options a slow drive gets fewer rounds, and every cell its full time.
 #[test]
 fn default_runs_on_slow_drives_are_as_planned() {

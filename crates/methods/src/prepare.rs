@@ -45,7 +45,7 @@ pub static PREPARE: MethodInfo = MethodInfo {
         ),
         MetricInfo::rate(
             "age",
-            "random writes of small blocks at depth 32: the last five rounds of the ageing",
+            "random writes of small blocks at depth 8: the last five rounds of ageing",
         ),
         MetricInfo::bytes("trimmed", "free space that the file system discarded"),
     ]],
@@ -285,6 +285,7 @@ mod tests {
     use crate::fake::{Fake, Traits};
 
     const BYTES: u64 = 64 << 20;
+    const MIB: u64 = 1 << 20;
 
     /// Prepares a drive; returns it and the resulting state.
     fn prepared(to: State) -> (Fake, State) {
@@ -294,6 +295,18 @@ mod tests {
         task.run(&mut session, &Options::default()).expect("nothing is wrong with the drive");
         let state = session.finish().state_after;
         (fake, state)
+    }
+
+    #[test]
+    fn canaries_read_as_zeroes_only_if_all_do() {
+        let text = |zero_bytes, kept_bytes| {
+            let released =
+                Released { looked_bytes: MIB, zero_bytes, kept_bytes, trimmed_bytes: None };
+            verdict(Erase::Discard, &released).text
+        };
+        assert_eq!(text(MIB, 0), "discard: 1 MiB of canaries read as zeroes");
+        assert_eq!(text(MIB - 512, 0), "discard: none of 1 MiB of canaries remains");
+        assert_eq!(text(0, MIB / 2), "discard: 512 KiB of 1 MiB of canaries remain");
     }
 
     /// "Nothing for fresh, the whole drive once for filled, up to four times for used and trimmed."

@@ -68,11 +68,23 @@ fn heat_writes_the_drive_at_most_four_times_and_stops_when_the_temperature_settl
     assert!(out.warnings.iter().all(|w| w.kind.name() != "not-settled"));
 }
 
+/// "At most four times the whole drive", and so on: the descriptions of the SNIA methods.
 #[test]
-fn saturation_writes_the_drive_at_most_four_times() {
+fn snia_methods_write_the_drive_as_often_as_they_say() {
     let fake = Fake::confirmed(traits(FlashTraits::default()), 64 * MIB);
-    let plan = plan(method("snia-wsat"), &fake.info, &Options::default()).expect("given away");
-    assert_eq!(plan.write_bytes_max, 4 * 64 * MIB);
+    for (name, times) in [
+        ("snia-wsat", 4.0),
+        ("snia-iops", 2.0 + 32.0),
+        ("snia-throughput", 4.0 + 25.0),
+        ("snia-latency", 2.0 + 8.5),
+        ("snia-hir", 2.0 + 12.0),
+        ("snia-dirth", 2.0 + 5.0),
+        ("snia-xsr", 20.0),
+    ] {
+        let plan = plan(method(name), &fake.info, &Options::default()).expect("given away");
+        let planned = plan.write_bytes_max as f64 / fake.info.bytes as f64;
+        assert!((0.94..=1.0).contains(&(planned / times)), "{name}: {planned} times");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Heat and throttling, with one thermal mass between the drive's power and the air.
 //!
 //! The temperature approaches its final value exponentially. This is exact for constant power, so
-//! any idle time is a single step. Under load, it is updated every 50 ms of virtual time. A
+//! any idle time is a single step. Under load, the temperature is updated every 50 ms of virtual time. A
 //! throttle step limits the rate of host data until the drive cools below the step's lower
 //! threshold.
 
@@ -34,7 +34,7 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// Creates a drive at its idle temperature.
+    /// Starts at the drive's idle temperature.
     pub fn new(spec: &HeatSpec) -> Heat {
         let bare = *spec.bare_c_per_w;
         let c_per_w = if *spec.cooled { *spec.cooled_c_per_w } else { bare };
@@ -63,7 +63,7 @@ impl Heat {
         self.now_c
     }
 
-    /// Advances to `now`; `traffic` is the total flash traffic so far.
+    /// Updates the state if 50 ms have passed since the last update. `traffic` is the total flash traffic so far.
     #[inline]
     pub fn pass(&mut self, now: u64, traffic: Traffic) {
         if now >= self.updated + STEP_NS {
@@ -90,7 +90,7 @@ impl Heat {
         self.active = reached.max(stays);
     }
 
-    /// Returns the earliest start of a host transfer that is ready at `at`.
+    /// Schedules a host transfer that is ready at `at`, and returns its start.
     #[inline]
     pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };

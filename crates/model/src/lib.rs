@@ -37,6 +37,7 @@ mod media;
 mod preset;
 mod presets;
 mod ranges;
+mod recording;
 mod reduction;
 mod shape;
 mod spec;

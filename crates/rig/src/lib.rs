@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+pub mod bound;
 mod command;
 mod control;
 mod event;

@@ -199,8 +199,17 @@ fn life(plan: &Plan, health: Option<&Health>) -> String {
     }
 }
 
-/// The plan in full, for `--dry-run`.
-pub fn plan(announcement: &str, plan: &Plan, health: Option<&Health>, style: &Style) -> String {
+/// What a run does to a directory.
+pub const SCRATCH: &str = "uses a scratch file, removed afterwards";
+
+/// The plan in full, for `--dry-run`. `scratch` states what it does to a directory.
+pub fn plan(
+    announcement: &str,
+    plan: &Plan,
+    scratch: &str,
+    health: Option<&Health>,
+    style: &Style,
+) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right]);
     table.heading(["step", "times", "time", "writes at most"]);
     for step in &plan.steps {
@@ -215,18 +224,17 @@ pub fn plan(announcement: &str, plan: &Plan, health: Option<&Health>, style: &St
             Cell::new(Ink::Plain, written),
         ]);
     }
-    let safety = match plan.safety {
-        Safety::Reads => "reads: changes nothing",
-        Safety::Scratch => "scratch: uses a scratch file, removed afterwards",
-        Safety::Borrows => {
-            "borrows: overwrites blocks after copying them to a journal, and restores them"
-        }
-        Safety::Destroys => "destroys: content is lost",
-        Safety::Other(_) => plan.safety.name(),
+    let effect = match plan.safety {
+        Safety::Reads => ": changes nothing",
+        Safety::Scratch => &format!(": {scratch}"),
+        Safety::Borrows => ": overwrites blocks after copying them to a journal, and restores them",
+        Safety::Destroys => ": content is lost",
+        Safety::Other(_) => "",
     };
+    let safety = plan.safety.name();
     let region = units::binary(plan.region_bytes);
     format!(
-        "{announcement}\nsafety    {safety}\nregion    {region}\n{}\n{}",
+        "{announcement}\nsafety    {safety}{effect}\nregion    {region}\n{}\n{}",
         life(plan, health),
         table.render(style)
     )

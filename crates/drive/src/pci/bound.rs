@@ -49,7 +49,7 @@ impl Holder {
                 (text, "ssdyno recover, which returns it to the kernel")
             }
             Holder::Foreign(Some(driver)) if driver == VFIO => {
-                let text = format!("{spec} is bound to {VFIO}, but not by this user's ssdyno");
+                let text = format!("{spec} is bound to {VFIO}, but not by ssdyno");
                 (text, "the program that uses it, such as a virtual machine")
             }
             Holder::Foreign(Some(driver)) => {

@@ -1,4 +1,4 @@
-//! Notes of drives detached from the kernel: one small file each, written before the unbinding.
+//! Notes on drives detached from the kernel: one small file each, written before the drive is unbound.
 //!
 //! A run that uses a drive holds a lock on its note. A note without a lock belongs to a drive bound
 //! with `prepare --bind`, or to a killed run, whose drive `recover` returns. A note from another
@@ -61,7 +61,7 @@ impl Note {
     }
 }
 
-/// The directories of notes.
+/// The directories that hold the notes.
 #[derive(Clone, Debug)]
 pub(crate) struct Notes {
     dir: PathBuf,
@@ -81,7 +81,7 @@ impl Notes {
         self.dir.join(name(address))
     }
 
-    /// The note file of a function.
+    /// The note file for a PCI function.
     fn place(&self, address: Address) -> PathBuf {
         let path = self.path(address);
         let ours =
@@ -107,7 +107,7 @@ impl Notes {
         let path = self.place(address);
         let file = File::open(&path).ok()?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        // The note may have been removed and rewritten between the two steps.
+        // The note may have been removed and rewritten between opening and locking.
         let now = fs::metadata(&path).ok()?;
         (file.metadata().ok()?.ino() == now.ino()).then_some(file)
     }
@@ -165,7 +165,7 @@ fn earlier(machine: &Machine) -> Vec<PathBuf> {
     dirs
 }
 
-/// Whether only root and this user could have written a file: other users must not make root return
+/// Whether only root and this user could have written a file: other users must not be able to make root return
 /// a drive that is in use.
 fn is_trusted(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };

@@ -198,7 +198,7 @@ fn a_drive_with_another_holder_is_refused() {
     let bench = Bench::new();
     let note = bench.note(false);
     bench.driver(Some("vfio-pci"));
-    assert!(bench.refusal().contains("not by this user's ssdyno"));
+    assert!(bench.refusal().contains("not by ssdyno"));
     assert_eq!(listed(&bench.machine, &bench.notes)[0].holder, "bound by another program");
     let address = bench.function().address;
     let lock = bench.notes.keep(address, &note).expect("kept");
@@ -210,7 +210,7 @@ fn a_drive_with_another_holder_is_refused() {
     assert_eq!(shown.serial.as_deref(), Some(SERIAL));
     // A note of an earlier boot is void.
     bench.write("proc/sys/kernel/random/boot_id", "boot-2");
-    assert!(bench.refusal().contains("not by this user's ssdyno"));
+    assert!(bench.refusal().contains("not by ssdyno"));
     bench.driver(Some("other"));
     assert!(bench.refusal().contains("has the driver other"));
     bench.driver(None);

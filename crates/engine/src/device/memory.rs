@@ -1,4 +1,4 @@
-//! A device in memory, for tests: a drive without a file descriptor, like an NVMe queue pair.
+//! A device in memory, for tests: a drive without a file descriptor, like an NVMe drive driven from user space.
 //!
 //! It has its own backend (operations complete when polled), identity, counters, discard and flush.
 //! It shows that such a device needs only one more variant of [`super::AnyDevice`], and no change
@@ -21,7 +21,7 @@ use crate::sys::arena::Arena;
 /// The drive, shared by all queues.
 pub(crate) struct Memory(Mutex<Drive>);
 
-/// Its content and counters.
+/// The drive's content and counters.
 #[derive(Default)]
 pub(crate) struct Drive {
     pub bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct Drive {
     pub fails_after: Option<u64>,
     /// Operations carried out.
     pub ops: u64,
-    /// Checks that it is still the drive that was opened.
+    /// Number of checks that it is still the drive that was opened.
     pub checks: u64,
 }
 

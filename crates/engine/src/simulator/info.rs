@@ -37,15 +37,18 @@ impl Simulator {
 }
 
 /// Ceilings derived from a description. A burst fills the buffer and the SLC cache. After that, the
-/// rate is limited by all planes programming in parallel, at SLC speed if there is a cache, because
-/// data overwritten in the cache are never folded.
+/// rate is limited by all planes programming in parallel: the pages of a cell's bits at once, or a page
+/// at SLC speed if there is a cache, because data overwritten in the cache are never folded.
 fn limits(spec: &DriveSpec) -> Limits {
     let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();
     let least_us = command.read_us.min(*command.write_us) + *command.latency_us + turnarounds;
     let cached = slc.fixed.0 > 0 || slc.dynamic.0 > 0;
-    let program_us = if cached { *nand.slc_program_us } else { *nand.program_us };
-    let stripe = *nand.dies * *nand.planes * *nand.page_bytes;
+    let (program_us, pages) = match cached {
+        true => (*nand.slc_program_us, 1),
+        false => (*nand.program_us, *nand.bits),
+    };
+    let stripe = *nand.dies * *nand.planes * *nand.page_bytes * pages;
     Limits {
         link_bytes_per_s: spec.link_ceiling(),
         least_command_ns: Some((least_us * 1e3) as u64),

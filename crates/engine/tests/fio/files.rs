@@ -6,6 +6,7 @@ use std::process::Command;
 
 use fio::Plan;
 use fio::run::JobRun;
+use rig::TargetInfo;
 
 use crate::common::{check, perform};
 
@@ -62,7 +63,7 @@ fn what_is_filled_leaves_the_reserve() {
     // Only planned, so that the machine's file system stays unchanged.
     let bytes = |words: &str| {
         let plan = plan(directory.path(), words);
-        check(&plan, &[]).expect("admitted").write_bytes_max()
+        check(&plan, &[]).expect("admitted").write_bytes_max(&TargetInfo::null(0))
     };
     // Other programs write to the file system meanwhile.
     let near = |bytes: u64| bytes.abs_diff(room) < room / 4;

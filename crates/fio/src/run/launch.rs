@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rig::{
     Advice, BackendKind, EndsAll, FlowPart, Issue, OpenFlags, Placement, Priorities, PriorityRule,
-    Start, SyncWrites,
+    Start, SyncWrites, TargetInfo, bound,
 };
 use workload::{BlockSizes, Caching, Mix, Pattern, Region, Stop, Workload};
 
@@ -37,6 +37,24 @@ pub(super) fn launch(
         ..rig::Job::new(workload, Box::new(source))
     };
     (launched, judgement)
+}
+
+/// Maximum bytes that a clone writes: in its passes, its number of operations, and its time at the
+/// rate of the target and its own. `u64::MAX` if it has no limit.
+pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 {
+    let (job, outline) = (clone.job, clone.outline());
+    if !clone.writes() || job.engine == Engine::Null {
+        return 0;
+    }
+    let passed = outline.passes.map(|passes| outline.pass_bytes.saturating_mul(passes.into()));
+    let counted = outline.ops_max.saturating_mul(job.access.max_bs());
+    let timed = job.schedule.runtime.map(|time| {
+        let ns = (job.schedule.ramp_time + time).as_nanos() as u64;
+        // Reads and writes may have different sizes, so the bound of a mix is that of its writes.
+        let alone = Workload { mix: Mix::WRITE, ..workload(clone, &outline) };
+        bound::written_max(&Workload { stop: Stop::after_ns(ns), ..alone }, target)
+    });
+    [passed, timed].into_iter().flatten().fold(counted, u64::min)
 }
 
 fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {

@@ -27,7 +27,7 @@ mod stream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rig::{DiskUse, FilePlan, FileUse, Files, JobResult, Measurement, Rig, StopReason};
+use rig::{DiskUse, FilePlan, FileUse, Files, JobResult, Measurement, Rig, StopReason, TargetInfo};
 use rustix::io::Errno;
 use workload::{Content, Region};
 
@@ -225,16 +225,20 @@ impl<'p> Prepared<'p> {
         (0..=last).map(stage).sum()
     }
 
-    /// Maximum bytes written, including laying out. A job limited only by time has no bound.
-    pub fn write_bytes_max(&self) -> u64 {
-        let written = self.clones.iter().filter(|clone| clone.writes()).map(|clone| {
-            let outline = clone.outline();
-            match outline.passes {
-                Some(passes) => outline.pass_bytes.saturating_mul(u64::from(passes)),
-                None => u64::MAX,
-            }
-        });
-        written.fold(self.files.layout_bytes(), u64::saturating_add)
+    /// Maximum bytes written to the target, including laying out.
+    pub fn write_bytes_max(&self, target: &TargetInfo) -> u64 {
+        self.written_max(target, |_| true).saturating_add(self.files.layout_bytes())
+    }
+
+    /// Maximum bytes that the clones of a job of the plan write.
+    pub fn job_write_bytes_max(&self, job: &Job, target: &TargetInfo) -> u64 {
+        self.written_max(target, |of| std::ptr::eq(of, job))
+    }
+
+    fn written_max(&self, target: &TargetInfo, counts: impl Fn(&Job) -> bool) -> u64 {
+        let clones = self.clones.iter().filter(|clone| counts(clone.job));
+        let written = clones.map(|clone| launch::write_bytes_max(clone, target));
+        written.fold(0, u64::saturating_add)
     }
 
     /// The data that will be lost, for display.

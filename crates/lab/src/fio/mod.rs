@@ -124,12 +124,12 @@ fn plan(jobs: &fio::Plan, prepared: &Prepared<'_>, info: &TargetInfo) -> Plan {
         seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
         repeats: job.numjobs,
         repeats_least: None,
-        write_bytes_max: 0,
+        write_bytes_max: prepared.job_write_bytes_max(job, info),
     };
     Plan {
         safety,
         seconds: prepared.seconds(),
-        write_bytes_max: prepared.write_bytes_max(),
+        write_bytes_max: prepared.write_bytes_max(info),
         region_bytes: info.bytes,
         destroys: prepared.destroys().map(String::from),
         steps: jobs.jobs.iter().map(step).collect(),

@@ -69,26 +69,18 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let ratios: Vec<(u64, f64)> =
         offsets.filter_map(|(m, offset)| Some((offset, m.value?))).collect();
     let worst = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    let sentence = match worst {
-        Some((_, ratio)) if ratio < 1.0 - EVEN => {
+    let costly = worst.filter(|(_, ratio)| *ratio < 1.0 - EVEN);
+    let sentence = match (costly, worst) {
+        (Some((_, ratio)), _) => {
             format!("Misaligned 4 KiB writes are {} slower", times(1.0 / ratio))
         }
-        Some((_, ratio)) => {
+        (None, Some((_, ratio))) => {
             let within = (100.0 * (1.0 - ratio)).abs().ceil();
             format!("Alignment makes no difference to 4 KiB writes (within {within}%)")
         }
-        None => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
+        (None, None) => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
     };
-    let again = ratios
-        .iter()
-        .rev()
-        .find(|(_, ratio)| worst.is_some_and(|w| *ratio < 1.0 - EVEN && w.1 < 1.0 - EVEN));
-    let at = match (worst, again) {
-        (Some((bytes, ratio)), Some(_)) if ratio < 1.0 - EVEN => {
-            Some(format!(", at an offset of {}.", binary(bytes)))
-        }
-        _ => None,
-    };
+    let at = costly.map(|(bytes, _)| format!(", at an offset of {}.", binary(bytes)));
     let ratio = |bytes: u64| (name_of(&format!("align-{bytes}"), Ratio), binary(bytes));
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None)

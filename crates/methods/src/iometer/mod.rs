@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_specification_has_three_fields_or_four_within_their_ranges() {
         let line = |text| access_line(text).map(|l| (l.size, l.reads, l.random, l.align)).ok();
-        assert_eq!(line("4KiB,67,100"), Some((4096, 67, 100, 0)));
+        assert_eq!(line("4KiB,67,40"), Some((4096, 67, 40, 0)));
         assert_eq!(line("1MiB, 0%, 100%, 64KiB"), Some((1 << 20, 0, 100, 65536)));
         for wrong in ["", "4KiB,67", "0,67,100", "4KiB,101,0", "4KiB,0,101", "4KiB,1,1,x"] {
             assert_eq!(line(wrong), None, "{wrong}");

@@ -6,7 +6,6 @@
 //! an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
 
 mod blocks;
-pub(crate) mod bound;
 mod expect;
 mod loss;
 #[cfg(test)]
@@ -17,7 +16,7 @@ use std::time::Duration;
 use record::{Plan, Step, TargetKind};
 use rig::{
     BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
-    Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo,
+    Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo, bound,
 };
 use workload::{Content, OpKind, Region, Workload};
 

@@ -5,11 +5,10 @@
 //! ([`Session::assume`]). An adaptive part is one step with an enforced [`Budget`].
 
 use record::{MetricKey, Step};
-use rig::Measurement;
+use rig::{Measurement, bound};
 use workload::{OpKind, Workload};
 
 use super::{Door, Session};
-use crate::planner::bound;
 use crate::verdict::Checks;
 use crate::{MethodError, schedule};
 

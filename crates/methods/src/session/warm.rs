@@ -10,12 +10,11 @@
 //!   older one, which takes longer than the few writes themselves. Slow sequential writes therefore
 //!   continue where the warm-up ended, up to a boundary of several erase blocks.
 
-use rig::{Measurement, StopReason};
+use rig::{Measurement, StopReason, bound};
 use workload::{OpKind, Pattern, Region, Workload};
 
 use super::{Session, complete};
 use crate::MethodError;
-use crate::planner::bound;
 
 /// A mix of at least this many cycles may end inside one: its shares are then within 1%.
 const CYCLES_MANY: f64 = 50.0;

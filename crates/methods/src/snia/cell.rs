@@ -1,12 +1,11 @@
 //! A workload of a test, with its value of every round.
 
 use record::{Clock, Metric, MetricKey, Statistic, Unit, size_word};
-use rig::Measurement;
+use rig::{Measurement, bound};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
 use super::DEPTH;
 use crate::MethodError;
-use crate::planner::bound;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::whole::Whole;

@@ -94,6 +94,11 @@ fn a_drive_is_recorded_raw_and_through_a_file_system_fresh_and_full() {
     assert_eq!(labels[..2], ["Recorded", "Recorded, full drive"]);
     let names: Vec<_> = out.series.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["stream-exfat-full", "stream-raw", "stream-exfat"]);
+    for series in &out.series {
+        let written = series.column("write").expect("a rate");
+        let rates: Vec<f64> = written.values.iter().copied().flatten().collect();
+        assert!(rates.len() > 4 && rates.iter().all(|rate| *rate > 0.3 * FULL_RATE), "{rates:?}");
+    }
 }
 
 #[test]

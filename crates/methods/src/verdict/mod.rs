@@ -6,8 +6,8 @@
 //! unknown.
 //!
 //! Adding a verdict touches its rule's file, `record::VerdictKind`, the list [`RULES`] and, if it
-//! needs a separate measurement, [`Checks`]. `judge` knows no rule by name; each rule lists the
-//! rules that override it.
+//! needs a separate measurement, [`Checks`]. Each rule lists the rules that override it;
+//! `judge` itself knows only two: figures of memory, and the sides of a mix.
 
 mod cache_end;
 mod contenders;
@@ -241,6 +241,12 @@ mod tests {
     fn reads(bytes: u64) -> Digest {
         let traffic = Some(device(bytes, 0));
         Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device: traffic, ..digest("a") }
+    }
+
+    #[test]
+    fn shares_below_one_percent_have_a_decimal() {
+        let shown = [0.97, 0.01, 0.004, -0.004, 0.0].map(percent);
+        assert_eq!(shown, ["97%", "1%", "0.4%", "-0.4%", "0%"]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Fuzz target of this crate: foreign records, through every output.
+//! Fuzz target of this crate: untrusted records, rendered in every output format.
 
 use emit::steers;
 use fuzz::{Target, outcome};
 use record::Document;
 use report::Style;
 
-/// Every parser of this crate.
+/// Every fuzz target of this crate.
 pub const TARGETS: &[Target] = &[RECORD];
 
 /// Records as JSON.
@@ -18,7 +18,11 @@ fn record(input: &[u8]) -> u64 {
     };
     let hash = document.hash().map(|hash| hash.to_string());
     let again = document.text().and_then(|text| Document::parse(&text)).and_then(|d| d.hash());
-    assert_eq!(hash.ok(), again.map(|hash| hash.to_string()).ok(), "a record changes in transit");
+    assert_eq!(
+        hash.ok(),
+        again.map(|hash| hash.to_string()).ok(),
+        "a record changes when written and parsed again"
+    );
     let run = document.run();
     let clean = |text: &str| {
         let found = text.chars().find(|c| !matches!(c, '\n' | '\t') && steers(*c));

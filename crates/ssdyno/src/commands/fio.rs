@@ -21,6 +21,9 @@ use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::Live;
 use crate::{interrupt, present, screen};
 
+/// What a job does to a directory.
+const SCRATCH: &str = "creates its files, and keeps them as fio does";
+
 const OWN_HELP: &str = "
 ssdyno's own options:
   --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
@@ -120,7 +123,7 @@ pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
     let (target, style) = (planned.target(), screen::style());
     let (plan, health) = (&planned.plan, planned.health());
     let announcement = present::announce("fio", target, plan, health, None);
-    present::print(&present::plan(&announcement, plan, health, &style))
+    present::print(&present::plan(&announcement, plan, SCRATCH, health, &style))
 }
 
 /// How to show the progress of a run.

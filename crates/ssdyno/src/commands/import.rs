@@ -1,4 +1,4 @@
-//! `ssdyno import`: imports records of ssdyno and results of other tools into the store.
+//! `ssdyno import`: adds ssdyno records and the results of other tools to the store.
 
 use std::process::ExitCode;
 
@@ -12,10 +12,10 @@ use crate::cli::ImportArgs;
 use crate::failure::{Failure, IO, Result};
 use crate::{present, screen};
 
-/// Maximum number of rows shown; the rest is counted.
+/// Maximum number of rows shown; the others are only counted, except conflicts.
 const ROWS: usize = 50;
 
-/// Reads the files and enters their records.
+/// Reads the files and, except in a dry run, adds their records to the store.
 pub fn run(args: &ImportArgs) -> Result {
     if args.list {
         return list(args.json);

@@ -1,4 +1,4 @@
-//! `ssdyno prepare`: brings a drive into a state and records it.
+//! `ssdyno prepare`: brings a drive into a defined state and records the run.
 
 use lab::{Erase, Options, Work, machine};
 

@@ -35,7 +35,13 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
         true => present::json(&planned.plan)?,
         false => {
             let announcement = announcement(request, &planned);
-            present::plan(&announcement, &planned.plan, planned.health(), &screen::style())
+            present::plan(
+                &announcement,
+                &planned.plan,
+                present::SCRATCH,
+                planned.health(),
+                &screen::style(),
+            )
         }
     })
 }

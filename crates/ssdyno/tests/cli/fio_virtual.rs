@@ -240,3 +240,24 @@ fn unsupported_options_are_refused_in_one_line() {
     place.ssdyno(&file).good();
     assert!(place.work().join("sim:x").exists());
 }
+
+/// A job that only its time ends is bounded by the link and by its own limits.
+#[test]
+fn a_plan_bounds_the_bytes_that_jobs_write() {
+    let own = ["", "--rate=1m", "--rate_iops=100", "--number_ios=10", "--loops=3 --time_based=0"];
+    for own in own {
+        let place = Place::new();
+        let line = "fio --name=a --rw=write --bs=64k --size=1m --time_based --runtime=2 \
+                    --filename=sim:sd-150x";
+        let words: Vec<&str> = line.split_whitespace().chain(own.split_whitespace()).collect();
+        let plan = place.ssdyno(&[&words[..], &["--dry-run"]].concat()).good().out;
+        let said = plan.split_once("writes at most ").expect("a bound").1;
+        let said = said.lines().next().expect("a line").replace(' ', "");
+        let most = workload::units::parse_bytes(&said).expect("a size");
+        let job = &json(&place, &words[1..])["jobs"][0];
+        let [_, (_, written), _] = counts(job);
+        // The text has three digits.
+        let rounded = most + most / 100;
+        assert!(written <= rounded && most <= 3 * written, "{own}: {written} of at most {most}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Runs a document on the user's own drive: the author's steps, with a record for each.
 //!
 //! An fio command line that writes is skipped if the target may only be read; methods skip their
-//! own writes. No figure is compared with a tolerance.
+//! own writes. Figures are shown side by side; none passes or fails.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::commands::{fio as fio_command, session};
 use crate::failure::Result;
 use crate::{interrupt, present, screen};
 
-/// Runs a document's steps on the target and shows its figures next to the published ones.
+/// Runs a document's steps on the target and shows the results next to the published figures.
 pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) -> Result {
     let target = Target {
         spec: target.to_string(),

@@ -1,4 +1,4 @@
-//! Upper bounds on the bytes a workload issues and writes.
+//! Upper bounds on the bytes a workload issues and writes, for plans.
 //!
 //! A byte limit is itself a bound. A time limit becomes one through the maximum rate: slightly
 //! above the link's rate, capped by the operations the bus can carry and by pacing. The medium's
@@ -6,8 +6,9 @@
 //! random; its bound is the mean plus six standard deviations.
 
 use record::TargetKind;
-use rig::TargetInfo;
 use workload::{Caching, Calls, Mix, Pacing, Workload};
+
+use crate::TargetInfo;
 
 /// Maximum rate of an unknown link, bytes per second: PCIe 5.0 x4.
 const FASTEST: f64 = 16e9;
@@ -19,13 +20,13 @@ const OVER_CEILING: f64 = 1.2;
 const DEVIATIONS: f64 = 6.0;
 
 /// Maximum transfer rate, bytes per second.
-pub(crate) fn ceiling(target: &TargetInfo) -> f64 {
+pub fn ceiling(target: &TargetInfo) -> f64 {
     let link = target.limits.link_bytes_per_s.filter(|_| !target.ram);
     link.map_or(FASTEST, |link| OVER_CEILING * link)
 }
 
 /// Maximum bytes written.
-pub(crate) fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
+pub fn written_max(w: &Workload, target: &TargetInfo) -> u64 {
     if w.mix.write == 0 {
         return 0;
     }
@@ -43,7 +44,7 @@ fn written_of(w: &Workload, issued: u64) -> u64 {
 }
 
 /// Bytes to issue so that at most `most` bytes are written.
-pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
+pub fn issued_for(w: &Workload, most: u64) -> u64 {
     let share = write_share(&w.mix);
     if share <= 0.0 || share >= 1.0 {
         return most;
@@ -56,7 +57,7 @@ pub(crate) fn issued_for(w: &Workload, most: u64) -> u64 {
 }
 
 /// Maximum bytes issued, reads and writes together.
-pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
+pub fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
     let block = u64::from(w.blocks.max().max(1));
     let jobs = u64::from(w.jobs);
     let amount = w.stop.bytes_bound(w.region.bytes);
@@ -72,7 +73,7 @@ pub(crate) fn issued_max(w: &Workload, target: &TargetInfo) -> u64 {
 }
 
 /// Maximum bytes issued within a time, rounded down to whole blocks of all jobs.
-pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
+pub fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
     let block = f64::from(w.blocks.max());
     let flight = f64::from(w.depth) * f64::from(w.jobs) * block;
     let (seconds, rate) = (ns as f64 / 1e9, rate(w, target));
@@ -84,7 +85,7 @@ pub(crate) fn timed(w: &Workload, target: &TargetInfo, ns: u64) -> u64 {
 }
 
 /// Minimum duration of a workload, nanoseconds.
-pub(crate) fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
+pub fn least_ns(w: &Workload, target: &TargetInfo) -> u64 {
     let untimed = Workload { stop: workload::Stop { time_ns: None, ..w.stop }, ..w.clone() };
     let moved = issued_max(&untimed, target);
     let by_amount = match moved {
@@ -158,9 +159,32 @@ fn write_share(mix: &Mix) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::verdict::testing::{target, with_link};
+    use record::{Safety, State, Target};
     use workload::{Pattern, Region, Stop};
+
+    use super::*;
+    use crate::{Bus, Limits};
+
+    fn target() -> TargetInfo {
+        TargetInfo {
+            target: Target { kind: TargetKind::Directory, ..Target::default() },
+            bytes: 1 << 30,
+            logical_block_bytes: 512,
+            allowed: Safety::Scratch,
+            ram: false,
+            discard: false,
+            state: State::Unknown,
+            formats: Vec::new(),
+            bus: Bus::Other,
+            limits: Limits::default(),
+            guest: None,
+        }
+    }
+
+    fn with_link(bytes_per_s: f64) -> TargetInfo {
+        let limits = Limits { link_bytes_per_s: Some(bytes_per_s), ..Limits::default() };
+        TargetInfo { limits, ..target() }
+    }
 
     fn writes(stop: Stop) -> Workload {
         let region = Region::first(1 << 30);
