@@ -1,4 +1,5 @@
-//! Runs the driver against a controller with all faults: no request may be lost, corrupted or left hanging.
+//! Runs the driver against a controller with all faults: no request may be lost, corrupted or left
+//! hanging.
 //!
 //! These runs are long enough to include every fault. `cargo xtask bench nvme` runs a million
 //! commands, with doorbells and with a controller that dozes.

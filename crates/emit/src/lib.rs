@@ -5,9 +5,9 @@
 //! replaces files atomically, so that a full disk or a kill never leaves a partial file, and
 //! refuses symbolic links, which another user may have placed, and drives. [`renew`] also refuses
 //! files that are not earlier versions of the same output. [`user_directory`] finds the place for
-//! files without a requested name, [`directory_of`] the directory of a file. [`nearest`] suggests a known name for a misspelt one, and
-//! [`shell_word`] quotes a word of a command line. This crate does not know the meaning of a text
-//! or a file.
+//! files without a requested name, [`directory_of`] the directory of a file. [`nearest`] suggests a
+//! known name for a misspelt one, and [`shell_word`] quotes a word of a command line. This crate
+//! does not know the meaning of a text or a file.
 
 #![forbid(unsafe_code)]
 

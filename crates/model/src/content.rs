@@ -1,8 +1,9 @@
 //! Content of logical blocks, stored as the number of each block's last write. Used for drives with
 //! content checks.
 //!
-//! Recorded only on request ([`crate::Drive::remember`]), in pieces of 2,048 blocks. A write changes the
-//! content as soon as it is acknowledged; loss of data that are not yet in flash is not modelled.
+//! Recorded only on request ([`crate::Drive::remember`]), in pieces of 2,048 blocks. A write
+//! changes the content as soon as it is acknowledged; loss of data that are not yet in flash is not
+//! modelled.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

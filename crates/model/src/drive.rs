@@ -406,8 +406,8 @@ impl Drive {
         self.cores.hold(ready, self.costs.rmw)
     }
 
-    /// Programs everything in the write buffer, unless that is unnecessary or ignored. Returns the time
-    /// at which it is in flash.
+    /// Programs everything in the write buffer, unless that is unnecessary or ignored. Returns the
+    /// time at which it is in flash.
     fn flush(&mut self, at: u64) -> (u64, Status) {
         let mut at = self.cores.take(at, self.costs.write);
         if self.protected || self.flush_ignored {

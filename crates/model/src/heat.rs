@@ -1,8 +1,8 @@
 //! Heat and throttling, with one thermal mass between the drive's power and the air.
 //!
 //! The temperature approaches its final value exponentially. This is exact for constant power, so
-//! any idle time is a single step. Under load, the temperature is updated every 50 ms of virtual time. A
-//! throttle step limits the rate of host data until the drive cools below the step's lower
+//! any idle time is a single step. Under load, the temperature is updated every 50 ms of virtual
+//! time. A throttle step limits the rate of host data until the drive cools below the step's lower
 //! threshold.
 
 use crate::media::Traffic;
@@ -63,7 +63,8 @@ impl Heat {
         self.now_c
     }
 
-    /// Updates the state if 50 ms have passed since the last update. `traffic` is the total flash traffic so far.
+    /// Updates the state if 50 ms have passed since the last update. `traffic` is the total flash
+    /// traffic so far.
     #[inline]
     pub fn pass(&mut self, now: u64, traffic: Traffic) {
         if now >= self.updated + STEP_NS {

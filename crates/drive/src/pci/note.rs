@@ -1,4 +1,5 @@
-//! Notes on drives detached from the kernel: one small file each, written before the drive is unbound.
+//! Notes on drives detached from the kernel: one small file each, written before the drive is
+//! unbound.
 //!
 //! A run that uses a drive holds a lock on its note. A note without a lock belongs to a drive bound
 //! with `prepare --bind`, or to a killed run, whose drive `recover` returns. A note from another
@@ -165,8 +166,8 @@ fn earlier(machine: &Machine) -> Vec<PathBuf> {
     dirs
 }
 
-/// Whether only root and this user could have written a file: other users must not be able to make root return
-/// a drive that is in use.
+/// Whether only root and this user could have written a file: other users must not be able to make
+/// root return a drive that is in use.
 fn is_trusted(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else { return false };
     let owners = [0, rustix::process::geteuid().as_raw()];

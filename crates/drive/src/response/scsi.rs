@@ -51,7 +51,8 @@ fn declared(page: &[u8]) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes(bytes(page, 2)?)))
 }
 
-/// Unit serial number, page 80h. A truncated one is none, because the user confirms a drive with it.
+/// Unit serial number, page 80h. A truncated one is none, because the user confirms a drive with
+/// it.
 pub(crate) fn unit_serial(page: &[u8]) -> Option<String> {
     text(content(page, 0x80)?.get(..declared(page)?)?)
 }

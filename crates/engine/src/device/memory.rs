@@ -1,4 +1,5 @@
-//! A device in memory, for tests: a drive without a file descriptor, like an NVMe drive driven from user space.
+//! A device in memory, for tests: a drive without a file descriptor, like an NVMe drive driven from
+//! user space.
 //!
 //! It has its own backend (operations complete when polled), identity, counters, discard and flush.
 //! It shows that such a device needs only one more variant of [`super::AnyDevice`], and no change

@@ -37,8 +37,8 @@ impl Simulator {
 }
 
 /// Ceilings derived from a description. A burst fills the buffer and the SLC cache. After that, the
-/// rate is limited by all planes programming in parallel: the pages of a cell's bits at once, or a page
-/// at SLC speed if there is a cache, because data overwritten in the cache are never folded.
+/// rate is limited by all planes programming in parallel: the pages of a cell's bits at once, or a
+/// page at SLC speed if there is a cache, because data overwritten in the cache are never folded.
 fn limits(spec: &DriveSpec) -> Limits {
     let (command, nand, slc) = (&spec.command, &spec.nand, &spec.slc);
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();

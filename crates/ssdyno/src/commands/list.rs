@@ -111,7 +111,8 @@ fn permission(device: &BlockDevice) -> Cell {
     }
 }
 
-/// Mounts, swap and holders of the drive and its partitions, or else their contents; then the backing file.
+/// Mounts, swap and holders of the drive and its partitions, or else their contents; then the
+/// backing file.
 fn uses(device: &BlockDevice) -> String {
     let parts =
         || [&device.inside].into_iter().chain(device.partitions.iter().map(|part| &part.inside));
