@@ -172,7 +172,6 @@ impl Drive {
         };
         let done = done + self.costs.latency;
         self.links.leave(place, done);
-        self.counters.commands[op.kind as usize] += 1;
         self.busy_until = self.busy_until.max(done);
         self.awake_until = done + self.costs.sleep_after;
         Completion { done_ns: self.media.vary.seen_by_host(done + self.costs.on_host(op)), status }

@@ -9,8 +9,6 @@ pub struct Counters {
     pub written_bytes: u64,
     /// Bytes the host discarded.
     pub discarded_bytes: u64,
-    /// Commands of each kind, by `OpKind as usize`.
-    pub commands: [u64; 4],
 }
 
 /// Health data reported by a drive.

@@ -97,19 +97,9 @@ impl AuMapped {
         self.work
     }
 
-    /// Erases over all AUs.
-    pub fn total_erases(&self) -> u64 {
-        self.total_erases
-    }
-
     /// Mean erases of an AU.
     pub fn mean_erases(&self) -> f64 {
         self.total_erases as f64 / self.erases.len() as f64
-    }
-
-    /// Number of logical pages that contain data.
-    pub fn mapped(&self) -> u64 {
-        self.filled.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// Physical page of a logical one, if it contains data.
