@@ -18,7 +18,7 @@ pub struct Faults {
     /// Completes a second time, some microseconds later.
     pub twice: u32,
     /// An extra completion follows whose identifier matches no command in flight.
-    pub invented: u32,
+    pub spurious: u32,
     /// The controller reports a fatal error.
     pub fatal: u32,
     /// A power cut: the write cache is lost, commands in flight are torn, and the registers read as
@@ -36,7 +36,7 @@ pub(crate) enum Fate {
     Stubborn,
     Late,
     Twice,
-    Invented,
+    Spurious,
     Fatal,
     Power,
 }
@@ -52,7 +52,7 @@ impl Faults {
             late: 300,
             late_ns,
             twice: 2000,
-            invented: 1000,
+            spurious: 1000,
             fatal: 30,
             power: 30,
         }
@@ -66,7 +66,7 @@ impl Faults {
             (self.stubborn, Fate::Stubborn),
             (self.late, Fate::Late),
             (self.twice, Fate::Twice),
-            (self.invented, Fate::Invented),
+            (self.spurious, Fate::Spurious),
             (self.fatal, Fate::Fatal),
             (self.power, Fate::Power),
         ];

@@ -502,7 +502,7 @@ impl State {
                 let later = self.now + self.random.below(TWICE_NS);
                 self.at(later, Event::Answer(answer));
             }
-            Fate::Invented => self.post(Answer { cid: command.cid ^ 0x0fff, ..answer }),
+            Fate::Spurious => self.post(Answer { cid: command.cid ^ 0x0fff, ..answer }),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@
 use crate::media::Traffic;
 use crate::spec::HeatSpec;
 
-const STEP_NS: u64 = 50_000_000;
+const UPDATE_NS: u64 = 50_000_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Throttle {
@@ -22,7 +22,7 @@ struct Throttle {
 pub struct Heat {
     ambient_c: f64,
     idle_w: f64,
-    joule_per_byte: [f64; 2],
+    joules_per_byte: [f64; 2],
     c_per_w: f64,
     time_constant_ns: f64,
     steps: Vec<Throttle>,
@@ -46,7 +46,7 @@ impl Heat {
         Heat {
             ambient_c: *spec.ambient_c,
             idle_w: *spec.idle_w,
-            joule_per_byte: [*spec.program_w / 1e9, *spec.read_w / 1e9],
+            joules_per_byte: [*spec.program_w / 1e9, *spec.read_w / 1e9],
             c_per_w,
             time_constant_ns: *spec.bare_s * 1e9 * (c_per_w / bare.max(1e-9)),
             steps: steps.collect(),
@@ -67,7 +67,7 @@ impl Heat {
     /// traffic so far.
     #[inline]
     pub fn pass(&mut self, now: u64, traffic: Traffic) {
-        if now >= self.updated + STEP_NS {
+        if now >= self.updated + UPDATE_NS {
             self.update(now, traffic);
         }
     }
@@ -80,7 +80,7 @@ impl Heat {
         }
         let programmed = (traffic.programmed - self.seen.programmed) as f64;
         let sensed = (traffic.sensed - self.seen.sensed) as f64;
-        let joules = programmed * self.joule_per_byte[0] + sensed * self.joule_per_byte[1];
+        let joules = programmed * self.joules_per_byte[0] + sensed * self.joules_per_byte[1];
         let watts = self.idle_w + joules / (time / 1e9);
         let end = self.ambient_c + watts * self.c_per_w;
         self.now_c = end + (self.now_c - end) * libm::exp(-time / self.time_constant_ns);

@@ -17,7 +17,7 @@ use crate::sys::map::Mapping;
 pub(crate) struct Mmap<'f> {
     files: Files<'f>,
     maps: Vec<Mapping>,
-    expels: bool,
+    evicts: bool,
 }
 
 impl<'f> Mmap<'f> {
@@ -38,8 +38,8 @@ impl<'f> Mmap<'f> {
             Ok(mapping)
         };
         let maps = files.list().iter().map(map).collect::<io::Result<_>>()?;
-        let expels = workload.caching == Caching::Bypass;
-        Ok(Serial::of(Mmap { files, maps, expels }, clock, arena))
+        let evicts = workload.caching == Caching::Bypass;
+        Ok(Serial::of(Mmap { files, maps, evicts }, clock, arena))
     }
 }
 
@@ -55,8 +55,8 @@ impl Transfer for Mmap<'_> {
             OpKind::Write => map.write(offset, buffer)?,
             _ => map.read(offset, buffer)?,
         }
-        if self.expels {
-            map.expel(offset, buffer.len())?;
+        if self.evicts {
+            map.evict(offset, buffer.len())?;
         }
         Ok(buffer.len())
     }

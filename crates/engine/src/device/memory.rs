@@ -30,7 +30,7 @@ pub(crate) struct Drive {
     pub counters: Sample,
     pub flushes: u64,
     /// Maximum number of operations in a queue when polled.
-    pub depth_seen: usize,
+    pub depth_max: usize,
     /// Number of operations that succeed; all later ones fail.
     pub fails_after: Option<u64>,
     /// Operations carried out.
@@ -190,7 +190,7 @@ impl Backend for Queue<'_> {
 
     fn turn(&mut self, _wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
         let mut drive = self.memory.drive();
-        drive.depth_seen = drive.depth_seen.max(self.queued.len());
+        drive.depth_max = drive.depth_max.max(self.queued.len());
         for (slot, op) in self.queued.drain(..).rev() {
             let result = drive.carry_out(op, self.arena.slot(slot, op.bytes));
             done.push(Completion { slot, result });

@@ -169,7 +169,7 @@ fn a_format_that_is_impossible_or_not_confined_is_refused_and_the_drive_stays_us
 
 #[test]
 fn errors_of_the_drive_are_counted_and_the_run_goes_on() {
-    let faults = Faults { error: 50_000, twice: 20_000, invented: 20_000, ..Faults::default() };
+    let faults = Faults { error: 50_000, twice: 20_000, spurious: 20_000, ..Faults::default() };
     let (mut machine, wire) =
         machine_with(Setup { faults, ..Setup::default() }, Duration::from_secs(300));
     let measured = machine.measure(&workload(Mix::READ)).expect("measured");

@@ -60,7 +60,7 @@ fn a_measurement_is_that_of_any_drive_and_its_counters_are_watched() {
     assert_eq!(moved(OpKind::Flush).0, 1);
     assert!(measured.verified_sectors > 0 && measured.errors.is_empty());
     assert_eq!(measured.stop, StopReason::Amount);
-    assert_eq!(memory(&machine).drive().depth_seen, 4);
+    assert_eq!(memory(&machine).drive().depth_max, 4);
     let device = measured.device.expect("it counts its traffic");
     assert_eq!(
         (device.read_bytes, device.written_bytes),

@@ -117,7 +117,7 @@ impl Mapping {
     }
 
     /// Makes a range durable and drops its pages, as fio does to bypass the cache.
-    pub(crate) fn expel(&self, offset: u64, bytes: usize) -> io::Result<()> {
+    pub(crate) fn evict(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let page = rustix::param::page_size();
         let first = offset as usize / page * page;
         let start = self.at(first as u64, offset as usize + bytes - first)?;
@@ -261,7 +261,7 @@ mod tests {
         let mapping = Mapping::new(&file, 4 * PAGE as u64, true).expect("mapped");
         mapping.write(100, b"a word").expect("written");
         mapping.sync().expect("durable");
-        mapping.expel(100, 6).expect("gone from the cache");
+        mapping.evict(100, 6).expect("gone from the cache");
         let mut found = [0; 6];
         file.read_exact_at(&mut found, 100).expect("read");
         assert_eq!(&found, b"a word");
