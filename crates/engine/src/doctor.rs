@@ -198,7 +198,8 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
     let capped = case.seen.ends.iter().find_map(|e| e.depth_capped)?;
     let text = format!(
         "queue depth {} was requested, but {} allows only {capped} per job",
-        case.workload.depth, case.measurement.backend
+        case.workload.depth,
+        rig::backend_name(case.backend)
     );
     Some(
         Finding::new(FindingKind::DepthIsAFiction, Level::Note, text)

@@ -178,11 +178,6 @@ pub(crate) struct Description {
 }
 
 impl Description {
-    /// The name used in records.
-    fn backend_name(&self) -> &'static str {
-        self.backend.map_or("sim", BackendKind::name)
-    }
-
     fn of(assignment: &Assignment<'_>) -> Description {
         let Assignment { job, device, backend } = assignment;
         let reads = job.workload.mix.read > 0;
@@ -222,7 +217,7 @@ impl Results<'_> {
         };
         let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
         let workload = Workload { name: self.name.to_string(), jobs, ..(*deepest).clone() };
-        let mut whole = summarise(&workload, seen, description.backend_name(), description.direct);
+        let mut whole = summarise(&workload, seen, description.backend, description.direct);
         whole.series = series;
         let shares = self.descriptions.iter().filter_map(|d| d.written_share);
         whole.findings = doctor::examine(&Case {
@@ -261,8 +256,7 @@ impl Results<'_> {
         mine: JobSeen,
     ) -> JobResult {
         let mut seen = Seen::of_job(end, mine.kinds.clone());
-        let mut measurement =
-            summarise(workload, &seen, description.backend_name(), description.direct);
+        let mut measurement = summarise(workload, &seen, description.backend, description.direct);
         let end = seen.ends.pop().unwrap_or_default();
         let begin_ns = end.begin_ns.max(description.ramp_ns).min(end.issue_end_ns);
         measurement.elapsed_ns = end.end_ns.saturating_sub(begin_ns);

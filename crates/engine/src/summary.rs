@@ -1,7 +1,7 @@
 //! Converts the results of workers and sampler into a measurement.
 
 use record::{Finding, IoErrors};
-use rig::{Measurement, StopReason};
+use rig::{BackendKind, Measurement, StopReason};
 use workload::Workload;
 
 use crate::sampler::Seen;
@@ -13,7 +13,7 @@ const ADDRESSES_KEPT: usize = 16;
 pub(crate) fn summarise(
     workload: &Workload,
     seen: &Seen,
-    backend: &'static str,
+    backend: Option<BackendKind>,
     direct: bool,
 ) -> Measurement {
     let ends = &seen.ends;

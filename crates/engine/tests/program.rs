@@ -10,7 +10,7 @@ use drive::OpenRequest;
 use engine::{Machine, Options, Simulator};
 use model::DriveSpec;
 use record::Safety;
-use rig::{Event, Exit, Preparation, Rig, RigError, StopReason};
+use rig::{BackendKind, Event, Exit, Preparation, Rig, RigError, StopReason};
 use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 const MIB: u64 = 1 << 20;
@@ -43,7 +43,7 @@ fn a_program_reads_back_the_bytes_it_wrote() {
         let m = machine.measure(&w).expect("measured");
         let kind = mix.only().and_then(|kind| m.kind(kind)).expect("it moved data");
         assert_eq!((kind.ops, kind.bytes, m.stop), (256, MIB, StopReason::Amount));
-        assert_eq!((m.verified_sectors, m.backend), (2048, "psync"));
+        assert_eq!((m.verified_sectors, m.backend), (2048, Some(BackendKind::Psync)));
         assert_eq!(m.errors, []);
     }
     let deep = Workload { calls, depth: 2, ..once("deep", Mix::READ) };

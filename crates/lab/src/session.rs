@@ -169,7 +169,7 @@ impl Begun<'_> {
 fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
     let (backend, clock, instrument) = match stand {
         Stand::Real(machine) => (machine.backend(), machine.clock(), instrument_ns(machine)?),
-        Stand::Virtual(_) => ("sim", "virtual", None),
+        Stand::Virtual(_) => (rig::backend_name(None), "virtual", None),
     };
     shared.lock().describe(stand.rig().target(), |environment| {
         environment.backend = Some(backend.to_string());

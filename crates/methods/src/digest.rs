@@ -70,7 +70,7 @@ impl Digest {
             device: m.device,
             temperature: m.temperature,
             // Polling keeps a processor busy regardless of the drive: its share is unknown.
-            cpu_share: match m.backend == BackendKind::Nvme.name() {
+            cpu_share: match m.backend == Some(BackendKind::Nvme) {
                 true => 0.0,
                 false => m.cpu_ns as f64 / threads_ns as f64,
             },

@@ -48,6 +48,11 @@ impl BackendKind {
     }
 }
 
+/// The name of a backend in records; without one, that of a virtual drive.
+pub fn backend_name(kind: Option<BackendKind>) -> &'static str {
+    kind.map_or("sim", BackendKind::name)
+}
+
 impl FromStr for BackendKind {
     type Err = String;
 

@@ -27,6 +27,7 @@ pub use event::{Event, Interval, Observer, Pass, Returning};
 pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files};
 pub use issue::{
     Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
+    backend_name,
 };
 pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits};
 pub use limits::{Bus, GroupLimits, Limits};

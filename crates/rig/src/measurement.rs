@@ -3,6 +3,8 @@
 use record::{Clock, Finding, Histogram, IoErrors, Series, Statistic};
 use workload::OpKind;
 
+use crate::BackendKind;
+
 /// Counts and latencies of one op kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KindStats {
@@ -116,8 +118,8 @@ pub struct Measurement {
     pub device: Option<DeviceTraffic>,
     /// Temperature; `None` without a sensor.
     pub temperature: Option<Temperature>,
-    /// Backend used.
-    pub backend: &'static str,
+    /// Backend used; `None` on a virtual drive, which has its own.
+    pub backend: Option<BackendKind>,
     /// Whether I/O bypassed the page cache.
     pub direct: bool,
     /// Sectors whose content was checked.

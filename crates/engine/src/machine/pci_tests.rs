@@ -8,7 +8,8 @@ use std::time::Duration;
 use controller::{Faults, Setup};
 use record::{Safety, State, TargetKind};
 use rig::{
-    BlockRequest, BlockWay, Erase, Event, Issue, Job, Preparation, Rig, RigError, Stage, TargetInfo,
+    BackendKind, BlockRequest, BlockWay, Erase, Event, Issue, Job, Preparation, Rig, RigError,
+    Stage, TargetInfo,
 };
 use workload::{Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
 
@@ -79,7 +80,7 @@ fn mixed_workload(setup: Setup) {
     assert_eq!(device.fetched_bytes(), ops(OpKind::Read) * 4096);
     assert!(device.depth > 1.0, "several are in flight: {}", device.depth);
     assert_eq!(measured.temperature.map(|t| t.max_c), Some(40.0));
-    assert_eq!((measured.backend, measured.direct), ("nvme", true));
+    assert_eq!((measured.backend, measured.direct), (Some(BackendKind::Nvme), true));
     assert!(machine.health().is_some_and(|health| health.temperature_c == Some(40.0)));
     assert_eq!(wire.controller.counters().violations, 0);
 }

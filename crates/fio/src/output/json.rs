@@ -92,7 +92,7 @@ fn ours(shown: &Shown<'_>) -> Value {
     json!({
         "effective_depth": measured().map(|m| m.effective_depth).sum::<f64>(),
         "late_ios": measured().map(|m| m.late_ops).sum::<u64>(),
-        "backend": measured().next().map(|m| m.backend),
+        "backend": measured().next().map(|m| rig::backend_name(m.backend)),
         "verified_sectors": measured().map(|m| m.verified_sectors).sum::<u64>(),
         "response_ns": responses.collect::<Map<_, _>>(),
     })
