@@ -4,6 +4,7 @@
 //! Claims are limited to the primary metrics of a method, at most eight, which form one family (see
 //! [`analysis::claims`]). Everything else is shown without a claim.
 
+mod brief;
 mod conditions;
 pub mod live;
 mod quantity;
@@ -19,6 +20,8 @@ use record::{FindingKind, HistoryKey, MetricKey, Naming, Order, Run, Unit};
 use serde::Serialize;
 use store::Store;
 use workload::OpKind;
+
+pub use brief::Brief;
 
 pub(crate) use self::conditions::differences;
 pub use self::conditions::{Difference, group_by};
@@ -78,7 +81,7 @@ pub struct Pair {
     /// Standard deviation between runs on which the claim rests, as a fraction.
     pub spread: Option<f64>,
     /// The conclusion in brief.
-    pub claim: &'static str,
+    pub claim: Brief,
     #[serde(skip)]
     outcome: Option<Outcome>,
 }
@@ -324,20 +327,25 @@ impl Pair {
             high: None,
             threshold: None,
             spread: None,
-            claim: if m.memory { "from memory" } else { "no claim" },
+            claim: if m.memory { Brief::FromMemory } else { Brief::NoClaim },
             outcome: None,
         }
     }
 
     fn judge(&mut self, claim: Option<Claim>) {
         let Some(claim) = claim else {
-            self.claim = "unknown";
+            self.claim = Brief::Unknown;
             return;
         };
         self.ratio = Some(claim.ratio);
         (self.low, self.high) = (Some(claim.low), Some(claim.high));
         (self.threshold, self.spread) = (Some(claim.threshold), Some(claim.spread));
         self.conclude(claim.outcome);
+    }
+
+    /// Whether a test concluded something about it.
+    pub fn is_certain(&self) -> bool {
+        self.low.is_some() && self.claim != Brief::Inconclusive
     }
 
     /// Sets the look at pairs that were measured in turns. An open look permits no claim yet.
@@ -353,12 +361,12 @@ impl Pair {
         self.outcome = Some(outcome);
         let rate = matches!(self.unit, Unit::BytesPerSecond | Unit::Iops);
         self.claim = match outcome {
-            Outcome::Faster if rate => "B faster",
-            Outcome::Slower if rate => "B slower",
-            Outcome::Faster => "B higher",
-            Outcome::Slower => "B lower",
-            Outcome::Equivalent => "same within 5%",
-            Outcome::Inconclusive => "inconclusive",
+            Outcome::Faster if rate => Brief::Faster,
+            Outcome::Slower if rate => Brief::Slower,
+            Outcome::Faster => Brief::Higher,
+            Outcome::Slower => Brief::Lower,
+            Outcome::Equivalent => Brief::Same,
+            Outcome::Inconclusive => Brief::Inconclusive,
         };
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use record::{FindingKind, Level, Run};
 
 use super::conditions::Difference;
-use super::{Comparison, Doubt, Odd, Pair, Side, name, sentence};
+use super::{Comparison, Doubt, Odd, Side, name, sentence};
 
 /// Remarks on a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,16 +16,6 @@ pub struct Remarks {
     pub warnings: Vec<String>,
     /// Minor remarks.
     pub notes: Vec<String>,
-}
-
-impl Pair {
-    /// The claim, with `b` as the letter of the second side.
-    pub fn claim_about(&self, b: char) -> String {
-        match self.claim.strip_prefix("B ") {
-            Some(rest) => format!("{b} {rest}"),
-            None => self.claim.to_string(),
-        }
-    }
 }
 
 impl Comparison {

@@ -3,7 +3,7 @@
 use analysis::Outcome;
 use record::{MetricKey, Unit, capitalised};
 
-use super::{Comparison, Odd, Pair};
+use super::{Brief, Comparison, Odd, Pair};
 
 /// Number of claims in the sentence; the table has all of them.
 const LISTED: usize = 3;
@@ -19,7 +19,7 @@ pub(super) fn of(
         return format!("A and {b} have no value in common.");
     }
     let mut sentences = vec![conclusion(pairs, b)];
-    if pairs.iter().any(|p| p.claim == "from memory") {
+    if pairs.iter().any(|p| p.claim == Brief::FromMemory) {
         sentences.push("Reads came from memory.".into());
     }
     if let Some(first) = odd.first() {

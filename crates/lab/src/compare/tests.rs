@@ -26,14 +26,14 @@ fn one(a: Side, b: Side) -> Comparison {
     compare(&[a, b], None).unwrap_or_else(|e| panic!("{e}")).remove(0)
 }
 
-fn claims_of(found: &Comparison) -> Vec<(&str, &str)> {
+fn claims_of(found: &Comparison) -> Vec<(&str, Brief)> {
     found.pairs.iter().map(|p| (p.name.as_str(), p.claim)).collect()
 }
 
 #[test]
 fn a_pair_of_single_runs_states_the_difference_a_claim_would_need() {
     let found = one(side([quick("a", &[100.0])]), side([quick("b", &[110.0])]));
-    assert_eq!(claims_of(&found), [("seq-read-1MiB-q8", "inconclusive")]);
+    assert_eq!(claims_of(&found), [("seq-read-1MiB-q8", Brief::Inconclusive)]);
     let least = found.pairs[0].threshold.expect("tested");
     assert!((0.2..0.3).contains(&least), "{least}");
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_pair_of_single_runs_states_the_difference_a_claim_would_need() {
          than 25%."
     );
     let far = one(side([quick("a", &[100.0])]), side([quick("b", &[400.0])]));
-    assert_eq!(claims_of(&far), [("seq-read-1MiB-q8", "B faster")]);
+    assert_eq!(claims_of(&far), [("seq-read-1MiB-q8", Brief::Faster)]);
     assert!(
         far.sentence.starts_with("B is 4.00 times as fast at sequential 1 MiB reads at depth 8")
     );
@@ -88,9 +88,9 @@ fn only_primary_metrics_are_tested_and_a_chosen_one_needs_less() {
     assert_eq!(
         claims_of(&found),
         [
-            ("seq-read-1MiB-q8", "B faster"),
-            ("seq-write-1MiB-q8", "inconclusive"),
-            ("seq-read-1MiB-q1", "no claim")
+            ("seq-read-1MiB-q8", Brief::Faster),
+            ("seq-write-1MiB-q8", Brief::Inconclusive),
+            ("seq-read-1MiB-q1", Brief::NoClaim)
         ]
     );
     let chosen = compare(&sides, Some("seq-write-1MiB-q8")).expect("compared").remove(0);
@@ -123,7 +123,7 @@ fn every_further_side_is_compared_with_the_first() {
     let sides = [10.0, 30.0, 2.0].map(|v| side([quick(&format!("{v}"), &[v])]));
     let found = compare(&sides, None).expect("compared");
     let claims: Vec<_> = found.iter().map(|c| c.pairs[0].claim).collect();
-    assert_eq!(claims, ["B faster", "B slower"]);
+    assert_eq!(claims, [Brief::Faster, Brief::Slower]);
 }
 
 /// Document 004's main result: the class 2 card writes at 6 to 7 MB/s, the other at 17.
@@ -134,10 +134,10 @@ fn a_printed_range_is_compared_with_its_nearest_end() {
         side([published("pub:004/sd-transcend-4g-150x")]),
     );
     let write = found.pairs.iter().find(|p| p.name == "write").expect("the row of writes");
-    assert_eq!((write.ranges[0], write.claim), (Some([6e6, 7e6]), "B faster"));
+    assert_eq!((write.ranges[0], write.claim), (Some([6e6, 7e6]), Brief::Faster));
     assert!(write.low.expect("an interval") < 17.0 / 7.0);
     let read = found.pairs.iter().find(|p| p.name == "read").expect("the row of reads");
-    assert_eq!(read.claim, "inconclusive");
+    assert_eq!(read.claim, Brief::Inconclusive);
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn doubts_are_shown_for_both_sides_and_reads_from_memory_permit_no_claim() {
     let text = "read from memory".to_string();
     assert_eq!(found.doubts, [Doubt { side: "both", kind: FindingKind::ServedFromRam, text }]);
     let claims = claims_of(&found);
-    assert!(claims.contains(&("seq-read-1MiB-q8", "from memory")), "{claims:?}");
-    assert!(claims.contains(&("seq-write-1MiB-q8", "same within 5%")) || claims.len() == 2);
+    assert!(claims.contains(&("seq-read-1MiB-q8", Brief::FromMemory)), "{claims:?}");
+    assert!(claims.contains(&("seq-write-1MiB-q8", Brief::Same)) || claims.len() == 2);
     assert!(found.sentence.ends_with("Reads came from memory."), "{}", found.sentence);
 }
 
@@ -173,7 +173,7 @@ fn a_run_that_laid_out_its_file_is_in_another_state() {
     };
     let a = side([fio(3, 6987.0, true), fio(4, 6171.0, false)]);
     let found = one(a, side([fio(7, 5991.0, false), fio(8, 6044.0, false)]));
-    assert_eq!(claims_of(&found), [("mixed-read-4KiB-q64", "inconclusive")]);
+    assert_eq!(claims_of(&found), [("mixed-read-4KiB-q64", Brief::Inconclusive)]);
     assert_eq!(found.odd.iter().map(|o| o.run.as_str()).collect::<Vec<_>>(), ["run 3"]);
     let like = found.like_for_like.as_ref().expect("a run is left on each side");
     assert_eq!(crate::compare::percent(like.pairs[0].ratio.expect("both")), "-2.5%");
@@ -295,7 +295,7 @@ fn text_about_a_further_side_uses_its_letter() {
     ];
     let found = compare(&sides, None).unwrap_or_else(|e| panic!("{e}"));
     let words =
-        |i: usize, letter| (found[i].sentence_about(letter), found[i].pairs[0].claim_about(letter));
+        |i: usize, letter| (found[i].sentence_about(letter), found[i].pairs[0].claim.words(letter));
     let (sentence, claim) = words(0, 'B');
     assert!(sentence.starts_with("B is 4.00 times as fast at"), "{sentence}");
     assert_eq!((claim.as_str(), &sentence), ("B faster", &found[0].sentence));

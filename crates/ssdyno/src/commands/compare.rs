@@ -210,8 +210,8 @@ fn row(pair: &Pair, letter: char) -> Row {
         ratio_words: pair.ratio.map_or(String::new(), compare::percent),
         interval,
         interval_words: interval.map(compare::interval).unwrap_or_default(),
-        claim: pair.claim_about(letter),
-        certain: pair.low.is_some() && pair.claim != "inconclusive",
+        claim: pair.claim.words(letter),
+        certain: pair.is_certain(),
     }
 }
 
