@@ -1,4 +1,5 @@
-//! The content that a drive records on request: the location of each write, and what a read finds.
+//! Records the content of a drive on request: the location of each write, and the data that a read
+//! returns.
 //! Addresses pass through the drive's faults and its counterfeit capacity; [`Content`] stores the
 //! result.
 

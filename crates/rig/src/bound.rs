@@ -159,31 +159,18 @@ fn write_share(mix: &Mix) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Safety, State, Target};
     use workload::{Pattern, Region, Stop};
 
     use super::*;
-    use crate::{Bus, Limits};
+    use crate::Limits;
 
-    fn target() -> TargetInfo {
-        TargetInfo {
-            target: Target { kind: TargetKind::Directory, ..Target::default() },
-            bytes: 1 << 30,
-            logical_block_bytes: 512,
-            allowed: Safety::Scratch,
-            ram: false,
-            discard: false,
-            state: State::Unknown,
-            formats: Vec::new(),
-            bus: Bus::Other,
-            limits: Limits::default(),
-            guest: None,
-        }
+    fn unknown_link() -> TargetInfo {
+        TargetInfo::null(1 << 30)
     }
 
     fn with_link(bytes_per_s: f64) -> TargetInfo {
         let limits = Limits { link_bytes_per_s: Some(bytes_per_s), ..Limits::default() };
-        TargetInfo { limits, ..target() }
+        TargetInfo { limits, ..unknown_link() }
     }
 
     fn writes(stop: Stop) -> Workload {
@@ -199,7 +186,10 @@ mod tests {
         assert_eq!(written_max(&writes(amount), &link), 1 << 20);
         let time = Stop::after_ns(1_000_000_000);
         assert_eq!(written_max(&writes(time), &link), 1_200_000 / 4096 * 4096 + 4096);
-        assert_eq!(written_max(&writes(time), &target()), 16_000_000_000 / 4096 * 4096 + 4096);
+        assert_eq!(
+            written_max(&writes(time), &unknown_link()),
+            16_000_000_000 / 4096 * 4096 + 4096
+        );
         let reads = Workload { mix: Mix::READ, ..writes(time) };
         assert_eq!(written_max(&reads, &link), 0);
     }
@@ -210,11 +200,11 @@ mod tests {
             pacing: Pacing::Fixed { rate: 100.0 },
             ..writes(Stop::after_ns(3_000_000_000))
         };
-        assert_eq!(written_max(&w, &target()), 301 * 4096 + 4096);
+        assert_eq!(written_max(&w, &unknown_link()), 301 * 4096 + 4096);
         let mixed = Workload { mix: Mix::read_percent(70), ..w };
         let ops: f64 = 302.0;
         let most = (0.3 * ops + 6.0 * (0.21 * ops).sqrt()) * 4096.0;
-        assert_eq!(written_max(&mixed, &target()), most as u64);
+        assert_eq!(written_max(&mixed, &unknown_link()), most as u64);
     }
 
     #[test]

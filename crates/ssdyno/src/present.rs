@@ -199,10 +199,10 @@ fn life(plan: &Plan, health: Option<&Health>) -> String {
     }
 }
 
-/// What a run does to a directory.
+/// The effect of a run on a directory, as shown in a plan.
 pub const SCRATCH: &str = "uses a scratch file, removed afterwards";
 
-/// The plan in full, for `--dry-run`. `scratch` states what it does to a directory.
+/// The plan in full, for `--dry-run`. `scratch` is the effect on a directory.
 pub fn plan(
     announcement: &str,
     plan: &Plan,

@@ -21,7 +21,7 @@ use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::Live;
 use crate::{interrupt, present, screen};
 
-/// What a job does to a directory.
+/// The effect of jobs on a directory, as shown in a plan.
 const SCRATCH: &str = "creates its files, and keeps them as fio does";
 
 const OWN_HELP: &str = "
