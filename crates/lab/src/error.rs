@@ -117,10 +117,13 @@ impl From<MethodError> for LabError {
         use MethodError::*;
         let kind = match error {
             Rig(error) => return error.into(),
-            Unknown { .. } | Option { .. } | TooSmall { .. } | NoCommand | Undeclared { .. } => {
-                ErrorKind::Usage
-            }
-            Errors { .. } | NoReference | Spent { .. } => ErrorKind::Io,
+            Unknown { .. }
+            | Option { .. }
+            | TooSmall { .. }
+            | NoCommand
+            | Undeclared { .. }
+            | Ignored { .. } => ErrorKind::Usage,
+            Errors { .. } | NoReference | Spent { .. } | Overrun { .. } => ErrorKind::Io,
             CommandFailed { .. } | Unfinished { .. } => ErrorKind::Check,
         };
         let advice = match error {

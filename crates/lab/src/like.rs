@@ -9,9 +9,9 @@ use crate::error::{LabError, Result};
 /// Maximum number of files counted; enough for any histogram.
 const FILES_MAX: u64 = 1_000_000;
 
-/// Returns the sizes of the files below a directory as `SIZE:COUNT,...`. Does not follow links, and
-/// skips directories that cannot be read, except the first.
-pub(crate) fn sizes(directory: &Path) -> Result<String> {
+/// Returns the sizes of the files below a directory, each with the number of files. Does not follow
+/// links, and skips directories that cannot be read, except the first.
+pub(crate) fn sizes(directory: &Path) -> Result<Vec<(u64, u64)>> {
     let mut sizes = BTreeMap::new();
     let (mut count, mut open) = (0, vec![directory.to_path_buf()]);
     while let Some(next) = open.pop() {
@@ -19,7 +19,8 @@ pub(crate) fn sizes(directory: &Path) -> Result<String> {
             Ok(entries) => entries,
             Err(error) if next == directory => {
                 let text = format!("--like {}: {error}", directory.display());
-                return Err(LabError::usage(text).advise("a directory, or sizes such as 4k:1000"));
+                let advice = "a readable directory, or sizes and counts such as 4k:1000,2M:50";
+                return Err(LabError::usage(text).advise(advice));
             }
             Err(_) => continue,
         };
@@ -38,8 +39,7 @@ pub(crate) fn sizes(directory: &Path) -> Result<String> {
         let text = format!("--like {}: no files found", directory.display());
         return Err(LabError::usage(text));
     }
-    let pairs: Vec<String> = sizes.iter().map(|(size, count)| format!("{size}:{count}")).collect();
-    Ok(pairs.join(","))
+    Ok(sizes.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
             fs::write(place.path().join(name), vec![0; bytes]).expect("written");
         }
         std::os::unix::fs::symlink(place.path(), below.join("loop")).expect("linked");
-        assert_eq!(sizes(place.path()).expect("readable"), "0:1,7:1,10:2");
+        assert_eq!(sizes(place.path()).expect("readable"), [(0, 1), (7, 1), (10, 2)]);
         assert!(sizes(&place.path().join("none")).is_err());
     }
 }

@@ -72,8 +72,7 @@ fn constraints(run: &Run) -> Vec<VerdictKind> {
 /// The workloads, without the checks and the search for causes, which depend on results.
 fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
     let planned = |workload: &&Value| {
-        let name = workload["name"].as_str().unwrap_or_default();
-        !name.starts_with("check-") && !name.starts_with("cause-")
+        !methods::depends_on_results(workload["name"].as_str().unwrap_or_default())
     };
     run.plan.iter().flat_map(|plan| &plan.workloads).filter(planned)
 }

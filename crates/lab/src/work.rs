@@ -8,11 +8,15 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{ALL, Declared, IcfError, Image, MethodInfo, MetricInfo, Options, Session, catalog};
+use methods::{
+    ALL, Declared, ICF, IMAGE, Icf, IcfError, IcfScript, Image, LIKE, Like, MethodInfo, MetricInfo,
+    Options, Session, catalog,
+};
 use record::{Safety, Unit};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;
+use crate::like;
 
 /// A script, run or planned depending on the session, which keeps all measurements even after an
 /// error.
@@ -118,54 +122,41 @@ pub fn options(
     typed: &[(String, Vec<String>)],
     common: Options,
 ) -> Result<Options> {
-    let typed = typed.iter().map(|(name, words)| Ok((name.clone(), read(name, words)?)));
-    let typed = typed.collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&MethodInfo> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    let options = catalog::options(ALL, &chosen, &typed, common)?;
-    Ok(match options.get(&methods::IMAGE) {
-        Image::Named(name) => {
-            let image = ImageOnDisk::open(Path::new(&name))?;
-            options.with(&methods::IMAGE, Image::Opened(Arc::new(image)))
-        }
-        Image::Generated | Image::Opened(_) => options,
-    })
+    opened(catalog::options(ALL, &chosen, typed, common)?)
 }
 
-/// The arguments of an option, with the directory of `--like` replaced by the sizes of its files,
-/// and the file of `--icf` by its text.
-fn read(name: &str, words: &[String]) -> Result<Vec<String>> {
-    match words {
-        [place] if name == "like" && Path::new(place).is_dir() => {
-            Ok(vec![crate::like::sizes(Path::new(place))?])
-        }
-        [place] if name == "icf" => Ok(vec![icf(Path::new(place))?]),
-        words => Ok(words.to_vec()),
+/// Replaces the names of the user's files, which methods cannot read, by their content.
+fn opened(mut options: Options) -> Result<Options> {
+    if let Image::Named(name) = options.get(&IMAGE) {
+        let image = ImageOnDisk::open(Path::new(&name))?;
+        options = options.with(&IMAGE, Image::Opened(Arc::new(image)));
     }
+    if let Like::Directory(name) = options.get(&LIKE) {
+        options = options.with(&LIKE, Like::Sizes(like::sizes(Path::new(&name))?));
+    }
+    if let Icf::File(name) = options.get(&ICF) {
+        options = options.with(&ICF, Icf::Script(icf(Path::new(&name))?));
+    }
+    Ok(options)
 }
 
 /// Maximum size of an IOMeter configuration, bytes.
 const ICF_MOST: u64 = 1 << 20;
 
-/// The text of a configuration, which the option parses.
-fn icf(path: &Path) -> Result<String> {
-    let failed = |why: String| {
-        let text = format!("--icf {}: {why}", path.display());
-        LabError::usage(text).advise("a configuration that IOMeter saved (.icf)")
-    };
+fn icf(path: &Path) -> Result<IcfScript> {
+    let advised =
+        |text: String| LabError::usage(text).advise("a configuration that IOMeter saved (.icf)");
+    let failed = |why: String| advised(format!("--icf {}: {why}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
     if !size.is_file() || size.len() > ICF_MOST {
         return Err(failed("not a file, or larger than 1 MiB".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    // The added line end marks the text as a configuration; without it, a one-line file could match
-    // one of the option's names.
-    let text = String::from_utf8_lossy(&bytes).into_owned() + "\n";
-    match methods::parse_icf(&text) {
-        Ok(_) => Ok(text),
-        Err(IcfError { line, text, fault }) => {
-            let text = format!("{}:{line}: '{text}': {fault}", path.display());
-            Err(LabError::usage(text).advise("a configuration that IOMeter saved (.icf)"))
-        }
-    }
+    methods::parse_icf(&String::from_utf8_lossy(&bytes)).map_err(
+        |IcfError { line, text, fault }| {
+            advised(format!("{}:{line}: '{text}': {fault}", path.display()))
+        },
+    )
 }

@@ -7,7 +7,6 @@ use record::{
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
-use crate::session::complete;
 use crate::verdict::{self, Checks};
 use crate::{Digest, MethodError, MethodInfo, Session};
 
@@ -72,10 +71,9 @@ pub static BY_HAND: MethodInfo = MethodInfo {
 /// Runs a workload once. The session has the results even if the user stops the run early.
 pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), MethodError> {
     session.step(&workload.name, 0);
-    session.out.issued(workload);
     session.answer = BY_HAND.answer;
     session.conclude(Vec::new());
-    let mut measurement = session.rig().measure(workload)?;
+    let mut measurement = session.issue(workload)?;
     session.out.state_after = session.target().state;
     session.out.keep_doubts(&workload.name, &measurement);
     let has_host = session.target().target.kind != TargetKind::Virtual;
@@ -92,7 +90,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
     }
     session.out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();
-    complete(session.rig(), measurement).map(|_| ())
+    session.completed(measurement).map(|_| ())
 }
 
 fn profile(workload: &Workload, kind: OpKind, stats: &KindStats) -> LatencyProfile {

@@ -34,36 +34,46 @@ pub fn declared(
     all
 }
 
-/// Adds typed options to the usual ones. Refuses an option that no chosen method declares.
+/// Adds typed options to the common ones. Refuses an option that no chosen method declares, and a
+/// common one that all of them ignore.
 pub fn options(
     methods: &[&'static MethodInfo],
     chosen: &[&MethodInfo],
     typed: &[(String, Vec<String>)],
-    mut usual: Options,
+    mut common: Options,
 ) -> Result<Options, MethodError> {
     for (name, words) in typed {
         let of = |m: &&MethodInfo| m.options.iter().find(|o| o.name() == name).copied();
         let Some(option) = chosen.iter().find_map(of) else {
             return Err(undeclared(methods, name, chosen));
         };
-        usual.parse(option, words).map_err(|range| MethodError::Option {
+        common.parse(option, words).map_err(|range| MethodError::Option {
             option: option.name(),
             value: words.join(" "),
             range,
         })?;
     }
-    Ok(usual)
+    let ignored = common.common().find(|option| chosen.iter().all(|m| m.ignores.contains(option)));
+    match ignored {
+        Some(option) if !chosen.is_empty() => {
+            Err(MethodError::Ignored { option: option.name(), chosen: names(chosen) })
+        }
+        _ => Ok(common),
+    }
+}
+
+fn names(chosen: &[&MethodInfo]) -> String {
+    chosen.iter().map(|m| m.name).collect::<Vec<_>>().join(", ")
 }
 
 fn undeclared(methods: &[&'static MethodInfo], name: &str, chosen: &[&MethodInfo]) -> MethodError {
     let declared = declared(methods);
     let known = declared.iter().find(|(option, _)| option.name() == name);
-    let names = known.map_or(Vec::new(), |(_, names)| names.clone());
+    let declared_by = known.map_or(String::new(), |(_, names)| names.join(" or -m "));
     let rest = known.is_some_and(|(option, _)| matches!(option.form(), Form::Rest(_)));
-    let chosen: Vec<&str> = chosen.iter().map(|m| m.name).collect();
     MethodError::Undeclared {
         option: if rest { format!("a {name} after --") } else { format!("--{name}") },
-        declared_by: names.join(" or -m "),
-        chosen: chosen.join(", "),
+        declared_by,
+        chosen: names(chosen),
     }
 }

@@ -7,7 +7,7 @@
 //! a cache that fills or drains meanwhile would look like an effect of the change. The read after a
 //! rest is always made: no value under load shows a power state.
 
-use record::{MetricKey, Unit};
+use record::{MetricKey, Places, Unit};
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
@@ -30,9 +30,6 @@ pub(crate) const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
 /// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
 /// a stripe over all dies of a drive.
 pub(crate) const NEAR_BYTES: u64 = 4 << 20;
-
-/// Names of the repetitions of the cell between the tests.
-pub(crate) const AGAIN: [&str; 2] = ["again", "after"];
 
 /// The read after a rest.
 pub(crate) const AFTER_REST: &str = "check-read-after-rest";
@@ -57,7 +54,7 @@ pub(crate) const BURSTS: [(bool, u64, u32); 3] =
 
 /// Location of a test's blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Addressing {
+pub(crate) enum Addressing {
     Random,
     InOrder,
     /// Random within [`NEAR_BYTES`].
@@ -66,6 +63,40 @@ enum Addressing {
     Again,
     /// The unchanged cell once more.
     After,
+}
+
+impl Addressing {
+    const ALL: [Addressing; 5] = [
+        Addressing::Random,
+        Addressing::InOrder,
+        Addressing::Near,
+        Addressing::Again,
+        Addressing::After,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Addressing::Random => "random",
+            Addressing::InOrder => "in-order",
+            Addressing::Near => "near",
+            Addressing::Again => "again",
+            Addressing::After => "after",
+        }
+    }
+}
+
+/// The kind and location of the test with this name.
+pub(crate) fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
+    let at = Places::of("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
+    let kind = [Read, Write].into_iter().find(|kind| kind.name() == at.word(0))?;
+    let place = Addressing::ALL.into_iter().find(|place| place.name() == at.word(1))?;
+    Some((kind, place))
+}
+
+/// Whether a workload belongs to the checks or to the search for causes: they depend on earlier
+/// results, so that runs of one method differ in them.
+pub fn depends_on_results(workload: &str) -> bool {
+    ["check-", "cause-"].iter().any(|prefix| workload.starts_with(prefix))
 }
 
 /// A change to the deep random cell of `kind`.
@@ -108,13 +139,12 @@ const CHANGES: [Change; 16] = [
 impl Change {
     fn workload(self, test_region: &TestRegion, index: u32, seconds: f64) -> Workload {
         let block = test_region.small * self.blocks;
-        let (pattern, place) = match self.place {
-            Addressing::Random => (Pattern::UniformOnce, "random"),
-            Addressing::InOrder => (Pattern::Sequential, "in-order"),
-            Addressing::Near => (Pattern::Uniform, "near"),
-            Addressing::Again => (Pattern::UniformOnce, AGAIN[0]),
-            Addressing::After => (Pattern::UniformOnce, AGAIN[1]),
+        let pattern = match self.place {
+            Addressing::InOrder => Pattern::Sequential,
+            Addressing::Near => Pattern::Uniform,
+            Addressing::Random | Addressing::Again | Addressing::After => Pattern::UniformOnce,
         };
+        let place = self.place.name();
         let size = record::size_word(u64::from(block));
         let name = format!("cause-{}-{place}-{size}-{}", self.kind.name(), self.depth);
         let mut region = test_region.region();

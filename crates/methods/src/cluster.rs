@@ -7,14 +7,15 @@
 
 use fat::Kind;
 use record::{CellKey, MetricKey, Order, Safety, Unit};
+use rig::TargetInfo;
 use workload::OpKind::{self, Read, Write};
 use workload::units::{binary_tight, parse_bytes};
 use workload::{BlockSizes, Mix, Pattern, Region};
 
 use crate::session::Session;
-use crate::stream::{FS, Script, planned, recorded};
+use crate::stream::{FS, Script, recorded};
 use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
@@ -57,6 +58,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "256 MiB or --size, and up to 64 MiB, for each of ten units",
+    ignores: &[Common::Time, Common::Replicates],
     options: &[&FS, &LIKE],
     metrics: &[&METRICS],
     primary: &["seq-{read,write}-unit-{4KiB,64KiB,1MiB}-q1", "cluster-knee-{read,write}"],
@@ -86,7 +88,7 @@ const METRICS: [MetricInfo; 4] = [
 
 /// Files that the slack is computed for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Like {
+pub enum Like {
     /// None.
     #[default]
     Nothing,
@@ -96,7 +98,8 @@ pub(crate) enum Like {
     Sizes(Vec<(u64, u64)>),
 }
 
-static LIKE: Opt<Like> = Opt::value(
+/// `--like`: the calling program replaces a directory with the sizes of its files.
+pub static LIKE: Opt<Like> = Opt::value(
     "like",
     "DIR",
     "waste of space by files as they are below DIR; or sizes: 4k:1000,2M:50",
@@ -130,16 +133,19 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
             return Err(MethodError::Option { option: "like", value, range });
         }
     };
-    let region = whole.bytes();
-    let script = Script::new(session.target(), &part, region)?;
-    let script = Script {
+    let script = recording(session.target(), options, whole.bytes())?;
+    measure(session, &whole, script, &sizes)
+}
+
+/// Files of 8 MiB at the maximum rate, on a region of the target.
+fn recording(target: &TargetInfo, options: &Options, region: u64) -> Result<Script, MethodError> {
+    Ok(Script {
         rate: None,
         checkpoint: None,
         file_bytes: FILE.min(region / 4),
         recorded_bytes: options.size.unwrap_or(REGION).min(region),
-        ..script
-    };
-    measure(session, &whole, script, &sizes)
+        ..Script::new(target, options, region)?
+    })
 }
 
 /// The units that a file system of this kind may have here. Fewer than 64 hold no recording.
@@ -192,11 +198,9 @@ fn measure(
 fn record(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
     let size = binary_tight(u64::from(script.cluster));
     let key = MetricKey::of_words(&[&"cluster", &script.name(), &size]);
-    session.step(&key.to_string(), 0);
-    if planned(session, script, script.written_max())? {
-        return Ok(());
-    }
-    let taken = recorded(session, script, &script.take(None))?;
+    let step = key.to_string();
+    session.step(&step, 0);
+    let Some(taken) = recorded(session, script, &step, &script.take(None))? else { return Ok(()) };
     let seconds = taken.elapsed_ns as f64 / 1e9;
     let rate = (seconds > 0.0).then(|| taken.bytes as f64 / seconds);
     session.put(key, Unit::BytesPerSecond, rate);
@@ -286,6 +290,18 @@ mod tests {
         assert_eq!(files.map(|chart| chart.sources.len()), Some(10));
         assert!(value("cluster-exfat-2KiB").is_some() && value("cluster-exfat-1MiB").is_some());
         assert!(out.warnings.is_empty(), "{:?}", out.warnings);
+    }
+
+    #[test]
+    fn files_have_8_mib_or_a_quarter_of_a_small_region() {
+        let mut fake = Fake::confirmed(Traits::default(), 1 << 30);
+        let file_bytes = |fake: &mut Fake, mib: u64| {
+            let options = Options { size: Some(mib << 20), ..Options::default() };
+            let script = recording(&fake.info, &options, mib << 20).expect("room");
+            assert_eq!((script.rate, script.checkpoint), (None, None));
+            script.file_bytes >> 20
+        };
+        assert_eq!([1024, 64, 16].map(|mib| file_bytes(&mut fake, mib)), [8, 8, 4]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
 use crate::verdict::Ruling;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
 
 /// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;
@@ -32,6 +32,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: 60.0,
     writes: "as much as the command does",
+    ignores: &[Common::Size, Common::Time],
     options: &[&COMMAND],
     primary: &["command.time"],
     metrics: &[&METRICS],
@@ -71,9 +72,9 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let mut done: Vec<CommandRun> = Vec::new();
     session.rounds(runs(options), None, |session, replicate| {
         session.step(&name, replicate);
-        let run = session.rig().command(&command)?;
+        let run = session.command(&command)?;
         // A program interrupted together with the run is not a sample.
-        session.rig().idle(std::time::Duration::from_nanos(1))?;
+        session.idle(std::time::Duration::from_nanos(1))?;
         done.push(run);
         publish(&done, &mut session.out);
         session.conclude(vec![ruling(&done).verdict]);

@@ -157,6 +157,8 @@ mod tests {
         let digest = Digest::of(&w, &m);
         assert_eq!((digest.depth, digest.depth_nominal), (8.0, Some(8)));
         assert_eq!(digest.throughput(), 40.0 * 1_048_576.0);
+        let none = Digest { bytes: [0, 0], seconds: 0.0, ..digest };
+        assert_eq!((none.throughput(), none.both_ways()), (0.0, 0.0), "no time, no rate");
     }
 
     #[test]

@@ -35,11 +35,28 @@ pub enum MethodError {
         /// The methods chosen.
         chosen: String,
     },
+    /// A common option that all chosen methods ignore.
+    #[error("--{option} has no effect on -m {chosen}")]
+    Ignored {
+        /// Its name, without dashes.
+        option: &'static str,
+        /// The methods chosen.
+        chosen: String,
+    },
     /// A limit of the method is used up; the script continues after the limited part.
     #[error("one of the method's own limits is used up")]
     Spent {
         /// Number of limits that enclose it.
         depth: usize,
+    },
+    /// A part would have written more than its plan states: a defect of the method, or of the user's
+    /// file that it writes.
+    #[error("{step}: stopped, because it would write more than the {bytes} bytes of its plan")]
+    Overrun {
+        /// The step of the plan.
+        step: String,
+        /// Bytes in the plan.
+        bytes: u64,
     },
     /// A part ended at its limit before it had a result.
     #[error("{part}: reached its limit of time or bytes before its first round ended")]

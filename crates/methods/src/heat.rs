@@ -13,7 +13,7 @@ use workload::{Stop, Workload};
 use crate::session::Session;
 use crate::verdict::Warmth;
 use crate::whole::Whole;
-use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;
@@ -56,6 +56,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive once, then for at most an hour or four times over",
+    ignores: &[Common::Replicates],
     primary: &["heat-load", "heat-load.{cold,hot}", "heat-cooled"],
     metrics: &[&[
         MetricInfo::rate("heat-load", "the whole load"),

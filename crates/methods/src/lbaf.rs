@@ -11,7 +11,7 @@ use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 use crate::prepare::cannot_format;
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Total runs per format.
 const RUNS: u32 = 4;
@@ -37,6 +37,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the region four times, then for four minutes in all",
+    ignores: &[Common::Replicates],
     primary: &["lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio"],
     metrics: &[&[
         MetricInfo::rate(

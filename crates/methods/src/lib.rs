@@ -63,19 +63,22 @@ mod zones;
 
 pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
+pub use causes::depends_on_results;
+pub use cluster::{LIKE, Like};
 pub use digest::Digest;
 pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
+pub use iometer::{ICF, Icf};
 pub use iozone::{
     Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow, metric as iozone_metric,
 };
 pub use method::{MethodInfo, plan};
-pub use options::{Declared, Form, Given, Opt, Options, Value};
+pub use options::{Common, Declared, Form, Given, Opt, Options, Value};
 pub use outcome::Outcome;
 pub use prepare::{PREPARE, Prepare};
 pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
-pub use session::{Budget, Patience, Round, Session};
+pub use session::{Budget, Bulk, Patience, Round, Session};
 pub use verdict::Neighbour;
 
 /// All methods, the default one first.

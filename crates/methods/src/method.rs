@@ -3,7 +3,7 @@
 use record::{Answer, FindingKind, MetricKey, Plan, Safety};
 use rig::TargetInfo;
 
-use crate::{Declared, MethodError, MetricInfo, Options, Outcome, Session};
+use crate::{Common, Declared, MethodError, MetricInfo, Options, Outcome, Session};
 
 /// A method, as shown by `ssdyno methods`, or a command that stores metrics.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub struct MethodInfo {
     pub writes: &'static str,
     /// Options declared by this method.
     pub options: &'static [&'static dyn Declared],
+    /// Common options that have no effect on it.
+    pub ignores: &'static [Common],
     /// Metrics it publishes, in groups that methods can share.
     pub metrics: &'static [&'static [MetricInfo]],
     /// The metrics that answer its question, at most eight. A comparison makes claims only about
@@ -54,6 +56,7 @@ impl MethodInfo {
         seconds: 0.0,
         writes: "nothing",
         options: &[],
+        ignores: &[],
         metrics: &[],
         primary: &[],
         run: |_, _| Ok(()),
@@ -62,6 +65,11 @@ impl MethodInfo {
         fills: false,
         wants_reference: false,
     };
+
+    /// The common options that have an effect on it.
+    pub fn common(&self) -> impl Iterator<Item = Common> {
+        Common::ALL.into_iter().filter(|option| !self.ignores.contains(option))
+    }
 
     /// The metrics it publishes, in the order of their declaration.
     pub fn metrics(&self) -> impl Iterator<Item = &'static MetricInfo> {
@@ -82,6 +90,7 @@ impl MethodInfo {
 impl Session<'_> {
     /// Runs a method and computes its answer from the outcome.
     pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
+        options.check()?;
         self.answer = method.answer;
         (method.run)(self, options)
     }

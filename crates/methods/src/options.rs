@@ -1,13 +1,19 @@
 //! Options of the methods.
 //!
-//! Size, time, seed and replicates are common to all methods. A method declares any other option in
-//! its info as a typed [`Opt`] with its help and default; the command line is built from the
-//! declarations, and no other code reads them. An option that no chosen method declares is refused.
+//! Size, time, seed and replicates are common to all methods; a method lists those of them that it
+//! ignores. It declares any other option in its info as a typed [`Opt`] with its help and default;
+//! the command line is built from the declarations, and no other code reads them. An option without
+//! effect on any chosen method is refused.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+use workload::units::{binary, span};
+
+use crate::MethodError;
+use crate::test_region::{LEAST_BYTES, ROUNDS_MAX};
 
 /// Options given by the user. The default leaves everything to the method.
 #[derive(Clone, Debug)]
@@ -31,6 +37,33 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The common options that the user gave.
+    pub fn common(&self) -> impl Iterator<Item = Common> {
+        let size = self.size.map(|_| Common::Size);
+        let time = self.time.map(|_| Common::Time);
+        let replicates = self.replicates.map(|_| Common::Replicates);
+        [size, time, replicates].into_iter().flatten()
+    }
+
+    /// Refuses common options out of range.
+    pub fn check(&self) -> Result<(), MethodError> {
+        let bad = |option: Common, value, range: String| {
+            Err(MethodError::Option { option: option.name(), value, range })
+        };
+        if let Some(size) = self.size.filter(|&size| size < LEAST_BYTES) {
+            return bad(Common::Size, binary(size), format!("{} or more", binary(LEAST_BYTES)));
+        }
+        if let Some(time) = self.time.filter(|time| time.as_secs_f64() < 1.0) {
+            return bad(Common::Time, span(time.as_secs_f64()), "1 s or more".into());
+        }
+        match self.replicates {
+            Some(n) if n == 0 || n > ROUNDS_MAX => {
+                bad(Common::Replicates, n.to_string(), format!("1 to {ROUNDS_MAX}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The value of a declared option, or its default.
     pub fn get<T: Clone + 'static>(&self, option: &Opt<T>) -> T {
         let given = self.given.0.iter().rev().find(|g| g.0 == option.name);
@@ -55,6 +88,31 @@ impl Options {
         let value = option.parse(words)?;
         self.given.0.push((option.name(), value));
         Ok(())
+    }
+}
+
+/// An option common to all methods, except those that list it in [`crate::MethodInfo::ignores`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// `--size`.
+    Size,
+    /// `--time`.
+    Time,
+    /// `--replicates`.
+    Replicates,
+}
+
+impl Common {
+    /// All of them.
+    pub const ALL: [Common; 3] = [Common::Size, Common::Time, Common::Replicates];
+
+    /// Its name, without dashes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Common::Size => "size",
+            Common::Time => "time",
+            Common::Replicates => "replicates",
+        }
     }
 }
 

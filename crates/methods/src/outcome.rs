@@ -4,7 +4,7 @@
 //! once, with its count and its workloads.
 
 use record::{
-    Answer, Finding, IoErrors, LatencyProfile, Metric, MetricKey, Series, State, Verdict,
+    Answer, Finding, IoErrors, LatencyProfile, Metric, MetricKey, Places, Series, State, Verdict,
 };
 use rig::Measurement;
 use workload::Workload;
@@ -60,6 +60,14 @@ impl Outcome {
     /// The value of the metric with this name.
     pub(crate) fn value(&self, name: &str) -> Option<f64> {
         self.metric(name).and_then(|m| m.value)
+    }
+
+    /// The metrics of a family, each with the words at the places of its pattern.
+    pub(crate) fn family<'o>(
+        &'o self,
+        pattern: &str,
+    ) -> impl Iterator<Item = (&'o Metric, Places<'o>)> {
+        self.metrics.iter().filter_map(move |m| Some((m, Places::of(pattern, &m.name)?)))
     }
 
     /// Adds a metric, or replaces the one with the same name.
@@ -279,6 +287,22 @@ mod tests {
         out.put_metrics("q1", vec![single("q1"), single("q1.p99"), single("q1.max")]);
         let names: Vec<_> = out.metrics.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(names, ["q1", "q1.p99", "q1.max", "q16"]);
+    }
+
+    #[test]
+    fn a_latency_profile_replaces_only_that_of_its_workload_and_operation() {
+        let mut out = Outcome::default();
+        let profile = |name: &str, op: &str| LatencyProfile {
+            name: name.into(),
+            op: op.into(),
+            service: record::Histogram::default(),
+            response: None,
+        };
+        for (name, op) in [("a", "read"), ("a", "write"), ("b", "read"), ("a", "read")] {
+            out.put_latency(profile(name, op));
+        }
+        let kept: Vec<_> = out.latencies.iter().map(|l| (l.name.as_str(), l.op.as_str())).collect();
+        assert_eq!(kept, [("a", "read"), ("a", "write"), ("b", "read")]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::session::Session;
 use crate::verdict::{ReachedState, States};
 use crate::whole::Whole;
 use crate::zones::PARTS;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;
@@ -50,6 +50,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the whole drive six times sequentially, and six times at most a quarter at random",
+    ignores: &[Common::Replicates],
     primary: &[
         "states-{fresh,filled,file-deleted,used-discarded}",
         "states-{write,read}-{fresh,used}",

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::verdict::Sustained;
 use crate::whole::time_series::TimeSeries;
 use crate::whole::{Whole, time_tight};
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.
@@ -50,6 +50,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     protocol: 2,
     writes: "the whole drive twice, then eight bursts of at most a quarter of it",
+    ignores: &[Common::Replicates],
     primary: &[
         "sustain-fresh.cache",
         "sustain-fresh.{inside,after}",

@@ -2,7 +2,6 @@
 
 use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
-use workload::units::{binary, span};
 use workload::{Region, Workload};
 
 use crate::{MethodError, Options};
@@ -24,7 +23,7 @@ pub(crate) const LEAST_BYTES: u64 = 4 << 20;
 pub(crate) const ROUNDS: u32 = 4;
 
 /// Maximum rounds: a larger number is a typing error.
-const ROUNDS_MAX: u32 = 1000;
+pub(crate) const ROUNDS_MAX: u32 = 1000;
 
 /// Rate of a link, bytes per second, below which random writes are few: SD cards, USB 2.
 const SLOW_LINK: f64 = 150e6;
@@ -72,7 +71,6 @@ impl TestRegion {
         options: &Options,
         seconds: f64,
     ) -> Result<TestRegion, MethodError> {
-        check(options)?;
         let (large, small) = (blocks_of(LARGE, target), blocks_of(SMALL, target));
         let writes = may_write(target);
         let wanted = options.size.unwrap_or(if writes { WRITE_BYTES } else { u64::MAX });
@@ -107,22 +105,6 @@ impl TestRegion {
     /// The replicate of a workload in `round`.
     pub fn replicate(workload: &Workload, round: u32) -> Workload {
         Workload { seed: workload.seed.wrapping_add(u64::from(round)), ..workload.clone() }
-    }
-}
-
-fn check(options: &Options) -> Result<(), MethodError> {
-    let bad = |option, value, range: String| Err(MethodError::Option { option, value, range });
-    if let Some(size) = options.size.filter(|&s| s < LEAST_BYTES) {
-        return bad("size", binary(size), format!("{} or more", binary(LEAST_BYTES)));
-    }
-    if let Some(time) = options.time.filter(|t| t.as_secs_f64() < 1.0) {
-        return bad("time", span(time.as_secs_f64()), "1 s or more".into());
-    }
-    match options.replicates {
-        Some(n) if n == 0 || n > ROUNDS_MAX => {
-            bad("replicates", n.to_string(), format!("1 to {ROUNDS_MAX}"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -6,9 +6,12 @@ use record::{Covers, Metric, Safety, State, TargetKind, Verdict, VerdictKind};
 use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
+use crate::command::COMMAND;
 use crate::fake::{Fake, Traits, perform};
-use crate::options::Form;
-use crate::{ALL, Budget, MethodError, MethodInfo, Options, Outcome, Session, by_hand, find, plan};
+use crate::options::{Common, Form};
+use crate::{
+    ALL, BY_HAND, MethodError, MethodInfo, Options, Outcome, Session, by_hand, find, plan,
+};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -281,24 +284,69 @@ fn small_cards_large_blocks_and_odd_sizes_work() {
 }
 
 #[test]
-fn a_budget_cuts_its_body_in_time_and_in_operations() {
-    let mut reads = Workload::new("a", Pattern::Uniform, Mix::READ, 4096, Region::first(8 << 20));
-    reads.stop = Stop { bytes: Some(30 * 4096), ..Stop::after_ns(400_000_000) };
-    let spend = |budget| {
-        let mut fake = Fake::new(slow());
-        fake.filled = 8 << 20;
-        let mut session = Session::new(&mut fake);
-        let body = |session: &mut Session<'_>| loop {
-            session.measure(&reads, 0)?;
-        };
-        session.budget("part", budget, body).expect("a spent budget is no error");
-        drop(session);
-        (fake.now_ns, fake.issued.iter().filter_map(|w| w.stop.ops).collect::<Vec<_>>())
+fn a_common_option_changes_the_plan_of_every_method_that_does_not_ignore_it() {
+    let shortened = Some(Duration::from_secs(20));
+    let given = [
+        (Common::Size, Options { size: Some(32 << 20), ..Options::default() }),
+        (Common::Time, Options { time: shortened, ..Options::default() }),
+        (Common::Replicates, Options { replicates: Some(7), ..Options::default() }),
+    ];
+    let mut drive = Fake::confirmed(Traits::default(), 4 << 30);
+    drive.info.formats = vec![512, 4096];
+    let directory = Fake::new(Traits::default());
+    let mut wrong = Vec::new();
+    for info in ALL {
+        for (common, options) in &given {
+            let of = |options: &Options, fake: &Fake| {
+                let options = options.clone().with(&COMMAND, vec!["true".to_string()]);
+                plan(info, fake.target(), &options).ok().map(|plan| format!("{plan:?}"))
+            };
+            let usual = Options::default();
+            assert!(
+                [&drive, &directory].iter().any(|fake| of(&usual, fake).is_some()),
+                "{}",
+                info.name
+            );
+            let changes = |fake: &Fake| of(options, fake) != of(&usual, fake);
+            // The time of `speed` limits only which of the planned rounds start.
+            let later = (info.name, *common) == ("speed", Common::Time);
+            let changes = later || changes(&drive) || changes(&directory);
+            if changes == info.ignores.contains(common) {
+                wrong.push(format!("{} {}: {changes}", info.name, common.name()));
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "has an effect: true or false");
+}
+
+#[test]
+fn a_manual_workload_publishes_only_declared_metrics() {
+    let region = Region::first(8 << 20);
+    let mut w = Workload::new("a", Pattern::Uniform, Mix::read_percent(70), 4096, region);
+    w.stop = Stop { bytes: Some(4 << 20), ..Stop::after_ns(400_000_000) };
+    w.flush_at_end = true;
+    let mut fake = Fake::confirmed(Traits::default(), 64 << 20);
+    fake.filled = 64 << 20;
+    let mut session = Session::new(&mut fake);
+    by_hand(&mut session, &w).expect("nothing is wrong");
+    let out = session.finish();
+    assert!(out.metrics.len() > 10);
+    for metric in &out.metrics {
+        let declared = BY_HAND.declaration(&metric.key());
+        assert_eq!(declared.map(|info| info.unit), Some(metric.unit), "{}", metric.name);
+    }
+}
+
+#[test]
+fn the_rest_of_iometer_is_its_share_of_a_short_time() {
+    let rest = |seconds: u64| {
+        let time = Some(Duration::from_secs(seconds));
+        let options = Options { time, ..Options::default() };
+        let target = Fake::confirmed(Traits::default(), 4 << 30).info;
+        let plan = plan(find("iometer").expect("exists"), &target, &options).expect("a plan");
+        plan.steps.iter().find(|step| step.name == "rest").expect("a rest").seconds
     };
-    let (_, ops) = spend(Budget { ops: 100, ..Budget::default() });
-    assert_eq!(ops, [100, 70, 40, 10], "the rest of the budget, 30 at a time");
-    let (now_ns, _) = spend(Budget { seconds: 0.1, ..Budget::default() });
-    assert!((100_000_000..105_000_000).contains(&now_ns), "{now_ns}");
+    assert_eq!([rest(20), rest(30)].map(|seconds| seconds / rest(10)), [2.0, 3.0]);
 }
 
 #[test]

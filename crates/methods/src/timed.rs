@@ -35,12 +35,11 @@ fn timed(
 ) -> Result<f64, MethodError> {
     let request = BlockRequest { tag: offset, way, offset, bytes };
     let mut done = Vec::new();
-    let blocks = session.rig().blocks()?;
     match way {
-        BlockWay::Read | BlockWay::Flush => blocks.submit(request)?,
-        BlockWay::Write => blocks.submit_unkept(request)?,
+        BlockWay::Read | BlockWay::Flush => session.submit(request)?,
+        BlockWay::Write => session.submit_unkept(request)?,
     }
-    blocks.poll(true, &mut done)?;
+    session.poll(true, &mut done)?;
     let part = || format!("{way:?} at {offset}");
     let one = done.pop().ok_or_else(|| MethodError::Unfinished { part: part() })?;
     one.result.map_err(|source| RigError::Io { context: part(), source })?;

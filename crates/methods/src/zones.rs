@@ -15,7 +15,7 @@ use workload::{OpKind, Region, Stop, Workload};
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 use crate::session::Session;
 use crate::whole::{DEPTH, Whole};
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;
@@ -52,6 +52,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "nothing; the whole drive once with --destroy",
+    ignores: &[Common::Replicates],
     primary: &[
         "zones-{read,write}",
         "zones-{read,write}.{first-third,last-tenth}",
@@ -92,7 +93,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     let whole = Whole::unguarded(&INFO, session.target(), options)?;
     let mut zones = vec![Zone::default(); ZONES as usize];
     for (name, stride) in ORDERS.into_iter().zip([1, STRIDE]) {
-        let start_ns = session.rig().elapsed_ns();
+        let start_ns = session.elapsed_ns();
         for at in 0..ZONES {
             let index = at * stride % ZONES;
             let m = session.moment(&zone(&whole, name, index), at as u32)?;

@@ -1,7 +1,9 @@
 //! A new method takes its own file and one registration: here it is, with an option of its own,
 //! through the public surface alone.
 
-use methods::{ALL, Budget, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use std::time::Duration;
+
+use methods::{ALL, Budget, Common, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
 use methods::{Round, Session, catalog};
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
@@ -60,6 +62,13 @@ fn a_toy_is_found_planned_and_its_option_typed() {
     let typed = [("toy-block".to_string(), vec!["65536".to_string()])];
     let options = catalog::options(&all, &[toy], &typed, Options::default()).expect("known");
     assert_eq!(options.get(&BLOCK), 65_536);
+    let timed = || Options { time: Some(Duration::from_secs(9)), ..Options::default() };
+    catalog::options(&all, &[], &[], timed()).expect("no method ignores it");
+    catalog::options(&all, &[toy], &[], timed()).expect("the toy uses it");
+    let ignored = MethodInfo { ignores: &[Common::Time], ..*toy };
+    let error = catalog::options(&all, &[&ignored], &[], timed()).expect_err("no effect");
+    assert_eq!(error.to_string(), "--time has no effect on -m toy");
+    catalog::options(&all, &[&ignored, toy], &[], timed()).expect("one of them uses it");
     assert_eq!(Options::default().get(&BLOCK), 4096);
     let info = TargetInfo::null(1 << 30);
     let plan = Session::plan(&info, |session| session.run(toy, &options)).expect("allowed");

@@ -7,13 +7,12 @@
 
 use crate::key::MetricKey;
 use crate::metric::Unit;
+use crate::places::Places;
 
 /// A metric, or a family of metrics, of a method or a command.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {
-    /// Its key. A part in braces varies within the family: one of the words in `{read,write}`, a
-    /// size in `{size}`, a duration in `{time}`, any name in `{job}` and `{step}`, and a whole
-    /// number for any other word in braces.
+    /// Its key. A part in braces varies within the family, see [`Places`].
     pub name: &'static str,
     /// Unit of all metrics of the family.
     pub unit: Unit,
@@ -59,34 +58,7 @@ impl MetricInfo {
 
     /// Whether a key matches a pattern as in [`MetricInfo::name`].
     pub fn is_of(pattern: &str, key: &MetricKey) -> bool {
-        covers(pattern, &key.to_string())
-    }
-}
-
-fn covers(pattern: &str, name: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('{') else { return pattern == name };
-    let (Some((place, after)), Some(name)) = (rest.split_once('}'), name.strip_prefix(before))
-    else {
-        return false;
-    };
-    let mut ends = (1..=name.len()).filter(|end| name.is_char_boundary(*end));
-    ends.any(|end| fits(place, &name[..end]) && covers(after, &name[end..]))
-}
-
-/// Whether a word matches one place of a pattern.
-fn fits(place: &str, word: &str) -> bool {
-    let number = |text: &str, extra: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || extra.contains(c))
-    };
-    let suffixed = |units: &[&str], extra: &str| {
-        units.iter().any(|unit| word.strip_suffix(unit).is_some_and(|rest| number(rest, extra)))
-    };
-    match place {
-        "size" => suffixed(&["B", "KiB", "MiB", "GiB"], "."),
-        "time" => suffixed(&["s", "ms"], ""),
-        "job" | "step" => true,
-        words if words.contains(',') => words.split(',').any(|w| w == word),
-        _ => number(word, ""),
+        Places::of(pattern, &key.to_string()).is_some()
     }
 }
 

@@ -97,12 +97,14 @@ impl Returning {
 /// An event of a run, for observers.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The method begins a step of its plan. `replicate` counts from 0.
+    /// The method begins a step of its plan, or skips it.
     Step {
         /// The step's name in the plan.
         name: String,
         /// Number of its repetition, from 0.
         replicate: u32,
+        /// The step does not run, because it does not apply to this drive.
+        skipped: bool,
     },
     /// An interval of a workload ended.
     Interval {

@@ -176,7 +176,8 @@ impl Watcher for Live {
             *now = (start_ns + interval.end_ns) as f64 / 1e9;
         }
         match event {
-            Event::Step { name, replicate } => self.begin_step(name, *replicate),
+            Event::Step { skipped: true, .. } => {}
+            Event::Step { name, replicate, .. } => self.begin_step(name, *replicate),
             Event::Interval { interval, .. } => self.show(&rates(interval)),
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
             Event::Part { done, name, .. } => self.show(&format!("{:.0}%  {name}", done * 100.0)),
@@ -235,8 +236,9 @@ fn rates(interval: &Interval) -> String {
 /// An event as one JSON line.
 fn line(event: &Event) -> String {
     let value = match event {
-        Event::Step { name, replicate } => {
-            json!({"event": "step", "name": name, "replicate": replicate})
+        Event::Step { name, replicate, skipped } => {
+            let event = if *skipped { "skipped" } else { "step" };
+            json!({"event": event, "name": name, "replicate": replicate})
         }
         Event::Progress { name, done } => json!({"event": "progress", "name": name, "done": done}),
         Event::Part { step, done, name, replicate } => json!({
@@ -307,8 +309,10 @@ mod tests {
 
     #[test]
     fn every_event_is_a_line_of_json() {
-        let step = Event::Step { name: "fill".into(), replicate: 2 };
-        assert_eq!(parsed(&step), json!({"event": "step", "name": "fill", "replicate": 2}));
+        let step = |skipped| Event::Step { name: "fill".into(), replicate: 2, skipped };
+        let expected = |event| json!({"event": event, "name": "fill", "replicate": 2});
+        assert_eq!(parsed(&step(false)), expected("step"));
+        assert_eq!(parsed(&step(true)), expected("skipped"));
         let progress = Event::Progress { name: "fill".into(), done: 0.5 };
         assert_eq!(parsed(&progress)["done"], 0.5);
         let part =

@@ -284,7 +284,7 @@ fn frame(machine: &mut Machine, number: u64) -> Result<(), RigError> {
 #[test]
 fn a_step_of_many_frames_is_checked_when_it_begins_and_every_second() {
     let mut machine = machine(Safety::Destroys, None);
-    let step = |name: &str| Event::Step { name: name.into(), replicate: 0 };
+    let step = |name: &str| Event::Step { name: name.into(), replicate: 0, skipped: false };
     machine.note(step("first"));
     let began = Instant::now();
     (0..1000).for_each(|number| frame(&mut machine, number).expect("written"));

@@ -89,12 +89,17 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
     }
 }
 
+/// Whether it is a cell measured right after its region was written.
+fn is_just_written(workload: &Workload) -> bool {
+    MetricKey::of(workload).as_cell().is_some_and(|cell| cell.words == ["just", "written"])
+}
+
 /// Cells of the grid that ran on a region written once in order. In `quick` with phases, the
 /// primary reads run after a rest, which a fit would have to repeat for every trial, so the reads
 /// of newly written data are used instead.
 fn laid_out(run: &Run, workload: &Workload) -> Option<Before> {
     let phases = run.method == "quick" && run.protocol >= Some(2);
-    let usable = !phases || workload.mix.read == 0 || workload.name.contains("-just-written-");
+    let usable = !phases || workload.mix.read == 0 || is_just_written(workload);
     usable.then_some(Before::LaidOut)
 }
 

@@ -7,7 +7,8 @@ use std::io;
 
 use drive::partitions::{self, Layout, Table};
 use journal::Storage;
-use rig::{BlockRequest, BlockWay, Blocks};
+use methods::Session;
+use rig::{BlockRequest, BlockWay};
 use workload::Region;
 
 use super::format::{self, FileSystem};
@@ -16,16 +17,25 @@ use crate::error::{ErrorKind, LabError, Result};
 /// Disk signature: arbitrary, but constant, so that a replication is deterministic.
 const SIGNATURE: u32 = 0x5d1a_0000;
 
+/// Maximum bytes that tables and empty file systems take: 1/n of a drive, or the minimum in bytes.
+const SHARE: u64 = 16;
+const LEAST: u64 = 4 << 20;
+
+/// Maximum bytes that [`finish`] writes to a drive of `bytes`.
+pub(crate) fn written_max(bytes: u64) -> u64 {
+    (bytes / SHARE).max(LEAST)
+}
+
 /// Partitions a drive of `bytes` bytes with sectors of `sector` bytes. Returns the purpose and
 /// capacity in bytes of every file system made.
 pub(crate) fn finish(
-    blocks: &mut dyn Blocks,
+    session: &mut Session<'_>,
     layout: &str,
     (bytes, sector): (u64, u32),
 ) -> Result<Vec<(&'static str, u64)>> {
     let failed = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
     let wrong = |text: &str| LabError::new(ErrorKind::Check, text);
-    let drive = OnBlocks(RefCell::new(blocks));
+    let drive = OnBlocks(RefCell::new(session));
     let places = Layout::parse(layout)?.plan(bytes, sector)?;
     // The last partition was made first.
     let mut as_made = places.clone();
@@ -59,20 +69,20 @@ pub(crate) fn finish(
 }
 
 /// The blocks of a drive, one request at a time.
-struct OnBlocks<'a>(RefCell<&'a mut dyn Blocks>);
+struct OnBlocks<'a, 's>(RefCell<&'a mut Session<'s>>);
 
-impl Storage for OnBlocks<'_> {
+impl Storage for OnBlocks<'_, '_> {
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.0.borrow_mut().read(offset, buffer).map_err(io::Error::other)
     }
 
     fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut blocks = self.0.borrow_mut();
+        let mut session = self.0.borrow_mut();
         let request = BlockRequest { tag: 0, way: BlockWay::Write, offset, bytes: bytes.into() };
-        blocks.submit(request).map_err(io::Error::other)?;
+        session.submit(request).map_err(io::Error::other)?;
         let mut done = Vec::new();
         while done.is_empty() {
-            blocks.poll(true, &mut done).map_err(io::Error::other)?;
+            session.poll(true, &mut done).map_err(io::Error::other)?;
         }
         done.into_iter().try_for_each(|one| one.result)
     }

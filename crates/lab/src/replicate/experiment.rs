@@ -1,8 +1,8 @@
 //! Runs an experiment on its virtual drive: the steps in order, with one record for all of them.
 
-use methods::{Options, Outcome, Session};
+use methods::{Bulk, Options, Outcome, Session};
 use record::{Metric, Unit};
-use rig::{Preparation, TargetInfo};
+use rig::{BlockWay, Preparation, TargetInfo};
 use workload::{Region, Workload, units};
 
 use super::document::{Experiment, Step};
@@ -77,8 +77,15 @@ impl Steps<'_> {
             Step::Partition { name, partition } => {
                 session.step(name, 0);
                 let size = (session.target().bytes, session.target().logical_block_bytes);
-                let Some(blocks) = session.blocks()? else { return Ok(()) };
-                for (purpose, bytes) in finished::finish(blocks, partition, size)? {
+                let region = Region::first(size.0);
+                let bytes = finished::written_max(size.0);
+                let bulk = [Bulk { way: BlockWay::Write, region, bytes }];
+                let finish = |session: &mut Session<'_>| {
+                    // An error of the partitioning passes through as a result.
+                    Ok(finished::finish(session, partition, size))
+                };
+                let volumes = session.transfer(name, &bulk, finish)?.transpose()?;
+                for (purpose, bytes) in volumes.unwrap_or_default() {
                     let name = format!("{name}.{purpose}");
                     session.put_metric(Metric::single(name, Unit::Bytes, bytes as f64));
                 }

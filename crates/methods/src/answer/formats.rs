@@ -4,7 +4,7 @@ use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit, c
 use workload::OpKind;
 use workload::units::{binary, binary_tight};
 
-use super::{Draft, rate, sized, times};
+use super::{Draft, rate, times};
 use crate::Outcome;
 
 /// Ratios within this distance of 1 count as equal.
@@ -28,18 +28,16 @@ struct Cell {
 }
 
 fn cells(out: &Outcome) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
-    for metric in &out.metrics {
-        let Some(stem) = metric.name.strip_suffix("-in-512") else { continue };
-        let key = MetricKey::parse(stem.trim_start_matches("lbaf-"));
-        let Some((cell, op)) = key.as_cell().and_then(|cell| Some((cell, cell.op?))) else {
-            continue;
-        };
-        let ratio = MetricKey::parse(stem).with(Statistic::Ratio).to_string();
-        let ratio = out.value(&ratio);
-        cells.push(Cell { stem: stem.into(), order: cell.order, op, depth: cell.depth, ratio });
-    }
-    cells
+    let cells = out.family("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-512").map(|(_, at)| {
+        let order = if at.word(0) == "seq" { Order::Sequential } else { Order::Random };
+        let op = if at.word(1) == "read" { OpKind::Read } else { OpKind::Write };
+        let depth = at.number(3);
+        let cell = MetricKey::cell(order, Some(op), at.bytes(2), depth);
+        let key = MetricKey::of_words(&[&"lbaf", &cell]);
+        let ratio = out.value(&key.clone().with(Statistic::Ratio).to_string());
+        Cell { stem: key.to_string(), order, op, depth, ratio }
+    });
+    cells.collect()
 }
 
 /// The answer of `lbaf`: which workloads gain from blocks of 4096 bytes.
@@ -110,11 +108,9 @@ fn times_as(ratio: f64) -> String {
 pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Which allocation unit should a file system use?");
     let knee = draft.value("cluster-knee-write");
-    let of = |op: &str| -> Vec<&Metric> {
-        let stem = format!("seq-{op}-unit-");
-        out.metrics.iter().filter(|m| m.name.starts_with(&stem)).collect()
-    };
-    let (reads, writes) = (of("read"), of("write"));
+    let of = |pattern| -> Vec<&Metric> { out.family(pattern).map(|(m, _)| m).collect() };
+    let reads = of("seq-read-unit-{size}-q{depth}");
+    let writes = of("seq-write-unit-{size}-q{depth}");
     let best = writes.iter().filter_map(|m| m.value).reduce(f64::max)?;
     let smallest = writes.first()?;
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
@@ -143,12 +139,12 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let chosen = writes.iter().find(|m| knee.is_none_or(|knee| size_of(m) == Some(knee as u64)))?;
     let slack = |bytes: u64| format!("cluster-slack-{}", binary_tight(bytes));
     let (unit, unit_bytes) = (size(chosen)?, size_of(chosen)?);
-    let sizes = |before| sized(out, before, "").map(|(m, bytes)| (&m.name, binary(bytes)));
+    let sizes = |pattern| out.family(pattern).map(|(m, at)| (&m.name, binary(at.bytes(0))));
     // A run records into one of the two file systems.
     let files = Chart::bars("Files of 8 MiB recorded", Unit::BytesPerSecond)
-        .sources(sizes("cluster-exfat-").chain(sizes("cluster-fat32-")));
-    let wasted =
-        Chart::bars("Space wasted by your files", Unit::Number).sources(sizes("cluster-slack-"));
+        .sources(sizes("cluster-exfat-{size}").chain(sizes("cluster-fat32-{size}")));
+    let wasted = Chart::bars("Space wasted by your files", Unit::Number)
+        .sources(sizes("cluster-slack-{size}"));
     let draft = draft
         .tile("Unit for writes", "cluster-knee-write", Better::Lower)
         .tile("Unit for reads", "cluster-knee-read", Better::Lower)

@@ -7,7 +7,7 @@ use record::Statistic::{
 use record::{Answer, Axis, Better, Chart, Mark, Metric, Statistic, Unit, VerdictKind};
 use workload::units::{binary, decimal, duration};
 
-use super::{Draft, name_of, parsed, rate};
+use super::{Draft, name_of, rate};
 use crate::Outcome;
 use crate::names::{STREAM_BUFFER, SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
 
@@ -40,7 +40,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         let better = if statistic == Hottest { Better::Lower } else { Better::Higher };
         draft.tile(label, &name_of(pass, statistic), better)
     });
-    let rests = parsed(out, "sustain-idle-", "", seconds);
+    let rests = out.family("sustain-idle-{time}").map(|(m, at)| (m, at.seconds(0)));
     let draft = rests.fold(draft, |draft, (metric, seconds)| {
         draft.tile(&format!("After {seconds:.0} s idle"), &metric.name, Better::Higher)
     });
@@ -60,23 +60,15 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
             speed = speed.level(rate(after), after, Some([at, 2.0 * at]));
         }
     }
-    let recovered = parsed(out, "sustain-idle-", ".cache", seconds);
+    let recovered = out.family("sustain-idle-{time}.cache");
     let recovered = Chart::points("Cache recovered by idle time", Axis::Rest, Unit::Bytes)
-        .joined("", recovered.map(|(metric, seconds)| (&metric.name, seconds)));
+        .joined("", recovered.map(|(metric, at)| (&metric.name, at.seconds(0))));
     draft
         .chart(speed)
         .chart_of_column(passes("Temperature while the drive fills", Unit::Celsius))
         .chart(recovered)
         .limit(&name_of(FRESH, After), VerdictKind::CacheEnd)
         .say(first, full)
-}
-
-/// Parses the time in the name of a metric (`30s`, `75ms`) into seconds.
-pub(super) fn seconds(word: &str) -> Option<f64> {
-    match word.strip_suffix("ms") {
-        Some(ms) => ms.parse::<f64>().ok().map(|ms| ms / 1e3),
-        None => word.strip_suffix('s')?.parse().ok(),
-    }
 }
 
 /// The sustained load of `heat`, and the minute after the drive has cooled.

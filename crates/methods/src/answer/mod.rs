@@ -24,7 +24,7 @@ use record::{
     Answer, Better, Chart, Confidence, HEADLINE_MAX, Limit, Metric, MetricKey, Series, Stamp,
     Statistic, Tile, VerdictKind,
 };
-use workload::units::{parse_bytes, throughput};
+use workload::units::throughput;
 
 use crate::Outcome;
 
@@ -154,29 +154,6 @@ impl<'o> Draft<'o> {
 /// The name of the metric for a statistic of a subject: `align-512.ratio`.
 pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
     MetricKey::parse(subject).with(statistic).to_string()
-}
-
-/// The metrics whose names are `before`, a value that `parse` accepts, and `after`; each with its
-/// parsed value.
-pub(crate) fn parsed<'o, T>(
-    out: &'o Outcome,
-    before: &str,
-    after: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> impl Iterator<Item = (&'o Metric, T)> {
-    out.metrics.iter().filter_map(move |m| {
-        let value = m.name.strip_prefix(before)?.strip_suffix(after)?;
-        Some((m, parse(value)?))
-    })
-}
-
-/// The metrics whose names are `before`, a size, and `after`; each with its size in bytes.
-pub(crate) fn sized<'o>(
-    out: &'o Outcome,
-    before: &str,
-    after: &str,
-) -> impl Iterator<Item = (&'o Metric, u64)> {
-    parsed(out, before, after, |size| parse_bytes(size).ok())
 }
 
 /// The sentence with the first continuation that fits, or else with a full stop if it lacks one and

@@ -5,9 +5,9 @@ use record::Statistic::{
     UnmappedShare,
 };
 use record::{Answer, Axis, Better, Chart, FittedLine, MetricKey, Unit, VerdictKind};
-use workload::units::{binary, latency, parse_bytes};
+use workload::units::{binary, latency};
 
-use super::{Draft, name_of, parsed, rate, times};
+use super::{Draft, name_of, rate, times};
 use crate::Outcome;
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
 
@@ -65,9 +65,9 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
 pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
-    let offsets = parsed(out, "align-", ".ratio", |offset| offset.parse().ok());
+    let offsets = out.family("align-{bytes}.ratio");
     let ratios: Vec<(u64, f64)> =
-        offsets.filter_map(|(m, offset)| Some((offset, m.value?))).collect();
+        offsets.filter_map(|(m, at)| Some((u64::from(at.number(0)), m.value?))).collect();
     let worst = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let costly = worst.filter(|(_, ratio)| *ratio < 1.0 - EVEN);
     let sentence = match (costly, worst) {
@@ -124,13 +124,9 @@ pub(crate) fn speed(out: &Outcome) -> Option<Answer> {
     };
     let title = "Time of a command by transfer size";
     let mut chart = Chart::points(title, Axis::BlockSize, Unit::Nanoseconds);
-    for metric in &out.metrics {
-        for (side, group) in [("speed-read-", "reads"), ("speed-write-", "writes")] {
-            let size = metric.name.strip_prefix(side).and_then(|word| parse_bytes(word).ok());
-            if let Some(bytes) = size {
-                chart = chart.point(group, &metric.name, bytes as f64);
-            }
-        }
+    for (metric, at) in out.family("speed-{read,write}-{size}") {
+        let group = if at.word(0) == "read" { "reads" } else { "writes" };
+        chart = chart.point(group, &metric.name, at.bytes(1) as f64);
     }
     for (subject, label) in [("speed-read", "reads"), ("speed-write", "writes")] {
         let parts = [CommandTime, TransferRate].map(|statistic| draft.part(subject, statistic));

@@ -3,11 +3,12 @@
 use record::Statistic::{
     End, FirstRound, Max, P99, Plateau, PlateauRound, Pts, PtsRound, Recovery,
 };
-use record::{Answer, Axis, Band, Better, Chart, Metric, MetricKey, Statistic, Unit, size_word};
-use workload::units::{binary, duration, latency as time, parse_bytes};
+use record::{
+    Answer, Axis, Band, Better, Chart, Metric, MetricKey, Places, Statistic, Unit, size_word,
+};
+use workload::units::{binary, duration, latency as time};
 
-use super::lasting::seconds;
-use super::{Draft, count, name_of, parsed, rate};
+use super::{Draft, count, name_of, rate};
 use crate::Outcome;
 
 /// All values of a steady window stay within this share of their mean, by the specification.
@@ -26,15 +27,20 @@ fn when(draft: &Draft<'_>, test: &str) -> String {
     }
 }
 
+/// The cells of a test: block size, percentage of reads and metric, smaller blocks and more reads
+/// first.
+fn cells(out: &Outcome, test: &str) -> Vec<(u64, u32, String)> {
+    let pattern = format!("{test}-{{size}}-r{{percent}}");
+    let cells = out.family(&pattern).map(|(m, at)| (at.bytes(0), at.number(1), m.name.clone()));
+    let mut cells: Vec<_> = cells.collect();
+    cells.sort_by_key(|(bytes, reads, _)| (*bytes, std::cmp::Reverse(*reads)));
+    cells
+}
+
 /// The smallest measured block size of at least 4 KiB with this percentage of reads.
 fn cell(out: &Outcome, test: &str, reads: u32) -> Option<(u64, String)> {
-    let of = |name: &str| {
-        let (size, share) = name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
-        (share.parse() == Ok(reads)).then_some(())?;
-        parse_bytes(size).ok()
-    };
-    let sizes = out.metrics.iter().filter_map(|m| Some((of(&m.name)?, m.name.clone())));
-    sizes.filter(|(bytes, _)| *bytes >= 4096).min()
+    let of_share = cells(out, test).into_iter().filter(|cell| cell.1 == reads);
+    of_share.map(|(bytes, _, key)| (bytes, key)).find(|(bytes, _)| *bytes >= 4096)
 }
 
 /// A chart of the tracked cells by round, with the steady window of the test and the bands of its
@@ -65,14 +71,8 @@ fn rounds(
 
 /// A heat map of a test's metrics by block size and share of reads.
 fn matrix(out: &Outcome, test: &str, title: &str, unit: Unit) -> Chart {
-    let of = |m: &Metric| {
-        let (size, reads) = m.name.strip_prefix(test)?.strip_prefix('-')?.rsplit_once("-r")?;
-        Some((parse_bytes(size).ok()?, reads.parse::<u32>().ok()?, m.name.clone()))
-    };
-    let mut cells: Vec<(u64, u32, String)> = out.metrics.iter().filter_map(of).collect();
-    cells.sort_by_key(|(bytes, reads, _)| (*bytes, std::cmp::Reverse(*reads)));
     let chart = Chart::heatmap(title, Axis::ReadShare, unit);
-    cells.into_iter().fold(chart, |chart, (bytes, reads, key)| {
+    cells(out, test).into_iter().fold(chart, |chart, (bytes, reads, key)| {
         chart.grouped(binary(bytes), key, format!("{reads}% reads"))
     })
 }
@@ -113,12 +113,8 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
     const TEST: &str = "snia-throughput";
     let draft = Draft::new(out, "How fast are large blocks in steady state?");
     let largest = |reads: u32| {
-        let suffix = format!("-r{reads}");
-        let of = |m: &Metric| {
-            let size = m.name.strip_prefix(TEST)?.strip_prefix('-')?.strip_suffix(&suffix)?;
-            Some((parse_bytes(size).ok()?, m.name.clone()))
-        };
-        out.metrics.iter().filter_map(of).max()
+        let of_share = cells(out, TEST).into_iter().filter(|cell| cell.1 == reads);
+        of_share.map(|(bytes, _, key)| (bytes, key)).next_back()
     };
     let (size, writes) = largest(0)?;
     // Each size has its own rounds; the sentence is about the largest.
@@ -137,11 +133,11 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
     let cells: Vec<(String, String)> = out
         .series
         .iter()
-        .filter_map(|series| series.name.strip_suffix("-rounds"))
-        .filter_map(|key| {
-            let (size, reads) = key.strip_prefix(TEST)?.strip_prefix('-')?.rsplit_once("-r")?;
-            let side = if reads == "0" { "writes" } else { "reads" };
-            Some((key.to_string(), format!("{} {side}", binary(parse_bytes(size).ok()?))))
+        .filter_map(|series| {
+            let at = Places::of("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
+            let side = if at.number(1) == 0 { "writes" } else { "reads" };
+            let key = MetricKey::of_words(&[&TEST, &at.word(0), &format_args!("r{}", at.word(1))]);
+            Some((key.to_string(), format!("{} {side}", binary(at.bytes(0)))))
         })
         .collect();
     let unit = Unit::BytesPerSecond;
@@ -224,7 +220,8 @@ pub(crate) fn hir(out: &Outcome) -> Option<Answer> {
     const STEADY: &str = "snia-hir-steady";
     let draft = Draft::new(out, "Do short idle periods help the drive?");
     let steady = draft.value(STEADY)?;
-    let waits: Vec<(&Metric, f64)> = parsed(out, "snia-hir-wait-", "", seconds).collect();
+    let waits = out.family("snia-hir-wait-{time}").map(|(m, at)| (m, at.seconds(0)));
+    let waits: Vec<(&Metric, f64)> = waits.collect();
     let best = waits.iter().filter_map(|(m, s)| Some((*s, m.value?)));
     let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = match best {
@@ -297,12 +294,8 @@ pub(crate) fn dirth(out: &Outcome) -> Option<Answer> {
     const STEADY: &str = "snia-dirth-steady";
     let draft = Draft::new(out, "What do more jobs and deeper queues gain, and what do they cost?");
     let cells: Vec<(u32, u32, String)> = out
-        .metrics
-        .iter()
-        .filter_map(|m| {
-            let (jobs, depth) = m.name.strip_prefix("snia-dirth-t")?.split_once("-q")?;
-            Some((jobs.parse().ok()?, depth.parse().ok()?, m.name.clone()))
-        })
+        .family("snia-dirth-t{jobs}-q{depth}")
+        .map(|(m, at)| (at.number(0), at.number(1), m.name.clone()))
         .collect();
     let most =
         cells.iter().filter_map(|(jobs, depth, key)| Some((*jobs * *depth, draft.value(key)?)));

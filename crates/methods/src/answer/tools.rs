@@ -4,7 +4,7 @@ use record::Statistic::{
     DeviceRead, DeviceWrittenSynced, Memory, Ram, Ratio, Sync, System, Time, User,
 };
 use record::{Answer, Better, Chart, Metric, MetricKey, State, Unit, VerdictKind, capitalised};
-use workload::units::{binary, decimal, latency, parse_bytes};
+use workload::units::{binary, decimal, latency};
 
 use super::{Draft, name_of, rate};
 use crate::Outcome;
@@ -21,7 +21,7 @@ const MARKS: [(&str, &str, &str); 4] = [
 pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast are files and single bytes, compared with a RAM disc?");
     // Published figures have no prefix.
-    let has = |kind: &&str| out.metrics.iter().any(|m| m.name.starts_with(*kind));
+    let has = |kind: &&str| out.family(&format!("{kind}{{hd,fs}}-{{read,write}}")).next().is_some();
     let kind = ["mark-", "legacy-"].into_iter().find(has).unwrap_or_default();
     let key = |name: &str| MetricKey::parse(&format!("{kind}{name}")).to_string();
     let value = |name: &str| draft.value(&key(name)).map(rate);
@@ -64,10 +64,8 @@ pub(crate) fn mark(out: &Outcome) -> Option<Answer> {
 /// The answer of `iozone`: the results of the first row, and which of them came from memory.
 pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What does iozone report, and which figures can be believed?");
-    let row = out.metrics.iter().find_map(|m| {
-        let (row, _) = m.name.split_once('.')?;
-        row.starts_with("iozone-").then_some(row)
-    })?;
+    let (_, at) = out.family("iozone-{size}-{size}.{step}").next()?;
+    let row = MetricKey::of_words(&[&"iozone", &at.word(0), &at.word(1)]);
     let key = |column: &str| format!("{row}.{column}");
     let value = |column: &str| draft.value(&key(column)).map(rate);
     let (cold, warm) = (value("cold-read"), value("read"));
@@ -82,10 +80,8 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
     };
     let durable = value("rewrite-random-content").or(value("rewrite"));
     let durable = durable.map(|r| format!("; durable writes {r}."));
-    let title = match sizes(row) {
-        Some((file, record)) => format!("iozone, {record} records in a file of {file}"),
-        None => "The columns of iozone".into(),
-    };
+    let [file, record] = [0, 1].map(|place| binary(at.bytes(place)));
+    let title = format!("iozone, {record} records in a file of {file}");
     let columns = [
         ("write", "write"),
         ("rewrite", "rewrite"),
@@ -111,13 +107,6 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
         .tile("Rewrite, random content", &key("rewrite-random-content"), Better::Higher)
         .chart(chart)
         .say(sentence, durable)
-}
-
-/// The file size and record size of a row, formatted.
-fn sizes(row: &str) -> Option<(String, String)> {
-    let (file, record) = row.strip_prefix("iozone-")?.split_once('-')?;
-    let words = |size: &str| parse_bytes(size).ok().map(binary);
-    Some((words(file)?, words(record)?))
 }
 
 /// The answer of `command`: its time, and its traffic.

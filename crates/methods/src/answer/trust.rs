@@ -1,10 +1,10 @@
 //! The answer of `authentic`: whether a cache, compression or an ineffective flush makes the
 //! numbers differ from the drive's speed.
 
-use record::{Answer, Axis, Better, Chart, Metric, Unit, VerdictKind};
+use record::{Answer, Axis, Better, Chart, Metric, Places, Unit, VerdictKind};
 use workload::units::{binary, latency};
 
-use super::{Draft, rate, sized, times};
+use super::{Draft, rate, times};
 use crate::Outcome;
 
 /// See [`crate::MethodInfo::answer`].
@@ -15,9 +15,8 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     }
     let [random, zeros, direct] =
         ["check-write-random", "check-write-zeros", "check-read-direct"].map(|k| draft.value(k));
-    let flush =
-        out.metrics.iter().find(|m| m.name.starts_with("check-flush-") && m.name.ends_with(".p50"));
-    let flush = flush.and_then(|m| Some((m.name.clone(), m.value?)));
+    let flush = out.family("check-flush-{size}.p50").next();
+    let flush = flush.and_then(|(m, _)| Some((m.name.clone(), m.value?)));
     let dedupes = draft.find("check-dedupe").is_some() && draft.find("check-compression").is_none();
     let sentence = match () {
         () if dedupes => match random.zip(draft.value("check-write-repeated")) {
@@ -63,8 +62,8 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         (direct.is_some(), "memory"),
         (random.is_some(), "compression"),
         (flush.is_some(), "flush"),
-        (out.metrics.iter().any(|m| m.name.starts_with("check-read-within-")), "read cache"),
-        (out.metrics.iter().any(|m| m.name.starts_with("check-map-within-")), "map"),
+        (out.family("check-read-within-{size}.p50").next().is_some(), "read cache"),
+        (out.family("check-map-within-{size}").next().is_some(), "map"),
     ];
     let checked = [(true, "Checked"), (false, "Not checked")].map(|(done, word)| {
         let names: Vec<&str> = checked.iter().filter(|c| c.0 == done).map(|c| c.1).collect();
@@ -91,10 +90,10 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .source("check-read-cached", "from memory");
     let title = "Latency of a single read by working-set size";
     let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds)
-        .joined("", sized(out, "check-read-within-", ".p50").map(point));
+        .joined("", out.family("check-read-within-{size}.p50").map(point));
     let title = "Random reads that wait for part of the map";
     let map = Chart::points(title, Axis::WorkingSet, Unit::Share)
-        .joined("", sized(out, "check-map-within-", "").map(point));
+        .joined("", out.family("check-map-within-{size}").map(point));
     let mut draft = draft
         .tile("Writes, random content", "check-write-random", Better::Higher)
         .tile("Writes of zeros", "check-write-zeros", Better::Neither)
@@ -103,9 +102,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     if let Some((name, _)) = &flush {
         draft = draft.tile("Flush", name, Better::Lower);
     }
-    if let Some(metric) =
-        out.metrics.iter().find(|m| m.name.ends_with("-q32") && m.unit == Unit::Iops)
-    {
+    if let Some((metric, _)) = out.family("rand-read-{size}-q32").next() {
         draft = draft.tile("Random reads", &metric.name, Better::Higher);
     }
     draft
@@ -119,8 +116,8 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
 }
 
 /// A source at the position of its size.
-fn point((metric, bytes): (&Metric, u64)) -> (&str, f64) {
-    (&metric.name, bytes as f64)
+fn point<'o>((metric, at): (&'o Metric, Places<'o>)) -> (&'o str, f64) {
+    (&metric.name, at.bytes(0) as f64)
 }
 
 /// A chart of writes by their share of one kind of redundant content.

@@ -48,19 +48,17 @@ fn run(
     let budget = Budget { seconds, ..Budget::default() };
     session.checks.map = Some(Vec::new());
     session.budget("check-map", budget, |session| {
-        let begun_ns = session.rig().elapsed_ns();
-        let mut clock = Clock { begun_ns, most_ns: (seconds * 1e9) as u64, count: 0 };
         let mut ready = 0;
         for bytes in spans(test_region.bytes) {
-            let warm = warm_up(session, ready, bytes, test_region, &mut clock)?;
-            let pairs = if warm { pairs(session, bytes, test_region, &mut clock)? } else { None };
-            let Some(pairs) = pairs else { break };
+            warm_up(session, ready, bytes, test_region)?;
+            let pairs = pairs(session, bytes, test_region)?;
             ready = bytes;
             session.checks.map.get_or_insert_default().push(MapSpan { bytes, pairs });
         }
-        publish(session);
         Ok(())
-    })
+    })?;
+    publish(session);
+    Ok(())
 }
 
 /// Spans of doubling size, and the whole region.
@@ -73,50 +71,25 @@ fn spans(bytes: u64) -> Vec<u64> {
     spans
 }
 
-/// The remaining time. A plan does not use any.
-struct Clock {
-    begun_ns: u64,
-    most_ns: u64,
-    count: u64,
-}
-
-impl Clock {
-    /// Returns whether time remains for another read. Called before every read.
-    fn allows(&mut self, session: &mut Session<'_>) -> bool {
-        self.count += 1;
-        if !self.count.is_multiple_of(32) {
-            return true;
-        }
-        let spent_ns = session.rig().elapsed_ns().saturating_sub(self.begun_ns);
-        session.plans() || spent_ns < self.most_ns
-    }
-}
-
-/// Warms up the map of the part of the span beyond the previous one. Returns whether there was
-/// time.
+/// Warms up the map of the part of the span beyond the previous one.
 fn warm_up(
     session: &mut Session<'_>,
     from: u64,
     to: u64,
     test_region: &TestRegion,
-    clock: &mut Clock,
-) -> Result<bool, MethodError> {
+) -> Result<(), MethodError> {
     for offset in (from..to).step_by(STRIDE as usize) {
-        if !clock.allows(session) {
-            return Ok(false);
-        }
         timed_read(session, offset, u64::from(test_region.small))?;
     }
-    Ok(true)
+    Ok(())
 }
 
-/// Times of the pairs, nanoseconds; `None` if there was no time for all of them.
+/// Times of the pairs, nanoseconds.
 fn pairs(
     session: &mut Session<'_>,
     bytes: u64,
     test_region: &TestRegion,
-    clock: &mut Clock,
-) -> Result<Option<Vec<[f64; 2]>>, MethodError> {
+) -> Result<Vec<[f64; 2]>, MethodError> {
     let small = u64::from(test_region.small);
     let each = AREA / small;
     let order = Permutation::new(bytes / AREA * each, test_region.seed_of(31) ^ bytes);
@@ -124,9 +97,6 @@ fn pairs(
     let beside = Permutation::new(each / 2, test_region.seed_of(32) ^ bytes);
     let mut pairs = Vec::new();
     for index in 0..PAIRS.min(order.len()) {
-        if !clock.allows(session) {
-            return Ok(None);
-        }
         let first = order.get(index);
         let (area, place) = (first / each, first % each);
         let second = area * each + (place + each / 4 + beside.get(index % beside.len())) % each;
@@ -135,7 +105,7 @@ fn pairs(
             timed_read(session, second * small, small)?,
         ]);
     }
-    Ok(Some(pairs))
+    Ok(pairs)
 }
 
 fn publish(session: &mut Session<'_>) {
@@ -156,7 +126,27 @@ fn publish(session: &mut Session<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use rig::Rig;
+
     use super::*;
+    use crate::Options;
+    use crate::fake::{Fake, Traits};
+
+    #[test]
+    fn both_reads_of_a_pair_are_in_one_area_and_a_quarter_of_it_apart() {
+        let mut fake = Fake::confirmed(Traits::default(), 64 << 20);
+        let test_region = TestRegion::new(fake.target(), &Options::default(), 60.0).expect("room");
+        let mut session = Session::new(&mut fake);
+        let times = pairs(&mut session, 16 << 20, &test_region).expect("nothing is wrong");
+        drop(session);
+        assert_eq!((times.len(), fake.door.reads.len()), (256, 512));
+        for pair in fake.door.reads.chunks(2) {
+            let [first, second] = [pair[0].start, pair[1].start];
+            assert_eq!(first / AREA, second / AREA);
+            let apart = first.abs_diff(second);
+            assert!((AREA / 4..=AREA * 3 / 4).contains(&apart), "{first} {second}");
+        }
+    }
 
     #[test]
     fn spans_double_and_end_with_the_region() {

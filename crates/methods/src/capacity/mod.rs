@@ -16,9 +16,9 @@ use rig::{BlockDone, BlockRequest, BlockWay, Preparation};
 use workload::stamp;
 use workload::units::decimal;
 
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::test_region::admit;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 use found::{Capacity, Found};
 use layout::{Layout, TestPlace};
@@ -50,6 +50,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Borrows,
     seconds: SECONDS,
     writes: "140 MB on a card of 4 GB, at most 810 MB; a file in a directory",
+    ignores: &[Common::Time, Common::Replicates],
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
     run,
@@ -108,9 +109,9 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
         transfer(session, place, BlockWay::Write, seed, &mut Found::default())?;
         progress(session, "fake-write", index, layout);
     }
-    session.rig().blocks()?.flush()?;
+    session.flush()?;
     session.step("fake-read", 0);
-    session.rig().prepare(Preparation::DropCaches)?;
+    session.apply(Preparation::DropCaches)?;
     let mut found = Found::default();
     for (index, place) in layout.places.iter().enumerate() {
         transfer(session, place, BlockWay::Read, seed, &mut found)?;
@@ -122,10 +123,9 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
 
 fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout) {
     let done = (index + 1) as f64 / layout.places.len() as f64;
-    session.rig().note(rig::Event::Progress { name: name.into(), done });
+    session.progress(name, done);
 }
 
-/// Writes stamps at a place, or reads and checks them.
 fn transfer(
     session: &mut Session<'_>,
     place: &TestPlace,
@@ -133,10 +133,20 @@ fn transfer(
     seed: u64,
     found: &mut Found,
 ) -> Result<(), MethodError> {
-    if session.plans_transfer(way, place.region, place.region.bytes) {
-        return Ok(());
-    }
-    let depth = DEPTH.min(session.rig().blocks()?.depth()?);
+    let bulk = [Bulk::once(way, place.region)];
+    session.transfer("fake", &bulk, |session| blocks(session, place, way, seed, found))?;
+    Ok(())
+}
+
+/// Writes stamps at a place, or reads and checks them.
+fn blocks(
+    session: &mut Session<'_>,
+    place: &TestPlace,
+    way: BlockWay,
+    seed: u64,
+    found: &mut Found,
+) -> Result<(), MethodError> {
+    let depth = DEPTH.min(session.queue_depth()?);
     let (mut flight, mut done) = (0, Vec::new());
     let mut offset = place.region.start;
     while offset < place.region.end() || flight > 0 {
@@ -147,11 +157,11 @@ fn transfer(
                 stamp::write(&mut bytes, found::stamp(offset, seed), stamp::Layout::default());
             }
             let request = BlockRequest { tag: offset, way, offset, bytes };
-            session.rig().blocks()?.submit(request)?;
+            session.submit(request)?;
             (offset, flight) = (offset + length, flight + 1);
             continue;
         }
-        session.rig().blocks()?.poll(true, &mut done)?;
+        session.poll(true, &mut done)?;
         flight -= done.len() as u32;
         done.drain(..).for_each(|one| take(session, &one, seed, found));
     }

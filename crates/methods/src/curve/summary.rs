@@ -1,6 +1,6 @@
 //! The conclusion and the answer of `curve`.
 
-use record::{Answer, Axis, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
+use record::{Answer, Axis, Better, Chart, Evidence, Statistic, Unit, Verdict, VerdictKind};
 use workload::units::latency;
 
 use crate::Outcome;
@@ -45,12 +45,13 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             .map(|half| format!("; at half of that the p99 is {}.", latency(half))),
     };
     let mut chart = Chart::points("Response time by offered load", Axis::Demand, Unit::Nanoseconds);
-    for (word, group) in [("p99", "99 in 100 within"), ("p50", "half within")] {
+    let groups = [(Statistic::P99, "99 in 100 within"), (Statistic::P50, "half within")];
+    for (statistic, group) in groups {
         for metric in &out.metrics {
-            let load = metric.name.strip_suffix(word).and_then(|name| name.strip_suffix('.'));
-            let load = load.filter(|name| *name != "curve-kept");
-            let offered = load.and_then(|name| out.value(name));
-            if let Some(offered) = offered {
+            let key = Some(metric.key()).filter(|key| key.statistic == Some(statistic));
+            let load = key.map(|key| key.without_statistic().to_string());
+            let load = load.filter(|name| name != "curve-kept");
+            if let Some(offered) = load.and_then(|name| out.value(&name)) {
                 chart = chart.point(group, &metric.name, offered);
             }
         }

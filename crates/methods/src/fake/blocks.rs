@@ -33,6 +33,8 @@ pub(crate) struct Door {
     pub landed: u64,
     /// Every write at or after this offset fails.
     pub dead_from: Option<u64>,
+    /// The regions of all block reads, in order.
+    pub reads: Vec<Region>,
 }
 
 /// An event that ends the use of a drive.
@@ -208,6 +210,7 @@ impl Fake {
         let region = Region { start: request.offset, bytes };
         assert!(region.end() <= self.info.bytes && bytes.is_multiple_of(size), "{region:?}");
         if request.way == BlockWay::Read {
+            self.door.reads.push(region);
             return self.fetch(request);
         }
         assert!(self.info.allowed >= Safety::Scratch);
@@ -294,6 +297,7 @@ impl Blocks for Fake {
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.there("read")?;
+        self.door.reads.push(Region { start: offset, bytes: buffer.len() as u64 });
         self.copy_content(offset, buffer);
         self.now_ns += self.traits.command_ns;
         Ok(())

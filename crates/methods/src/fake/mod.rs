@@ -99,6 +99,8 @@ pub(crate) struct Fake {
     pub steps: BTreeMap<String, u32>,
     /// The steps, in order.
     pub sequence: Vec<String>,
+    /// Shares of steps reported as done.
+    pub progress: Vec<(String, f64)>,
     /// Block sizes of the formats, in order.
     pub formatted: Vec<u32>,
     /// Bytes of the file that stay in the page cache when the cache is dropped.
@@ -132,6 +134,7 @@ impl Fake {
             issued: Vec::new(),
             steps: BTreeMap::new(),
             sequence: Vec::new(),
+            progress: Vec::new(),
             formatted: Vec::new(),
             stays_cached: None,
             reference: None,
@@ -471,9 +474,13 @@ impl Rig for Fake {
     }
 
     fn note(&mut self, event: Event) {
-        if let Event::Step { name, .. } = event {
-            *self.steps.entry(name.clone()).or_default() += 1;
-            self.sequence.push(name);
+        match event {
+            Event::Step { name, .. } => {
+                *self.steps.entry(name.clone()).or_default() += 1;
+                self.sequence.push(name);
+            }
+            Event::Progress { name, done } => self.progress.push((name, done)),
+            _ => {}
         }
     }
 

@@ -6,11 +6,11 @@
 //! than the blocks on either side differ among themselves.
 
 use analysis::mean;
-use rig::Preparation;
+use rig::BlockWay;
 use workload::{Content, Filler, Permutation, Region};
 
 use crate::MethodError;
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::timed::timed_write;
 use crate::whole::Whole;
 
@@ -67,20 +67,30 @@ pub(super) fn search(
 ) -> Result<Option<Small>, MethodError> {
     session.step("geometry-fat-zone", 0);
     let small = SMALL.max(u64::from(whole.block));
-    if session.plans() {
-        let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
-        let region = Region::first(bytes.min(whole.bytes()));
-        let (content, seed) = (Content::Random, whole.test_region.seed_of(40));
-        session.rig().prepare(Preparation::Fill { region, content, seed })?;
-        return Ok(None);
-    }
-    let Some(erase) = erase else { return Ok(None) };
-    let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };
+    let bytes = u64::from(ROUNDS) * (FIRST + OTHERS) * (WRITES + 1) * small;
+    let bulk = [Bulk { way: BlockWay::Write, region: Region::first(whole.bytes()), bytes }];
+    let found = session.transfer("geometry-fat-zone", &bulk, |session| {
+        let Some(erase) = erase else { return Ok(None) };
+        let Some((blocks, first)) = places(whole.bytes() / erase) else { return Ok(None) };
+        let times = small_writes(session, whole, erase, &blocks, small)?;
+        Ok(times.map(|times| judge(&times, first, erase)))
+    })?;
+    Ok(found.flatten())
+}
+
+/// Times of small writes to these erase blocks, of each block in each round; `None` if that takes
+/// too long.
+fn small_writes(
+    session: &mut Session<'_>,
+    whole: &Whole,
+    erase: u64,
+    blocks: &[u64],
+    small: u64,
+) -> Result<Option<Vec<Vec<f64>>>, MethodError> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); blocks.len()];
-    let began_ns = session.rig().elapsed_ns();
-    let elapsed = |session: &mut Session<'_>| {
-        session.rig().elapsed_ns().saturating_sub(began_ns) as f64 / 1e9
-    };
+    let began_ns = session.elapsed_ns();
+    let elapsed =
+        |session: &mut Session<'_>| session.elapsed_ns().saturating_sub(began_ns) as f64 / 1e9;
     for round in 0..ROUNDS {
         if round > 0 && 2.0 * elapsed(session) > SECONDS_MOST {
             break;
@@ -92,20 +102,20 @@ pub(super) fn search(
             let place = |turn: u64| block * erase + slots.get(turn) * small;
             // Opening a block may close another one. That time is not counted.
             timed_write(session, &filler, place(0), small)?;
-            session.rig().blocks()?.flush()?;
-            let from_ns = session.rig().elapsed_ns();
+            session.flush()?;
+            let from_ns = session.elapsed_ns();
             for turn in 1..=WRITES {
                 timed_write(session, &filler, place(turn), small)?;
             }
-            session.rig().blocks()?.flush()?;
-            let ns = session.rig().elapsed_ns().saturating_sub(from_ns) as f64;
+            session.flush()?;
+            let ns = session.elapsed_ns().saturating_sub(from_ns) as f64;
             times.push(ns / WRITES as f64);
             if elapsed(session) > SECONDS_END {
                 return Ok(None);
             }
         }
     }
-    Ok(Some(judge(&times, first, erase)))
+    Ok(Some(times))
 }
 
 /// Selects the erase blocks to write to, out of `blocks`; also returns how many of them are at the

@@ -24,7 +24,7 @@ use workload::{Permutation, Region};
 use crate::session::Session;
 use crate::timed::timed_read;
 use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 use fat::Small;
 use levels::{Level, steps};
@@ -70,6 +70,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Destroys,
     seconds: SECONDS,
     writes: "the first GiB, 128 MiB in two streams, and up to 192 MiB to search for open blocks",
+    ignores: &[Common::Time],
     primary: &["geometry-page", "geometry-erase-block", "geometry-open-{linear,random}"],
     metrics: &[&METRICS],
     run,
@@ -310,6 +311,34 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake::{Fake, Traits, perform};
+    use crate::{Outcome, plan};
+    use rig::Rig;
+
+    #[test]
+    fn each_boundary_is_read_across_and_on_both_sides_in_every_round() {
+        let mut fake = Fake::confirmed(Traits::default(), 1 << 30);
+        fake.info.allowed = record::Safety::Reads;
+        let options = Options { replicates: Some(3), ..Options::default() };
+        let planned = plan(&INFO, fake.target(), &options).expect("a plan");
+        assert_eq!(planned.write_bytes_max, 0, "it is only read");
+        perform(&INFO, &mut fake, &options, &mut Outcome::default()).expect("it can be read");
+        let mut reads = fake.door.reads.clone();
+        assert!(reads.iter().all(|read| read.bytes == 1024));
+        reads.sort_by_key(|read| read.start);
+        // Three reads of each boundary of its own, the crossing one in the middle.
+        let mut counts = std::collections::BTreeMap::new();
+        reads.iter().for_each(|read| *counts.entry(read.start).or_insert(0) += 1);
+        let classes = Found::new(&Whole::unguarded(&INFO, fake.target(), &options).expect("room"));
+        let boundaries = classes.classes.iter().flat_map(|class| &class.boundaries);
+        let mut expected = std::collections::BTreeMap::new();
+        for boundary in boundaries {
+            for start in [boundary - 1024, boundary - 512, *boundary] {
+                *expected.entry(start).or_insert(0) += 3;
+            }
+        }
+        assert_eq!(counts, expected);
+    }
 
     #[test]
     fn boundaries_are_of_their_class_alone() {

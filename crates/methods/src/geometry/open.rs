@@ -1,11 +1,11 @@
 //! Open erase blocks: the number of blocks that take writes in turn without a copy.
 
-use rig::Preparation;
-use workload::{Content, Filler, Permutation, Region};
+use rig::BlockWay;
+use workload::{Content, Filler, Permutation};
 
 use super::Found;
 use crate::MethodError;
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::timed::timed_write;
 use crate::whole::Whole;
 
@@ -47,19 +47,18 @@ pub(super) fn search(
     let mut single = None;
     for (index, name) in names.into_iter().enumerate() {
         session.step(name, 0);
-        if session.plans() {
-            let region = Region::first(BYTES_MOST.min(whole.bytes()));
-            let (content, seed) = (Content::Random, whole.test_region.seed_of(7 + index as u32));
-            session.rig().prepare(Preparation::Fill { region, content, seed })?;
-            continue;
-        }
-        let Some(erase) = erase else { continue };
-        let mut writer = Writer::new(session, whole, erase, index == 1);
-        let base = match single {
-            Some(base) => base,
-            None => *single.insert(writer.each_ns(session, 1)?.unwrap_or(f64::INFINITY)),
-        };
-        found.open[index] = writer.search(session, base)?;
+        let bytes = BYTES_MOST.min(whole.bytes());
+        let bulk = [Bulk { way: BlockWay::Write, region: whole.test_region.region(), bytes }];
+        let open = session.transfer(name, &bulk, |session| {
+            let Some(erase) = erase else { return Ok(None) };
+            let mut writer = Writer::new(session, whole, erase, index == 1);
+            let base = match single {
+                Some(base) => base,
+                None => *single.insert(writer.each_ns(session, 1)?.unwrap_or(f64::INFINITY)),
+            };
+            writer.search(session, base)
+        })?;
+        found.open[index] = open.flatten();
     }
     Ok(())
 }
@@ -93,7 +92,7 @@ impl Writer {
             next: 0,
             written: 0,
             most: BYTES_MOST.min(whole.bytes()),
-            began_ns: session.rig().elapsed_ns(),
+            began_ns: session.elapsed_ns(),
             filler: Filler::new(Content::Random, seed),
             seed,
         }
@@ -133,7 +132,7 @@ impl Writer {
         count: u32,
     ) -> Result<Option<f64>, MethodError> {
         let bytes = u64::from(count) * (TURNS + 1) * CHUNK;
-        let elapsed = (session.rig().elapsed_ns() - self.began_ns) as f64 / 1e9;
+        let elapsed = (session.elapsed_ns() - self.began_ns) as f64 / 1e9;
         let room = u64::from(count) <= self.blocks && (TURNS + 1) * CHUNK <= self.erase;
         if !room || self.written + bytes > self.most || elapsed > SECONDS_MOST {
             return Ok(None);
@@ -149,13 +148,13 @@ impl Writer {
                 timed_write(session, &self.filler, offset, CHUNK)?;
             }
             if turn == 0 {
-                session.rig().blocks()?.flush()?;
-                began = session.rig().elapsed_ns();
+                session.flush()?;
+                began = session.elapsed_ns();
             }
         }
-        session.rig().blocks()?.flush()?;
+        session.flush()?;
         self.written += bytes;
-        let ns = session.rig().elapsed_ns().saturating_sub(began) as f64;
+        let ns = session.elapsed_ns().saturating_sub(began) as f64;
         Ok(Some(ns / (u64::from(count) * TURNS) as f64))
     }
 }

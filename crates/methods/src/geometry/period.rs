@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use analysis::Stream;
-use rig::Preparation;
+use rig::BlockWay;
 use workload::{Content, Filler, Region};
 
 use crate::MethodError;
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::timed::timed_write;
 use crate::whole::Whole;
 
@@ -57,29 +57,35 @@ pub(super) fn measure(
     session.step("geometry-period", 0);
     let half = whole.bytes() / 2 / CHUNK * CHUNK;
     let bytes = half.saturating_sub(APART).min(BYTES_MOST);
-    let (content, seed) = (Content::Random, whole.test_region.seed_of(30));
-    if session.plans() {
-        let region = Region::first(2 * bytes);
-        session.rig().prepare(Preparation::Fill { region, content, seed })?;
-        return Ok(None);
-    }
-    let filler = Filler::new(content, seed);
-    let mut streams = Vec::new();
-    for begin in [0, second(bytes / CHUNK, half / CHUNK) * CHUNK] {
-        let began_ns = session.rig().elapsed_ns();
-        let mut values = Vec::new();
-        for offset in (begin..begin + bytes).step_by(CHUNK as usize) {
-            values.push(timed_write(session, &filler, offset, CHUNK)?);
-            let elapsed_ns = session.rig().elapsed_ns().saturating_sub(began_ns);
-            if elapsed_ns as f64 > SECONDS_MOST * 1e9 {
-                break;
-            }
+    let filler = Filler::new(Content::Random, whole.test_region.seed_of(30));
+    let second = second(bytes / CHUNK, half / CHUNK) * CHUNK;
+    let region = Region::first(second + bytes);
+    let bulk = [Bulk { way: BlockWay::Write, region, bytes: 2 * bytes }];
+    let streams = session.transfer("geometry-period", &bulk, |session| {
+        [0, second].into_iter().map(|begin| stream(session, &filler, begin, bytes)).collect()
+    })?;
+    Ok(streams.map(|streams: Vec<Stream>| judge(&streams)))
+}
+
+/// Writes one stream, and rests.
+fn stream(
+    session: &mut Session<'_>,
+    filler: &Filler,
+    begin: u64,
+    bytes: u64,
+) -> Result<Stream, MethodError> {
+    let began_ns = session.elapsed_ns();
+    let mut values = Vec::new();
+    for offset in (begin..begin + bytes).step_by(CHUNK as usize) {
+        values.push(timed_write(session, filler, offset, CHUNK)?);
+        let elapsed_ns = session.elapsed_ns().saturating_sub(began_ns);
+        if elapsed_ns as f64 > SECONDS_MOST * 1e9 {
+            break;
         }
-        session.rig().blocks()?.flush()?;
-        session.rig().idle(Duration::from_secs_f64(REST))?;
-        streams.push(Stream { first: (begin / CHUNK) as usize, values });
     }
-    Ok(Some(judge(&streams)))
+    session.flush()?;
+    session.idle(Duration::from_secs_f64(REST))?;
+    Ok(Stream { first: (begin / CHUNK) as usize, values })
 }
 
 /// The first chunk of the second stream, at most `half`, if the first one has `chunks`.

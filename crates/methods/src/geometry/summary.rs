@@ -5,7 +5,7 @@ use workload::units::{binary, latency};
 
 use super::{ERASE_LEAST, Found, Open, declared};
 use crate::Outcome;
-use crate::answer::{Draft, sized};
+use crate::answer::Draft;
 
 /// The verdict: GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(
@@ -118,7 +118,8 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     };
     let title = "Time added to a read by crossing a boundary";
     let chart = Chart::points(title, Axis::Offset, Unit::Nanoseconds);
-    let chart = sized(out, "geometry-boundary-", "").fold(chart, |chart, (metric, bytes)| {
+    let chart = out.family("geometry-boundary-{size}").fold(chart, |chart, (metric, at)| {
+        let bytes = at.bytes(0);
         // One line through both kinds would zigzag, because they meet different boundaries.
         let group = if bytes.is_power_of_two() { "sizes of 2^k" } else { "sizes of 3 × 2^k" };
         chart.point(group, &metric.name, bytes as f64)

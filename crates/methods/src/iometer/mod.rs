@@ -17,7 +17,7 @@ use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Stop, Workload}
 
 use crate::session::{Part, Session};
 use crate::test_region::TestRegion;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use access::{Accesses, alignment};
 use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
@@ -60,6 +60,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a file of up to 1 GiB, and as much again for each specification that writes",
+    ignores: &[Common::Replicates],
     options: &[&ICF, &ACCESS, &WORKERS, &OUTSTANDING],
     primary: &["iometer-{number}"],
     metrics: &[&METRICS],
@@ -78,7 +79,7 @@ const METRICS: [MetricInfo; 5] = [
 
 /// A configuration, or the name of a file not read yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum Icf {
+pub enum Icf {
     /// None.
     #[default]
     Nothing,
@@ -88,7 +89,8 @@ pub(crate) enum Icf {
     Script(IcfScript),
 }
 
-static ICF: Opt<Icf> = Opt::value(
+/// `--icf`: the calling program replaces the name with the configuration.
+pub static ICF: Opt<Icf> = Opt::value(
     "icf",
     "FILE",
     "run the access specifications of IOMeter's configuration FILE",

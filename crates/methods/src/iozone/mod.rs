@@ -19,7 +19,7 @@ pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 use self::rules::Seen;
 use crate::session::Session;
 use crate::test_region::{LEAST_BYTES, TestRegion};
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;
@@ -41,6 +41,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Scratch,
     seconds: SECONDS,
     writes: "the file four times",
+    ignores: &[Common::Time, Common::Replicates],
     options: &[&IOZONE],
     primary: &["iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write}"],
     metrics: &[&[
@@ -83,7 +84,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         }
         for figure in run.figures() {
             if figure.makes() && run.test_region.writes {
-                session.rig().prepare(Preparation::Empty)?;
+                session.apply(Preparation::Empty)?;
             }
             let w = run.spec.workload(*row, figure, run.seed);
             let m = session.probe(&w, 0)?;
@@ -154,7 +155,7 @@ fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodErro
 
 /// Drops the file from the page cache, and reports a failure.
 fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), MethodError> {
-    let dropped = session.rig().prepare(Preparation::DropCaches)?;
+    let dropped = session.apply(Preparation::DropCaches)?;
     let Some(left) = dropped.cached_bytes else { return Ok(()) };
     let key = MetricKey::of(w).with(Statistic::Cached);
     session.put(key, Unit::Bytes, Some(left as f64));

@@ -211,7 +211,7 @@ fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, Metho
     if marks.published {
         return Ok(0);
     }
-    let bytes = match session.rig().reference() {
+    let bytes = match session.reference() {
         None => 0,
         Some(reference) => {
             let bytes = REFERENCE_BYTES.min(reference.target().bytes) / FILE * FILE;
@@ -270,7 +270,7 @@ fn legacy_metric(key: MetricKey, score: Score) -> Metric {
 
 /// Runs a workload on the RAM disc.
 fn on_reference(session: &mut Session<'_>, w: &Workload) -> Result<Measurement, MethodError> {
-    let reference = session.rig().reference().ok_or(MethodError::NoReference)?;
+    let reference = session.reference().ok_or(MethodError::NoReference)?;
     let measurement = reference.measure(w)?;
     complete(reference, measurement)
 }

@@ -110,9 +110,9 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     })?;
     let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= AGAIN_MOST);
     let seconds = f64::from(AGAIN) * short.sum::<f64>();
-    // The reads themselves take no longer than the rests.
     let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
     session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
+    rests.publish(session);
     rests.conclude(session);
     Ok(())
 }
@@ -173,7 +173,6 @@ impl Rests {
                 self.after[index].1.push(ns);
             }
         }
-        self.publish(session);
         Ok(())
     }
 

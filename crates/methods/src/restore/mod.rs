@@ -13,13 +13,13 @@ mod tests;
 use std::sync::Arc;
 
 use record::{MetricKey, Safety, State, TargetKind, Unit};
-use rig::{BlockRequest, BlockWay, Preparation, RigError, TargetInfo};
+use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
+use workload::Region;
 use workload::units::binary;
-use workload::{Content, Region};
 
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::test_region::admit;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use source::Generated;
 pub use source::{BlockSource, ImageBlock, ImageFile, Spent};
@@ -66,6 +66,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the image, 64 MiB or --size",
+    ignores: &[Common::Time, Common::Replicates],
     options: &[&IMAGE],
     primary: &["restore-time", "restore-{source,processor,write}"],
     metrics: &[&METRICS],
@@ -144,12 +145,14 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), Method
     if session.target().target.kind != TargetKind::Directory {
         session.out.state_after = State::Used;
     }
-    if session.plans() {
-        let region = Region::first(file.written());
-        session.rig().prepare(Preparation::Fill { region, content: Content::Random, seed: 1 })?;
-        return Ok(());
-    }
-    let begun_ns = session.rig().elapsed_ns();
+    let bulk = [Bulk::once(BlockWay::Write, Region::first(file.written()))];
+    session.transfer("restore", &bulk, |session| write(session, file))?;
+    Ok(())
+}
+
+/// Writes all blocks of the image, up to the first that is broken.
+fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodError> {
+    let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
     let (mut moved, mut done, mut flight) = (Moved::default(), Vec::new(), 0);
     let mut error = None;
@@ -164,11 +167,11 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), Method
         let last = block.is_none();
         if let Some(ImageBlock { offset, bytes }) = block {
             let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
-            session.rig().blocks()?.submit(request)?;
+            session.submit(request)?;
             flight += 1;
         }
         while flight > 0 && (last || flight >= DEPTH) {
-            session.rig().blocks()?.poll(true, &mut done)?;
+            session.poll(true, &mut done)?;
             flight -= done.len();
             for one in done.drain(..) {
                 moved.add(&one);
@@ -178,14 +181,14 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), Method
             }
         }
         let share = moved.written as f64 / file.written().max(1) as f64;
-        session.rig().note(rig::Event::Progress { name: "restore".into(), done: share.min(1.0) });
+        session.progress("restore", share);
         if last {
             break;
         }
     }
-    let before_flush = session.rig().elapsed_ns();
-    session.rig().blocks()?.flush()?;
-    let end_ns = session.rig().elapsed_ns();
+    let before_flush = session.elapsed_ns();
+    session.flush()?;
+    let end_ns = session.elapsed_ns();
     moved.busy_ns += end_ns.saturating_sub(before_flush);
     publish(session, &moved, source.spent(), end_ns.saturating_sub(begun_ns));
     match error {

@@ -15,7 +15,7 @@ use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use crate::session::Session;
 use crate::test_region::TestRegion;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 pub(crate) use classes::Measured;
 use classes::{LARGE_UNIT, SMALL_UNIT};
@@ -57,6 +57,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "256 MiB, and up to half of that at random",
+    ignores: &[Common::Replicates],
     primary: &["sdclass-write-{64KiB,512KiB}", "sdclass-read", "sdclass-rand-{read,write}-q{1,32}"],
     metrics: &[&METRICS],
     run,
@@ -178,14 +179,14 @@ fn in_order(
     if !session.plans() {
         filler.fill(&mut bytes, unit);
     }
-    let mut before = session.rig().elapsed_ns();
+    let mut before = session.elapsed_ns();
     let (mut window_began, mut slowest_unit_ns) = (before, 0);
     let (mut windows, mut done) = (Vec::new(), Vec::new());
     for offset in (region.start..region.end()).step_by(unit as usize) {
         filler.touch(&mut bytes, offset);
         let request = BlockRequest { tag: offset, way: BlockWay::Write, offset, bytes };
-        session.rig().blocks()?.submit_unkept(request)?;
-        session.rig().blocks()?.poll(true, &mut done)?;
+        session.submit_unkept(request)?;
+        session.poll(true, &mut done)?;
         let Some(one) = done.pop() else {
             return Err(MethodError::Unfinished { part: key.to_string() });
         };
@@ -199,9 +200,9 @@ fn in_order(
             window_began = before;
         }
     }
-    session.rig().blocks()?.flush()?;
+    session.flush()?;
     // Data in a buffer do not count as written until the flush.
-    let flushed = session.rig().elapsed_ns().saturating_sub(before);
+    let flushed = session.elapsed_ns().saturating_sub(before);
     windows.last_mut().into_iter().for_each(|last| *last += flushed);
     let slowest = windows.iter().skip(1).copied().max().unwrap_or(0).max(1);
     Ok(Written { slowest_window: WINDOW as f64 * 1e9 / slowest as f64, slowest_unit_ns })

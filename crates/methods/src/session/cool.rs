@@ -21,7 +21,7 @@ impl Session<'_> {
         let mut left = most_s;
         loop {
             let pause = PAUSE_S.min(left);
-            self.rig().idle(std::time::Duration::from_secs_f64(pause))?;
+            self.idle(std::time::Duration::from_secs_f64(pause))?;
             left -= pause;
             let found = self.temperature()?;
             if left <= 0.0 || found.is_none_or(|found| found <= celsius) {

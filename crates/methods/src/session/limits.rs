@@ -5,8 +5,8 @@
 //! ([`Session::assume`]). An adaptive part is one step with an enforced [`Budget`].
 
 use record::{MetricKey, Step};
-use rig::{Measurement, bound};
-use workload::{OpKind, Workload};
+use rig::{BlockRequest, BlockWay, Measurement, bound};
+use workload::{OpKind, Region, Workload};
 
 use super::{Door, Session};
 use crate::verdict::Checks;
@@ -26,6 +26,48 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget { seconds: f64::INFINITY, bytes: u64::MAX, ops: u64::MAX }
+    }
+}
+
+/// The cost of a part of a step, known before it starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cost {
+    /// Time of a pause, nanoseconds; an operation's time is unknown.
+    pub ns: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Operations, reads and writes.
+    pub ops: u64,
+}
+
+impl Cost {
+    /// The cost of a block request.
+    pub(super) fn of(request: &BlockRequest) -> Cost {
+        let bytes = request.bytes.len() as u64;
+        match request.way {
+            BlockWay::Read => Cost { ops: 1, ..Cost::default() },
+            BlockWay::Write => Cost { bytes, ops: 1, ..Cost::default() },
+            BlockWay::Flush => Cost::default(),
+        }
+    }
+}
+
+/// Block transfers of a part of a step in bulk: the most that it moves within a region, repeatedly
+/// if `bytes` exceeds the region.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk {
+    /// Direction.
+    pub way: BlockWay,
+    /// The region.
+    pub region: Region,
+    /// Total bytes.
+    pub bytes: u64,
+}
+
+impl Bulk {
+    /// The region once.
+    pub fn once(way: BlockWay, region: Region) -> Bulk {
+        Bulk { way, region, bytes: region.bytes }
     }
 }
 
@@ -53,6 +95,12 @@ impl Limit {
         let time = if time.is_finite() { time.max(0.0) as u64 } else { u64::MAX };
         let bytes = self.budget.bytes.saturating_sub(self.bytes);
         (time, bytes, self.budget.ops.saturating_sub(self.ops))
+    }
+
+    /// Whether a part of this cost may start. Once the time is used up, none may.
+    fn allows(&self, cost: Cost, now_ns: u64) -> bool {
+        let (time, bytes, ops) = self.left(now_ns);
+        time > 0 && cost.ns <= time && cost.bytes <= bytes && cost.ops <= ops
     }
 }
 
@@ -158,6 +206,50 @@ impl<'a> Session<'a> {
             Err(MethodError::Spent { depth }) if depth == self.limits.len() => Ok(()),
             result => result,
         }
+    }
+
+    /// Runs a part that transfers blocks one by one, at most in these amounts. A plan counts the
+    /// amounts instead of running `body`, so that planning takes no longer on a larger drive, and
+    /// gets `None`. On a drive, writing more is an error.
+    pub fn transfer<T>(
+        &mut self,
+        step: &str,
+        bulk: &[Bulk],
+        body: impl FnOnce(&mut Session<'a>) -> Result<T, MethodError>,
+    ) -> Result<Option<T>, MethodError> {
+        if let Door::Plan(planner) = &mut self.door {
+            bulk.iter().for_each(|b| planner.transfer(b.way, b.region, b.bytes));
+            return Ok(None);
+        }
+        let written = bulk.iter().filter(|b| b.way == BlockWay::Write);
+        let budget = Budget { bytes: written.map(|b| b.bytes).sum(), ..Budget::default() };
+        let (step, begun_ns) = (step.to_string(), self.elapsed_ns());
+        self.limits.push(Limit { step: step.clone(), budget, begun_ns, bytes: 0, ops: 0 });
+        let result = body(self);
+        self.limits.pop();
+        match result {
+            Err(MethodError::Spent { depth }) if depth == self.limits.len() => {
+                Err(MethodError::Overrun { step, bytes: budget.bytes })
+            }
+            result => result.map(Some),
+        }
+    }
+
+    /// Charges a part of a step to all limits before it starts. Fails if it exceeds one of them. A
+    /// plan charges nothing: it has the budget itself as its bound.
+    pub(super) fn charge(&mut self, cost: Cost) -> Result<(), MethodError> {
+        if self.limits.is_empty() || self.plans() {
+            return Ok(());
+        }
+        let now_ns = self.elapsed_ns();
+        if let Some(depth) = self.limits.iter().position(|limit| !limit.allows(cost, now_ns)) {
+            return Err(MethodError::Spent { depth });
+        }
+        for limit in &mut self.limits {
+            limit.bytes = limit.bytes.saturating_add(cost.bytes);
+            limit.ops = limit.ops.saturating_add(cost.ops);
+        }
+        Ok(())
     }
 
     /// Runs `body` with a limit on its expected duration.

@@ -4,9 +4,12 @@
 //! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
 //! measured sizes also pass through the session; see `limits.rs`.
 
+mod access;
 mod cool;
 mod limits;
 mod play;
+#[cfg(test)]
+mod tests;
 mod warm;
 
 use std::time::Duration;
@@ -15,10 +18,7 @@ use record::{
     Covers, Finding, FindingKind, Level, Metric, MetricKey, Plan, State, Statistic, TargetKind,
     Unit, Verdict,
 };
-use rig::{
-    BlockWay, Blocks, Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason,
-    TargetInfo,
-};
+use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
@@ -27,7 +27,7 @@ use crate::test_region::TestRegion;
 use crate::verdict::{self, Checks, Neighbour};
 use crate::{Digest, MethodError, Outcome};
 use limits::Limit;
-pub use limits::{Budget, Patience, Round};
+pub use limits::{Budget, Bulk, Patience, Round};
 pub(crate) use play::Part;
 
 /// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
@@ -135,8 +135,12 @@ impl<'a> Session<'a> {
             Door::Drive(rig) => Session::new(&mut **rig),
             Door::Plan(planner) => Session::planning(planner),
         };
+        part.limits = std::mem::take(&mut self.limits);
         let result = work(&mut part);
-        (part.finish(), result)
+        let limits = std::mem::take(&mut part.limits);
+        let outcome = part.finish();
+        self.limits = limits;
+        (outcome, result)
     }
 
     /// The target.
@@ -157,33 +161,6 @@ impl<'a> Session<'a> {
         &mut self.out
     }
 
-    pub(crate) fn rig(&mut self) -> &mut dyn Rig {
-        match &mut self.door {
-            Door::Drive(rig) => &mut **rig,
-            Door::Plan(planner) => *planner,
-        }
-    }
-
-    /// Plans block transfers in bulk: `bytes` in total within a region. Returns whether the script
-    /// is only planned; on a drive, it transfers the blocks itself.
-    pub(crate) fn plans_transfer(&mut self, way: BlockWay, region: Region, bytes: u64) -> bool {
-        match &mut self.door {
-            Door::Drive(_) => false,
-            Door::Plan(planner) => {
-                planner.transfer(way, region, bytes);
-                true
-            }
-        }
-    }
-
-    /// The drive's blocks, for work with its own content; `None` if the script is only planned.
-    pub fn blocks(&mut self) -> Result<Option<&mut dyn Blocks>, MethodError> {
-        match &mut self.door {
-            Door::Drive(rig) => Ok(Some(rig.blocks()?)),
-            Door::Plan(_) => Ok(None),
-        }
-    }
-
     /// Whether the script is only planned.
     pub(crate) fn plans(&self) -> bool {
         matches!(self.door, Door::Plan(_))
@@ -194,26 +171,27 @@ impl<'a> Session<'a> {
     pub fn step(&mut self, name: &str, replicate: u32) {
         let event = match self.under_way() {
             Some((step, done)) => Event::Part { step, done, name: name.to_string(), replicate },
-            None => Event::Step { name: name.to_string(), replicate },
+            None => Event::Step { name: name.to_string(), replicate, skipped: false },
         };
         self.rig().note(event);
     }
 
     /// Skips a step of the plan that does not apply to this drive.
     pub fn skip(&mut self, name: &str) {
-        self.step(name, 0);
+        let event = Event::Step { name: name.to_string(), replicate: 0, skipped: true };
+        self.rig().note(event);
     }
 
     /// Prepares the drive, as a separate step.
     pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
         self.step(name, 0);
-        Ok(self.rig().prepare(p)?)
+        self.apply(p)
     }
 
     /// Idles, as a separate step.
     pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
         self.step(name, 0);
-        Ok(self.rig().idle(Duration::from_secs_f64(seconds))?)
+        self.idle(Duration::from_secs_f64(seconds))
     }
 
     /// Runs a reported workload, and keeps its time series and all findings.
@@ -320,6 +298,12 @@ impl<'a> Session<'a> {
         Ok(measurement)
     }
 
+    /// Runs a workload exactly as the user defined it.
+    pub(crate) fn issue(&mut self, w: &Workload) -> Result<Measurement, MethodError> {
+        self.out.issued(w);
+        Ok(self.rig().measure(w)?)
+    }
+
     /// Marks the drive as used after writes, except to a scratch file: it reveals nothing about the
     /// state of the drive around it.
     fn mark_written(&mut self, writes: bool) {
@@ -361,10 +345,9 @@ impl<'a> Session<'a> {
             let seed = test_region.seed.wrapping_sub(1 + filled);
             let fill = Preparation::Fill { region, content: Content::Random, seed };
             self.mark_written(true);
-            elapsed_ns += self.rig().prepare(fill)?.elapsed_ns;
+            elapsed_ns += self.apply(fill)?.elapsed_ns;
             filled = region.end();
-            let done = filled as f64 / test_region.bytes as f64;
-            self.rig().note(Event::Progress { name: "fill".into(), done });
+            self.progress("fill", filled as f64 / test_region.bytes as f64);
         }
         Ok(filled)
     }

@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -52,6 +52,7 @@ pub(crate) static DIRTH: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &DIRTH, parts),
     answer: crate::answer::dirth,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::{Whole, time_tight};
 use crate::{MethodInfo, MetricInfo};
 
@@ -62,6 +62,7 @@ pub(crate) static HIR: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &HIR, parts),
     answer: crate::answer::hir,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

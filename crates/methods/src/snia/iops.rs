@@ -4,7 +4,7 @@ use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -48,6 +48,7 @@ pub(crate) static IOPS: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &IOPS, parts),
     answer: crate::answer::iops,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

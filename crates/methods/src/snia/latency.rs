@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -64,6 +64,7 @@ pub(crate) static LATENCY: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &LATENCY, parts),
     answer: crate::answer::latency,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

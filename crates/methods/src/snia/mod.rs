@@ -24,7 +24,7 @@ use workload::{BlockSizes, Stop, Workload};
 
 use crate::session::Session;
 use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 use cell::Cell;
 use rounds::Rounds;
 
@@ -48,6 +48,9 @@ const DEPTH: u32 = 32;
 
 /// The rate has recovered from this share of the previous rate.
 const RECOVERED_FROM: f64 = 0.95;
+
+/// The specification sets the number of rounds.
+const IGNORES: &[Common] = &[Common::Replicates];
 
 /// Declarations of the metrics that tracked cells have in addition to their rate or latency.
 const fn tracked(

@@ -83,7 +83,7 @@ impl Rounds {
             for cell in &mut self.cells {
                 written += cell.run(session, round)?;
             }
-            ends.push(End { t_ns: session.rig().elapsed_ns(), written });
+            ends.push(End { t_ns: session.elapsed_ns(), written });
             steadiness.rounds = round + 1;
             steadiness.excursion = self.excursion();
             if steadiness.pts.is_none() && self.all(Slope::is_pts_steady) {

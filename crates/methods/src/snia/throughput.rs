@@ -4,7 +4,7 @@ use record::{MetricKey, Safety, Unit, size_word};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -42,6 +42,7 @@ pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &THROUGHPUT, parts),
     answer: crate::answer::snia_throughput,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

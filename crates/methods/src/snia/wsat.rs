@@ -4,7 +4,7 @@ use record::{Safety, Unit};
 
 use super::cell::Cell;
 use super::rounds::Rounds;
-use super::{MINUTE, Part, run, tracked};
+use super::{IGNORES, MINUTE, Part, run, tracked};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -38,6 +38,7 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
     ],
     run: |session, options| run(session, options, &WSAT, parts),
     answer: crate::answer::wsat,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

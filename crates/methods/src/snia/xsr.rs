@@ -4,7 +4,7 @@
 use record::{MetricKey, Safety};
 
 use super::cell::Cell;
-use super::{Part, run};
+use super::{IGNORES, Part, run};
 use crate::whole::Whole;
 use crate::{MethodInfo, MetricInfo};
 
@@ -56,6 +56,7 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
     ]],
     run: |session, options| run(session, options, &XSR, parts),
     answer: crate::answer::xsr,
+    ignores: IGNORES,
     ..MethodInfo::EMPTY
 };
 

@@ -101,7 +101,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
         session.step("fill", 0);
         for place in &layout.places {
             let (region, seed) = (place.region, layout.seed.wrapping_sub(1 + place.region.start));
-            session.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+            session.apply(Preparation::Fill { region, content: Content::Random, seed })?;
         }
     }
     let (mut passes, mut chunks) = (AllPasses::new(layout), Chunks::new(layout));
@@ -184,7 +184,7 @@ impl AllPasses {
             for kind in layout.kinds() {
                 if kind == OpKind::Write && round == 0 {
                     session.step("borrow", index as u32);
-                    session.rig().prepare(Preparation::Borrow { region: place.region })?;
+                    session.apply(Preparation::Borrow { region: place.region })?;
                 }
                 let w = TestRegion::replicate(&layout.pass(place, kind), round);
                 let m = session.measure(&w, round)?;

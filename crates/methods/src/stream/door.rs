@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks, RigError};
+use rig::{BlockDone, BlockRequest, BlockWay, RigError};
+
+use crate::MethodError;
+use crate::session::Session;
 
 /// Sectors that a check reads at once, and the areas between which it alternates: two FATs, a
 /// bitmap, a directory.
@@ -57,8 +60,8 @@ impl Traffic {
 }
 
 /// The first `bytes` of the target as a drive of sectors.
-pub(super) struct Door<'d> {
-    pub blocks: &'d mut dyn Blocks,
+pub(super) struct Door<'d, 's> {
+    session: &'d mut Session<'s>,
     pub sector_bytes: u32,
     pub bytes: u64,
     pub traffic: &'d mut Traffic,
@@ -69,13 +72,13 @@ pub(super) struct Door<'d> {
     done: Vec<BlockDone>,
 }
 
-impl<'d> Door<'d> {
+impl<'d, 's> Door<'d, 's> {
     pub fn new(
-        blocks: &'d mut dyn Blocks,
+        session: &'d mut Session<'s>,
         (sector_bytes, bytes): (u32, u64),
         traffic: &'d mut Traffic,
-    ) -> Door<'d> {
-        Door { blocks, sector_bytes, bytes, traffic, ahead: None, next: 0, done: Vec::new() }
+    ) -> Door<'d, 's> {
+        Door { session, sector_bytes, bytes, traffic, ahead: None, next: 0, done: Vec::new() }
     }
 
     /// The requests that flushes took from the queue, including the caller's.
@@ -84,11 +87,11 @@ impl<'d> Door<'d> {
     }
 
     /// The same with readahead, for many reads of neighbouring sectors.
-    pub fn reading_ahead(self) -> Door<'d> {
+    pub fn reading_ahead(self) -> Door<'d, 's> {
         Door { ahead: Some(Vec::new()), ..self }
     }
 
-    fn read_ahead(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool, RigError> {
+    fn read_ahead(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool, MethodError> {
         let size = self.sector_bytes as usize;
         let Some(windows) = &mut self.ahead else { return Ok(false) };
         let holds = |(first, content): &(u64, Vec<u8>)| {
@@ -105,7 +108,7 @@ impl<'d> Door<'d> {
                     return Ok(false);
                 }
                 let mut content = vec![0; count];
-                self.blocks.read(sector * size as u64, &mut content)?;
+                self.session.read(sector * size as u64, &mut content)?;
                 let place = self.next % WINDOWS;
                 self.next += 1;
                 match windows.get_mut(place) {
@@ -120,8 +123,8 @@ impl<'d> Door<'d> {
     }
 }
 
-impl fat::Drive for Door<'_> {
-    type Error = RigError;
+impl fat::Drive for Door<'_, '_> {
+    type Error = MethodError;
 
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
@@ -131,27 +134,27 @@ impl fat::Drive for Door<'_> {
         self.bytes / u64::from(self.sector_bytes)
     }
 
-    fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), RigError> {
+    fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), MethodError> {
         self.ahead.iter_mut().for_each(Vec::clear);
         self.traffic.tally.writes += 1;
         self.traffic.tally.bytes += bytes.len() as u64;
         let offset = sector * u64::from(self.sector_bytes);
         let (tag, way, bytes) = (self.traffic.begin(None), BlockWay::Write, bytes.to_vec());
-        self.blocks.submit(BlockRequest { tag, way, offset, bytes })
+        self.session.submit(BlockRequest { tag, way, offset, bytes })
     }
 
     /// Fails if an earlier write failed, even if the flush succeeds: no checkpoint may cover that
     /// write.
-    fn flush(&mut self) -> Result<(), RigError> {
+    fn flush(&mut self) -> Result<(), MethodError> {
         self.traffic.tally.flushes += 1;
-        self.blocks.flush()?;
+        self.session.flush()?;
         let before = self.done.len();
-        self.blocks.poll(false, &mut self.done)?;
+        self.session.poll(false, &mut self.done)?;
         self.traffic.flush = Flush::Done;
-        self.done[before..].iter().try_for_each(succeeded)
+        Ok(self.done[before..].iter().try_for_each(succeeded)?)
     }
 
-    fn start_flush(&mut self) -> Result<(), RigError> {
+    fn start_flush(&mut self) -> Result<(), MethodError> {
         self.traffic.tally.flushes += 1;
         self.traffic.flush = Flush::Due(self.traffic.next);
         Ok(())
@@ -159,14 +162,14 @@ impl fat::Drive for Door<'_> {
 
     /// Relies on the caller to report completed requests to [`Traffic::end`], and to end the
     /// recording if one failed.
-    fn is_flushed(&mut self) -> Result<bool, RigError> {
+    fn is_flushed(&mut self) -> Result<bool, MethodError> {
         let open = &self.traffic.open;
         match self.traffic.flush {
             Flush::Done => return Ok(true),
             Flush::Due(before) if open.front().is_none_or(|(tag, _)| *tag >= before) => {
                 let (way, bytes) = (BlockWay::Flush, Vec::new());
                 let tag = self.traffic.begin(None);
-                self.blocks.submit(BlockRequest { tag, way, offset: 0, bytes })?;
+                self.session.submit(BlockRequest { tag, way, offset: 0, bytes })?;
                 self.traffic.flush = Flush::Submitted(tag);
             }
             Flush::Submitted(flush) if open.iter().all(|(tag, _)| *tag != flush) => {
@@ -178,13 +181,13 @@ impl fat::Drive for Door<'_> {
         Ok(false)
     }
 
-    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), RigError> {
+    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<(), MethodError> {
         self.traffic.tally.reads += 1;
         self.traffic.tally.bytes += bytes.len() as u64;
         if self.read_ahead(sector, bytes)? {
             return Ok(());
         }
-        self.blocks.read(sector * u64::from(self.sector_bytes), bytes)
+        self.session.read(sector * u64::from(self.sector_bytes), bytes)
     }
 }
 

@@ -16,7 +16,7 @@ use fat::{Format, Kept, Kind, Recorder, Recording};
 use record::{
     Evidence, Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, TargetKind, Unit,
 };
-use rig::{KindStats, Measurement, Preparation, RigError, TargetInfo};
+use rig::{BlockWay, KindStats, Measurement, RigError, TargetInfo};
 use workload::units::binary;
 use workload::{OpKind, Region};
 
@@ -27,11 +27,11 @@ use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
 use crate::names::STREAM_BUFFER;
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 use crate::test_region::TestRegion;
 use crate::whole::Whole;
 use crate::whole::time_series::{BINS, TimeSeries};
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;
@@ -70,6 +70,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "the drive four times; in a directory the file once",
+    ignores: &[Common::Time, Common::Replicates],
     options: &[&RATE, &BUFFER, &FRAME, &FS, &CLUSTER, &FILE_SIZE, &CHECKPOINT],
     metrics: &[&METRICS],
     primary: &["stream-{raw,exfat,fat32,file}", "stream-{exfat,fat32,file}.longest-stall"],
@@ -231,17 +232,27 @@ fn in_directory(session: &mut Session<'_>, options: &Options) -> Result<(), Meth
     let test_region = TestRegion::new(session.target(), options, SECONDS)?;
     let script = Script::new(session.target(), options, test_region.bytes)?;
     session.step(FILE, 0);
-    if planned(session, &script, script.volume.1)? {
-        return Ok(());
-    }
-    if session.target().target.direct == Some(false) {
+    if !session.plans() && session.target().target.direct == Some(false) {
         let text = "the file system refuses O_DIRECT: memory took the frames, not the drive";
         session.out.note(Finding::new(FindingKind::NotDirect, Level::Warn, text));
     }
-    let take = script.take(script.rate);
-    let taken = take.run(session, &mut script.plain())?;
-    publish(session, &script, FILE, &take, &taken);
-    session.checkpoint();
+    plain(session, &script, FILE, script.rate)
+}
+
+/// Runs a pass without a file system of its own.
+fn plain(
+    session: &mut Session<'_>,
+    script: &Script,
+    pass: &str,
+    rate: Option<f64>,
+) -> Result<(), MethodError> {
+    let take = script.take(rate);
+    let bulk = [Bulk::once(BlockWay::Write, Region::first(script.volume.1))];
+    let run = |session: &mut Session<'_>| take.run(session, &mut script.plain());
+    if let Some(taken) = session.transfer(pass, &bulk, run)? {
+        publish(session, script, pass, &take, &taken);
+        session.checkpoint();
+    }
     Ok(())
 }
 
@@ -256,13 +267,8 @@ fn on_drive(session: &mut Session<'_>, options: &Options) -> Result<(), MethodEr
     // ratio compares equal histories. The file system comes last and stays.
     session.discard(&whole, "discard", whole.everything)?;
     session.step(RAW, 0);
-    if !planned(session, &script, script.volume.1)? {
-        session.out.state_after = State::Used;
-        let take = script.take(None);
-        let taken = take.run(session, &mut script.plain())?;
-        publish(session, &script, RAW, &take, &taken);
-        session.checkpoint();
-    }
+    session.out.state_after = State::Used;
+    plain(session, &script, RAW, None)?;
     session.discard(&whole, "discard", whole.everything)?;
     through_volume(session, &script, &name)?;
     if script.rate.is_none() {
@@ -281,43 +287,27 @@ fn through_volume(
     pass: &str,
 ) -> Result<(), MethodError> {
     session.step(pass, 0);
-    if planned(session, script, script.written_max())? {
-        return Ok(());
-    }
     let take = script.take(script.rate);
-    let taken = recorded(session, script, &take)?;
-    publish(session, script, pass, &take, &taken);
-    session.checkpoint();
+    if let Some(taken) = recorded(session, script, pass, &take)? {
+        publish(session, script, pass, &take, &taken);
+        session.checkpoint();
+    }
     Ok(())
 }
 
-/// Whether the script is only planned. If so, the bytes of the pass are added to the plan.
-pub(crate) fn planned(
-    session: &mut Session<'_>,
-    script: &Script,
-    written_max: u64,
-) -> Result<bool, MethodError> {
-    if !session.plans() {
-        return Ok(false);
-    }
-    let (content, seed) = (workload::Content::Random, script.seed);
-    let bytes = script.recorded_bytes;
-    for bytes in [bytes, written_max - bytes].into_iter().filter(|bytes| *bytes > 0) {
-        let region = Region::first(bytes);
-        session.rig().prepare(Preparation::Fill { region, content: content.clone(), seed })?;
-    }
-    Ok(true)
-}
-
 /// Makes a file system, records into it, closes and checks it. An aborted recording leaves a
-/// finding that reports the part kept.
+/// finding that reports the part kept. `None` in a plan.
 pub(crate) fn recorded(
     session: &mut Session<'_>,
     script: &Script,
+    pass: &str,
     take: &Take,
-) -> Result<Taken, MethodError> {
+) -> Result<Option<Taken>, MethodError> {
     let mut kept = None;
-    let taken = record(session, script, take, &mut kept);
+    let bytes = script.written_max();
+    let bulk = [Bulk { way: BlockWay::Write, region: Region::first(script.recorded_bytes), bytes }];
+    let run = |session: &mut Session<'_>| record(session, script, take, &mut kept);
+    let taken = session.transfer(pass, &bulk, run);
     if let (Err(_), Some(kept)) = (&taken, kept) {
         session.out.note(broken_off(script, kept));
     }
@@ -335,7 +325,7 @@ fn record(
     let mut room = vec![0; 1 << 20];
     let mut traffic = Traffic::default();
     let format = Format::new(script.kind, script.cluster);
-    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic);
+    let mut door = Door::new(session, script.volume, &mut traffic);
     fat::mkfs(&mut door, &format, &mut room).map_err(of_fat)?;
     let recording = Recording {
         name: fat::Name::new("CLIP", "MOV")
@@ -351,7 +341,7 @@ fn record(
     if let Sink::Files(recorder) = sink {
         *kept = Some(recorder.kept());
         if taken.is_ok() {
-            let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic);
+            let mut door = Door::new(session, script.volume, &mut traffic);
             *kept = Some(recorder.finish(&mut door).map_err(of_fat)?);
         }
     }
@@ -387,7 +377,7 @@ fn broken_off(script: &Script, kept: Kept) -> Finding {
 /// Reads the volume back and reports inconsistencies.
 fn check(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
     let (mut traffic, mut problems) = (Traffic::default(), Vec::new());
-    let mut door = Door::new(session.rig().blocks()?, script.volume, &mut traffic).reading_ahead();
+    let mut door = Door::new(session, script.volume, &mut traffic).reading_ahead();
     let layout = fat::Layout::read(&mut door).map_err(of_fat)?;
     let mut room = vec![0; fat::check_room(&layout)];
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).map_err(of_fat)?;

@@ -91,8 +91,8 @@ impl Take {
         session: &mut Session<'_>,
         sink: &mut Sink,
     ) -> Result<Taken, MethodError> {
-        let depth = DEPTH.min(session.rig().blocks()?.depth()?);
-        let start_ns = session.rig().elapsed_ns();
+        let depth = DEPTH.min(session.queue_depth()?);
+        let start_ns = session.elapsed_ns();
         let mut taken = Taken { start_ns, ..Taken::default() };
         let mut flight = Flight {
             traffic: Traffic::default(),
@@ -112,17 +112,17 @@ impl Take {
             self.collect(session, true, &mut flight, &mut taken)?;
         }
         // Data in the drive's volatile buffer do not yet count as recorded.
-        let mut door = Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
+        let mut door = Door::new(session, self.volume, &mut flight.traffic);
         fat::Drive::flush(&mut door)?;
         taken.tally = flight.traffic.tally;
-        taken.elapsed_ns = session.rig().elapsed_ns() - start_ns;
+        taken.elapsed_ns = session.elapsed_ns() - start_ns;
         Ok(taken)
     }
 
     fn wait_until(&self, session: &mut Session<'_>, due_ns: u64) -> Result<(), MethodError> {
-        let now = session.rig().elapsed_ns();
+        let now = session.elapsed_ns();
         if self.rate.is_some() && now < due_ns {
-            session.rig().idle(Duration::from_nanos(due_ns - now))?;
+            session.idle(Duration::from_nanos(due_ns - now))?;
         }
         Ok(())
     }
@@ -142,8 +142,7 @@ impl Take {
             match sink.place(left) {
                 Step::Sync => {
                     let recording = !taken.done_ns.is_empty() || left < self.frame_bytes;
-                    let mut door =
-                        Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
+                    let mut door = Door::new(session, self.volume, &mut flight.traffic);
                     let goes_on = sink.sync(&mut door, room)?;
                     flight.done.append(&mut door.into_done());
                     if !goes_on {
@@ -157,8 +156,7 @@ impl Take {
                     let offset = sector * u64::from(self.volume.0);
                     flight.submit(session, frame, offset, bytes)?;
                     left -= bytes;
-                    let mut door =
-                        Door::new(session.rig().blocks()?, self.volume, &mut flight.traffic);
+                    let mut door = Door::new(session, self.volume, &mut flight.traffic);
                     sink.advance(&mut door, room)?;
                 }
             }
@@ -178,7 +176,7 @@ impl Take {
     ) -> Result<(), MethodError> {
         let mut done = std::mem::take(&mut flight.done);
         loop {
-            session.rig().blocks()?.poll(wait && done.is_empty(), &mut done)?;
+            session.poll(wait && done.is_empty(), &mut done)?;
             let before = flight.count;
             for one in done.drain(..) {
                 succeeded(&one)?;
@@ -218,7 +216,7 @@ impl Flight {
         self.count += 1;
         let tag = self.traffic.begin(Some(frame));
         let request = BlockRequest { tag, way: BlockWay::Write, offset, bytes };
-        Ok(session.rig().blocks()?.submit_unkept(request)?)
+        session.submit_unkept(request)
     }
 
     /// Records the completion time of a frame, which is that of its last part.
@@ -249,20 +247,20 @@ impl Sink {
     }
 
     /// Lets the file system work on its metadata, without waiting.
-    fn advance(&mut self, door: &mut Door<'_>, room: &mut [u8]) -> Result<(), MethodError> {
+    fn advance(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<(), MethodError> {
         match self {
-            Sink::Files(recorder) => Ok(recorder.advance(door, room).map_err(of_fat)?),
+            Sink::Files(recorder) => recorder.advance(door, room).map_err(of_fat),
             Sink::Plain(_) => Ok(()),
         }
     }
 
     /// Makes the frames so far durable. Returns false at the end of the space.
-    fn sync(&mut self, door: &mut Door<'_>, room: &mut [u8]) -> Result<bool, MethodError> {
+    fn sync(&mut self, door: &mut Door<'_, '_>, room: &mut [u8]) -> Result<bool, MethodError> {
         match self {
             Sink::Files(recorder) => match recorder.sync(door, room) {
                 Ok(()) => Ok(true),
                 Err(fat::Error::Full | fat::Error::DirectoryFull) => Ok(false),
-                Err(error) => Err(of_fat(error).into()),
+                Err(error) => Err(of_fat(error)),
             },
             Sink::Plain(plain) => {
                 let goes_on = plain.flush_every.is_some() && plain.next != plain.flushed;
@@ -275,9 +273,9 @@ impl Sink {
 }
 
 /// Converts an error of the file system.
-pub(super) fn of_fat(error: fat::Error<RigError>) -> RigError {
+pub(super) fn of_fat(error: fat::Error<MethodError>) -> MethodError {
     match error {
         fat::Error::Drive(error) => error,
-        other => RigError::Unsupported(other.to_string()),
+        other => RigError::Unsupported(other.to_string()).into(),
     }
 }

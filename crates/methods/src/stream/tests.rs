@@ -8,6 +8,7 @@ use workload::Region;
 use super::door::{Door, Traffic};
 use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, RATE};
 use crate::fake::{Fake, Traits, perform};
+use crate::session::Session;
 use crate::{MethodError, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
@@ -171,7 +172,8 @@ fn kept(out: &Outcome) -> (u64, u64) {
 fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     let mut traffic = Traffic::default();
     let (sector, bytes) = (fake.info.logical_block_bytes, fake.info.bytes);
-    let mut door = Door::new(fake, (sector, bytes), &mut traffic);
+    let mut session = Session::new(fake);
+    let mut door = Door::new(&mut session, (sector, bytes), &mut traffic);
     let layout = fat::Layout::read(&mut door).expect("a volume");
     let (mut room, mut problems) = (vec![0; fat::check_room(&layout)], Vec::new());
     fat::check(&mut door, &mut room, &mut |problem| problems.push(problem)).expect("readable");
@@ -185,12 +187,28 @@ fn files(fake: &mut Fake, kind: fat::Kind) -> Vec<(u64, u64)> {
     let mut entries = Vec::new();
     let volume = fat::Volume::open(&mut door).expect("a volume");
     volume.list(&mut door, |entry| entries.push(*entry)).expect("a directory");
+    drop(session);
     for entry in entries.iter().filter(|_| kind == fat::Kind::Exfat) {
         let start = layout.sector_of(entry.first) * u64::from(sector);
         let held = fake.holds_content(Region { start, bytes: entry.valid });
         assert!(held, "{entry:?} has bytes that were never recorded");
     }
     entries.iter().map(|entry| (entry.valid, entry.bytes)).collect()
+}
+
+#[test]
+fn reading_ahead_ends_with_the_volume() {
+    let mut fake = drive(MIB);
+    let (sector, mut traffic) = (fake.info.logical_block_bytes, Traffic::default());
+    let mut session = Session::new(&mut fake);
+    let mut door = Door::new(&mut session, (sector, MIB), &mut traffic).reading_ahead();
+    for left in [200, 3, 1] {
+        let last = MIB / u64::from(sector) - left;
+        fat::Drive::read(&mut door, last, &mut vec![0; sector as usize]).expect("readable");
+    }
+    drop(session);
+    let ends: Vec<u64> = fake.door.reads.iter().map(|read| read.end()).collect();
+    assert_eq!(ends, [MIB - 72 * u64::from(sector), MIB], "the last sectors were read ahead");
 }
 
 #[test]

@@ -276,6 +276,7 @@ mod tests {
     use super::super::subject::Subject;
     use super::super::testing::{named, near, random, run};
     use super::*;
+    use crate::causes::Addressing;
 
     fn found(seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
         let each = contenders(Bus::Other, seen, &[]).into_iter().map(|ruling| {
@@ -308,9 +309,9 @@ mod tests {
             let again = Digest { probe: true, ..named(&name, random(Write, 1, DEPTH, rate)) };
             found(&[random(Write, 1, DEPTH, 20e3), random(Write, 16, DEPTH, 40e3), again]).len()
         };
-        for word in crate::causes::AGAIN {
-            let all = [15.8e3, 16.1e3, 24.9e3, 25.1e3].map(|rate| seen(word, rate));
-            assert_eq!(all, [0, 1, 1, 0], "{word}");
+        for place in [Addressing::Again, Addressing::After] {
+            let all = [15.8e3, 16.1e3, 24.9e3, 25.1e3].map(|rate| seen(place.name(), rate));
+            assert_eq!(all, [0, 1, 1, 0], "{place:?}");
         }
     }
 

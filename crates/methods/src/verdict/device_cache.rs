@@ -137,6 +137,17 @@ mod tests {
     }
 
     #[test]
+    fn it_accounts_for_the_extra_time_of_single_random_reads() {
+        let ruling = device_cache(&sets(&[20e3, 20e3, 21e3, 80e3, 80e3], 0.0), None);
+        let seen = [super::super::testing::random(OpKind::Read, 1, 1, 10e3)];
+        let explained = of_single_reads(ruling, &seen).verdict.explains;
+        assert_eq!(
+            (explained[0].metric.as_str(), explained[0].share),
+            ("rand-read-4KiB-q1", Some(0.75))
+        );
+    }
+
+    #[test]
     fn a_fast_place_is_no_cache() {
         let within = sets(&[35e3, 36e3, 58e3, 60e3], 0.03);
         let far = |ns| sets(&[ns], 0.03).remove(0);

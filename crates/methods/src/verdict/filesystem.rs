@@ -84,6 +84,7 @@ mod tests {
             run(0.51, 4_096_000),
             run(0.4, 2_000_000),
             run(0.0, 4_096_000),
+            Digest { bytes: [4_096_000, 4_200_000], ..seen.clone() },
             Digest { depth_nominal: Some(8), ..seen.clone() },
             Digest { direct: false, ..seen.clone() },
             Digest { ops: [199, 0], ..seen.clone() },

@@ -8,7 +8,7 @@ use workload::{Mix, OpKind};
 
 use super::subject::Subject;
 use crate::Digest;
-use crate::causes::{AFTER_REST, AGAIN, DEPTH, burst_name};
+use crate::causes::{AFTER_REST, Addressing, DEPTH, burst_name, test_named};
 
 /// A workload repeated a second later stays within this factor, unless the drive changed its state.
 const HOLDS: f64 = 1.25;
@@ -74,17 +74,19 @@ impl<'a> Grid<'a> {
 
     /// Operations per second of small blocks at high depth within a small region.
     pub fn near(&self, kind: OpKind) -> Option<f64> {
-        let begin = format!("cause-{}-near-", kind.name());
-        rate(self.subjects.iter().find(|s| s.name().starts_with(&begin))?)
+        rate(self.test(kind, Addressing::Near)?)
+    }
+
+    fn test(&self, kind: OpKind, place: Addressing) -> Option<&Subject<'a>> {
+        self.subjects.iter().find(|s| test_named(s.name()) == Some((kind, place)))
     }
 
     /// Whether small writes at high depth, repeated between the tests, kept the cell's rate. If
     /// not, a cache filled or emptied in the meantime, and the tests prove nothing.
     pub fn writes_hold(&self) -> bool {
         let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
-        AGAIN.iter().all(|word| {
-            let begin = format!("cause-write-{word}-");
-            let again = self.subjects.iter().find(|s| s.name().starts_with(&begin)).and_then(rate);
+        [Addressing::Again, Addressing::After].into_iter().all(|place| {
+            let again = self.test(OpKind::Write, place).and_then(rate);
             again.is_none_or(|again| (cell / HOLDS..=cell * HOLDS).contains(&again))
         })
     }
@@ -119,6 +121,6 @@ fn rate(subject: &Subject<'_>) -> Option<f64> {
 fn is_plain(name: &str) -> bool {
     match MetricKey::parse(name).as_cell() {
         Some(cell) => cell.words.is_empty(),
-        None => name.starts_with("cause-") && !name.contains("-near-") && !name.contains("-burst-"),
+        None => test_named(name).is_some_and(|(_, place)| place != Addressing::Near),
     }
 }

@@ -79,7 +79,12 @@ pub(crate) fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64
     let large = blocks > LARGER[1];
     let tested = blocks > 1 || depth == DEEPER || order == Order::Sequential;
     let probe = tested && !large;
-    let name = if probe { format!("cause-{cell}-x") } else { cell.to_string() };
+    let place = if order == Order::Sequential { "in-order" } else { "random" };
+    let size = record::size_word(cell.block_bytes);
+    let name = match probe {
+        true => format!("cause-{}-{place}-{size}-{depth}", kind.name()),
+        false => cell.to_string(),
+    };
     let ops = (iops * 10.0) as u64;
     let bytes = (iops * 10.0 * f64::from(blocks) * 4096.0) as u64;
     let side = |n: u64| if kind == OpKind::Read { [n, 0] } else { [0, n] };

@@ -11,7 +11,7 @@ use workload::{Mix, OpKind, Pattern, Region, Workload};
 use super::layout::{BLOCK, Layout};
 use super::transfer::{DEPTH, Refused};
 use crate::MethodError;
-use crate::session::{Session, complete};
+use crate::session::Session;
 
 /// Repeats of each workload.
 const ROUNDS: u32 = 4;
@@ -74,7 +74,7 @@ impl Ages {
                 if m.stop == StopReason::Errors {
                     return Ok(Some(refused(op, &m)));
                 }
-                let m = complete(session.rig(), m)?;
+                let m = session.completed(m)?;
                 rates.extend(if in_order { m.throughput(Some(op)) } else { m.iops(Some(op)) });
             }
         }

@@ -13,7 +13,7 @@ use super::layout::{BLOCK, Layout};
 use super::resume::Left;
 use super::transfer::{Door, Refused};
 use crate::MethodError;
-use crate::session::Session;
+use crate::session::{Bulk, Session};
 
 /// Approximate maximum number of rows in the series.
 const ROWS: u64 = 200;
@@ -75,8 +75,8 @@ impl Test {
     pub fn new(session: &mut Session<'_>, layout: Layout, goal: u64) -> Test {
         let target = session.target();
         let erases = target.discard && target.target.kind != TargetKind::Directory;
-        let before = session.rig().health();
-        let start_ns = session.rig().elapsed_ns();
+        let before = session.health();
+        let start_ns = session.elapsed_ns();
         Test {
             layout,
             seed: layout.seed(0),
@@ -131,11 +131,14 @@ impl Test {
     /// earlier run was killed are durable before any other write, so that only the last blocks on a
     /// drive can be missing.
     pub fn fill(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let (fixed, region) = (self.layout.fixed, self.layout.fixed_region());
-        if session.plans_transfer(BlockWay::Write, region, region.bytes) {
-            self.next = fixed + 1;
-            return Ok(());
-        }
+        let bulk = [Bulk::once(BlockWay::Write, self.layout.fixed_region())];
+        session.transfer(FILL, &bulk, |session| self.fill_rest(session))?;
+        self.next = self.next.max(self.layout.fixed + 1);
+        Ok(())
+    }
+
+    fn fill_rest(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
+        let fixed = self.layout.fixed;
         let (holes, later): (Vec<u64>, Vec<u64>) =
             std::mem::take(&mut self.holes).into_iter().partition(|number| *number <= fixed);
         self.holes = later;
@@ -145,9 +148,8 @@ impl Test {
             None => drop(self.write(session, FILL, rest)?),
             Some(_) => self.missing.extend(rest),
         }
-        self.next = self.next.max(fixed + 1);
-        session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?;
-        session.rig().prepare(Preparation::DropCaches)?;
+        session.flush().or_else(|error| self.refuse(error))?;
+        session.apply(Preparation::DropCaches)?;
         Ok(())
     }
 
@@ -172,8 +174,8 @@ impl Test {
     }
 
     /// Records a failed flush as a failure of the drive, which does not abort the run.
-    fn refuse(&mut self, error: RigError) -> Result<(), RigError> {
-        let RigError::Io { context, source } = error else { return Err(error) };
+    fn refuse(&mut self, error: MethodError) -> Result<(), MethodError> {
+        let MethodError::Rig(RigError::Io { context, source }) = error else { return Err(error) };
         let refused = Refused { op: "flush", offset: 0, error: format!("{context}: {source}") };
         self.refused.get_or_insert(refused);
         Ok(())
@@ -181,10 +183,12 @@ impl Test {
 
     /// Checks all static data that were written.
     pub fn check_fixed(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
-        let region = self.layout.fixed_region();
-        if session.plans_transfer(BlockWay::Read, region, region.bytes) {
-            return Ok(());
-        }
+        let bulk = [Bulk::once(BlockWay::Read, self.layout.fixed_region())];
+        session.transfer("wear-check", &bulk, |session| self.check_written(session))?;
+        Ok(())
+    }
+
+    fn check_written(&mut self, session: &mut Session<'_>) -> Result<(), MethodError> {
         let end = self.layout.marker() + u64::from(self.marked);
         let numbers = (1..end).filter(|number| !self.missing.contains(number));
         let mut tally = self.fixed.faults();
@@ -200,28 +204,25 @@ impl Test {
         session: &mut Session<'_>,
         age: Option<u64>,
     ) -> Result<(), MethodError> {
-        if session.plans() {
-            return self.plan_cycle(session, age);
-        }
-        self.series.start_ns = session.rig().elapsed_ns();
+        self.series.start_ns = session.elapsed_ns();
         // A pass that was complete when this run began may be unchecked.
         let mut open = self.layout.pass(self.next - 1);
         self.mend(session)?;
         self.mark(session)?;
         self.age(session, age)?;
+        if session.plans() {
+            // A plan has one discard for those of all passes.
+            self.erase(session, self.layout.cycled_region())?;
+        }
         while self.next <= self.goal && self.is_sound() {
-            let Some(pass) = self.layout.pass(self.next) else { break };
-            self.pass(session, pass)?;
-            self.mark(session)?;
-            open = Some(pass);
-            if pass > 0 {
-                self.check(session, self.layout.numbers(pass - 1))?;
+            let (last, bulk) = self.passes_in_bulk(age);
+            let passes = |session: &mut Session<'_>| self.passes(session, last, &mut open);
+            if session.transfer(CYCLE, &bulk, passes)?.is_none() {
+                self.next = last + 1;
             }
-            let complete = self.next == self.layout.numbers(pass).end;
-            if complete {
+            if (last - self.layout.fixed).is_multiple_of(self.layout.half) {
                 self.age(session, age)?;
             }
-            self.checkpoint(session);
         }
         if let Some(pass) = open {
             let numbers = self.layout.numbers(pass);
@@ -231,31 +232,46 @@ impl Test {
         Ok(())
     }
 
-    /// Plans the passes in bulk, up to one measurement of age at a time: a large drive has too many
+    /// The last write before the next measurement of age, which follows the pass in which it is
+    /// due, and the transfers until then. They are planned in bulk: a large drive has too many
     /// passes to plan one by one.
-    fn plan_cycle(
+    fn passes_in_bulk(&self, age: Option<u64>) -> (u64, [Bulk; 3]) {
+        let Layout { fixed, half, .. } = self.layout;
+        let due = self.ages.due_after(&self.layout, age).unwrap_or(self.goal);
+        let passes = due.max(self.next).saturating_sub(fixed).div_ceil(half);
+        let last = (fixed + passes * half).min(self.goal);
+        let blocks = last + 1 - self.next;
+        let marker = Region { start: self.layout.offset(self.layout.marker()), bytes: BLOCK };
+        let bulk = [
+            self.bulk(BlockWay::Write, blocks),
+            self.bulk(BlockWay::Read, blocks),
+            Bulk::once(BlockWay::Write, marker),
+        ];
+        (last, bulk)
+    }
+
+    /// Transfers of cycled blocks.
+    fn bulk(&self, way: BlockWay, blocks: u64) -> Bulk {
+        Bulk { way, region: self.layout.cycled_region(), bytes: blocks * BLOCK }
+    }
+
+    /// Writes the passes up to a number, and checks each after the next is written. `open` is the
+    /// last pass, which is not yet checked.
+    fn passes(
         &mut self,
         session: &mut Session<'_>,
-        age: Option<u64>,
+        last: u64,
+        open: &mut Option<u64>,
     ) -> Result<(), MethodError> {
-        let Layout { fixed, half, .. } = self.layout;
-        let region = self.layout.cycled_region();
-        self.age(session, age)?;
-        self.erase(session, region)?;
-        let marker = Region { start: self.layout.offset(self.layout.marker()), bytes: BLOCK };
-        session.plans_transfer(BlockWay::Write, marker, BLOCK);
-        while self.next <= self.goal {
-            // An age is measured after the pass in which it is due.
-            let due = self.ages.due_after(&self.layout, age).unwrap_or(self.goal);
-            let passes = due.max(self.next).saturating_sub(fixed).div_ceil(half);
-            let last = (fixed + passes * half).min(self.goal);
-            let bytes = (last + 1 - self.next) * BLOCK;
-            session.plans_transfer(BlockWay::Write, region, bytes);
-            session.plans_transfer(BlockWay::Read, region, bytes);
-            self.next = last + 1;
-            if (last - fixed).is_multiple_of(half) {
-                self.age(session, age)?;
+        while self.next <= last && self.is_sound() {
+            let Some(pass) = self.layout.pass(self.next) else { break };
+            self.pass(session, pass, last)?;
+            self.mark(session)?;
+            *open = Some(pass);
+            if pass > 0 {
+                self.check(session, self.layout.numbers(pass - 1))?;
             }
+            self.checkpoint(session);
         }
         Ok(())
     }
@@ -281,7 +297,7 @@ impl Test {
             return Ok(());
         }
         self.write(session, CYCLE, holes.into_iter())?;
-        Ok(session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?)
+        session.flush().or_else(|error| self.refuse(error))
     }
 
     /// Writes the marker when the first pass is durable. It is durable itself before anything is
@@ -296,16 +312,16 @@ impl Test {
     }
 
     /// Writes the rest of a pass.
-    fn pass(&mut self, session: &mut Session<'_>, pass: u64) -> Result<(), MethodError> {
+    fn pass(&mut self, session: &mut Session<'_>, pass: u64, last: u64) -> Result<(), MethodError> {
         let numbers = self.layout.numbers(pass);
         if self.next == numbers.start {
             self.erase(session, self.layout.region(pass))?;
         }
-        let end = numbers.end.min(self.goal + 1);
-        let begun_ns = session.rig().elapsed_ns();
+        let end = numbers.end.min(last + 1);
+        let begun_ns = session.elapsed_ns();
         let written = self.write(session, CYCLE, self.next..end)?;
-        session.rig().blocks()?.flush().or_else(|error| self.refuse(error))?;
-        self.row.ns += session.rig().elapsed_ns().saturating_sub(begun_ns);
+        session.flush().or_else(|error| self.refuse(error))?;
+        self.row.ns += session.elapsed_ns().saturating_sub(begun_ns);
         self.row.blocks += written;
         self.next = end;
         Ok(())
@@ -316,14 +332,14 @@ impl Test {
         if !self.erases {
             return Ok(());
         }
-        match session.rig().prepare(Preparation::Discard { region }) {
+        match session.apply(Preparation::Discard { region }) {
             Ok(_) => Ok(()),
             // Without discard, overwriting erases the blocks.
-            Err(RigError::Unsupported(_)) => {
+            Err(MethodError::Rig(RigError::Unsupported(_))) => {
                 self.erases = false;
                 Ok(())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -349,7 +365,7 @@ impl Test {
             self.push_row(session);
             self.publish(session);
             let done = self.total() as f64 / self.goal as f64;
-            session.rig().note(rig::Event::Progress { name: CYCLE.into(), done: done.min(1.0) });
+            session.progress(CYCLE, done);
             session.checkpoint();
         }
     }
@@ -359,7 +375,7 @@ impl Test {
         if row.blocks == 0 || row.ns == 0 || session.plans() {
             return;
         }
-        let t_ns = session.rig().elapsed_ns().saturating_sub(self.series.start_ns);
+        let t_ns = session.elapsed_ns().saturating_sub(self.series.start_ns);
         let rate = (row.blocks * BLOCK) as f64 * 1e9 / row.ns as f64;
         let number = |value: Option<f64>| (Unit::Number, value);
         let mut values = vec![
@@ -367,7 +383,7 @@ impl Test {
             ("write", Unit::BytesPerSecond, Some(rate)),
             ("bad", Unit::Number, Some(self.cycled.bad() as f64)),
         ];
-        if let Some(health) = session.rig().health() {
+        if let Some(health) = session.health() {
             let counters = [
                 ("life", number(health.wear_percent)),
                 ("spare", number(health.spare_percent)),
@@ -424,7 +440,7 @@ impl Test {
     }
 
     fn publish_health(&self, session: &mut Session<'_>) {
-        let Some(now) = session.rig().health() else { return };
+        let Some(now) = session.health() else { return };
         let mut put = |name: &str, value| session.put(MetricKey::parse(name), Unit::Number, value);
         put("wear-life", now.wear_percent);
         let Some(before) = &self.before else { return };

@@ -23,7 +23,7 @@ use workload::units::{binary, parse_bytes};
 
 use crate::session::{Budget, Session};
 use crate::test_region;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options};
+use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
 use layout::{BLOCK, Layout};
@@ -76,6 +76,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: Safety::Destroys,
     seconds: SECONDS,
     writes: "twice the drive, or --amount",
+    ignores: &[Common::Time, Common::Replicates],
     options: &[&AMOUNT, &AGE, &RESUME],
     primary: &["wear-written", "wear-write", "wear-age-{seq,rand}-{read,write}.ratio"],
     metrics: &[&METRICS],

@@ -235,12 +235,11 @@ fn read(
     mut take: impl FnMut(u64, &[u8]) -> bool,
 ) -> Result<(), MethodError> {
     let mut bytes = vec![0; (PIECE * BLOCK) as usize];
-    let door = session.rig().blocks()?;
     let mut at = blocks.start;
     while at < blocks.end {
         let count = PIECE.min(blocks.end - at);
         let piece = &mut bytes[..(count * BLOCK) as usize];
-        read_some(door, at * BLOCK, piece)?;
+        read_some(session, at * BLOCK, piece)?;
         let offsets = (at..).map(|block| block * BLOCK);
         for (offset, block) in offsets.zip(piece.chunks_exact(BLOCK as usize)) {
             if !take(offset, block) {
@@ -253,14 +252,14 @@ fn read(
 }
 
 /// Reads a piece, block by block if reading it whole fails.
-fn read_some(door: &mut dyn rig::Blocks, offset: u64, piece: &mut [u8]) -> Result<(), MethodError> {
-    match door.read(offset, piece) {
-        Err(RigError::Io { .. }) => {}
-        result => return Ok(result?),
+fn read_some(session: &mut Session<'_>, offset: u64, piece: &mut [u8]) -> Result<(), MethodError> {
+    match session.read(offset, piece) {
+        Err(MethodError::Rig(RigError::Io { .. })) => {}
+        result => return result,
     }
     for (i, block) in piece.chunks_exact_mut(BLOCK as usize).enumerate() {
-        match door.read(offset + i as u64 * BLOCK, block) {
-            Err(RigError::Io { .. }) => block.fill(0),
+        match session.read(offset + i as u64 * BLOCK, block) {
+            Err(MethodError::Rig(RigError::Io { .. })) => block.fill(0),
             result => result?,
         }
     }

@@ -155,18 +155,9 @@ fn by_age(out: &Outcome) -> Chart {
     let chart = Chart::points(title, Axis::BytesWritten, Unit::BytesPerSecond);
     let size = out.value("wear-written").zip(out.value("wear-drive-writes"));
     let Some(size) = size.map(|(written, times)| written / times) else { return chart };
-    out.metrics.iter().fold(chart, |chart, metric| {
-        let ages = KINDS.iter().find_map(|(kind, ..)| {
-            let age = metric.name.strip_prefix(&format!("{}-", key(kind)))?;
-            Some((*kind, age.parse::<u32>().ok()?))
-        });
-        match ages.filter(|_| metric.unit == Unit::BytesPerSecond) {
-            Some((kind, age)) => {
-                let group = if kind == "seq-read" { "reads" } else { "writes" };
-                chart.point(group, metric.name.clone(), f64::from(age) * size)
-            }
-            None => chart,
-        }
+    out.family("wear-age-seq-{read,write}-{writes}").fold(chart, |chart, (metric, at)| {
+        let group = if at.word(0) == "read" { "reads" } else { "writes" };
+        chart.point(group, metric.name.clone(), f64::from(at.number(1)) * size)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rig::{BlockDone, BlockRequest, BlockWay, Blocks};
+use rig::{BlockDone, BlockRequest, BlockWay};
 use workload::stamp::{self, Layout as Stamps};
 
 use super::found::{Class, Tally};
@@ -58,7 +58,7 @@ impl Door<'_> {
                 stamp::write(bytes, stamp(self.layout, number, self.seed), Stamps::default());
             };
             let mut done = HashSet::new();
-            self.carry(session.rig().blocks()?, BlockWay::Write, &piece, fill, |one| {
+            self.carry(session, BlockWay::Write, &piece, fill, |one| {
                 match &one.result {
                     Ok(()) => drop(done.insert(one.request.tag)),
                     Err(error) => {
@@ -77,7 +77,7 @@ impl Door<'_> {
             }
             self.report(session, &piece);
             // After this flush, a power cut costs at most one piece of the fill.
-            session.rig().blocks()?.flush()?;
+            session.flush()?;
         }
         Ok(written)
     }
@@ -95,7 +95,7 @@ impl Door<'_> {
                 return Ok(());
             }
             self.carry(
-                session.rig().blocks()?,
+                session,
                 BlockWay::Read,
                 &piece,
                 |_, _| {},
@@ -119,7 +119,7 @@ impl Door<'_> {
     fn report(&self, session: &mut Session<'_>, piece: &[u64]) {
         if let Some(last) = piece.last().filter(|last| **last <= self.layout.fixed) {
             let done = *last as f64 / self.layout.fixed as f64;
-            session.rig().note(rig::Event::Progress { name: self.step.to_string(), done });
+            session.progress(self.step, done);
         }
     }
 
@@ -127,13 +127,13 @@ impl Door<'_> {
     /// are passed to `take` as well.
     fn carry(
         &self,
-        door: &mut dyn Blocks,
+        session: &mut Session<'_>,
         way: BlockWay,
         numbers: &[u64],
         fill: impl Fn(u64, &mut [u8]),
         mut take: impl FnMut(&BlockDone) -> bool,
     ) -> Result<(), MethodError> {
-        let depth = DEPTH.min(door.depth()?) as usize;
+        let depth = DEPTH.min(session.queue_depth()?) as usize;
         let (mut flight, mut spare, mut done) = (0, Vec::new(), Vec::new());
         let (mut left, mut goes_on) = (numbers.iter(), true);
         loop {
@@ -144,14 +144,14 @@ impl Door<'_> {
                 let mut bytes = spare.pop().unwrap_or_else(|| vec![0; BLOCK as usize]);
                 fill(*number, &mut bytes);
                 let offset = self.layout.offset(*number);
-                door.submit(BlockRequest { tag: *number, way, offset, bytes })?;
+                session.submit(BlockRequest { tag: *number, way, offset, bytes })?;
                 flight += 1;
                 continue;
             }
             if flight == 0 {
                 return Ok(());
             }
-            door.poll(true, &mut done)?;
+            session.poll(true, &mut done)?;
             flight -= done.len();
             for one in done.drain(..) {
                 goes_on &= take(&one);

@@ -7,7 +7,7 @@ use workload::{Content, Region, Workload};
 use super::Whole;
 use super::time_series::{BINS, TimeSeries};
 use crate::MethodError;
-use crate::session::{Session, complete};
+use crate::session::Session;
 
 impl Session<'_> {
     /// Discards a region. Returns false, with a note in the record, if the drive does not support
@@ -20,8 +20,8 @@ impl Session<'_> {
     ) -> Result<bool, MethodError> {
         self.step(name, 0);
         let result = match whole.discard {
-            true => self.rig().prepare(Preparation::Discard { region }),
-            false => Err(RigError::Unsupported("discard".into())),
+            true => self.apply(Preparation::Discard { region }),
+            false => Err(RigError::Unsupported("discard".into()).into()),
         };
         match result {
             Ok(_) => {
@@ -29,13 +29,13 @@ impl Session<'_> {
                 self.out.state_after = if all { State::Fresh } else { State::Trimmed };
                 Ok(true)
             }
-            Err(RigError::Unsupported(_)) => {
+            Err(MethodError::Rig(RigError::Unsupported(_))) => {
                 let text = "the drive does not support discards: results named fresh are those of \
                             the state in which the run found it";
                 self.note_once(Finding::new(FindingKind::NoDiscard, Level::Warn, text));
                 Ok(false)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -50,7 +50,7 @@ impl Session<'_> {
         self.fills += 1;
         let seed = whole.test_region.seed.wrapping_sub(u64::from(self.fills));
         self.out.state_after = State::Used;
-        self.rig().prepare(Preparation::Fill { region, content: Content::Random, seed })?;
+        self.apply(Preparation::Fill { region, content: Content::Random, seed })?;
         if region == whole.test_region.region() {
             self.out.state_after = State::Filled;
         }
@@ -70,7 +70,7 @@ impl Session<'_> {
         self.out.series.extend(series.series(&w.name, replicate, start_ns, BINS));
         self.out.keep_doubts(&w.name, &measurement);
         measurement.series = record::Series::default();
-        complete(self.rig(), measurement)?;
+        self.completed(measurement)?;
         Ok(series)
     }
 

@@ -1,6 +1,6 @@
 //! `ssdyno methods`: lists the methods, or shows one in full.
 
-use lab::{MethodInfo, MetricInfo, work};
+use lab::{Declared, Form, MethodInfo, MetricInfo, work};
 use report::Ink;
 use report::table::{Align, Cell, Table};
 use serde_json::json;
@@ -53,25 +53,51 @@ fn in_full(info: &MethodInfo) -> String {
     let about = screen::wrap(info.about, width);
     let metrics: String = info.metrics().map(|metric| in_words(metric, width)).collect();
     format!(
-        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n\nmetrics\n{metrics}",
+        "{} - {}\n\n{about}\n\nsafety   {}\nwrites   {}\ntime     {}\n\n{}metrics\n{metrics}",
         info.name,
         info.summary,
         info.safety.name(),
         info.writes,
         units::span(info.seconds),
+        options(info, width),
     )
+}
+
+/// The options that have an effect on a method; empty for other commands, which have their own
+/// help.
+fn options(info: &MethodInfo, width: usize) -> String {
+    if work::method(info.name).is_err() {
+        return String::new();
+    }
+    let common = info.common().map(|option| format!("--{} ", option.name())).collect::<String>();
+    let common = format!("  {}\n", format!("{common}--seed").trim_end());
+    let own = info.options.iter().filter_map(|option| {
+        let text = match option.form() {
+            Form::Switch => format!("--{}", option.name()),
+            Form::Value(value) => format!("--{} {value}", option.name()),
+            Form::Rest(value) => format!("-- {value}"),
+            Form::Unwritten => return None,
+        };
+        Some(entry(&text, option.help(), width))
+    });
+    format!("options\n{common}{}\n", own.collect::<String>())
 }
 
 /// A metric with its unit, followed by the lines of its meaning.
 fn in_words(metric: &MetricInfo, width: usize) -> String {
+    entry(&format!("{}  ({})", metric.name, metric.unit.name()), metric.meaning, width)
+}
+
+/// An indented heading, followed by the lines of its meaning.
+fn entry(heading: &str, meaning: &str, width: usize) -> String {
     const INDENT: &str = "\n      ";
-    let lines = screen::wrap(metric.meaning, width.saturating_sub(INDENT.len()));
-    let meaning = lines.replace('\n', INDENT);
-    format!("  {}  ({}){INDENT}{meaning}\n", metric.name, metric.unit.name())
+    let lines = screen::wrap(meaning, width.saturating_sub(INDENT.len()));
+    format!("  {heading}{INDENT}{}\n", lines.replace('\n', INDENT))
 }
 
 fn json(methods: &[&MethodInfo]) -> Result<String> {
     let declared = |metric: &MetricInfo| json!({ "name": metric.name, "unit": metric.unit, "meaning": metric.meaning });
+    let option = |option: &&dyn Declared| json!({ "name": option.name(), "help": option.help() });
     let about = |info: &&MethodInfo| {
         json!({
             "name": info.name,
@@ -80,6 +106,8 @@ fn json(methods: &[&MethodInfo]) -> Result<String> {
             "safety": info.safety,
             "seconds": info.seconds,
             "writes": info.writes,
+            "options": info.options.iter().map(option).collect::<Vec<_>>(),
+            "ignores": info.ignores.iter().map(|option| option.name()).collect::<Vec<_>>(),
             "metrics": info.metrics().map(declared).collect::<Vec<_>>(),
         })
     };

@@ -38,11 +38,8 @@ fn on_a_loop_device_each_ends_with_an_answer() {
     let device = or_skip!(Loop::new(BYTES, "", &[]));
     let place = Place::new();
     let away = format!("--destroy={BYTES}");
-    let devices_alone: [(&str, &[&str]); 3] = [
-        ("geometry", &["--time", "1s"]),
-        ("cluster", &["--time", "1s", "--size", "16MiB"]),
-        ("stream", &[]),
-    ];
+    let devices_alone: [(&str, &[&str]); 3] =
+        [("geometry", &[]), ("cluster", &["--size", "16MiB"]), ("stream", &[])];
     for (method, more) in SHORT.into_iter().chain(devices_alone) {
         let record = run(&place, &device.path, method, &[more, &[&away]].concat());
         match method {

@@ -211,6 +211,11 @@ fn lists_without_a_store() {
     assert!(place.ssdyno(&["methods", "quick"]).good().out.contains("safety   scratch"));
     let sustain = place.ssdyno(&["methods", "sustain"]).good().out;
     assert!(sustain.contains("\n  sustain-fresh.cache  (B)\n      written before"), "{sustain}");
+    let wear = place.ssdyno(&["methods", "wear"]).good().out;
+    let options = "\n  --size --seed\n  --amount SIZE\n      total bytes to write, such as 3TB";
+    assert!(wear.contains(options), "{wear}");
+    let wear = methods.as_array().expect("a list").iter().find(|m| m["name"] == "wear");
+    assert_eq!(wear.expect("listed")["ignores"], serde_json::json!(["time", "replicates"]));
     let doctor = place.ssdyno(&["doctor", "--json"]).good().json();
     assert!(doctor["environment"]["cpu"].is_object() && doctor["findings"].is_array());
     assert!(place.ssdyno(&["doctor"]).good().out.contains("machine"));

@@ -69,6 +69,10 @@ fn a_virtual_drive_is_a_side_of_a_comparison() {
     let said = place.ssdyno(&["compare", "1", "sim:sd-class2?capacity=64MiB"]).good();
     assert!(said.out.contains("run 2") && said.out.contains("A is faster at"), "{said:?}");
     assert_eq!(place.runs().len(), 2, "its record is kept");
+    // One of two methods, with an option of the other.
+    let both = ["run", "sim:sd-150x?capacity=256MiB", "-m", "iozone,align", "--time", "5s"];
+    place.ssdyno(&[&both[..], &["--quiet"]].concat()).good();
+    place.ssdyno(&["compare", "3", "sim:sd-class2?capacity=256MiB"]).good();
     let alone = place.ssdyno(&["compare", "sim:sd-class2", "1"]);
     alone.refuses(2, "needs a run before it");
     place.ssdyno(&["compare", "pub:001/980-pro", "sim:sd-class2"]).refuses(2, "cannot be repeated");

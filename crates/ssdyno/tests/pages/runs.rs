@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The run of each method: its target and arguments. Drives are small and times short.
-const RUNS: [(&str, &str, &[&str]); 23] = [
+const RUNS: [(&str, &str, &[&str]); 26] = [
     ("quick", "sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "8s"]),
     ("authentic", "sim:bx500-on-usb2?capacity=2GiB", &["--time", "8s"]),
     ("sustain", "sim:samsung-980-pro-1t?capacity=16GiB", &[]),
@@ -19,7 +19,10 @@ const RUNS: [(&str, &str, &[&str]); 23] = [
     ("lbaf", "sim:./two.toml?capacity=2GiB", &["--time", "20s"]),
     ("wear", "sim:sd-class2?capacity=32MiB", &["--amount", "90MB", "--age", "1"]),
     ("stream", "sim:sd-class2?capacity=1GiB", &[]),
-    ("cluster", "sim:sd-class2?capacity=1GiB", &["--time", "60s"]),
+    ("cluster", "sim:sd-class2?capacity=1GiB", &[]),
+    ("fake", OTHERS.0, &[]),
+    ("geometry", OTHERS.0, &[]),
+    ("restore", OTHERS.0, &[]),
     ("mark", "sim:sandisk-128?capacity=2GiB", &["--time", "30s"]),
     ("command", ".", &["--", "true"]),
     ("iozone", "sim:sandisk-128?capacity=2GiB", &[]),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 use lab::compare::live::{Audience, Cost, Ended, Finished, Live};
-use lab::{Options, Planned, Request, Watcher};
+use lab::{Options, Planned, Request, Watcher, work};
 use workload::units;
 
 use super::{as_json, show, view};
@@ -30,10 +30,11 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
         request
     };
     let (size, time) = (args.live.size, args.live.time);
+    let options = Options { size, time, ..Options::default() };
     let live = Live {
         requests: [request(a), request(b)],
         method,
-        options: Options { size, time, ..Options::default() },
+        options: work::options(&[method.to_string()], &[], options)?,
         metric: args.metric.as_deref(),
         detect: args.live.detect,
     };

@@ -25,7 +25,8 @@ pub fn run(target: &str, like: Option<&Run>, args: &CompareArgs) -> Result<Run> 
         Some(Command::Run(run)) if run.protocol.is_none() => {
             let method = like.method.clone();
             let options = Options { seed: seed(like), ..Options::from(&run) };
-            let options = work::options(std::slice::from_ref(&method), &run.own.typed, options)?;
+            // The options are those of all methods of the command.
+            let options = work::options(&run.method, &run.own.typed, options)?;
             record(target, like, &run.measure, args, &Work::method(&method, &options)?)
         }
         Some(Command::Io(io)) => {

@@ -1,0 +1,101 @@
+//! Access to the target within a step: block transfers, preparations and pauses.
+//!
+//! Everything that takes time or writes is charged to the active limits before it starts. Methods
+//! have no other access to the rig, so that no part of a script exceeds its plan.
+
+use std::time::Duration;
+
+use record::Health;
+use rig::{BlockDone, BlockRequest, CommandRun, Event, Measurement, Preparation, Prepared, Rig};
+
+use super::limits::Cost;
+use super::{Door, Session, complete};
+use crate::MethodError;
+
+impl Session<'_> {
+    /// Nanoseconds since the start of the run, on the target's clock.
+    pub(crate) fn elapsed_ns(&mut self) -> u64 {
+        self.rig().elapsed_ns()
+    }
+
+    /// The drive's current wear, errors and temperature; `None` if it reports none.
+    pub(crate) fn health(&mut self) -> Option<Health> {
+        self.rig().health()
+    }
+
+    /// Whether a RAM disc can be measured for comparison.
+    pub(crate) fn reference(&mut self) -> Option<&mut dyn Rig> {
+        self.rig().reference()
+    }
+
+    /// Runs a user's program.
+    pub(crate) fn command(&mut self, words: &[String]) -> Result<CommandRun, MethodError> {
+        Ok(self.rig().command(words)?)
+    }
+
+    /// Reports the share of a step that is done, 0 to 1.
+    pub(crate) fn progress(&mut self, step: &str, done: f64) {
+        self.rig().note(Event::Progress { name: step.into(), done: done.min(1.0) });
+    }
+
+    /// Prepares the target within the current step.
+    pub(crate) fn apply(&mut self, preparation: Preparation) -> Result<Prepared, MethodError> {
+        if let Preparation::Fill { region, .. } = &preparation {
+            self.charge(Cost { bytes: region.bytes, ..Cost::default() })?;
+        }
+        Ok(self.rig().prepare(preparation)?)
+    }
+
+    /// Idles within the current step. A pause is not cut short: it ends the limited part if less
+    /// time is left.
+    pub(crate) fn idle(&mut self, time: Duration) -> Result<(), MethodError> {
+        self.charge(Cost { ns: time.as_nanos() as u64, ..Cost::default() })?;
+        Ok(self.rig().idle(time)?)
+    }
+
+    /// Maximum number of block requests in flight.
+    pub(crate) fn queue_depth(&mut self) -> Result<u32, MethodError> {
+        Ok(self.rig().blocks()?.depth()?)
+    }
+
+    /// Submits a block request; if the queue is full, waits for one of those in flight.
+    pub fn submit(&mut self, request: BlockRequest) -> Result<(), MethodError> {
+        self.charge(Cost::of(&request))?;
+        Ok(self.rig().blocks()?.submit(request)?)
+    }
+
+    /// Submits a write that is never read back.
+    pub(crate) fn submit_unkept(&mut self, request: BlockRequest) -> Result<(), MethodError> {
+        self.charge(Cost::of(&request))?;
+        Ok(self.rig().blocks()?.submit_unkept(request)?)
+    }
+
+    /// Appends completed block requests to `done`; with `wait`, waits for at least one.
+    pub fn poll(&mut self, wait: bool, done: &mut Vec<BlockDone>) -> Result<(), MethodError> {
+        Ok(self.rig().blocks()?.poll(wait, done)?)
+    }
+
+    /// Makes all block writes durable.
+    pub fn flush(&mut self) -> Result<(), MethodError> {
+        Ok(self.rig().blocks()?.flush()?)
+    }
+
+    /// Reads blocks, outside the queue.
+    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> Result<(), MethodError> {
+        self.charge(Cost { ops: 1, ..Cost::default() })?;
+        Ok(self.rig().blocks()?.read(offset, buffer)?)
+    }
+
+    /// Returns the measurement if it is complete; see [`complete`].
+    pub(crate) fn completed(&mut self, m: Measurement) -> Result<Measurement, MethodError> {
+        complete(self.rig(), m)
+    }
+
+    /// The rig, for the session alone.
+    pub(super) fn rig(&mut self) -> &mut dyn Rig {
+        match &mut self.door {
+            Door::Drive(rig) => &mut **rig,
+            Door::Plan(planner) => *planner,
+        }
+    }
+}
