@@ -1,9 +1,9 @@
 //! `cargo xtask test`: all checks, the same locally and in CI.
 //!
 //! Prints one line per step, quick steps first; the first failure ends the run and prints its
-//! output. After the steps come the ten slowest parts and a last line with the test counts. A test
-//! with a missing requirement prints `skipped: why` and returns. It is counted and listed as
-//! skipped, because a silent skip would look like a passed check.
+//! output. It then lists the ten slowest parts and ends with the test counts. A test with a missing
+//! requirement prints `skipped: why` and returns. It is counted and listed as skipped, because a
+//! silent skip would look like a pass.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -20,7 +20,7 @@ use crate::{bare, fio_examples, guest, packages, tidy};
 #[derive(Default)]
 struct Report {
     ok: bool,
-    /// Note after the time.
+    /// Note printed after the time.
     note: String,
     /// Output to print on failure.
     output: String,
@@ -38,7 +38,7 @@ struct Tally {
     skipped: Vec<String>,
 }
 
-/// Environment variable with the number of tests that run at once.
+/// Environment variable that sets the number of tests run in parallel.
 const THREADS: &str = "RUST_TEST_THREADS";
 
 type Step = (&'static str, fn() -> Result<Report>);
@@ -73,7 +73,7 @@ pub fn run() -> Result<ExitCode> {
         all.add(report.tests);
         if !ok {
             println!("\n{}\n", report.output.trim_end());
-            // A failed step counts even without tests: the last line never looks like a success.
+            // A failed step counts even without tests, so the last line never looks like success.
             all.failed = all.failed.max(1);
             break;
         }
@@ -136,7 +136,7 @@ fn command(arguments: &[&str]) -> Result<Report> {
     Ok(Report { ok, output, ..Report::default() })
 }
 
-/// Installs packages and lists those unavailable; tests that need one of these also report it.
+/// Installs packages and lists unavailable ones; tests that need one report it too.
 fn packages() -> String {
     let installed = packages::install();
     match fio_examples::place() {
@@ -150,15 +150,15 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Rooms and command in one build, because separate parts would need the dependencies to be rebuilt
-/// with other features.
+/// Builds and tests the whole workspace at once: separate builds would rebuild the dependencies
+/// with different features.
 fn tests() -> Result<Report> {
     let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut command = cargo(&arguments);
     if let Ok(place) = fio_examples::place() {
         command.env(fio_examples::VARIABLE, place);
     }
-    // Many tests wait for a process or a drive, so more of them than processors run at once.
+    // Many tests wait for a process or a drive, so run more of them than there are CPUs.
     if std::env::var_os(THREADS).is_none() {
         let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
         command.env(THREADS, (2 * cores).to_string());
@@ -175,7 +175,7 @@ fn tests() -> Result<Report> {
     Ok(Report { ok, note, output, tests, parts })
 }
 
-/// The driver without an operating system, on two machines.
+/// Tests the driver on two emulated machines without an operating system.
 fn on_bare_metal() -> Result<Report> {
     let manifest = root().join("bare/Cargo.toml").display().to_string();
     let (formatted, said) = capture(&mut cargo(&["fmt", "--check", "--manifest-path", &manifest]))?;
@@ -199,7 +199,7 @@ fn on_bare_metal() -> Result<Report> {
     Ok(Report { ok: tests.failed == 0, note, output, tests, parts })
 }
 
-/// Tests on kernel devices that this machine lacks, in the guest.
+/// Runs the guest's tests, on kernel devices that this machine lacks.
 fn in_guest() -> Result<Report> {
     let (mut tests, mut parts) = (Tally::default(), Vec::new());
     if let Some(why) = guest::missing() {
@@ -212,7 +212,7 @@ fn in_guest() -> Result<Report> {
         let seconds = verdict.time.as_secs_f64();
         parts.push(Part { name: format!("guest {}", verdict.name), seconds });
         if verdict.ok && verdict.again {
-            again += &format!(", {} only at the second attempt", verdict.name);
+            again += &format!(", {} only on the second attempt", verdict.name);
         }
         match verdict.skipped {
             _ if !verdict.ok => {

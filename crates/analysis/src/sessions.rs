@@ -1,9 +1,9 @@
-//! Runs as replicates: the spread between runs, and the claims permitted by two groups of runs.
+//! Runs as replicates: the spread between runs, and the claims that two groups of runs support.
 //!
 //! The rounds of one run share its state, so their scatter says little about the next run. The
 //! spread between runs is therefore estimated from whole runs: those compared, other runs of the
 //! same drives, and a prior worth a few more runs. With one run on each side, the prior dominates,
-//! and only a large difference permits a claim about the drives.
+//! and only a large difference supports a claim about the drives.
 //!
 //! Several quantities form a family. Holm's procedure keeps the probability of any false claim in
 //! the family at 5%. Each interval has the confidence level of its quantity's test, so an interval
@@ -12,10 +12,10 @@
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, t_quantile, two_sided};
 
-/// Probability of claiming a non-existent difference within a family.
+/// Family-wise error rate: probability of at least one false claim in a family.
 const ERROR: f64 = 0.05;
 
-/// Degrees of freedom of the prior, which count as this many runs beyond the first.
+/// Degrees of freedom of the prior: it weighs as much as this many runs beyond the first.
 const PRIOR_FREEDOM: f64 = 3.0;
 
 /// With this many runs on each side, the prior is dropped.
@@ -27,7 +27,7 @@ pub struct Session {
     log: f64,
     /// Variance of the mean of its rounds.
     within: f64,
-    /// Half of the range in which the value is known to lie.
+    /// Half-width of the range in which the value is known to lie.
     half_range: f64,
 }
 
@@ -96,7 +96,7 @@ pub struct Sides {
 /// Result of comparing B with A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
-    /// B over A.
+    /// Ratio of B to A.
     pub ratio: f64,
     /// Lower end of the ratio's interval.
     pub low: f64,
@@ -106,7 +106,7 @@ pub struct Claim {
     pub threshold: f64,
     /// Relative standard deviation between runs on which the claim is based.
     pub spread: f64,
-    /// The permitted claim.
+    /// The claim the data supports.
     pub outcome: Outcome,
 }
 
@@ -116,7 +116,7 @@ struct Between {
     freedom: f64,
 }
 
-/// The test of one quantity, before the family is judged.
+/// The test of one quantity, before correction for the family.
 struct Test {
     gap: f64,
     half_range: f64,
@@ -138,7 +138,7 @@ impl Test {
         })
     }
 
-    /// Probability of a difference this large between equal drives.
+    /// The p-value: probability of a difference at least this large between equal drives.
     fn p(&self) -> f64 {
         let gap = (self.gap.abs() - self.half_range).max(0.0);
         match (gap > 0.0, self.error > 0.0) {
@@ -148,7 +148,7 @@ impl Test {
         }
     }
 
-    /// Returns the claim permitted at a significance level; `same` is the level for equivalence.
+    /// Returns the claim supported at a significance level; `same` is the level for equivalence.
     fn claim(&self, level: f64, same: f64) -> Claim {
         let half = |level: f64| t_quantile(1.0 - level / 2.0, self.freedom) * self.error;
         let reach = half(level) + self.half_range;
@@ -187,7 +187,7 @@ fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between
     Between { deviation: variance.sqrt(), freedom }
 }
 
-/// Judges a family of quantities. The result is `None` for a quantity without values on both sides.
+/// Tests a family of quantities. The result is `None` for a quantity without values on both sides.
 pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
     let tests: Vec<Option<Test>> = family.iter().map(Test::of).collect();
     let count = tests.iter().flatten().count();
@@ -284,7 +284,7 @@ mod tests {
         for cv in [0.01, 0.03, 0.06] {
             let one = claimed(cv, 1);
             assert!(one < 0.01, "1 + 1 at {cv}: {one}");
-            // The simulation's three standard deviations are 1%.
+            // Three standard deviations of the simulation are 1%.
             assert!(claimed(cv, 5) < 0.06, "5 + 5 at {cv}");
         }
         assert!(claimed(0.06, 5) > 0.03, "the level is used");
@@ -304,7 +304,7 @@ mod tests {
         let (a, b) = (sessions(&[100.0]), sessions(&[112.0]));
         let sides = Sides { a, b, repeats: repeats.to_vec(), prior: PRIOR };
         let found = claims(&vec![sides; quantities]);
-        assert!(!found.iter().any(differs), "12% is no claim");
+        assert!(!found.iter().any(differs), "12% does not support a claim");
         found[0].expect("a value on each side").threshold
     }
 

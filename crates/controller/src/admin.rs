@@ -37,7 +37,7 @@ impl State {
             opcode::FORMAT => (self.format(command), 0),
             _ => (NO_COMMAND, 0),
         };
-        self.post(command.answer(status, result));
+        self.post(command.completion(status, result));
     }
 
     fn create(&mut self, command: &Fetched) -> u16 {
@@ -76,7 +76,7 @@ impl State {
         match found {
             Some((key, command)) if command.fate != Fate::Stubborn => {
                 self.due.remove(&key);
-                self.post(command.answer(ABORTED, 0));
+                self.post(command.completion(ABORTED, 0));
                 0
             }
             _ => 1,

@@ -31,7 +31,7 @@ pub(crate) struct Cq {
     pub tail: u32,
     pub phase: u32,
     /// Completions waiting for room in the ring.
-    pub waiting: VecDeque<Answer>,
+    pub waiting: VecDeque<Completion>,
 }
 
 impl Cq {
@@ -46,7 +46,7 @@ impl Cq {
 
 /// A completion.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Completion {
     pub sq: u16,
     pub cid: u16,
     pub status: u16,
@@ -74,7 +74,7 @@ impl Fetched {
         u64::from(self.cdw[2] & 0xffff) + 1
     }
 
-    pub fn answer(&self, status: u16, result: u32) -> Answer {
-        Answer { sq: self.sq, cid: self.cid, status, result }
+    pub fn completion(&self, status: u16, result: u32) -> Completion {
+        Completion { sq: self.sq, cid: self.cid, status, result }
     }
 }

@@ -10,7 +10,7 @@ use workload::{Op, OpKind};
 use crate::faults::{Fate, Faults, Random};
 use crate::media::Media;
 use crate::memory::Memory;
-use crate::queues::{Answer, Cq, Fetched, Sq};
+use crate::queues::{Completion, Cq, Fetched, Sq};
 
 /// Maximum number of entries fetched from each queue in a step.
 const BURST: u32 = 4;
@@ -86,7 +86,7 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Command(Fetched),
-    Answer(Answer),
+    Completion(Completion),
 }
 
 pub(crate) struct State {
@@ -368,7 +368,7 @@ impl State {
             }
             match first.remove() {
                 Event::Command(command) => self.execute(&command),
-                Event::Answer(answer) => self.post(answer),
+                Event::Completion(completion) => self.post(completion),
             }
         }
         let queues: Vec<u16> = self.cqs.keys().copied().collect();
@@ -484,10 +484,10 @@ impl State {
         match command.fate {
             Fate::Fatal => self.status |= regs::CSTS_FATAL,
             Fate::Power => return self.cut_power(),
-            Fate::Error => return self.post(command.answer(0x281, 0)),
+            Fate::Error => return self.post(command.completion(0x281, 0)),
             Fate::Torn => {
                 self.carry_out_some(command);
-                return self.post(command.answer(0x280, 0));
+                return self.post(command.completion(0x280, 0));
             }
             _ => {}
         }
@@ -495,37 +495,37 @@ impl State {
             return;
         }
         let status = self.carry_out(command);
-        let answer = command.answer(status, 0);
-        self.post(answer);
+        let completion = command.completion(status, 0);
+        self.post(completion);
         match command.fate {
             Fate::Twice => {
                 let later = self.now + self.random.below(TWICE_NS);
-                self.at(later, Event::Answer(answer));
+                self.at(later, Event::Completion(completion));
             }
-            Fate::Spurious => self.post(Answer { cid: command.cid ^ 0x0fff, ..answer }),
+            Fate::Spurious => self.post(Completion { cid: command.cid ^ 0x0fff, ..completion }),
             _ => {}
         }
     }
 
     /// Posts a completion, or queues it until the ring has room.
-    pub fn post(&mut self, answer: Answer) {
-        let Some(cq) = self.sqs.get(&answer.sq).map(|sq| sq.cq) else { return };
+    pub fn post(&mut self, completion: Completion) {
+        let Some(cq) = self.sqs.get(&completion.sq).map(|sq| sq.cq) else { return };
         if let Some(cq) = self.cqs.get_mut(&cq) {
-            cq.waiting.push_back(answer);
+            cq.waiting.push_back(completion);
         }
         self.post_waiting(cq);
     }
 
     fn post_waiting(&mut self, queue: u16) {
         while let Some(cq) = self.cqs.get_mut(&queue).filter(|cq| !cq.is_full()) {
-            let Some(answer) = cq.waiting.pop_front() else { return };
+            let Some(completion) = cq.waiting.pop_front() else { return };
             let (at, phase) = (cq.base + 16 * u64::from(cq.tail), cq.phase);
             cq.tail = (cq.tail + 1) % cq.entries;
             cq.phase ^= u32::from(cq.tail == 0);
-            let head = self.sqs.get(&answer.sq).map_or(0, |sq| sq.head);
-            self.set_word(at, answer.result);
-            self.set_word(at + 8, head | u32::from(answer.sq) << 16);
-            let last = u32::from(answer.cid) | phase << 16 | u32::from(answer.status) << 17;
+            let head = self.sqs.get(&completion.sq).map_or(0, |sq| sq.head);
+            self.set_word(at, completion.result);
+            self.set_word(at + 8, head | u32::from(completion.sq) << 16);
+            let last = u32::from(completion.cid) | phase << 16 | u32::from(completion.status) << 17;
             self.set_word(at + 12, last);
         }
     }

@@ -1,13 +1,13 @@
-//! Runs the driver against a controller with all faults: no request may be lost, corrupted or left
-//! hanging.
+//! Runs the driver against a controller with all faults enabled: no request may be lost, corrupted
+//! or left hanging.
 //!
 //! These runs are long enough to include every fault. `cargo xtask bench nvme` runs a million
 //! commands, with doorbells and with a controller that dozes.
 //!
-//! Two mutants, checked by hand, fail these tests. One uses PRP pages in turn, as if commands
-//! completed in submission order: `Queue::enter` rebuilds the list of every transfer on that of
-//! tracker `sq_tail % trackers`, so data end up at wrong addresses. The other ignores the
-//! generation in `Tracker::is`: duplicate completions end requests that are still in flight.
+//! Two mutants, checked by hand, fail these tests. One reuses PRP list pages in submission order,
+//! as if commands completed in that order: `Queue::enter` builds the list of every transfer in the
+//! page of tracker `sq_tail % trackers`, so data end up at wrong addresses. The other ignores the
+//! generation in `Tracker::is`, so duplicate completions end requests that are still in flight.
 
 mod torture;
 
@@ -45,10 +45,10 @@ fn every_fault(name: &str, plan: Plan) -> Outcome {
     outcome
 }
 
-/// The controller sees each command in the same step either way, so the two runs differ only in the
+/// Either way the controller sees each command in the same step, so the two runs differ only in the
 /// number of doorbell writes.
 #[test]
-fn every_fault_with_doorbells_and_of_a_controller_that_dozes() {
+fn all_faults_with_doorbells_and_shadow_doorbells() {
     let rung = every_fault("doorbells", plan(1, 60_000));
     let mut plan = Plan { shadow: true, ..plan(1, 60_000) };
     plan.setup.dozes = true;
@@ -69,7 +69,7 @@ fn shadow_doorbells_and_small_rings() {
 }
 
 #[test]
-fn lists_with_chains() {
+fn chained_prp_lists() {
     let mut plan = plan(3, 2_000);
     plan.setup.transfer_max = 0;
     plan.request_bytes = 514 * nvme::PAGE_BYTES;

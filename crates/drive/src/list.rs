@@ -21,7 +21,7 @@ use crate::usage;
 pub struct BlockDevice {
     /// Identity.
     pub drive: DriveIdentity,
-    /// Whether the kernel calls it removable, as for sticks and card readers.
+    /// Whether the kernel reports it as removable, as it does USB sticks and card readers.
     pub removable: bool,
     /// Backing file of a loop device.
     pub backing_file: Option<String>,
@@ -37,20 +37,20 @@ pub struct BlockDevice {
 /// A partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Partition {
-    /// Kernel name, `sda1`.
+    /// Kernel name, such as `sda1`.
     pub name: String,
     /// Device node.
     pub path: String,
     /// Number in the table.
     pub number: u32,
-    /// Offset of the first byte.
+    /// Offset on the disk, bytes.
     pub start: u64,
     /// Size, bytes.
     pub bytes: u64,
-    /// Whether it begins on a multiple of 4 KiB; otherwise every 4 KiB write touches two pages of
-    /// the drive.
+    /// Whether it starts on a 4 KiB boundary; if not, every 4 KiB write touches two pages of the
+    /// drive.
     pub aligned_4k: bool,
-    /// Whether it begins on a multiple of 1 MiB, as with partitioning tools since 2010.
+    /// Whether it starts on a 1 MiB boundary, the default of partitioning tools since 2010.
     pub aligned_1m: bool,
     /// Type in the partition table; `null` if the table could not be read.
     #[serde(rename = "type")]
@@ -71,12 +71,12 @@ pub struct Inside {
     pub mounts: Vec<FileSystem>,
     /// Whether it is used as swap.
     pub swap: bool,
-    /// Devices built on it: `dm-0 (vg-home)`, `md0`, `loop3`.
+    /// Devices stacked on it: `dm-0 (vg-home)`, `md0`, `loop3`.
     pub holders: Vec<String>,
 }
 
-/// All whole block devices of this machine, sorted by name, except empty ones (loop, zram and the
-/// like without a size) and the hidden paths of NVMe multipath.
+/// All whole block devices of this machine, sorted by name, except unused loop, zram and similar
+/// devices (size 0) and the hidden paths of NVMe multipath.
 pub fn list() -> Vec<BlockDevice> {
     Machine::here().list()
 }
@@ -91,7 +91,7 @@ impl Machine {
     }
 }
 
-/// Whether a device has a size and is not a hidden path.
+/// Whether the list includes a device: it is neither unused nor a hidden path.
 pub(crate) fn is_shown(node: &Node) -> bool {
     let made_on_demand = ["loop", "zram", "ram", "nbd"];
     let is_unused = node.bytes().unwrap_or(0) == 0

@@ -1,7 +1,7 @@
-//! Uses of a block device or file that forbid overwriting it.
+//! Uses of a block device or file that rule out overwriting it.
 //!
 //! Mounts, swap, dm, md and bcache holders, and loop devices on it. ZFS and mounts in other
-//! namespaces are not visible; the kernel refuses the O_EXCL open for those.
+//! namespaces are not visible here; for those, the kernel refuses an O_EXCL open.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub(crate) fn holders(machine: &Machine, node: &Node) -> Vec<String> {
     all
 }
 
-/// Uses of a file other than reading and writing: swap and loop devices.
+/// Uses of a file as swap or as the backing file of a loop device.
 pub(crate) fn uses_of_file(machine: &Machine, path: &Path) -> Vec<String> {
     use std::os::unix::fs::MetadataExt;
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));

@@ -199,6 +199,10 @@ fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     opened.guard.check_again().expect("free again");
 
     File::options().write(true).open(&device.image).and_then(|f| f.set_len(4 * MIB)).expect("cut");
+    // The device itself still has its size; reads of the missing part return zeros.
+    let error = opened.guard.check_again().expect_err("cut short below it");
+    let text = "the file under it had 8388608 bytes, now 4194304";
+    assert!(error.to_string().contains(text), "{error}");
     or_skip!(run("losetup", &["-c", &device.path]));
     let error = opened.guard.check_again().expect_err("smaller");
     assert!(error.to_string().contains("it had 8388608 bytes, now 4194304"), "{error}");

@@ -1,10 +1,11 @@
-//! The counts of one worker, reported interval by interval.
+//! The statistics of one worker, reported once per interval.
 //!
-//! The hot path stores a time. Times are counted in groups: counting one as soon as the clock has
-//! been read makes the loop wait for its bucket, which costs a quarter of an operation on the null
-//! backend. At the end of an interval the counts are moved (not copied) to the sampler's thread,
-//! which sums the totals, so the worker touches only one set of histograms. Errors are off the hot
-//! path; they are counted by kind, with their first addresses.
+//! The hot path stores each service time; times are added to the histogram in groups. Adding each
+//! one right after reading the clock stalls the loop on its bucket, which costs a quarter of an
+//! operation on the null backend. At the end of an interval the counts are moved (not copied) to
+//! the sampler's thread, which sums the totals, so the worker touches only one set of histograms.
+//! Errors are off the hot path: they are counted by kind, and the first addresses of each kind are
+//! kept.
 
 use std::sync::mpsc::{Sender, SyncSender};
 
@@ -18,20 +19,20 @@ use crate::patience::Pulse;
 /// Maximum addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
 
-/// A worker's report to the sampler. `job` is the number of the worker.
+/// A worker's report to the sampler. `job` is the worker's number.
 #[derive(Debug)]
 pub(crate) enum Report {
     /// The counts of an interval with activity; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
     /// Discard everything reported for this job so far.
     Anew { job: u32 },
-    /// Operations that completed, in order.
+    /// Completed operations, in order.
     Log { job: u32, ops: Vec<Logged> },
     /// The worker is done and sends no more intervals.
     Done { job: u32, end: Box<JobEnd> },
 }
 
-/// A worker's totals at its end.
+/// A worker's final totals.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
     /// The job's number.
@@ -43,7 +44,7 @@ pub(crate) struct JobEnd {
     /// End of the workload's own operations, before reading back, nanoseconds since the workload
     /// began.
     pub issue_end_ns: u64,
-    /// The part of that time spent reading back, nanoseconds.
+    /// Time spent reading back before `issue_end_ns`, nanoseconds.
     pub checks_ns: u64,
     /// Blocks that failed verification, if requested.
     pub dumps: Vec<Dump>,
@@ -51,11 +52,11 @@ pub(crate) struct JobEnd {
     pub usage: ThreadUsage,
     /// Operations issued.
     pub issued: u64,
-    /// Distribution of the operations in flight at each issue, including the one issued.
+    /// Distribution of the queue depth at each issue, including the operation issued.
     pub depths: Counts,
-    /// Distribution of the operations submitted per turn.
+    /// Distribution of the number of operations submitted per turn.
     pub handed: Counts,
-    /// Distribution of the operations completed per turn.
+    /// Distribution of the number of operations completed per turn.
     pub returned: Counts,
     /// Number of final flushes, each a separate turn.
     pub flushes: u64,
@@ -69,18 +70,18 @@ pub(crate) struct JobEnd {
     pub reads_zero: u32,
     /// Sectors verified.
     pub verified_sectors: u64,
-    /// Actual depth of the backend, if below the requested one.
+    /// Actual queue depth of the backend, if below the requested one.
     pub depth_capped: Option<u32>,
     /// Features not granted by the kernel.
     pub missing: Vec<&'static str>,
     /// Errors.
     pub errors: Vec<IoErrors>,
-    /// Reason for the end.
+    /// Why the worker stopped.
     pub stop: rig::StopReason,
 }
 
 impl JobEnd {
-    /// Adds the figures of another worker of the same job.
+    /// Merges the totals of another worker of the same job.
     pub(crate) fn merge(&mut self, other: JobEnd) {
         self.begin_ns = self.begin_ns.min(other.begin_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
@@ -109,7 +110,7 @@ impl JobEnd {
         self.handed.busy() + self.flushes
     }
 
-    /// Processor time of the thread, nanoseconds.
+    /// CPU time of the thread, nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
         self.usage.user_ns + self.usage.system_ns
     }
@@ -118,9 +119,9 @@ impl JobEnd {
 /// The channel for reports to the sampler.
 #[derive(Clone, Debug)]
 pub(crate) enum Outlet {
-    /// From other threads: a thread that reports faster than the sampler reads has to wait.
+    /// From other threads: a worker blocks if it reports faster than the sampler reads.
     Bounded(SyncSender<Report>),
-    /// In virtual time, where the sampler can share the worker's thread.
+    /// In virtual time, where the sampler can share the worker's thread, so sending must not block.
     Unbounded(Sender<Report>),
 }
 
@@ -134,28 +135,28 @@ impl Outlet {
     }
 }
 
-/// Times counted together.
+/// Number of times added to the histogram together.
 const GROUP: usize = 64;
 
 /// The statistics of one kind of operation.
 struct Tally {
     stats: KindStats,
-    /// Service times not yet counted, and their number.
+    /// Service times not yet in the histogram, and their number.
     waiting: [u64; GROUP],
     length: usize,
 }
 
 impl Tally {
-    /// `open` means that operations have due times.
+    /// `open`: the load is open-loop, so operations have due times.
     fn new(open: bool) -> Tally {
         let stats = KindStats { response: open.then(Default::default), ..KindStats::default() };
         Tally { stats, waiting: [0; GROUP], length: 0 }
     }
 
-    /// Adds a time. Returns whether it completed a group, which was then counted.
+    /// Adds a service time. Returns whether it filled a group, which was then counted.
     #[inline(always)]
     fn add(&mut self, service_ns: u64) -> bool {
-        // The remainder spares the check of the index, which is below GROUP.
+        // `length` is always below GROUP; the remainder lets the compiler omit the bounds check.
         self.waiting[self.length % GROUP] = service_ns;
         self.length += 1;
         let complete = self.length == GROUP;
@@ -197,8 +198,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder. `open` means that operations have due times. Statistics are reset after
-    /// `ramp_ns`.
+    /// Creates a recorder. `open`: the load is open-loop, so operations have due times. Statistics
+    /// are reset after `ramp_ns`.
     pub(crate) fn new(
         job: u32,
         open: bool,
@@ -252,8 +253,8 @@ impl Recorder {
         self.interval_end
     }
 
-    /// Reports the counts and continues in the interval that contains `now`. `temperature_c` comes
-    /// from a backend that knows it.
+    /// Reports the counts and continues in the interval that contains `now`. `temperature_c` is
+    /// set if the backend knows the temperature.
     #[cold]
     pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
         self.pulse.beat();
@@ -297,7 +298,7 @@ impl Recorder {
         self.out.send(Report::Log { job: self.job, ops });
     }
 
-    /// Counts an error: a negative error number or a short transfer.
+    /// Counts an error: a negative errno or a short transfer.
     #[cold]
     pub(crate) fn error(&mut self, op: Op, result: i64) {
         let kind = match result {
@@ -331,7 +332,7 @@ impl Recorder {
     }
 }
 
-/// The symbolic name of an error number that is common in storage, or the number itself.
+/// The symbolic name of an errno common in storage, or `error` and the number.
 fn error_name(code: i64) -> String {
     let names = [
         (libc::EIO, "EIO"),

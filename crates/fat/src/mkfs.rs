@@ -1,5 +1,5 @@
-//! Makes a file system. The boot sector is written last, so a power cut leaves no volume instead of
-//! an incomplete one.
+//! Makes a file system. The boot sector is written last, so a power cut leaves no volume rather
+//! than an incomplete one.
 
 use crate::bytes::put_u32;
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
@@ -34,7 +34,8 @@ impl Format<'_> {
         Format { kind, cluster_bytes, label, serial, root_bytes, offset_sectors: 0 }
     }
 
-    /// Returns why [`mkfs`] would refuse a drive of this size, without access to one.
+    /// Checks whether [`mkfs`] would accept a drive of this size, without accessing one. The error
+    /// states why not.
     pub fn fits(&self, sector_bytes: u32, sectors: u64) -> Result<(), &'static str> {
         plan(sector_bytes, sectors, self).map(drop)
     }
@@ -49,13 +50,13 @@ impl Format<'_> {
 }
 
 /// The cluster heap is aligned to this, like erase blocks and partitions, on drives of at least
-/// [`LARGE`] bytes, and to 64 KiB on smaller ones. So is the FAT of exFAT.
+/// [`LARGE`] bytes, and to 64 KiB on smaller ones. On exFAT, the FAT is aligned likewise.
 const ALIGN: u64 = 1 << 20;
 const LARGE: u64 = 256 << 20;
 const ALIGN_SMALL: u64 = 64 << 10;
 
-/// Makes a file system on a whole drive. `room` is a buffer for writes of at least one sector; a
-/// larger one makes writes longer.
+/// Makes a file system on a whole drive. `room` is the write buffer, at least one sector long; a
+/// larger buffer gives longer writes.
 pub fn mkfs<D: Drive>(
     drive: &mut D,
     format: &Format<'_>,
@@ -85,10 +86,10 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
         Kind::Fat32 => 128 * size,
     };
     if !cluster.is_power_of_two() || !(size..=most).contains(&cluster) {
-        return Err("the cluster size is not a power of two in the range of this file system");
+        return Err("the cluster size is not a power of two within this file system's range");
     }
     if format.kind == Kind::Fat32 && sectors > u64::from(u32::MAX) {
-        return Err("FAT32 has 32-bit sector numbers: at most 2 TiB with sectors of 512 bytes");
+        return Err("FAT32 has 32-bit sector numbers: at most 2 TiB with 512-byte sectors");
     }
     let align = if sectors * size >= LARGE { ALIGN } else { ALIGN_SMALL };
     let (per_align, per_cluster) = (align / size, cluster / size);
@@ -137,7 +138,7 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
     }
     let used = layout.root_cluster - FIRST_CLUSTER + root_clusters(&layout, format);
     if used > layout.clusters {
-        return Err("the drive is too small for its own tables");
+        return Err("the drive is too small for the file system's own tables");
     }
     Ok(layout)
 }
@@ -162,8 +163,8 @@ struct Writer<'d, D: Drive> {
 }
 
 impl<D: Drive> Writer<'_, D> {
-    /// Writes zeroed sectors, each piece modified by `fill`, which also gets its byte offset in the
-    /// region.
+    /// Writes sectors in pieces. Each piece is zeroed, then passed to `fill` with its byte offset
+    /// in the region.
     fn region(
         &mut self,
         sector: u64,
@@ -183,7 +184,7 @@ impl<D: Drive> Writer<'_, D> {
         Ok(())
     }
 
-    /// Writes a zeroed region that starts with `bytes`.
+    /// Writes `bytes`, padded with zeros to the size of the region.
     fn bytes(&mut self, sector: u64, sectors: u64, bytes: &[u8]) -> Result<(), Error<D::Error>> {
         self.region(sector, sectors, |at, piece| {
             let at = (at as usize).min(bytes.len());
@@ -192,7 +193,7 @@ impl<D: Drive> Writer<'_, D> {
         })
     }
 
-    /// Writes a FAT with consecutive chains in the clusters below `used`. `last` returns whether a
+    /// Writes a FAT with contiguous chains in the clusters below `used`. `last` returns whether a
     /// cluster ends its chain.
     fn fat(
         &mut self,

@@ -1,18 +1,18 @@
-//! Names of recordings in 8.3 format: a stem, a number and an extension.
+//! 8.3 names of recordings: a stem, a number and an extension.
 //!
-//! Such a name is valid in both file systems without a long-name entry, and its exFAT entry set has
-//! the minimum size of 96 bytes.
+//! Such a name is valid on both file systems: FAT32 needs no long-name entry, and the exFAT entry
+//! set has the minimum size of 96 bytes.
 
 /// The name of a file: up to eight characters, a dot, and up to three more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// As in a FAT directory: padded with spaces, without the dot.
+    /// As in a FAT directory entry: padded with spaces, without the dot.
     padded: [u8; 11],
 }
 
 impl Name {
-    /// Creates a name of capital letters and digits, such as `CLIP0001.MOV`. Returns `None` if a
-    /// part is empty, too long or has other characters.
+    /// Creates a name of uppercase letters and digits, such as `CLIP0001.MOV`. Returns `None` if a
+    /// part is empty, too long or contains other characters.
     pub fn new(stem: &str, extension: &str) -> Option<Name> {
         let good = |part: &str, most: usize| {
             let alphanumeric = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
@@ -27,8 +27,8 @@ impl Name {
         Some(Name { padded })
     }
 
-    /// Returns the name with `number` after its stem, in all remaining characters; `None` if it
-    /// does not fit.
+    /// Returns the name with `number` appended to its stem, zero-padded to eight characters; `None`
+    /// if it does not fit.
     pub(crate) fn numbered(mut self, number: u32) -> Option<Name> {
         let at = self.padded[..8].iter().position(|b| *b == b' ').unwrap_or(8);
         let mut left = number;
@@ -57,7 +57,7 @@ impl Name {
         Name { padded }
     }
 
-    /// Returns the characters with the dot, and their number.
+    /// Returns the name with its dot, and its length.
     pub(crate) fn dotted(&self) -> ([u8; 12], usize) {
         let (mut out, mut n) = ([0; 12], 0);
         let (stem, extension) = self.padded.split_at(8);

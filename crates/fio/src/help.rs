@@ -1,4 +1,4 @@
-//! Answers printed instead of running: `--help`, `--cmdhelp`, `--enghelp`, `--version`,
+//! Answers printed instead of running jobs: `--help`, `--cmdhelp`, `--enghelp`, `--version`,
 //! `--showcmd`.
 
 use emit::shell_word;
@@ -10,7 +10,7 @@ use super::section::Section;
 use super::switches::Answer;
 
 const HELP: &str = "\
-Runs fio's jobs and prints fio's results; adds effects that fio does not report.
+Runs fio jobs and prints results in fio's format; adds remarks on effects that fio does not report.
 
 Usage: ssdyno fio [OPTION]... [JOB FILE]...
 
@@ -27,7 +27,7 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
 pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
     Ok(match answer {
         Answer::Help => HELP.into(),
-        // Scripts parse the first word; the number is the version of the supported language.
+        // Scripts parse the first word; the number is the fio version whose options are supported.
         Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
         Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
         Answer::Options(name) => one_option(name)?,
@@ -75,11 +75,11 @@ fn engines(name: &str) -> String {
     text
 }
 
-/// The command line equivalent to some sections, quoted for a shell.
+/// The equivalent command line of these sections, quoted for a shell.
 pub(crate) fn command(sections: &[Section]) -> String {
     let mut words = vec!["fio".to_string()];
     for section in sections {
-        // Global options precede their jobs, and need no name at the start.
+        // Options before the first job are global, so a global section needs no name there.
         if let Some(name) = section.name.as_ref().filter(|_| !section.global() || words.len() > 1) {
             words.push(format!("--name={}", shell_word(name)));
         }

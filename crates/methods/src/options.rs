@@ -13,7 +13,12 @@ use std::time::Duration;
 use workload::units::{binary, span};
 
 use crate::MethodError;
-use crate::test_region::{LEAST_BYTES, ROUNDS_MAX};
+
+/// Minimum size of a region: a smaller one has too few large blocks.
+pub(crate) const LEAST_BYTES: u64 = 4 << 20;
+
+/// Maximum number of rounds: a larger one is a typing error.
+const ROUNDS_MAX: u32 = 1000;
 
 /// Options given by the user. The default leaves everything to the method.
 #[derive(Clone, Debug)]

@@ -54,7 +54,7 @@ pub(crate) fn run(
         let drifts = drifts.join("; ");
         let text = format!("over {run} rounds, {drifts}: the value depends on their number");
         let finding = Finding::new(FindingKind::NotSteady, Level::Note, text);
-        session.out.note(finding.advise("-m sustain shows lasting rates"));
+        session.out.note(finding.advise("-m sustain shows sustained rates"));
     }
     Ok(Run { rounds: run, fell: fell.contains(&true) })
 }

@@ -2,7 +2,7 @@
 //!
 //! A cell's result depends on the state that the previous cell left: after random writes,
 //! sequential reads can run at half the rate, and data just written reads several times as fast as
-//! data at rest. So the cells run in phases of a fixed order. Data just written is read first,
+//! data at rest. So the cells run in phases, in a fixed order. Data just written is read first,
 //! under its own names. After a rest, the same reads give the primary figures. Then come sequential
 //! writes and random writes. Finally, the scattered data is read sequentially, again under its own
 //! name. A short form of `authentic`'s checks then shows whether the figures can be trusted. Ratios
@@ -23,17 +23,17 @@ use crate::{MethodError, MethodInfo, MetricInfo, Options};
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
 
-/// Shares of the time; the rest is for the cells.
+/// Shares of the total time; the remainder goes to the cells.
 const FILL_SHARE: f64 = 0.1;
 const CHECKS_SHARE: f64 = 0.12;
 const CAUSES_SHARE: f64 = 0.1;
 const REST_SHARE: f64 = 1.0 / 6.0;
 
-/// A rest that is long enough for the drives known, in seconds. A drive with QLC flash stays slow
-/// for 7 s and then changes at once, which a probe that ends early would miss.
+/// Duration of a rest that suffices for all known drives, in seconds. A drive with QLC flash stays
+/// slow for 7 s and then changes abruptly, which a probe that ends early would miss.
 const REST_SECONDS: f64 = 10.0;
 
-/// Cells in a round: four of reads, two of sequential writes, three of random writes and mixes.
+/// Cells per round: four reads, two sequential writes, and three of random writes and mixed I/O.
 const ROUND_CELLS: u32 = 4 + 2 + 3;
 
 /// Cells that run once: reads of just-written data and of scattered data.
@@ -56,21 +56,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             just-written data, once; (3) a rest of 10 s; (4) reads at rest; (5) sequential writes; \
             (6) random writes, and a mix of 70% reads and 30% writes; (7) a sequential read of the \
             scattered data, once; (8) the checks of 'authentic' in their short form. After phases \
-            4 and 6, reads and writes without a known cause are measured again with one change: a \
-            higher queue depth, larger blocks, sequential blocks, few blocks, a burst after a \
-            rest. Reads and writes are sequential 1 MiB blocks at queue depths 8 and 1 and random \
-            4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four rounds (--replicates) \
-            of cells of 0.75 s, the first quarter of which is discarded; a value is the total \
-            operations over the total time, for writes including the flush that makes them \
-            durable. Sequential writes of a slow card take longer, because they go on to 16 MiB, \
-            several of its erase blocks. --time scales fill, cells and checks, and below a \
+            4 and 6, reads and writes whose rate is still unexplained are measured again with one \
+            change each: a higher queue depth, larger blocks, sequential blocks, few blocks, a \
+            burst after a rest. Reads and writes are sequential 1 MiB blocks at queue depths 8 \
+            and 1 and random 4 KiB blocks at queue depths 32 and 1. Phases 4 to 6 have four \
+            rounds (--replicates) of cells of 0.75 s, the first quarter of which is discarded; \
+            a value is the total operations over the total time, for writes including the \
+            flush that makes them durable. Sequential writes to a slow card take longer, \
+            because they continue to 16 MiB, several of its erase blocks. \
+            --time scales fill, cells and checks, and below a \
             minute also the rest. A device not opened with --destroy is only read: phases 4 \
             and 8. A drive much slower than expected gets fewer rounds, at least two, and a \
             smaller file.",
     safety: Safety::Scratch,
     protocol: 3,
     seconds: SECONDS,
-    writes: "the scratch file once, then at most 36 times over on a drive fast enough for that",
+    writes: "the scratch file once, then at most 36 more times if the drive is fast enough",
     primary: &[
         "seq-{read,write}-{size}-q8",
         "rand-{read,write}-{size}-q{32,1}",
@@ -143,7 +144,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     authentic::run_checks(session, &test_region, times.checks)
 }
 
-/// The seconds of each part.
+/// Duration of each part, in seconds.
 struct Times {
     fill: f64,
     rest: f64,
@@ -153,8 +154,8 @@ struct Times {
 }
 
 impl Times {
-    /// Divides the time among the parts. All rounds share a time given by the user. Without one,
-    /// the duration of a cell is fixed, so that more rounds take more time with the same
+    /// Divides the time among the parts. If the user gives a time, all rounds share it. Otherwise
+    /// the duration of a cell is fixed, so that more rounds take more time without changing the
     /// measurement.
     fn of(test_region: &TestRegion, given: bool) -> Times {
         let seconds = test_region.seconds;
@@ -189,7 +190,7 @@ fn random_writes(test_region: &TestRegion) -> Vec<Cell> {
     ]
 }
 
-/// Lets the drive finish the work left by the fill. A shortened rest is reported.
+/// Lets the drive finish background work left over from the fill. A shortened rest is reported.
 fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     session.rest("rest", times.rest)?;
     if times.rest < REST_SECONDS {
@@ -204,12 +205,12 @@ fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     Ok(())
 }
 
-/// Notes that the writes stayed in the write cache, if their rates did not fall: that of most
+/// For writes whose rates did not fall: notes that they stayed in the write cache, which on most
 /// drives is larger than the region.
 fn note_cache(session: &mut Session<'_>, test_region: &TestRegion) {
     let text = format!(
         "the writes stayed within {}, which the write cache of most drives holds: they do not show \
-         a lasting rate",
+         a sustained rate",
         binary(test_region.bytes)
     );
     let finding = Finding::new(FindingKind::InsideCache, Level::Note, text);

@@ -4,6 +4,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Region, Workload};
 
+use crate::options::LEAST_BYTES;
 use crate::{MethodError, Options};
 
 /// Large transfers, as in a file copy.
@@ -16,14 +17,8 @@ const SMALL: u32 = 4096;
 /// seconds by most drives.
 const WRITE_BYTES: u64 = 1 << 30;
 
-/// Minimum region: a smaller one has too few large blocks.
-pub(crate) const LEAST_BYTES: u64 = 4 << 20;
-
 /// Default rounds: even, so that alternating order forms pairs, forwards and backwards.
 pub(crate) const ROUNDS: u32 = 4;
-
-/// Maximum rounds: a larger number is a typing error.
-pub(crate) const ROUNDS_MAX: u32 = 1000;
 
 /// Rate of a link, bytes per second, below which random writes are few: SD cards, USB 2.
 const SLOW_LINK: f64 = 150e6;

@@ -1,9 +1,10 @@
-//! Heat and throttling, with one thermal mass between the drive's power and the air.
+//! Temperature and thermal throttling: one thermal mass, heated by the drive's power and cooled by
+//! the ambient air.
 //!
 //! The temperature approaches its final value exponentially. This is exact for constant power, so
-//! any idle time is a single step. Under load, the temperature is updated every 50 ms of virtual
-//! time. A throttle step limits the rate of host data until the drive cools below the step's lower
-//! threshold.
+//! an idle period of any length takes one step. Under load, the temperature is updated every 50 ms
+//! of virtual time. A throttle step limits the rate of host data until the drive cools below the
+//! step's lower threshold.
 
 use crate::media::Traffic;
 use crate::spec::HeatSpec;
@@ -91,7 +92,7 @@ impl Heat {
         self.active = reached.max(stays);
     }
 
-    /// Schedules a host transfer that is ready at `at`, and returns its start.
+    /// Schedules a host transfer that is ready at `at` and returns its start time.
     #[inline]
     pub fn allow(&mut self, at: u64, bytes: u64) -> u64 {
         let Some(step) = self.active else { return at };

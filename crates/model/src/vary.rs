@@ -2,11 +2,11 @@
 //!
 //! There are three levels. The **specimen** is the drive: the speed of its flash, of each die and
 //! of each erase block, drawn from the drive's seed. The **session** is the run: one draw for the
-//! whole run, and a slow drift. At the level of the **operation**, some reads are repeated, and the
-//! host's time varies. Factors are fixed-point numbers in tables, so an operation costs two
-//! multiplications and a lookup, or only a branch if `vary.amount` is 0.
+//! whole run, and a slow drift. Per **operation**, some reads are retried, and the host's delay
+//! varies. Factors are fixed-point numbers in tables, so an operation costs two multiplications and
+//! a lookup, or only a branch if `vary.amount` is 0.
 //!
-//! A fitted program time is that of a whole stripe, which its slowest die determines. Dies and
+//! A fitted program time is that of a whole stripe and is set by the stripe's slowest die. Dies and
 //! blocks are therefore never slower than the fitted time. Read times vary around the mean.
 
 use crate::ftl::superblock::mix;
@@ -23,7 +23,7 @@ const DRIFT_STEPS: f64 = 10.0;
 const DRIFT_KEPT: f64 = 0.904_837;
 const DRIFT_NEW: f64 = 0.425_758;
 
-/// Maximum number of drift steps simulated for a gap; a longer gap loses the past anyway.
+/// Maximum number of drift steps simulated for a gap; by then, the earlier drift has decayed.
 const DRIFT_STEPS_MOST: u64 = 64;
 
 /// Time factors of a die or an erase block, for reads and for programs.
@@ -39,7 +39,7 @@ pub(crate) struct Vary {
     dies: Vec<Factors>,
     blocks: Vec<Factors>,
     retry_below: u32,
-    /// Host times in ascending order and their mean, ns.
+    /// Host delays in ascending order, and their mean, ns.
     host: Vec<u32>,
     host_mean: u64,
     session: f64,
@@ -47,7 +47,7 @@ pub(crate) struct Vary {
     drift_share: f64,
     step_ns: u64,
     next_ns: u64,
-    /// The current factor of all times.
+    /// The current factor for all times.
     pace: f64,
     dice: u64,
 }
@@ -93,7 +93,7 @@ impl Vary {
         self.on && now >= self.next_ns
     }
 
-    /// Draws the pace at `now`. Returns the factor of all times.
+    /// Draws the pace at `now` and returns it, the factor for all times.
     #[cold]
     pub fn drift(&mut self, now: u64) -> f64 {
         let steps = ((now - self.next_ns.min(now)) / self.step_ns + 1).min(DRIFT_STEPS_MOST);
@@ -115,8 +115,8 @@ impl Vary {
         }
     }
 
-    /// Returns the time that this block of this die takes for a read (`kind` 0) or a program (1)
-    /// with a nominal `time`.
+    /// Returns the duration of a read (`kind` 0) or a program (1) on this block of this die, given
+    /// the nominal `time`.
     #[inline]
     pub fn flash(&self, time: u64, sb: u32, die: usize, kind: usize) -> u64 {
         if !self.on {
@@ -128,7 +128,7 @@ impl Vary {
         (time * u64::from(block)) >> 16
     }
 
-    /// Draws whether a read must be repeated.
+    /// Draws whether a read must be retried.
     #[inline]
     pub fn retries(&mut self) -> bool {
         self.retry_below > 0 && ((self.draw() >> 32) as u32) < self.retry_below
@@ -145,7 +145,7 @@ impl Vary {
         done + u64::from(self.host[at]) - self.host_mean
     }
 
-    /// Returns 64 bits; the upper ones are random.
+    /// Returns 64 bits, of which only the upper ones are random (linear congruential generator).
     #[inline]
     fn draw(&mut self) -> u64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -168,16 +168,17 @@ fn fixed(factor: f64) -> u32 {
     (factor * ONE).round() as u32
 }
 
-/// Returns a nearly standard normal number, as a sum of four uniform ones. Avoids C library
-/// functions, because their last bits differ between machines.
+/// Returns an approximately standard normal number, from the sum of four uniform ones. Avoids C
+/// library functions, because their last bits differ between machines.
 fn normal(seed: u64) -> f64 {
     let bits = mix(seed);
     let sum: f64 = (0..4).map(|i| ((bits >> (16 * i)) & 0xffff) as f64 / ONE).sum();
     (sum - 2.0) * 3f64.sqrt()
 }
 
-/// Returns the `i`th of 256 quantiles of an exponential delay with mean 1. The series is the same
-/// on every machine: -ln(1 - p) = sum of p^k / k, after doubling 1 - p until it is at least 1/2.
+/// Returns the `i`th of 256 quantiles of an exponential delay with mean 1. Uses a series, whose
+/// result is the same on every machine: -ln(1 - p) = sum of p^k / k, after doubling 1 - p until it
+/// is at least 1/2.
 fn waiting(i: usize) -> f64 {
     let mut rest = 1.0 - (i as f64 + 0.5) / ENTRIES as f64;
     let mut sum = 0.0;

@@ -1,4 +1,5 @@
-//! Tests the parameters that add a cause to a drive: each has its effect, and none when it is off.
+//! Tests the parameters that add a speed-changing property to a drive: each takes effect when set,
+//! and has no effect when off.
 
 mod common;
 
@@ -41,8 +42,8 @@ fn a_read_cache_answers_what_fits_it() {
         bench.random(Read, 4096, span, 0, 0.2)
     };
     let none = rate("0", 1 << 20);
-    assert!(rate("64MiB", 1 << 20) > 2.0 * none, "held");
-    assert!(rate("64MiB", 1 << 30) < 1.3 * none, "a sixteenth is held");
+    assert!(rate("64MiB", 1 << 20) > 2.0 * none, "the whole span fits in the cache");
+    assert!(rate("64MiB", 1 << 30) < 1.3 * none, "a sixteenth of the span fits in the cache");
 }
 
 #[test]
@@ -64,5 +65,5 @@ fn wear_repeats_reads_and_bad_blocks_take_spare_flash() {
         bench.random(Write, 4096, bytes, 0, 2.0)
     };
     let (good, bad) = (writes("0"), writes("0.08"));
-    assert!(bad < 0.8 * good, "{good} whole, {bad} with bad blocks");
+    assert!(bad < 0.8 * good, "{good} without, {bad} with bad blocks");
 }

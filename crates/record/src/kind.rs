@@ -241,7 +241,7 @@ kinds! {
         RegionCut = "region-cut" => "the test region is smaller than requested",
         /// The drive's rest was too short to tell rested data from fresh data.
         RestCut = "rest-cut" => "the rest was too short",
-        /// The writes fit the write cache of most drives: they do not show a lasting rate.
+        /// The writes fit the write cache of most drives: they do not show a sustained rate.
         InsideCache = "inside-cache" => "the writes fit the cache",
         /// Written content was not read back.
         ContentLost = "content-lost" => "content was lost",

@@ -29,7 +29,7 @@ pub struct Interval {
     pub stood_still: bool,
 }
 
-/// A pass over borrowed blocks on their way back.
+/// A pass over borrowed blocks that are being returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// Every block is compared with its original content.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use workload::Think;
 
-/// Default number of consecutive failures after which a target is given up.
+/// Default number of consecutive failures that end a job.
 const FAILURES_MAX: u32 = 100;
 
 /// A backend for a real target. A virtual drive has its own.
@@ -21,7 +21,7 @@ pub enum BackendKind {
     Mmap,
     /// Queue pairs of an NVMe controller, bypassing the kernel.
     Nvme,
-    /// No I/O: measures the instrument.
+    /// No I/O: measures the instrument's own cost.
     Null,
 }
 
@@ -48,7 +48,7 @@ impl BackendKind {
     }
 }
 
-/// The name of a backend in records; without one, that of a virtual drive.
+/// The name of a backend in records; `None`: that of a virtual drive.
 pub fn backend_name(kind: Option<BackendKind>) -> &'static str {
     kind.map_or("sim", BackendKind::name)
 }
@@ -58,7 +58,7 @@ impl FromStr for BackendKind {
 
     fn from_str(text: &str) -> Result<BackendKind, String> {
         let found = BackendKind::ALL.into_iter().find(|k| k.name() == text);
-        found.ok_or_else(|| format!("backend '{text}' is none of uring, aio, psync, null"))
+        found.ok_or_else(|| format!("unknown backend '{text}': expected uring, aio, psync or null"))
     }
 }
 
@@ -77,13 +77,13 @@ pub struct Issue {
     pub log: bool,
     /// Whether the time includes the final flush without counting it as an operation.
     pub flush_uncounted: bool,
-    /// Whether the first verification fault ends the job.
+    /// Whether the first verification failure ends the job.
     pub fault_ends: bool,
     /// Whether to keep the blocks that fail verification.
     pub dump: bool,
-    /// Distinguishes this job's content from that of others with the same seed.
+    /// Distinguishes this job's data from those of other jobs with the same seed.
     pub salt: u64,
-    /// Whether to advise the kernel of the access order of mapped files.
+    /// Whether to advise the kernel of the access pattern of mapped files.
     pub fadvise: bool,
     /// Think time.
     pub think: Option<Think>,
@@ -93,7 +93,7 @@ pub struct Issue {
     pub fsync: bool,
     /// Its share in a flow, which then sets its pace.
     pub flow: Option<FlowPart>,
-    /// Priorities of single operations, if the backend can pass them to the kernel.
+    /// Priorities of individual operations, if the backend can pass them to the kernel.
     pub priorities: Option<Priorities>,
     /// How its files are opened.
     pub open: OpenFlags,
@@ -130,7 +130,7 @@ pub struct FlowPart {
     pub group: u32,
     /// Its weight, at least 1.
     pub weight: u64,
-    /// Pause when it is ahead of the others, nanoseconds.
+    /// Pause when this job is ahead of the others, nanoseconds.
     pub rest_ns: u64,
 }
 
@@ -141,18 +141,19 @@ pub struct PriorityRule {
     pub bytes: Option<u32>,
     /// Percentage, 0 to 100; rules for the same operations add up to at most 100.
     pub percent: u32,
-    /// Class (0 to 3) in the upper three bits, level (0 to 7) in the lowest, as for `ioprio_set`.
+    /// Class (0 to 3) in the upper three bits, level (0 to 7) in the lower three, as for
+    /// `ioprio_set`.
     pub priority: u16,
 }
 
-/// Priorities of single operations. The choice of operations depends only on the seed.
+/// Priorities of individual operations. The choice of operations depends only on the seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priorities {
     /// For reads.
     pub reads: Vec<PriorityRule>,
     /// For writes.
     pub writes: Vec<PriorityRule>,
-    /// Seed of the draws.
+    /// Seed for choosing the operations.
     pub seed: u64,
 }
 
@@ -170,7 +171,7 @@ pub struct OpenFlags {
     pub pre_read: bool,
     /// Whether to drop a buffered file's pages from the page cache before the job.
     pub invalidate: bool,
-    /// The access order announced to the kernel.
+    /// The access pattern announced to the kernel.
     pub advice: Option<Advice>,
 }
 
@@ -190,7 +191,7 @@ impl Default for OpenFlags {
 /// When a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncWrites {
-    /// When the system has accepted it.
+    /// When the kernel has accepted it.
     #[default]
     None,
     /// When its data are durable (O_DSYNC).
@@ -199,7 +200,7 @@ pub enum SyncWrites {
     All,
 }
 
-/// The access order of a file, announced to the kernel.
+/// The access pattern of a file, announced to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// Sequential order.

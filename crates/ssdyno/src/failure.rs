@@ -1,5 +1,5 @@
-//! Failures as shown to the user: one line with the cause, one with something to try, and the exit
-//! code for scripts.
+//! Failures as shown to the user: one line with the cause, one with a suggestion, and the exit code
+//! for scripts.
 
 use std::fmt::Display;
 use std::io;
@@ -19,7 +19,7 @@ pub const USAGE: u8 = 2;
 pub const REFUSED: u8 = 3;
 /// I/O error on the target.
 pub const IO: u8 = 4;
-/// Ended by the user: 128 + SIGINT, the shells' convention.
+/// Interrupted by the user: 128 + SIGINT, the shell convention.
 pub const INTERRUPTED: u8 = 130;
 
 /// Result of a command.
@@ -39,18 +39,18 @@ impl Failure {
         Failure { code, text: one_line(&text.to_string()), advice: None }
     }
 
-    /// A file that could not be written.
+    /// Failure to write a file.
     pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
         Failure::new(IO, format!("cannot write {}: {error}", path.display()))
     }
 
-    /// Adds something to try.
+    /// Adds a suggestion.
     pub fn advise(mut self, advice: impl Display) -> Failure {
         self.advice = Some(one_line(&advice.to_string()));
         self
     }
 
-    /// Adds something to try, if there is anything.
+    /// Adds a suggestion, if there is one.
     pub fn advise_if(self, advice: Option<impl Display>) -> Failure {
         match advice {
             Some(advice) => self.advise(advice),
@@ -73,11 +73,11 @@ impl Failure {
     }
 }
 
-/// Maximum line length, bytes: an argument of the user may be a whole file by mistake.
+/// Maximum line length in bytes: the user may pass a whole file as an argument by mistake.
 const LINE_MAX: usize = 600;
 
-/// Joins the lines of a message into one. Cuts the middle of a very long one, because the cause is
-/// at its end.
+/// Joins the lines of a message into one. Elides the middle of a very long message, because the
+/// cause is at its end.
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     let line = emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();

@@ -79,7 +79,7 @@ pub struct Live {
     repeats: Vec<(String, u32)>,
     /// Interval between progress lines on stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
-    /// The rate of borrowed blocks on their way back.
+    /// The rate at which borrowed blocks are returned.
     pace: Pace,
     /// Set once the user has asked the run to end.
     interrupt: Arc<AtomicBool>,
@@ -141,7 +141,7 @@ impl Live {
         self.bar.set_message(message);
     }
 
-    /// Shows the way back of borrowed blocks. The plan's time is over then, so it has its own.
+    /// Shows the return of borrowed blocks. The time of the plan is over then, so it has its own.
     fn show_returning(&mut self, progress: &Returning) {
         let mut message = self.pace.words(progress);
         if self.interrupt.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The way back of borrowed blocks, in words: `restoring 1.20 GB of 3.40 GB, 12 s left`.
+//! The return of borrowed blocks, in words: `restoring 1.20 GB of 3.40 GB, 12 s left`.
 
 use std::time::Instant;
 

@@ -15,7 +15,7 @@ use crate::{Op, Region, WorkloadError};
 pub struct Zone {
     /// Share of the region, 0 to 1; zones follow one another from its start.
     pub space: f64,
-    /// Weight of accesses.
+    /// Relative weight of its accesses.
     pub access: f64,
 }
 
@@ -46,7 +46,7 @@ pub enum Pattern {
         /// The zones; spaces sum to 1.
         zones: Vec<Zone>,
     },
-    /// The operations of a trace, distributed to the jobs in turn. It ends with the trace.
+    /// The operations of a trace, distributed round-robin over the jobs. Ends with the trace.
     Trace {
         /// The operations, in order.
         ops: Arc<[Op]>,
@@ -103,7 +103,7 @@ pub(crate) enum Addresses {
     Zones { zones: Vec<ZonePlaces>, grid: u64, end: u64 },
 }
 
-/// A zone in grid places, with the upper bound of its range of a 64-bit random number.
+/// A zone in grid places, with the upper bound of the 64-bit draws that select it.
 #[derive(Debug)]
 pub(crate) struct ZonePlaces {
     bound: u64,
@@ -145,8 +145,8 @@ impl Addresses {
         }
     }
 
-    /// Passes the next `count` addresses to `take`. The most common random pattern has a loop of
-    /// its own, which takes two thirds of the time.
+    /// Passes the next `count` addresses to `take`. The most common random pattern has its own
+    /// loop, which takes two thirds as long.
     #[inline(always)]
     pub(crate) fn next_many(
         &mut self,
@@ -165,7 +165,7 @@ impl Addresses {
         }
     }
 
-    /// Returns an address at which the next operation, of `bytes` bytes, lies within the slice.
+    /// Returns the address of the next operation; all of its `bytes` lie within the slice.
     #[inline]
     pub(crate) fn next(&mut self, bytes: u32, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let bytes = u64::from(bytes);
@@ -230,7 +230,7 @@ pub(crate) fn below(draw: u64, n: u64) -> u64 {
     ((u128::from(draw) * u128::from(n)) >> 64) as u64
 }
 
-/// The address of the last grid place at which `bytes` fit; `u64::MAX` if they fit at any.
+/// The address of the last grid place at which `bytes` fit; `u64::MAX` if they fit at every place.
 #[inline]
 fn last_fit(start: u64, end: u64, bytes: u64, grid: u64) -> u64 {
     if bytes <= grid {

@@ -1,9 +1,9 @@
 //! fio's normal output: `read: IOPS=6987, BW=27.3MiB/s (..)` of fio 3, and
-//! `read : io=.., bw=.., iops=.., runt=..msec` of fio 2 (where KB are 1024 bytes).
+//! `read : io=.., bw=.., iops=.., runt=..msec` of fio 2 (where a KB is 1024 bytes).
 //!
-//! One record per run of fio, from the lines that define its jobs to the disk statistics. If
-//! operations were counted, rates are derived from them and the time, because the printed rates are
-//! rounded (`13.3k`).
+//! One record per run of fio, from the lines that define its jobs to the disk statistics. If the
+//! operation counts are printed, IOPS are computed from counts and runtime, because the printed
+//! rates are rounded (`13.3k`).
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ fn blocks(text: &str) -> [Option<u64>; 2] {
     [parts.next().and_then(range), parts.next().and_then(range)]
 }
 
-/// Head of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
+/// First line of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
 fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let jobs = number_after(rest, "jobs=")? as u64;
@@ -63,7 +63,7 @@ fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
     (!name.starts_with(' ')).then_some((name.trim(), jobs, errors, time))
 }
 
-/// The version of `ssdyno fio`: the line before `Starting 1 thread`.
+/// The version of `ssdyno fio`, on the line before `Starting 1 thread`.
 fn our_version(line: &str) -> Option<&str> {
     line.strip_prefix("ssdyno-").filter(|v| v.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -190,7 +190,7 @@ fn one(
     Ok(())
 }
 
-/// The time on a result is its end.
+/// Sets the start of the run; the time on a result is its end.
 fn began(run: &mut Run, time: Option<&str>) {
     let known = run.origin.as_ref().is_some_and(|o| o.start_known);
     let Some(end) = time.and_then(ctime).filter(|_| !known) else { return };
@@ -249,7 +249,7 @@ impl Body {
         Ok(())
     }
 
-    /// A direction with activity, and its time in seconds.
+    /// The results of a direction and its runtime in seconds, if it did any I/O.
     fn side(&self, i: usize) -> Option<(Side, f64)> {
         let (bytes_per_s, iops, ms) = self.rates[i]?;
         let seconds = ms / 1e3;
@@ -350,6 +350,6 @@ pub(crate) fn notes(run: &mut Run, jobs: usize) {
         );
     }
     if jobs > 1 {
-        note(run, FindingKind::FioJobs, format!("{jobs} results of one run of fio, in its order"));
+        note(run, FindingKind::FioJobs, format!("{jobs} results of one fio run, in fio's order"));
     }
 }

@@ -1,8 +1,8 @@
-//! iozone: its listing, the table alone, or the tables added by -R for spreadsheets.
+//! iozone: its full output, only the table, or the tables that -R adds for spreadsheets.
 //!
 //! Columns of tests that were not run are blank, so a value is identified by its position: numbers
 //! end at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version
-//! 3.4xx, which writes KB for kB). Rates are KiB/s.
+//! 3.4xx, where the heading has KB instead of kB). Rates are KiB/s.
 
 use methods::{IozoneFigure, iozone_metric};
 use record::{Finding, FindingKind, Level, Run, Unit};
@@ -10,7 +10,7 @@ use record::{Finding, FindingKind, Level, Run, Unit};
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
 
-/// The headings of -R, in column order.
+/// The headings of the -R tables, in column order.
 const REPORTS: [&str; 13] = [
     "\"Writer report\"",
     "\"Re-writer report\"",
@@ -38,7 +38,7 @@ fn is_title(line: &str) -> bool {
     line.trim_start().starts_with("Iozone: Performance Test of File I/O")
 }
 
-/// The second line above the table.
+/// The second of the table's two heading lines.
 fn is_heading(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|w| w.eq_ignore_ascii_case("kB"))
@@ -77,10 +77,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             fact(&mut run, line);
         }
     }
-    // With -R both have the same values.
+    // With -R, both contain the same values.
     let cells = if table.is_empty() { sheets } else { table };
     if cells.is_empty() {
-        return Err(lines.wrong_at(begin, "the listing of iozone ends before its table"));
+        return Err(lines.wrong_at(begin, "iozone's output ends before its table"));
     }
     enter(&mut run, &cells);
     Ok(vec![run])
@@ -131,7 +131,7 @@ fn words(line: &str) -> Vec<(&str, usize)> {
     line.split_whitespace().map(|word| (word, end(word))).collect()
 }
 
-/// Values by column. Leading blanks may be missing, blanks in between may not.
+/// Values by column. Leading blanks may be missing; blanks between values may not.
 fn by_column(line: &str, width: usize) -> Option<Vec<Cell>> {
     let words = words(line);
     let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
@@ -160,7 +160,7 @@ fn rate(word: &str) -> Option<f64> {
     word.parse::<u64>().ok().map(|kib| kib as f64)
 }
 
-/// The figures of the tests in `-i 0 -i 1`; `None` for all.
+/// The figures of the tests selected by `-i`, as in `-i 0 -i 1`; `None` means all.
 fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let tests = words.windows(2).filter(|pair| pair[0] == "-i");
@@ -170,7 +170,7 @@ fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
     (!figures.is_empty()).then_some(figures)
 }
 
-/// A table of -R: record sizes across, file sizes down, both in quotes.
+/// A -R table: record sizes across, file sizes down, both in quotes.
 fn sheet(
     lines: &mut Lines<'_>,
     figure: IozoneFigure,
@@ -186,7 +186,7 @@ fn sheet(
         let Some(file) = words.next().and_then(quoted) else { break };
         lines.next();
         let values: Option<Vec<f64>> = words.map(rate).collect();
-        let values = values.ok_or_else(|| lines.wrong("not a row of a table of -R"))?;
+        let values = values.ok_or_else(|| lines.wrong("not a row of a -R table"))?;
         // Records larger than the file are not tested, so the row is shorter.
         cells.extend(records.iter().zip(values).map(|(r, v)| (file, *r, figure, v)));
     }
@@ -206,7 +206,7 @@ fn enter(run: &mut Run, cells: &[Cell]) {
     let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
     if !command.is_empty() && !flag("-I") {
         let text = "without -I, reads follow the writes of the same file: they came from memory \
-                    unless the file is larger than it";
+                    unless the file is larger than memory";
         run.warnings.push(Finding::new(FindingKind::PageCache, Level::Warn, text));
     }
 }

@@ -1,5 +1,5 @@
-//! Outputs of the real tools (`tests/import`), texts in the same format with published figures, and
-//! unreadable input; also proof that no input makes a parser panic.
+//! Output of the real tools (`tests/import`), text in the same formats with published figures, and
+//! malformed input. Property tests check that no input makes a parser panic.
 
 use proptest::prelude::*;
 use record::{Document, Unit};
@@ -46,7 +46,7 @@ fn value(run: &Run, name: &str) -> f64 {
 }
 
 #[test]
-fn a_result_without_a_title_has_the_only_one_of_its_section() {
+fn an_untitled_result_takes_the_only_title_of_its_section() {
     let (fio, iozone) = (sample!("fio-mix.txt"), sample!("iozone.txt"));
     let titles = |text: &str| -> Vec<Option<String>> {
         runs(text).into_iter().map(|run| run.origin.expect("imported").title).collect()
@@ -131,14 +131,14 @@ fn our_own_fio_results_are_ours_and_one_run() {
         assert_eq!(origin.tool_name().as_deref(), Some("ssdyno fio 0.1.0"));
         assert!(run.warnings.iter().all(|w| w.kind != record::FindingKind::FioClat));
     }
-    // Results of two runs stay two.
+    // Results of two runs stay separate.
     assert_eq!(runs(&format!("{text}\n{}", sample!("fio-jobs.json"))).len(), 2);
 }
 
 #[test]
 fn the_order_of_keys_does_not_matter() {
     for text in [sample!("fio-mix.json"), sample!("fio-jobs.json")] {
-        // A line from fio may precede its object.
+        // fio may print a line before the JSON object.
         let object = &text[text.find("{\n").expect("an object")..];
         let value: serde_json::Value = serde_json::from_str(object).expect("JSON");
         let sorted = serde_json::to_string_pretty(&value).expect("JSON");
@@ -211,7 +211,7 @@ fn all_versions_of_diskmark() {
 
 /// Found by the fuzzer: the product was computed before the range check.
 #[test]
-fn an_out_of_range_block_is_an_error() {
+fn an_out_of_range_block_size_is_unknown() {
     let huge = sample!("cdm8.txt").replace("SEQ    1MiB", "SEQ    18446744073709551615MiB");
     assert!(read(&huge, None).is_ok(), "the block is unknown, the rate is not");
 }
@@ -228,7 +228,7 @@ fn a_windows_file_is_decoded() {
 }
 
 #[test]
-fn f3_in_its_units_of_1024() {
+fn f3_units_are_binary() {
     let written = one(sample!("f3write.txt"));
     assert_eq!(value(&written, "seq-write"), 30.07 * 1_048_576.0);
     let read = one(sample!("f3read.txt"));
@@ -247,7 +247,7 @@ fn f3_in_its_units_of_1024() {
 }
 
 #[test]
-fn hdparm_has_mb_of_1024() {
+fn hdparm_mb_is_mib() {
     let run = one(sample!("hdparm.txt"));
     assert_eq!(run.target.spec, "/dev/loop0");
     assert_eq!(run.target.direct, Some(false));
@@ -348,8 +348,8 @@ fn missing_information_stays_unknown() {
     }
 }
 
-/// A sample with some characters changed, duplicated or deleted.
-fn spoiled() -> impl Strategy<Value = String> {
+/// A sample with some characters replaced, inserted or deleted, or its end cut off.
+fn mutated() -> impl Strategy<Value = String> {
     let texts: Vec<String> = samples().into_iter().map(|(_, text)| text).collect();
     let letters = prop::sample::select(
         "0.,:;()[]{}<>\"'= -+eE\n\r\t%µ\u{fffd}9kMGx".chars().collect::<Vec<_>>(),
@@ -374,7 +374,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_text_makes_a_parser_panic(text in spoiled()) {
+    fn no_text_makes_a_parser_panic(text in mutated()) {
         let found = read(&text, None);
         for run in found.iter().flatten() {
             prop_assert!(run.origin.is_some());

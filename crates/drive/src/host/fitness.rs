@@ -1,5 +1,5 @@
-//! Fitness of a machine for measurements: conditions that would distort a result or make a
-//! measurement fail, each with advice.
+//! Checks whether a machine is fit for measurements: reports conditions that would distort a result
+//! or make a measurement fail, each with advice.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const LOCK_BYTES_ENOUGH: u64 = 64 << 20;
 /// A drive this close to its warning temperature is about to throttle.
 const HEADROOM_C: f64 = 5.0;
 
-/// Findings about the machine's present fitness. Observes other I/O for half a second.
+/// Returns findings about the machine's current fitness. Observes other I/O for half a second.
 pub fn fitness() -> Vec<Finding> {
     Machine::here().fitness(LOOK)
 }
@@ -58,7 +58,7 @@ impl Machine {
 
 fn slow_governor(machine: &Machine) -> Option<Finding> {
     let governor = governor(machine).filter(|governor| governor != "performance")?;
-    let text = format!("the frequency governor is {governor}: latencies at depth 1 may read high");
+    let text = format!("the CPU governor is {governor}: latencies at depth 1 may read high");
     let advice = "cpupower frequency-set -g performance";
     Some(Finding::new(FindingKind::Governor, Level::Warn, text).advise(advice))
 }
@@ -68,7 +68,7 @@ fn high_load(machine: &Machine, process: &Process) -> Option<Finding> {
     (load > f64::from(cores) / 2.0).then(|| {
         let text = format!("the load average is {load} on {cores} processors");
         Finding::new(FindingKind::Load, Level::Warn, text)
-            .advise("wait until other work is done")
+            .advise("wait for other work to finish")
             .with(Evidence::new("load average over a minute", load, Unit::Number))
     })
 }
@@ -93,10 +93,10 @@ fn slow_clock(machine: &Machine) -> Option<Finding> {
         _ => Level::Warn,
     };
     let text = format!(
-        "the kernel's clock source is {clock}: each reading costs more than the processor's counter"
+        "the kernel's clock source is {clock}, which is slower to read than the CPU's own counter"
     );
     let advice =
-        "clocksource=tsc on the kernel's command line, if the processor's counter is invariant";
+        "clocksource=tsc on the kernel command line, if the CPU's time-stamp counter is invariant";
     Some(Finding::new(FindingKind::Clock, level, text).advise(advice))
 }
 
@@ -110,12 +110,12 @@ fn on_battery(machine: &Machine) -> Option<Finding> {
         is("type", "Battery") && is("status", "Discharging") && !is("scope", "Device")
     };
     supplies.any(|dir| discharging(&dir)).then(|| {
-        let text = "the machine is on battery and may reduce speed to save power";
+        let text = "the machine is on battery power and may slow down to save energy";
         Finding::new(FindingKind::OnBattery, Level::Warn, text).advise("plug it in")
     })
 }
 
-/// Raspberry Pi firmware: bits 0 to 3 are the present state, bits 16 to 19 the history since boot.
+/// Raspberry Pi firmware: bits 0 to 3 are the current state, bits 16 to 19 the history since boot.
 fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
@@ -158,7 +158,7 @@ fn not_root(process: &Process) -> Option<Finding> {
     (!process.root).then(|| {
         let text = "not root: the drives' own health data, the payload size of PCIe links and the \
                     settings of card readers remain unknown";
-        Finding::new(FindingKind::NotRoot, Level::Note, text).advise("sudo, where those matter")
+        Finding::new(FindingKind::NotRoot, Level::Note, text).advise("use sudo if these matter")
     })
 }
 
@@ -174,7 +174,7 @@ fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
         .collect();
     (!denied.is_empty()).then(|| {
         let text = format!(
-            "{} cannot be opened by this user: only directories on it can be measured",
+            "this user cannot open {}: only directories on such drives can be measured",
             denied.join(", ")
         );
         Finding::new(FindingKind::NoDeviceAccess, Level::Note, text)

@@ -1,4 +1,4 @@
-//! Registers of SD cards and eMMC, which the kernel reads when the card is inserted.
+//! Registers of SD cards and eMMC, which the kernel reads when it initialises the card.
 
 use record::{DriveIdentity, Health};
 use workload::units;
@@ -23,13 +23,13 @@ pub(super) fn run(machine: &Machine, disk: &Node, id: &mut DriveIdentity) {
     }
     let extended = ext_csd(machine, disk, id);
     let revision = extended.as_ref().map(|e| e.revision);
-    // The boot areas have no registers.
+    // The boot partitions, separate devices, have no registers.
     report_cid(id, cid.and_then(|cid| Cid::of_mmc(&cid, revision)));
     report_life(id, register("life_time"), register("pre_eol_info"), extended.as_ref());
     extended.iter().for_each(|extended| report_extended(id, extended));
 }
 
-/// In the terms of card collectors: manufacturer, OEM, name, revision, date, serial number.
+/// Uses the terms of card collectors: manufacturer, OEM, name, revision, date, serial number.
 fn report_cid(id: &mut DriveIdentity, cid: Option<Cid>) {
     let Some(cid) = cid else { return };
     let maker = card_maker(u32::from(cid.maker)).map(|name| format!(" ({name})"));
@@ -63,15 +63,15 @@ fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
         detail(id, "erase", format!("{units} allocation units in at most {seconds} s"));
     }
     let can = match (status.discard, status.full_erase) {
-        (true, true) => "yes, and a full erase",
+        (true, true) => "yes; full erase supported",
         (true, false) => "yes",
-        (false, true) => "no, but a full erase",
+        (false, true) => "no; full erase supported",
         (false, false) => "no",
     };
     detail(id, "discard", can);
 }
 
-/// The extended register of an eMMC, which debugfs shows only to root.
+/// The EXT_CSD register of an eMMC, which debugfs exposes only to root.
 fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<ExtCsd> {
     let device = disk.dir.join("device").canonicalize().ok()?;
     let card = device.file_name()?.to_str()?.to_string();
@@ -118,6 +118,6 @@ fn report_extended(id: &mut DriveIdentity, extended: &ExtCsd) {
         detail(id, name, units::binary(bytes));
     }
     if extended.native_4k {
-        detail(id, "sectors", "4096 B inside");
+        detail(id, "sectors", "4096 B native");
     }
 }

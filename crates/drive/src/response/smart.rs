@@ -1,10 +1,10 @@
 //! SMART attributes of SATA drives: two bytes of revision, then 30 entries of 12 bytes.
 //!
-//! Attribute numbers and units are specific to the manufacturer. This module uses the attributes
-//! shared by nearly all drives, and traffic and wear of manufacturers that publish their units; for
-//! other drives these values stay unknown. If a drive has the device statistics of ACS-3, those
-//! take precedence. Sources: the manufacturers' attribute tables (Samsung, Micron, Intel, Kingston,
-//! Western Digital).
+//! Attribute numbers and units are specific to the manufacturer. This module reads the attributes
+//! shared by nearly all drives. It reads traffic and wear only for manufacturers that publish their
+//! units; for other drives these values stay unknown. The device statistics of ACS-3 take
+//! precedence if a drive has them. Sources: the manufacturers' attribute tables (Samsung, Micron,
+//! Intel, Kingston, Western Digital).
 
 use record::Health;
 
@@ -17,7 +17,7 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribute {
     pub id: u8,
-    /// Normalised value: about 100 if new, on the manufacturer's scale.
+    /// Normalised value: about 100 when new, on the manufacturer's scale.
     pub value: u8,
     /// Raw value, 48 bits.
     pub raw: u64,
@@ -38,11 +38,11 @@ pub(crate) fn attributes(page: &[u8]) -> Vec<Attribute> {
 struct Maker {
     /// Prefixes of its model names.
     models: &'static [&'static str],
-    /// Bytes written by hosts: attribute, and unit in bytes.
+    /// Bytes written by the host: attribute number, and unit in bytes.
     written: Option<(u8, u64)>,
     /// Bytes written to flash.
     flash: Option<(u8, u64)>,
-    /// Attribute with the remaining life as its normalised value, percent.
+    /// Attribute whose normalised value is the remaining life, percent.
     life_left: Option<u8>,
 }
 

@@ -24,20 +24,20 @@ impl Machine {
         )))
     }
 
-    /// Reads the places and returns their fingerprints.
+    /// Reads the sampled ranges and returns their fingerprints.
     pub(super) fn look(&self, places: &[Stretch]) -> Result<Look> {
         let seen = release::look(|at, buffer| self.device.read(at, buffer), places);
         seen.map_err(|e| device_error(&self.info, "reading blocks", e))
     }
 
-    /// Writes canaries to the places and makes them durable.
+    /// Writes canaries to the sampled ranges and flushes them to the drive.
     pub(super) fn put_canaries(&self, places: &[Stretch]) -> Result<()> {
         let put = release::put_canaries(|at, bytes| self.device.write(at, bytes), places);
         let put = put.and_then(|()| Ok(self.device.flush()?));
         put.map_err(|e: DeviceError| device_error(&self.info, "writing canaries", e))
     }
 
-    /// The error of a failed erase. A command that the device does not support is not a failure.
+    /// Returns the error for a failed erase. A command that the device lacks is not a failure.
     pub(super) fn not_erased(&self, how: Erase, error: DeviceError) -> RigError {
         if how != Erase::Discard && is_unsupported(&error) {
             let text = format!("{}: the device does not support it", how.name());
@@ -67,7 +67,7 @@ impl Machine {
         let device = device.ok_or_else(busy).map_err(|e| io_error(&self.info, "format", e))?;
         let can = device.can_erase(Erase::Format { block_bytes });
         can.map_err(|e| device_error(&self.info, "format", e))?;
-        // After a format the drive can be missing or a different one. The rig must not be usable
+        // After a format, the drive may be gone or replaced by another. The rig must be unusable
         // then.
         self.ended = Some(|| RigError::Refused("the drive could not be reopened".into()));
         let formatted = device.format(block_bytes, &self.info);
@@ -85,13 +85,13 @@ impl Machine {
         Ok(())
     }
 
-    /// The error of a file system that does not trim.
+    /// Returns the error for a failed trim of free space.
     pub(super) fn untrimmed(&self, error: DeviceError) -> RigError {
         let filesystem = self.info.target.filesystem.as_ref();
-        let kind = filesystem.map_or("this", |fs| fs.kind.as_str());
+        let kind = filesystem.map_or("unknown type", |fs| fs.kind.as_str());
         match &error {
             _ if is_unsupported(&error) => RigError::Unsupported(format!(
-                "{kind} file systems, or the drive below, do not support trimming"
+                "the file system ({kind}) or the underlying drive does not support trimming"
             )),
             DeviceError::Io(e) if e.raw_os_error() == Some(libc::EPERM) => {
                 RigError::Refused("trimming free space needs root".into())

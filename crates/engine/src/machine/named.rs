@@ -1,4 +1,4 @@
-//! A machine on the files that jobs name, rather than on one target.
+//! A machine that operates on the files named by jobs rather than on a single target.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

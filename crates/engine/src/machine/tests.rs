@@ -142,7 +142,7 @@ fn borrowed_blocks_are_in_the_journal_and_go_back() {
 }
 
 #[test]
-fn the_way_back_of_borrowed_blocks_is_shown_with_its_bytes() {
+fn the_return_of_borrowed_blocks_is_shown_with_its_bytes() {
     let directory = tempfile::tempdir().expect("a directory");
     let (sender, events) = std::sync::mpsc::channel();
     let observer = Box::new(move |event: &Event| sender.send(event.clone()).expect("listens"));

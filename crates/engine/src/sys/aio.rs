@@ -1,5 +1,5 @@
-//! Linux asynchronous I/O (`io_submit` and related calls) by direct system calls. The C library has
-//! no wrapper, and the usual wrapper library adds nothing needed here.
+//! Linux asynchronous I/O (`io_submit` and related calls) through raw system calls. The C library
+//! has no wrappers, and the usual wrapper library adds nothing needed here.
 //!
 //! Layouts and numbers: `include/uapi/linux/aio_abi.h`.
 
@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 
 use super::check;
 
-/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE`, `IOCB_CMD_FDSYNC`.
+/// `IOCB_CMD_PREAD`, `IOCB_CMD_PWRITE`.
 pub(crate) const PREAD: u16 = 0;
 pub(crate) const PWRITE: u16 = 1;
 
@@ -92,7 +92,7 @@ impl Context {
         self.queue.push(block);
     }
 
-    /// Sets the priority of the queued operation of a slot; 0 means the thread's priority.
+    /// Sets the priority of a slot's queued operation; 0 means the thread's priority.
     pub(crate) fn prioritise(&mut self, slot: u32, priority: u16) {
         if priority != 0 {
             let block = &mut self.blocks[slot as usize];
@@ -109,7 +109,7 @@ impl Context {
     pub(crate) fn submit(&mut self) -> io::Result<usize> {
         let (count, list) = (self.queue.len(), self.queue.as_mut_ptr());
         // SAFETY: the list holds `count` pointers into `blocks`, which never reallocates; a block
-        // is not written again before its slot's event was seen.
+        // is not rewritten until its slot's event has arrived.
         let taken = check(unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, list) })?;
         self.queue.drain(..taken as usize);
         Ok(taken as usize)
@@ -124,7 +124,7 @@ impl Context {
         self.blocks.iter().position(|b| std::ptr::eq(b, block)).map(|slot| slot as u32)
     }
 
-    /// Collects events into `events`: at least `least`, waiting at most `timeout_ns`.
+    /// Collects at least `least` events into `events`, waiting at most `timeout_ns`.
     pub(crate) fn collect(
         &mut self,
         least: usize,
@@ -139,7 +139,7 @@ impl Context {
             limit = &raw mut time;
         }
         let (room, list) = (events.len(), events.as_mut_ptr());
-        // SAFETY: `list` has room for `room` events, and `limit` is null or points to a live time.
+        // SAFETY: `list` has room for `room` events, and `limit` is null or points to `time`.
         let got = check(unsafe {
             libc::syscall(libc::SYS_io_getevents, self.id, least, room, list, limit)
         })?;

@@ -1,6 +1,6 @@
-//! Jobs run by an installed fio and by ssdyno: operations and bytes are the same, and so are the
-//! distributions of offsets and sizes. The jobs are small, buffered and short, and no result
-//! depends on speed. Skipped if fio is not installed.
+//! Runs the same jobs with an installed fio and with ssdyno, and checks that operation and byte
+//! counts match, as do the distributions of offsets and sizes. The jobs are small, buffered and
+//! short, and no result depends on speed. Skipped if fio is not installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::common::{check, perform, plan};
 /// One line of a log: direction, bytes, offset.
 type Line = (u8, u64, u64);
 
-/// A tool's results of a job.
+/// The results of one tool for a job.
 struct Did {
     json: Value,
-    /// Log of the first clone, in order of completion.
+    /// Log of the first clone, in completion order.
     log: Vec<Line>,
 }
 
@@ -71,7 +71,7 @@ fn by_fio(words: &[String], directory: TempDir) -> Did {
         .expect("fio runs");
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     let json = text.find('{').map_or("", |at| &text[at..]);
-    let json = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: fio said {text}"));
+    let json = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: fio printed {text}"));
     Did { json, log: read_log(directory.path()) }
 }
 
@@ -92,7 +92,7 @@ fn read_log(directory: &Path) -> Vec<Line> {
     text.lines().map(line).collect()
 }
 
-/// Whether a job would be admitted.
+/// Whether a job passes the checks before a run.
 fn admitted(words: &[String]) -> bool {
     check(&plan(words), &[]).is_ok()
 }
@@ -104,16 +104,16 @@ fn only_what_is_as_we_left_it_is_written_again() {
     let words = ["--name=a", "--size=64k", "--bs=4k", "--rw=randrw"].map(String::from);
     let words = [vec![format!("--filename={}", path.display())], words.to_vec()].concat();
     std::fs::write(&path, "a letter").expect("written");
-    assert!(!admitted(&words), "somebody's file");
+    assert!(!admitted(&words), "overwrites a file that ssdyno did not create");
     std::fs::remove_file(&path).expect("removed");
     perform(&plan(&words), &[]).expect("runs");
     if !admitted(&words) {
         println!("skipped: this file system does not support extended attributes");
         return;
     }
-    // Overwrite it in place, like an editor or a shell.
+    // Overwrite it in place, as an editor or a shell does.
     std::fs::write(&path, vec![b'x'; 65_536]).expect("written");
-    assert!(!admitted(&words), "somebody wrote into it");
+    assert!(!admitted(&words), "overwrites a file changed since ssdyno wrote it");
 }
 
 /// Runs a job and compares the counts exactly; `None` without fio.
@@ -127,8 +127,8 @@ fn same_counts(words: &str) -> Option<(Did, Did)> {
     Some((ours, theirs))
 }
 
-/// Checks that the counts in a few classes come from the same distribution: chi-square over two
-/// samples, with the limit that one in ten thousand exceeds.
+/// Checks that the counts in a few classes come from the same distribution: a two-sample chi-square
+/// test at a significance level of 1e-4.
 #[track_caller]
 fn same_distribution(ours: &[u64], theirs: &[u64], words: &str) {
     let (n, m) = (ours.iter().sum::<u64>() as f64, theirs.iter().sum::<u64>() as f64);
@@ -241,7 +241,7 @@ fn ranges_of_sizes_are_drawn_alike() {
     same_distribution(&sizes(&ours), &sizes(&theirs), words);
 }
 
-/// Accesses of the blocks, the most popular first, in rank classes of doubling size.
+/// Accesses per block, most popular first, summed in rank classes of doubling size.
 fn ranks(did: &Did) -> Vec<u64> {
     let mut by_place: BTreeMap<u64, u64> = BTreeMap::new();
     did.offsets().into_iter().for_each(|offset| *by_place.entry(offset).or_default() += 1);
@@ -270,8 +270,8 @@ fn popularity_falls_off_alike() {
             (x, y) = (x + *a as f64 / n, y + *b as f64 / m);
             off = off.max((x - y).abs());
         }
-        // fio's zipf is an approximation, and its hash maps several ranks to one place. That causes
-        // a difference of 3% of the accesses; a different exponent would cause 6%.
+        // fio's zipf is an approximation, and its hash maps several ranks to one place. That shifts
+        // 3% of the accesses; a different exponent would shift 6%.
         assert!(off < 0.05, "{words}: {off:.3} of the accesses lie elsewhere: {a:?} {b:?}");
     }
 }
@@ -333,8 +333,8 @@ fn rates_pauses_and_times_are_kept_alike() {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((ours, theirs)) = both(&words) else { return };
     let [ours_n, theirs_n] = [&ours, &theirs].map(|did| did.counts()[0][0]);
-    // Operations are not issued if they become due while this thread has no processor at the end of
-    // the second.
+    // Operations that become due at the end of the second, while this thread is off the CPU, are
+    // not issued.
     assert!((400..=501).contains(&ours_n), "{ours_n} operations at 500/s in a second");
     // On a loaded machine fio can be late, and it does not catch up.
     assert!(theirs_n <= 505, "{theirs_n}");

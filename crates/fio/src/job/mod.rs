@@ -45,17 +45,17 @@ pub struct Job {
     /// Number of clones that run in parallel, 1 to 4096. Each does the whole job, on its own files
     /// unless `filename=` names them. With `offset_increment`, clone `n` starts `n` steps later.
     pub numjobs: u32,
-    /// Number of its reporting group, from 0; a stonewall or `new_group` starts another.
+    /// Index of its reporting group, from 0; a stonewall or `new_group` starts a new group.
     pub group: u32,
-    /// Its start, the jobs it waits for, and the jobs it ends.
+    /// Start and end, the jobs it waits for, and the jobs it terminates.
     pub schedule: Schedule,
-    /// The calls that issue its I/O.
+    /// I/O engine (`ioengine=`).
     pub engine: Engine,
     /// Queue depth and batches.
     pub queue: Queue,
     /// Direction, block sizes, order of offsets.
     pub access: Access,
-    /// The used part of the files, and the bytes moved.
+    /// The region of the files to use, and the number of bytes to transfer.
     pub space: Space,
     /// Names, number and creation of the files.
     pub files: Files,
@@ -67,17 +67,17 @@ pub struct Job {
     pub content: Content,
     /// Verification of written data.
     pub verify: DataVerify,
-    /// Processors and priorities.
+    /// CPU affinity, NUMA policy and priorities.
     pub machine: Machine,
-    /// The parts of the results to show.
+    /// Selection and format of the results.
     pub reporting: Reporting,
-    /// Logs over time.
+    /// Bandwidth, IOPS and latency logs.
     pub logs: Logs,
     /// Behaviour after an error.
     pub errors: Errors,
-    /// Ends when performance is steady.
+    /// Ends the job at steady state (`steadystate=`).
     pub steady: Option<Steady>,
-    /// Searches for the queue depth that meets a latency.
+    /// Adjusts the queue depth to meet a target latency (`latency_target=`).
     pub latency_target: Option<LatencyTarget>,
 }
 
@@ -116,7 +116,7 @@ impl Job {
         self.files.paths(&self.section, clone)
     }
 
-    /// Whether it changes its files.
+    /// Whether it modifies its files.
     pub(crate) fn changes(&self) -> bool {
         (self.access.rw.writes() || self.access.rw.trims()) && !self.verify.only
     }
@@ -126,8 +126,8 @@ impl Job {
         !matches!(self.verify.kind, VerifyKind::None | VerifyKind::Null)
     }
 
-    /// The seed of a clone, derived only from the clone's number, so that a verifying job knows the
-    /// stamps of the corresponding job that wrote.
+    /// A clone's seed. It depends only on `randseed` and the clone's number, so that a verifying
+    /// job can reproduce the stamps of the job that wrote the data.
     pub(crate) fn seed(&self, clone: u32) -> u64 {
         self.access.randseed.wrapping_add(u64::from(clone).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
@@ -154,7 +154,7 @@ impl Job {
 /// Directions of operations, in fio's order; a flush has none.
 pub(crate) const DIRECTIONS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
 
-/// fio's number of a direction, which is its index in [`PerKind::each`].
+/// fio's number for a direction, which is also its index in [`PerKind::each`].
 pub(crate) fn direction(kind: OpKind) -> Option<usize> {
     DIRECTIONS.into_iter().position(|other| other == kind)
 }
@@ -215,7 +215,7 @@ impl Amount {
     }
 }
 
-/// A time drawn once between two bounds (`startdelay=2-5`); usually both are equal.
+/// A duration drawn once from a range (`startdelay=2-5`); usually both bounds are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// Shortest.

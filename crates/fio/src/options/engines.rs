@@ -1,4 +1,4 @@
-//! fio's engines, and options of single engines.
+//! fio's engines and their own options.
 
 use super::{Entry, Standing, idle, refused};
 use crate::Engine;
@@ -8,7 +8,7 @@ use crate::Engine;
 pub(crate) struct EngineEntry {
     /// Its names.
     pub names: &'static [&'static str],
-    /// Its treatment.
+    /// Whether it is supported or refused.
     pub standing: Standing<Engine>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
     not(&["solarisaio", "windowsaio"], "it is for another operating system; use libaio"),
 ];
 
-/// An option of some engines.
+/// Options shared by a group of engines.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineOption {
     /// The engines.
@@ -90,7 +90,7 @@ pub(crate) struct EngineOption {
     pub entries: &'static [Entry],
 }
 
-/// Options that only unsupported engines have; a `bare` one may stand without a value.
+/// Options that only unsupported engines have; a `bare` one may appear without a value.
 macro_rules! not_served {
     ($($($bare:ident)? $name:literal $(as $alias:literal)?),* $(,)?) => {
         &[$(refused($name, &[], "its engines are not supported")
@@ -100,7 +100,7 @@ macro_rules! not_served {
 
 const PROFILES: &str = "fio's built-in benchmarks are not supported; see ssdyno methods";
 
-/// Options of engines.
+/// All engine options, by group of engines.
 pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     EngineOption { engines: "io_uring, libaio: priorities", entries: super::priority::ENGINES },
     EngineOption {
@@ -190,7 +190,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
 ];
 
-/// The engine option of that name.
+/// The engine option with this name.
 pub(crate) fn engine_option(name: &str) -> Option<&'static Entry> {
     ENGINE_OPTIONS.iter().flat_map(|group| group.entries).find(|entry| entry.is(name))
 }

@@ -1,4 +1,4 @@
-//! Options of files: names, number, creation, removal, durability and the page cache.
+//! File options: names, number, creation, removal, durability and the page cache.
 
 use super::{Entry, supported};
 use crate::draft::Draft;
@@ -9,8 +9,8 @@ use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMo
 pub(super) const OPTIONS: &[Entry] = &[
     supported("directory", &[], |d, v| {
         if !d.job.files.names.is_empty() {
-            let note = "comes after filename=, which fio has put into the current directory by \
-                        then, and so does ssdyno; give directory= first";
+            let note = "comes after filename=, so, as in fio, those files are not in it but in the \
+                        current directory; give directory= first";
             v.notes.borrow_mut().push(note.into());
         }
         put(&mut d.job.files.directories, list(v.text()?)?)
@@ -75,7 +75,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
 ];
 
-/// Appends names; the number of files becomes the number of all names.
+/// Appends names and sets the number of files to the total number of names.
 fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     let files = &mut d.job.files;
     for name in list(v.text()?)? {
@@ -91,8 +91,7 @@ fn file_names(d: &mut Draft, v: &Value) -> Parsed<()> {
     put(&mut d.nrfiles, files.names.len() as u32)
 }
 
-/// Splits names at colons; `\:` and a leading colon are literal. The name of a drive is taken
-/// whole.
+/// Splits names at colons; `\:` and a leading colon are literal. The name of a drive is not split.
 fn list(text: &str) -> Parsed<Vec<String>> {
     if is_drive(text) {
         return Ok(vec![text.to_string()]);
@@ -110,7 +109,7 @@ fn list(text: &str) -> Parsed<Vec<String>> {
     }
     names.retain(|name| !name.is_empty());
     match names.iter().find(|name| name.contains('\0')) {
-        Some(_) => Err("a name cannot contain a zero byte".into()),
+        Some(_) => Err("a name cannot contain a NUL byte".into()),
         None => Ok(names),
     }
 }
@@ -121,7 +120,7 @@ fn service(v: &Value) -> Parsed<FileService> {
         "roundrobin" => ServiceOrder::RoundRobin,
         "sequential" => ServiceOrder::Sequential,
         other @ ("zipf" | "pareto" | "normal" | "gauss") => {
-            return Err(format!("{other}: uneven use of files is not supported"));
+            return Err(format!("{other}: non-uniform selection of files is not supported"));
         }
         other => return Err(format!("'{other}' is none of random, roundrobin, sequential")),
     };
@@ -129,7 +128,7 @@ fn service(v: &Value) -> Parsed<FileService> {
         None => 1,
         Some(text) => match v.size(text)?.bytes()? {
             every @ 1..=0xffff_ffff => every as u32,
-            every => return Err(format!("another file every {every} operations")),
+            every => return Err(format!("cannot change files every {every} operations")),
         },
     };
     Ok(FileService { order, every })

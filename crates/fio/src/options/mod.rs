@@ -1,8 +1,8 @@
 //! Every option of fio, as data: its names, and whether it is supported, accepted or refused.
 //!
-//! A supported option includes the function that takes its value, so that the table cannot deviate
-//! from the behaviour. Other options include the reason shown to users. `docs/fio.md` is generated
-//! from the table.
+//! The entry of a supported option contains the function that applies its value, so the table
+//! cannot disagree with the behaviour. Other entries contain the reason shown to users.
+//! `docs/fio.md` is generated from the table.
 
 mod access;
 mod content;
@@ -23,7 +23,7 @@ pub(crate) use engines::{ENGINE_OPTIONS, ENGINES, engine_option};
 pub(crate) use job::cpu_list;
 pub(crate) use priority::packed;
 
-/// Takes a value.
+/// Applies a value to the draft of a job.
 pub(crate) type Setter = fn(&mut Draft, &Value) -> Parsed<()>;
 
 /// One option.
@@ -35,16 +35,16 @@ pub(crate) struct Entry {
     pub aliases: &'static [&'static str],
     /// Whether it may appear without a value.
     pub bare: bool,
-    /// Its treatment.
+    /// Whether it is supported, accepted or refused.
     pub standing: Standing<Setter>,
 }
 
-/// The treatment of an option, of a switch of the command line or of an engine.
+/// Whether an option, a command-line switch or an engine is supported, accepted or refused.
 #[derive(Clone, Copy)]
 pub(crate) enum Standing<S> {
-    /// It has fio's effect; a remark states differences.
+    /// Has the same effect as in fio; the remark states any differences.
     Supported {
-        /// Takes the value; for an engine, the one to set.
+        /// Function that applies the value; for an engine, the engine to select.
         set: S,
         /// For the documentation.
         remark: &'static str,
@@ -71,7 +71,7 @@ impl<S: Copy> Standing<S> {
         Standing::Refused { why, fine: &[] }
     }
 
-    /// With a remark, if it is supported.
+    /// Adds a remark to a supported one.
     pub const fn says(self, remark: &'static str) -> Standing<S> {
         match self {
             Standing::Supported { set, .. } => Standing::Supported { set, remark },
@@ -111,7 +111,7 @@ impl Entry {
         Entry { standing: self.standing.says(remark), ..self }
     }
 
-    /// Whether this is one of its names.
+    /// Whether `name` is one of its names.
     pub fn is(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
@@ -139,7 +139,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
     tables.into_iter().flatten()
 }
 
-/// The option of that name.
+/// The option with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
     all().find(|entry| entry.is(name))
 }

@@ -1,4 +1,4 @@
-//! Options of engine, queue and pacing.
+//! Options for the engine, the queue and pacing.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[Entry] = &[
 fn engine(d: &mut Draft, v: &Value) -> Parsed<()> {
     let word = v.text()?.split(':').next().unwrap_or_default();
     let Some(entry) = ENGINES.iter().find(|entry| entry.names.contains(&word)) else {
-        return Err(format!("'{word}' is not an engine of fio"));
+        return Err(format!("'{word}' is not a fio engine"));
     };
     match entry.standing {
         Standing::Supported { set, .. } => put(&mut d.job.engine, set),
@@ -88,6 +88,6 @@ fn none(number: u64) -> Option<u64> {
 fn iops(v: &Value, text: &str) -> Parsed<Option<u32>> {
     match v.size(text)? {
         Number::Plain(rate @ 0..=0xffff_ffff) => Ok(Some(rate as u32).filter(|rate| *rate > 0)),
-        _ => Err(format!("'{text}' is not a rate of operations")),
+        _ => Err(format!("'{text}' is not an IOPS rate")),
     }
 }

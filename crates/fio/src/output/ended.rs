@@ -1,5 +1,5 @@
-//! The end of a job in fio's format: its error, errors after which it continued, the queue depth of
-//! a latency target, and the steady state.
+//! The last lines and fields of a job in fio's format: its error, errors it continued after, the
+//! queue depth found for a latency target, and steady state.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     })
 }
 
-/// The final queue depth of the deepest clone.
+/// The largest final queue depth among the clones.
 fn depth(shown: &Shown<'_>) -> u32 {
     let found = shown.runs.iter().filter_map(|run| run.judgement.depth);
     let asked = shown.job.latency_target.map_or(shown.job.queue.depth, |_| 1);
@@ -66,7 +66,7 @@ pub(super) fn lines(shown: &Shown<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// `100usec`, as fio prints it.
+/// `100.00usec`, as fio prints it.
 fn time(time: Duration) -> String {
     let ns = time.as_nanos() as f64;
     let units = [("sec", 1e9), ("msec", 1e6), ("usec", 1e3)];

@@ -1,7 +1,7 @@
-//! The position of a random operation in its file: every block once, uniformly, or by popularity.
+//! Positions of random operations in a file: every block once, uniformly, or by popularity.
 //!
-//! Distributions behave as in fio. All of them scatter their ranks over the file, and a centre only
-//! positions the first rank. A normal distribution is the mean of twelve uniform draws over the
+//! Distributions behave as in fio. All of them scatter their ranks over the file; a centre only
+//! places the first rank. A normal distribution is the mean of twelve uniform draws over the
 //! whole file, shifted by a uniform draw whose width is the option's value.
 
 use libm::{ceil, log, pow};
@@ -14,12 +14,12 @@ use crate::{Distribution, PerKind, Spread};
 /// Number of uniform draws averaged for a normal draw, as in fio.
 const GAUSS_DRAWS: u32 = 12;
 
-/// A number in [0, 1) from the upper 53 bits of a draw.
+/// A uniform number in [0, 1), from the upper 53 bits of a draw.
 pub(super) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A number below `n`, at least 1.
+/// A uniform number below `n`, which must be at least 1.
 pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
@@ -47,7 +47,7 @@ pub(super) enum Ranks {
     Normal { count: u64, width: f64 },
 }
 
-/// The place of a rank in the file.
+/// Maps a rank to its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     order: Permutation,
@@ -56,7 +56,7 @@ pub(super) struct Scatter {
 }
 
 impl Places {
-    /// Places of the given distribution, which may repeat.
+    /// Places drawn from the given distribution; a place may be drawn repeatedly.
     pub(super) fn repeating(
         distribution: &Distribution,
         stride: bool,
@@ -112,7 +112,7 @@ impl Places {
         }
     }
 
-    /// The next place for direction `kind` (read, write, trim); `None` once all were visited.
+    /// The next place for direction `kind` (read, write, trim); `None` once all have been visited.
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
@@ -136,7 +136,7 @@ impl Places {
     }
 }
 
-/// Converts shares of accesses and space to places, with cumulative shares of accesses.
+/// Converts zones from shares of accesses and space to the form of [`Places::Zoned`].
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
     let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
@@ -216,7 +216,7 @@ impl Once {
         None
     }
 
-    /// Takes up to `wanted` consecutive free places from `place` on; returns their number.
+    /// Takes up to `wanted` consecutive free places, starting at `place`; returns their number.
     pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
         if self.taken.is_empty() {
             return wanted;

@@ -1,9 +1,9 @@
 //! Arithmetic in values, in parentheses as in fio: `size=(8*(1+3))k`.
 //!
-//! Supports `+ - * / % ^`, unary minus, parentheses, whole numbers and fractions, and the suffixes
+//! Supports `+ - * / % ^`, unary minus, parentheses, integers and fractions, and the suffixes
 //! of sizes and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Suffixes are
 //! powers of 1024 (`kib` and the like: 1000), regardless of `kb_base`. Fractions are computed in
-//! floating point, whole numbers in 64 bits, where an overflow is an error.
+//! floating point, integers in 64 bits; integer overflow is an error.
 
 use super::Parsed;
 
@@ -21,7 +21,7 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The value of an expression, bytes or microseconds, which must not be negative.
+/// Evaluates an expression to bytes or microseconds. A negative result is an error.
 pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
     let mut reader = Reader { rest: text, whole: text, unit, depth: 0, suffixed: false };
     let value = reader.sum()?;
@@ -34,7 +34,7 @@ pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
     };
     match value {
         Term { whole: Some(whole), .. } => u64::try_from(whole).ok(),
-        // Below 2^63 every float converts to a whole number.
+        // The integer part of any float below 2^63 fits in a `u64`.
         Term { real, .. } => (0.0..9.2e18).contains(&real).then_some(real as u64),
     }
     .ok_or_else(|| format!("'{text}' is negative or too large"))
@@ -56,7 +56,7 @@ impl Term {
         value.is_finite().then_some(Term { whole: None, real: value })
     }
 
-    /// Applies `whole` to whole numbers, otherwise `real`; `None` on overflow.
+    /// Applies `whole` if both operands are integers, otherwise `real`; `None` on overflow.
     fn with(
         self,
         other: Term,
@@ -93,8 +93,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn wrong(&self) -> String {
         match self.rest.trim_start() {
-            "" => format!("'{}' ends too early", self.whole),
-            rest => format!("'{}' cannot be computed, from '{rest}' on", self.whole),
+            "" => format!("'{}' is incomplete", self.whole),
+            rest => format!("'{}' cannot be parsed at '{rest}'", self.whole),
         }
     }
 
@@ -160,7 +160,7 @@ impl Reader<'_> {
         let mut value = self.unary()?;
         while self.take("%").is_some() {
             let (Some(a), Some(b)) = (value.whole, self.unary()?.whole) else {
-                return Err(format!("'{}' has % of a fraction", self.whole));
+                return Err(format!("'{}' applies % to a fraction", self.whole));
             };
             let rest = a.checked_rem(b);
             value = Term::whole(rest.ok_or_else(|| format!("'{}' divides by zero", self.whole))?);

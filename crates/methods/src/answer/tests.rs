@@ -1,4 +1,4 @@
-//! Tests of the sentences of single answers. Tests that apply to all answers are in `every.rs`.
+//! Tests of the wording of individual answers. Tests that apply to all answers are in `every.rs`.
 
 use record::{
     Explained, Finding, FindingKind, HEADLINE_MAX, Level, Metric, Stamp, Unit, Verdict, VerdictKind,
@@ -140,5 +140,5 @@ fn rates_counts_and_factors_have_the_digits_that_matter() {
     assert_eq!(rates, ["3.40 GB/s", "12.6 GB/s", "1.00 GB/s", "12.6 MB/s"]);
     let counts = [640.4, 88_123.0, 1.2e6, 9_949.0, 3.25].map(super::count);
     assert_eq!(counts, ["640", "88k", "1.2M", "9.9k", "3.2"]);
-    assert_eq!([3.14, 12.3].map(super::times), ["3.1 times", "12 times"]);
+    assert_eq!([3.13, 12.3].map(super::times), ["3.1 times", "12 times"]);
 }

@@ -9,7 +9,7 @@ use record::TargetKind;
 use rig::TargetInfo;
 use workload::Region;
 
-use crate::test_region::LEAST_BYTES;
+use crate::options::LEAST_BYTES;
 use crate::{MethodError, Options};
 
 /// Size of a place in the middle of the drive, bytes.

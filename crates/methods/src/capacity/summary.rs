@@ -111,7 +111,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             format!("All {} written to the file came back.", decimal(tested as u64))
         }
         (Some(VerdictKind::Aliasing), Some(bytes)) => {
-            format!("Counterfeit: {only} {bytes} are real.")
+            format!("Counterfeit: {only} {bytes} is real.")
         }
         (Some(VerdictKind::Aliasing), None) => {
             "Counterfeit: addresses share memory or have none.".to_string()

@@ -163,6 +163,8 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Options;
+    use crate::fake::{Fake, Traits};
 
     const MIB: u64 = 1 << 20;
 
@@ -188,6 +190,19 @@ mod tests {
         assert_eq!(zone(|i| if i < 10 { 8.0 } else { 300.0 }), None);
         // The scatter is as large as the distance.
         assert_eq!(zone(|i| if i == 0 { 8.0 } else { 17.0 * (1 << (i % 8)) as f64 }), None);
+    }
+
+    #[test]
+    fn every_block_gets_its_small_writes_and_one_that_opens_it_in_both_rounds() {
+        let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
+        let options = Options::default();
+        let whole = Whole::unguarded(&super::super::INFO, &fake.info, &options).expect("room");
+        let mut session = Session::new(&mut fake);
+        let small = search(&mut session, &whole, Some(4 * MIB)).expect("nothing is wrong");
+        drop(session);
+        assert_eq!(small.and_then(|small| small.zone), None, "all blocks are equal");
+        // Of 16 erase blocks, 8 are at the start and 8 in the second half.
+        assert_eq!(fake.written, 2 * 16 * (WRITES + 1) * SMALL);
     }
 
     #[test]

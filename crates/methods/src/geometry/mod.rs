@@ -129,7 +129,7 @@ const METRICS: [MetricInfo; 14] = [
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
     let size = options.size.unwrap_or(REGION_MOST).min(session.target().bytes);
-    let part = options.sized(size.max(crate::test_region::LEAST_BYTES));
+    let part = options.sized(size.max(crate::options::LEAST_BYTES));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;
     let region = Region::first(whole.bytes());
     if whole.test_region.writes {

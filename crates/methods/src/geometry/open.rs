@@ -1,4 +1,4 @@
-//! Open erase blocks: the number of blocks that take writes in turn without a copy.
+//! Open erase blocks: how many blocks can be written in turn without making the drive copy data.
 
 use rig::BlockWay;
 use workload::{Content, Filler, Permutation};
@@ -12,13 +12,13 @@ use crate::whole::Whole;
 /// Bytes per write.
 const CHUNK: u64 = 64 << 10;
 
-/// Writes to each block that are timed; the first, which opens it, is not.
+/// Number of timed writes to each block, after an untimed first one that opens it.
 const TURNS: u64 = 8;
 
 /// Maximum number of blocks tried.
 const MOST: u32 = 32;
 
-/// If writes take this many times as long as to one block, too many blocks are open.
+/// Too many blocks are open if writes take more than this many times as long as to one block.
 const TOO_MANY: f64 = 2.0;
 
 /// Maximum bytes written in each of the two searches.
@@ -30,13 +30,14 @@ const SECONDS_MOST: f64 = 240.0;
 /// Number of blocks that stay open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Open {
-    /// This many; 0 if random writes make the drive copy even a single block.
+    /// This many; 0 if random writes to even a single block make the drive copy data.
     Exactly(u32),
     /// This many or more; the search ended there.
     AtLeast(u32),
 }
 
-/// Searches with sequential and with random writes. Does nothing if the erase block is unknown.
+/// Searches twice: with sequential, then with random writes. Does nothing if the erase block is
+/// unknown.
 pub(super) fn search(
     session: &mut Session<'_>,
     whole: &Whole,
@@ -66,8 +67,8 @@ pub(super) fn search(
 /// Writes to erase blocks in turn.
 struct Writer {
     erase: u64,
-    /// First erase block used, and the number of blocks: the second half of the region, which has
-    /// no FAT zone.
+    /// First erase block used, and the number of blocks. They span the second half of the region,
+    /// which contains no FAT zone.
     begin: u64,
     blocks: u64,
     random: bool,

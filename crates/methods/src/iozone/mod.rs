@@ -17,8 +17,9 @@ use workload::{Content, Region, Workload};
 pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 
 use self::rules::Seen;
+use crate::options::LEAST_BYTES;
 use crate::session::Session;
-use crate::test_region::{LEAST_BYTES, TestRegion};
+use crate::test_region::TestRegion;
 use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.

@@ -23,7 +23,7 @@ impl Session<'_> {
         self.rig().health()
     }
 
-    /// Whether a RAM disc can be measured for comparison.
+    /// A RAM disc for comparison, if there is one. Its own I/O is charged to no budget.
     pub(crate) fn reference(&mut self) -> Option<&mut dyn Rig> {
         self.rig().reference()
     }

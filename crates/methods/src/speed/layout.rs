@@ -70,7 +70,7 @@ impl Layout {
         options: &Options,
         seconds: f64,
     ) -> Result<Layout, MethodError> {
-        let size = options.size.unwrap_or(target.bytes.max(crate::test_region::LEAST_BYTES));
+        let size = options.size.unwrap_or(target.bytes.max(crate::options::LEAST_BYTES));
         let test_region = TestRegion::new(target, &options.sized(size), seconds)?;
         let kind = target.target.kind;
         let chunk = largest_transfer(target).min(test_region.bytes / 4);

@@ -13,7 +13,7 @@ use rig::TargetInfo;
 use workload::Region;
 use workload::stamp::Stamp;
 
-use crate::test_region::LEAST_BYTES;
+use crate::options::LEAST_BYTES;
 use crate::{MethodError, Options};
 
 /// Block size, bytes: the unit of writing, stamping, checking and counting.

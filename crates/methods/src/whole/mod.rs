@@ -14,7 +14,8 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::test_region::{LEAST_BYTES, TestRegion};
+use crate::options::LEAST_BYTES;
+use crate::test_region::TestRegion;
 use crate::{MethodError, MethodInfo, Options};
 
 /// Queue depth for maximum performance: enough for any drive, as in `quick`.

@@ -1,10 +1,10 @@
-//! Closed forms of write amplification, and the drive that they describe: uniform random writes to
-//! a full drive with one frontier for host and moved data.
+//! Closed forms for write amplification, and the drive they describe: uniform random writes to a
+//! full drive with one write frontier shared by host and moved data.
 //!
 //! FIFO and greedy with large superblocks: A = alpha / (alpha + W0(-alpha e^-alpha)) (Desnoyers
 //! 2012). Greedy with b pages per superblock: the finite-size correction of the same paper.
 //! d-choices: the fixed point of Van Houdt's mean-field equations (2013). alpha is the ratio of
-//! physical to logical pages; neither includes the superblock that is always free.
+//! physical to logical pages, not counting the one superblock that is always free.
 
 use model::ftl::Untimed;
 use model::ftl::collect::Policy;
@@ -12,7 +12,7 @@ use model::ftl::page::{PageMapped, Rules};
 use model::ftl::slc::Slc;
 use model::ftl::superblock::{Layout, Wear, mix};
 
-/// A drive as assumed by the closed forms, filled once sequentially.
+/// A drive that meets the assumptions of the closed forms, filled once sequentially.
 pub struct Pages {
     pub drive: PageMapped,
     pub logical: u32,
@@ -53,7 +53,7 @@ impl Pages {
         ((u128::from(mix(self.seed)) * u128::from(n)) >> 64) as u32
     }
 
-    /// Repeats `step` as often as `times` times the drive's pages.
+    /// Calls `step` `times * logical` times.
     pub fn run(&mut self, times: f64, mut step: impl FnMut(&mut Pages)) {
         (0..(times * f64::from(self.logical)) as u64).for_each(|_| step(self));
     }
@@ -77,8 +77,8 @@ impl Pages {
         self.uniform_over(2.0)
     }
 
-    /// Like [`Pages::uniform`], over more drive writes: random choices among few large superblocks
-    /// scatter.
+    /// Like [`Pages::uniform`], but over `drive_writes`: with few large superblocks, random choices
+    /// among them give noisy results.
     pub fn uniform_over(&mut self, drive_writes: f64) -> f64 {
         self.amplification(3.0, drive_writes, |bench| {
             let lpn = bench.below(bench.logical);
@@ -87,7 +87,7 @@ impl Pages {
     }
 }
 
-/// Write amplification of greedy with `pages` per superblock.
+/// Write amplification of greedy with `pages` pages per superblock.
 pub fn greedy(alpha: f64, pages: u32) -> f64 {
     let b = f64::from(pages);
     let k = alpha * (1.0 + 1.0 / (2.0 * b));
@@ -95,7 +95,7 @@ pub fn greedy(alpha: f64, pages: u32) -> f64 {
     b / (b - x0 + 1.0)
 }
 
-/// Write amplification of d-choices, by the fixed point: w[i], the fraction of superblocks with i
+/// Write amplification of d-choices, from the fixed point: w[i], the fraction of superblocks with i
 /// live pages, obeys w[i+1] = C/(i+1) (1 - (1 - W[i])^d), where W is the running sum. C and w[0]
 /// follow from sum w = 1 and sum i w[i] = b / alpha. A = alpha C.
 pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
@@ -140,7 +140,7 @@ pub fn large(alpha: f64) -> f64 {
     alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
 }
 
-/// The closed form of a policy, if it has one.
+/// Write amplification of a policy by its closed form, if it has one.
 pub fn closed(policy: Policy, alpha: f64, pages: u32) -> Option<f64> {
     match policy {
         Policy::Greedy => Some(greedy(alpha, pages)),

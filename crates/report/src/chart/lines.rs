@@ -1,4 +1,4 @@
-//! Lines of series: the median of each bucket, with a band from the smallest to the largest value.
+//! Line charts of series: the median of each bucket, with a band from minimum to maximum.
 
 use record::{Axis, Chart, Run, Unit};
 
@@ -35,7 +35,7 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     Some(Drawn::of(key(&lines), said, |narrow| form(chart, &lines, x, y, narrow)))
 }
 
-/// The legend. Lines of blocks without data share one colour, so they share an entry.
+/// The legend. Lines for blocks without data share one colour, so they share an entry.
 fn key(lines: &[Trace]) -> Vec<(String, String)> {
     let grey = lines.iter().filter(|line| line.unmapped).count();
     distinct(lines.iter().enumerate().map(|(i, line)| {
@@ -84,7 +84,7 @@ fn median(line: &Trace) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// `fresh drive from 5.00 GB/s to 1.45 GB/s, median 1.46 GB/s`.
+/// Describes a line in words: `fresh drive from 5.00 GB/s to 1.45 GB/s, median 1.46 GB/s`.
 fn said(unit: Unit, line: &Trace) -> String {
     let mut all = line.pieces.iter().flatten();
     let first = all.next().map_or(0.0, |b| b.mid);

@@ -5,7 +5,7 @@ use workload::units::{amount, binary, decimal, latency, significant};
 
 use crate::quantity::share;
 
-/// A scale from values to fractions of an axis.
+/// Maps values to fractions of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     low: f64,
@@ -47,7 +47,7 @@ impl Scale {
         }
     }
 
-    /// At most `most` round values.
+    /// At most `most` ticks at round values.
     pub(super) fn ticks(&self, most: usize, base: Base) -> Vec<f64> {
         match (self.log, base) {
             (true, Base::Two) => self.powers(2.0, most),
@@ -84,7 +84,7 @@ impl Scale {
     }
 }
 
-/// The number whose powers are round on an axis.
+/// The base whose powers are round values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
     Two,
@@ -124,7 +124,7 @@ pub(super) fn horizontal(axis: &Axis, most: f64) -> (f64, String) {
         Axis::Time => (1.0, "time, seconds".into()),
         Axis::Round => (1.0, "round".into()),
         Axis::Rest => (1.0, "idle time before the workload, seconds".into()),
-        Axis::QueueDepth => (1.0, "in flight".into()),
+        Axis::QueueDepth => (1.0, "queue depth".into()),
         Axis::ReadShare => (1.0, "share of reads".into()),
         Axis::ShareOfBytes => (1.0, "share of bytes, percent".into()),
         Axis::Demand => (1.0, "offered load, operations per second".into()),
@@ -151,17 +151,17 @@ pub(super) fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// `640`, `88k`, `1.2M`, for ticks of counts.
+/// The label of a count: `640`, `88k`, `1.2M`.
 pub(super) fn count(value: f64) -> String {
     match value {
-        v if v >= 1e6 => format!("{}M", plain(three(v / 1e6))),
-        v if v >= 1e4 => format!("{}k", plain(three(v / 1e3))),
-        v => plain(three(v)),
+        v if v >= 1e6 => format!("{}M", plain(round_to_three_digits(v / 1e6))),
+        v if v >= 1e4 => format!("{}k", plain(round_to_three_digits(v / 1e3))),
+        v => plain(round_to_three_digits(v)),
     }
 }
 
-/// Rounds to three digits.
-fn three(value: f64) -> f64 {
+/// Rounds to three significant digits.
+fn round_to_three_digits(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
@@ -181,9 +181,9 @@ pub(super) fn shown(unit: Unit, value: f64) -> String {
         Unit::Bytes => decimal(value.max(0.0) as u64),
         Unit::Celsius => format!("{value:.0} °C"),
         Unit::Number if value.abs() >= 1000.0 => amount(value),
-        Unit::Number => plain(three(value)),
+        Unit::Number => plain(round_to_three_digits(value)),
         Unit::Share => share(value),
-        Unit::Other(unit) => format!("{} {unit}", plain(three(value))),
+        Unit::Other(unit) => format!("{} {unit}", plain(round_to_three_digits(value))),
     }
 }
 

@@ -25,9 +25,9 @@ States:
   trimmed  used, then everything discarded (in a directory, its free space)
 
 Later runs start from the state in which the drive was left. A virtual drive
-forgets it: each run starts fresh, or as in sim:NAME?state=used.";
+does not keep it: each run starts fresh, or as set by sim:NAME?state=used.";
 
-/// The states in which a drive can be left on request.
+/// Parser of the states accepted by `--to`.
 fn state() -> impl TypedValueParser<Value = State> {
     let states = ["fresh", "filled", "used", "trimmed"];
     PossibleValuesParser::new(states).map(|name| State::named(&name))
@@ -56,15 +56,15 @@ pub struct PrepareArgs {
     pub on: TargetArgs,
 }
 
-/// Binding of an NVMe drive `pci:...`; its content is not changed.
+/// Driver binding of an NVMe drive (`pci:...`); its content is not changed.
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with_all = ["to", "EraseArgs"])]
 #[command(next_help_heading = "Driver of a pci: target")]
 pub struct DriverArgs {
-    /// Detach the drive with this serial number from the kernel, so that runs on pci: find it ready
+    /// Detach the drive with this serial number from the kernel, ready for runs on pci:
     #[arg(long, value_name = "SERIAL", add = complete::confirmations())]
     pub bind: Option<String>,
-    /// Return it to the kernel
+    /// Return the drive to the kernel
     #[arg(long)]
     pub unbind: bool,
 }
@@ -77,7 +77,7 @@ pub struct EraseArgs {
     /// A secure discard, which erases the blocks immediately
     #[arg(long)]
     pub secure: bool,
-    /// Zeroes
+    /// Writing zeroes
     #[arg(long)]
     pub zero: bool,
     /// An NVMe format with blocks of this size: 512, 4096

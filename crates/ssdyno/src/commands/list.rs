@@ -74,13 +74,13 @@ fn bound_row(bound: &BoundDrive) -> [Cell; 6] {
         Cell::from(bound.model.clone().unwrap_or_else(unknown)),
         Cell::from(bound.driver.clone().unwrap_or_else(|| "no driver".into())),
         allowed,
-        Cell::dim(way_back(bound)),
+        Cell::dim(returned_by(bound)),
     ]
 }
 
 /// The holder of a drive, and the command that returns it to the kernel.
-fn way_back(bound: &BoundDrive) -> String {
-    let command = bound.give_back.as_ref().map(|command| format!(": {command} gives it back"));
+fn returned_by(bound: &BoundDrive) -> String {
+    let command = bound.give_back.as_ref().map(|command| format!(": {command} returns it"));
     format!("{}{}", bound.holder, command.unwrap_or_default())
 }
 
@@ -92,7 +92,7 @@ fn entry(listed: &Listed, style: &Style) -> String {
     let model = bound.model.as_deref().unwrap_or("unknown model");
     let serial = bound.serial.as_deref().unwrap_or("unknown");
     let target = &bound.target;
-    format!("{target}  {model}, serial number {serial}\n  {}\n", way_back(bound))
+    format!("{target}  {model}, serial number {serial}\n  {}\n", returned_by(bound))
 }
 
 /// The link as currently negotiated, or the bus.

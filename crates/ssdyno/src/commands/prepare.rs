@@ -30,7 +30,7 @@ pub fn run(args: PrepareArgs) -> Result {
 fn bind(target: &str, serial: &str) -> Result {
     machine::bind(target, serial)?;
     let text =
-        format!("{target} is bound to vfio-pci: ssdyno prepare {target} --unbind gives it back\n");
+        format!("{target} is bound to vfio-pci: ssdyno prepare {target} --unbind returns it\n");
     present::done(&text)
 }
 

@@ -1,8 +1,8 @@
 //! `ssdyno run TARGET --protocol FILE`: runs the steps of a file, with a record for each
 //! measurement.
 //!
-//! Questions go to the terminal or are answered from a file; without either, nothing begins. The
-//! conclusion is printed at the end, and again with `--resume`.
+//! Questions are asked on the terminal or answered from a file; if neither is available, the run
+//! does not start. The conclusion is printed at the end, and again with `--resume`.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 
@@ -21,7 +21,7 @@ use crate::cli::{RESUME, RunArgs};
 use crate::failure::{Failure, REFUSED, Result, USAGE};
 use crate::{interrupt, present, screen};
 
-/// Blanks between columns, and the minimum width of wrapped text.
+/// Spaces between columns, and the minimum width of wrapped text.
 const GAP: usize = 2;
 const TEXT_LEAST: usize = 20;
 
@@ -30,12 +30,12 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
     let protocol = protocol::protocol(file)?;
     let [target] = args.targets.as_slice() else {
         let text = "a protocol takes one target at a time";
-        return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each"));
+        return Err(Failure::new(USAGE, text).advise("one `ssdyno run` for each target"));
     };
     let (resume, others): (Vec<_>, Vec<_>) =
         args.own.typed.iter().partition(|(name, _)| name == RESUME);
     if !others.is_empty() {
-        let text = "options of methods belong in the protocol's file";
+        let text = "method options belong in the protocol file";
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }
     let request = args.measure.request(target);
@@ -68,7 +68,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Refuses to begin if a question cannot be answered, or a measurement is not permitted.
+    /// Refuses to start if a question cannot be answered or a measurement is not permitted.
     fn check(&self, progress: &Progress<'_>) -> Result<()> {
         if let Some(id) = progress.asks()
             && self.answers.is_none()
@@ -203,8 +203,8 @@ fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize), style: &Style) 
     wrapped(Table::new(&[Align::Right, Align::Left]), rows, style)
 }
 
-/// A table of cells, and of text in a further column, which is wrapped to the screen. `table` has
-/// the columns of the cells, and the headings.
+/// Renders each row's cells, with its text in an additional last column, wrapped to the screen
+/// width. `table` defines the columns of the cells, and the headings.
 fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> String {
     let mut cells = table.clone();
     rows.iter().for_each(|(row, _)| cells.row(row.clone()));
@@ -224,7 +224,7 @@ fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> Strin
     table.render(style)
 }
 
-/// A measurement in one line.
+/// One-line description of a measurement and its cost.
 fn cost(item: &Item<'_>, plan: &Plan) -> String {
     let what = match &item.measure.run {
         Run::Method(name, _) => (*name).to_string(),
@@ -282,7 +282,8 @@ fn concluded(protocol: &Protocol, conclusion: &Conclusion) -> String {
         let differ: Vec<String> = differ.collect();
         if differ.len() > 1 {
             let line = format!(
-                "More than one condition differed, so a difference has no single cause: {}.",
+                "More than one condition differed, so a difference cannot be attributed to \
+                 a single cause: {}.",
                 differ.join("; ")
             );
             text += &format!("\n{}\n", screen::wrap(&line, style.width.min(90)));

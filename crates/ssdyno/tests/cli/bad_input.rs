@@ -26,7 +26,7 @@ fn invalid_arguments_are_refused() {
         (&["run", ".", "-m", "command,wear", "--replicates", "0"], "replicates is 0"),
         (&["run", ".", "-m", "quick", "--icf", "/nowhere"], "goes with -m iometer, not with quick"),
         (&["compare", "-m", "restore", "--time", "9s", ".", "."], "no effect on -m restore"),
-        (&["run", ".", "--backend", "magic"], "uring, aio, psync, null"),
+        (&["run", ".", "--backend", "magic"], "uring, aio, psync or null"),
         (&["run", &file, "--size", "2MiB"], "has 1048576"),
         (&["io", ".", "--rw", "sideways"], "randwrite"),
         (&["io", ".", "--bs", "0"], "1 byte to 1 GiB"),

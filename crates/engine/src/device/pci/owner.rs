@@ -1,8 +1,8 @@
-//! The controller, shared by the queue pairs on their threads and by the device.
+//! The controller, shared by the device and the queue pairs, which run on their own threads.
 //!
 //! Only rare events take the controller's lock: a new queue, an overdue command, a reset, the
-//! health log. A reset ends the commands of every queue and increments a counter. Each other queue
-//! sees the changed counter, and its own thread recreates it.
+//! health log. A reset ends the commands of every queue and increments a counter. The threads of
+//! the other queues see the new count and recreate their queues.
 
 use std::io;
 use std::ops::Deref;
@@ -22,17 +22,17 @@ use super::traffic::Traffic;
 /// Number of queue pairs to request. Every server drive grants that many; others grant fewer.
 const QUEUES_WANTED: u16 = 128;
 
-/// Time for a format, nanoseconds: an erase block by block takes minutes per terabyte. The same as
-/// through the kernel's driver.
+/// Timeout of a format, nanoseconds: erasing block by block takes minutes per terabyte. The same
+/// timeout as through the kernel driver.
 const FORMAT_NS: u64 = 3_600_000_000_000;
 
-/// Secure erase setting of a format that only discards.
+/// Secure Erase Settings value of a format that only discards: no secure erase.
 const NO_ERASE: u8 = 0;
 
 /// A running controller, with one of its namespaces.
 pub(crate) struct Owner<B: Bus> {
     up: Mutex<Up<B>>,
-    /// Registers and clock, without the lock.
+    /// Registers and clock, accessible without the lock.
     pub host: Arc<B::Host>,
     /// Number of resets so far.
     resets: AtomicU64,
@@ -48,11 +48,11 @@ pub(crate) struct Owner<B: Bus> {
 struct Up<B: Bus> {
     controller: Controller<Arc<B::Host>>,
     granted: u16,
-    /// Numbers of queue pairs not in use.
+    /// IDs of unused queue pairs.
     free: Vec<u16>,
 }
 
-/// Converts an error of the driver into an I/O error.
+/// Converts a driver error into an I/O error.
 pub(super) fn failed(error: Error) -> io::Error {
     let kind = match error {
         Error::Gone => io::ErrorKind::NotConnected,
@@ -63,7 +63,7 @@ pub(super) fn failed(error: Error) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// Identifies a namespace and returns its block size with it.
+/// Identifies a namespace and returns it with its block size.
 fn identified<P>(
     controller: &mut Controller<P>,
     nsid: u32,
@@ -72,7 +72,7 @@ where
     P: Deref<Target: Platform> + Clone,
 {
     let namespace = controller.namespace(nsid)?;
-    let format = namespace.format().ok_or(Error::Nonsense("its formats"))?;
+    let format = namespace.format().ok_or(Error::Nonsense("the namespace's formats"))?;
     if format.metadata_bytes != 0 {
         return Err(Error::Unsupported("blocks without metadata"));
     }
@@ -80,14 +80,14 @@ where
 }
 
 impl<B: Bus> Owner<B> {
-    /// Starts the controller and identifies a namespace. Shadow doorbells are used if supported, as
-    /// by emulated controllers, where a write to a doorbell register costs an exit from the guest.
+    /// Starts the controller and identifies a namespace. Uses shadow doorbells if supported, as by
+    /// emulated controllers, where each write to a doorbell register costs a VM exit.
     pub(crate) fn start(bus: B, nsid: u32, timeout_ns: u64) -> io::Result<Owner<B>> {
         let host = bus.host()?;
         let mut controller = Controller::start(host.clone()).map_err(failed)?;
         let granted = controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
         match controller.use_shadow_doorbells() {
-            // They are optional.
+            // Shadow doorbells are optional.
             Ok(_) | Err(Error::Refused { .. }) => {}
             Err(error) => return Err(failed(error)),
         }
@@ -141,7 +141,7 @@ impl<B: Bus> Owner<B> {
             return absent("the drive does not support Format".into());
         }
         let Some(index) = self.namespace.format_of(block_bytes) else {
-            return absent(format!("the drive has no format with blocks of {block_bytes} bytes"));
+            return absent(format!("the drive has no LBA format with {block_bytes}-byte blocks"));
         };
         let count = self.up().controller.namespaces(&mut []).map_err(failed)?;
         match self.info.format_is_global && count > 1 {
@@ -150,8 +150,8 @@ impl<B: Bus> Owner<B> {
         }
     }
 
-    /// Formats the namespace with blocks of `block_bytes` without metadata, and identifies it
-    /// again. No queue pair may exist. All data are lost.
+    /// Formats the namespace with `block_bytes`-byte blocks and no metadata, then identifies it
+    /// again. No queue pair may exist. All data is lost.
     pub(crate) fn format(&mut self, block_bytes: u32) -> Able<()> {
         let (nsid, index) = (self.place.nsid, self.format_of(block_bytes)?);
         let up = self.up.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -166,8 +166,8 @@ impl<B: Bus> Owner<B> {
     }
 }
 
-/// Stops the controller before the drive returns to the kernel. If the controller does not answer,
-/// disabling its memory access makes it harmless, and its next driver resets it.
+/// Shuts the controller down before the drive returns to the kernel. If the controller does not
+/// respond, disabling its DMA makes it harmless, and the next driver resets it.
 impl<B: Bus> Drop for Owner<B> {
     fn drop(&mut self) {
         let _ = self.up().controller.shut_down();
@@ -175,19 +175,19 @@ impl<B: Bus> Drop for Owner<B> {
     }
 }
 
-/// A queue pair with the memory of its slots, for one thread.
+/// A queue pair with the buffers of its slots, used by one thread.
 pub(crate) struct QueuePair<B: Bus> {
     pub owner: Arc<Owner<B>>,
     queue: Queue<Arc<B::Host>, Arc<B::Head>, Vec<Tracker>>,
     data: B::Data,
-    /// Offset of the first slot in the memory, and bytes of each slot.
+    /// Offset of the first slot in the memory, and size of each slot, in bytes.
     data_at: usize,
     stride: usize,
     resets: u64,
 }
 
 impl<B: Bus> QueuePair<B> {
-    /// A queue pair for `slots` requests of at most `bytes` bytes.
+    /// Opens a queue pair for `slots` requests of at most `bytes` bytes.
     pub(crate) fn open(owner: &Arc<Owner<B>>, slots: u32, bytes: u32) -> io::Result<QueuePair<B>> {
         let mut up = owner.up();
         let resets = owner.resets.load(Relaxed);
@@ -219,7 +219,7 @@ impl<B: Bus> QueuePair<B> {
         self.data.bytes(slot as usize * self.stride, bytes as usize)
     }
 
-    /// Queues a request for these blocks with the data of a slot.
+    /// Queues a request that uses the buffer of a slot.
     #[inline]
     pub(crate) fn push(&mut self, slot: u32, request: Request) -> Result<(), nvme::PushError> {
         let at = slot as usize * self.stride;
@@ -278,7 +278,7 @@ impl<B: Bus> QueuePair<B> {
             }
             owner.resets.fetch_add(1, Relaxed);
             up.controller.reset().map_err(failed)?;
-            // Some controllers lose the number of granted queues in a reset.
+            // Some controllers forget the number of granted queues on reset.
             up.controller.grant_queues(QUEUES_WANTED).map_err(failed)?;
         }
         up.controller.check().map_err(failed)?;
@@ -312,7 +312,7 @@ impl<B: Bus> QueuePair<B> {
     }
 }
 
-/// Deletes the queue pair with its commands. If that fails, the controller can continue to use the
+/// Deletes the queue pair and its commands. If that fails, the controller may still access the
 /// memory, so the memory is marked as abandoned.
 impl<B: Bus> Drop for QueuePair<B> {
     fn drop(&mut self) {
