@@ -141,7 +141,7 @@ impl<B: Bus> Owner<B> {
             return absent("the drive does not support Format".into());
         }
         let Some(index) = self.namespace.format_of(block_bytes) else {
-            return absent(format!("the drive has no LBA format with {block_bytes}-byte blocks"));
+            return absent(format!("the drive has no format with blocks of {block_bytes} bytes"));
         };
         let count = self.up().controller.namespaces(&mut []).map_err(failed)?;
         match self.info.format_is_global && count > 1 {
