@@ -35,7 +35,7 @@ answered() {
 runs=9
 case $drive in nvme | ssd | usb | sd)
     runs=15
-    answered geometry 8 --time 1s
+    answered geometry 8
     case $answer_verdict in
         GEOMETRY | UNDETERMINED) pass "geometry concludes: $answer_verdict" ;;
         *) fail "geometry concludes: $answer_verdict" ;;

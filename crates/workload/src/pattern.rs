@@ -77,8 +77,14 @@ impl Pattern {
             Pattern::Zones { zones } => {
                 let space: f64 = zones.iter().map(|z| z.space).sum();
                 let access: f64 = zones.iter().map(|z| z.access).sum();
-                if zones.iter().any(|z| z.space <= 0.0 || z.access < 0.0) || access <= 0.0 {
-                    return bad("a zone's share", 0.0, "above 0");
+                if let Some(zone) = zones.iter().find(|z| z.space <= 0.0) {
+                    return bad("a zone's share of the region", zone.space, "above 0");
+                }
+                if let Some(zone) = zones.iter().find(|z| z.access < 0.0) {
+                    return bad("a zone's share of the accesses", zone.access, "at least 0");
+                }
+                if access <= 0.0 {
+                    return bad("sum of the zones' accesses", access, "above 0");
                 }
                 if (space - 1.0).abs() > 1e-6 {
                     return bad("sum of the zones' space", space, "1");
@@ -259,4 +265,28 @@ fn zone_places(zones: &[Zone], slice: Region, grid: u64) -> Vec<ZonePlaces> {
         last.bound = u64::MAX;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_out_of_range_is_reported_with_its_value() {
+        let text = |zones: &[[f64; 2]]| {
+            let zones = zones.iter().map(|&[space, access]| Zone { space, access }).collect();
+            Pattern::Zones { zones }.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(text(&[[0.2, 0.8], [0.8, 0.2]]), Ok(()));
+        let wrong = [
+            ([[-0.2, 0.8], [1.2, 0.2]], "a zone's share of the region is -0.2"),
+            ([[0.2, -0.8], [0.8, 0.2]], "a zone's share of the accesses is -0.8"),
+            ([[0.2, 0.0], [0.8, 0.0]], "sum of the zones' accesses is 0"),
+            ([[0.25, 0.5], [0.5, 0.5]], "sum of the zones' space is 0.75"),
+        ];
+        for (zones, expected) in wrong {
+            let said = text(&zones).expect_err("out of range");
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
 }

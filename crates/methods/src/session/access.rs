@@ -1,7 +1,8 @@
 //! Access to the target within a step: block transfers, preparations and pauses.
 //!
-//! Everything that takes time or writes is charged to the active limits before it starts. Methods
-//! have no other access to the rig, so that no part of a script exceeds its plan.
+//! Block requests, fills and pauses are charged to the active limits before they start; flushes and
+//! discards end no limited part. Methods have no other access to the rig, so that no part of a
+//! script exceeds its plan.
 
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl Session<'_> {
         self.rig().note(Event::Progress { name: step.into(), done: done.min(1.0) });
     }
 
-    /// Prepares the target within the current step.
+    /// Prepares the target within the current step. A fill that exceeds a limit does not start.
     pub(crate) fn apply(&mut self, preparation: Preparation) -> Result<Prepared, MethodError> {
         if let Preparation::Fill { region, .. } = &preparation {
             self.charge(Cost { bytes: region.bytes, ..Cost::default() })?;

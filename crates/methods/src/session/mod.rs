@@ -48,7 +48,7 @@ type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
 
 /// A method running on a rig, or being planned.
 pub struct Session<'a> {
-    pub(crate) door: Door<'a>,
+    door: Door<'a>,
     pub(crate) out: Outcome,
     /// Results of `authentic`'s checks so far.
     pub(crate) checks: Checks,
