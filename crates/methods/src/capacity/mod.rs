@@ -106,7 +106,10 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
         session.out.state_after = State::Used;
     }
     for (index, place) in layout.places.iter().enumerate() {
-        transfer(session, place, BlockWay::Write, seed, &mut Found::default())?;
+        let bulk = [Bulk::once(BlockWay::Write, place.region)];
+        session.transfer("fake-write", &bulk, |session| {
+            transfer(session, place, BlockWay::Write, seed, &mut Found::default())
+        })?;
         progress(session, "fake-write", index, layout);
     }
     session.flush()?;
@@ -114,7 +117,10 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
     session.apply(Preparation::DropCaches)?;
     let mut found = Found::default();
     for (index, place) in layout.places.iter().enumerate() {
-        transfer(session, place, BlockWay::Read, seed, &mut found)?;
+        let bulk = [Bulk::once(BlockWay::Read, place.region)];
+        session.transfer("fake-read", &bulk, |session| {
+            transfer(session, place, BlockWay::Read, seed, &mut found)
+        })?;
         progress(session, "fake-read", index, layout);
     }
     publish(session, layout, &found);
@@ -126,20 +132,8 @@ fn progress(session: &mut Session<'_>, name: &str, index: usize, layout: &Layout
     session.progress(name, done);
 }
 
-fn transfer(
-    session: &mut Session<'_>,
-    place: &TestPlace,
-    way: BlockWay,
-    seed: u64,
-    found: &mut Found,
-) -> Result<(), MethodError> {
-    let bulk = [Bulk::once(way, place.region)];
-    session.transfer("fake", &bulk, |session| blocks(session, place, way, seed, found))?;
-    Ok(())
-}
-
 /// Writes stamps at a place, or reads and checks them.
-fn blocks(
+fn transfer(
     session: &mut Session<'_>,
     place: &TestPlace,
     way: BlockWay,
