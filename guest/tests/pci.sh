@@ -60,7 +60,7 @@ holds "returned to the kernel" back
 exits 0 "bind" ssdyno prepare pci:$at --bind="$word"
 is "driver" "$(driver $at)" vfio-pci
 exits 0 "list" ssdyno list
-says "ssdyno prepare pci:$at --unbind gives it back"
+says "ssdyno prepare pci:$at --unbind returns it"
 exits 0 "reads" ssdyno io pci:$at --rw randread --bs 4k --depth 4 --time 1s
 exits 3 "writes without --destroy" ssdyno io pci:$at --rw write --time 1s
 exits 0 "a method" ssdyno run pci:$at -m quick --time 4s --destroy="$word" --json --quiet
