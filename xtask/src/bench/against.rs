@@ -1,10 +1,8 @@
 //! `cargo xtask bench against REV`: compares this code with an earlier commit, using the cases of
 //! the engine and the model.
 //!
-//! Both commits are built for release and run alternately, ten pairs per case. Each pair gives a
-//! ratio, so a drifting machine slows both halves of a pair alike. The interval runs from the
-//! second smallest to the second largest of ten ratios: it contains the median ratio in 97.9% of
-//! cases, whatever the distribution. A case is slower if the whole interval is below 0.97.
+//! Both commits are built for release and run in [`pairs`](super::pairs). A case is slower if the
+//! whole interval of its ratio is below 0.97.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,14 +12,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use super::goals::{CASES, CaseTarget};
+use super::pairs::{PAIRS, Pairs, in_turn};
 use super::places::{Bench, Loop, warm};
 use super::results::median;
 use super::tools::{ours, sample};
 use super::{model, results};
 use crate::run::{output, program, root};
-
-/// Pairs per case.
-const PAIRS: usize = 10;
 
 /// A case is slower if its whole interval is below this ratio.
 const RATIO_MIN: f64 = 0.97;
@@ -91,41 +87,26 @@ fn build(source: &Path, target: &Path, keep: &Path) -> Result<Build> {
     Ok(Build { command: copy("ssdyno", "ssdyno")?, goals: copy("examples/goals", "goals")? })
 }
 
-/// One case: the rates of both commits, by pair.
+/// One case: the rates of both commits.
 struct Row {
     name: String,
-    old: Vec<f64>,
-    new: Vec<f64>,
+    rates: Pairs,
 }
 
 impl Row {
     fn new(name: &str) -> Row {
-        Row { name: name.to_string(), old: Vec::new(), new: Vec::new() }
-    }
-
-    /// The ratios of the pairs, in ascending order.
-    fn ratios(&self) -> Vec<f64> {
-        let mut ratios: Vec<f64> = self.new.iter().zip(&self.old).map(|(n, o)| n / o).collect();
-        ratios.sort_by(f64::total_cmp);
-        ratios
-    }
-
-    /// Second smallest and second largest ratio.
-    fn interval(&self) -> (f64, f64) {
-        let ratios = self.ratios();
-        (ratios[1], ratios[ratios.len() - 2])
+        Row { name: name.to_string(), rates: Pairs::default() }
     }
 
     fn is_slower(&self) -> bool {
-        self.interval().1 < RATIO_MIN
+        self.rates.interval().1 < RATIO_MIN
     }
 
     fn write(&self, text: &mut String) -> Result<()> {
-        let (low, high) = self.interval();
+        let (low, high) = self.rates.interval();
         let verdict = if self.is_slower() { "SLOWER" } else { "no" };
-        let (old, new) = (median(self.old.clone()), median(self.new.clone()));
-        let ratio = median(self.ratios());
-        let name = &self.name;
+        let (old, new) = (median(self.rates.theirs.clone()), median(self.rates.ours.clone()));
+        let (name, ratio) = (&self.name, self.rates.ratio());
         Ok(writeln!(
             text,
             "| {name} | {old:.4e} | {new:.4e} | {ratio:.3} | {low:.3} to {high:.3} | {verdict} |"
@@ -163,8 +144,7 @@ fn engine(bench: &Bench, old: &Build, new: &Build) -> Result<Vec<Row>> {
         let mut row = Row::new(case.name);
         for pair in 0..PAIRS {
             let (before, after) = in_turn(pair, || rate(old), || rate(new))?;
-            row.old.push(before);
-            row.new.push(after);
+            row.rates.push(after, before);
         }
         rows.push(row);
     }
@@ -178,25 +158,10 @@ fn virtual_time(old: &Build, new: &Build) -> Result<Vec<Row>> {
     for pair in 0..PAIRS {
         let (before, after) = in_turn(pair, || said(old), || said(new))?;
         for (row, goal) in rows.iter_mut().zip(model::speeds()) {
-            row.old.push(goal.speed(&before)?);
-            row.new.push(goal.speed(&after)?);
+            row.rates.push(goal.speed(&after)?, goal.speed(&before)?);
         }
     }
     Ok(rows)
-}
-
-/// Runs both halves of a pair in alternating order.
-fn in_turn<T>(
-    pair: usize,
-    old: impl FnOnce() -> Result<T>,
-    new: impl FnOnce() -> Result<T>,
-) -> Result<(T, T)> {
-    if pair.is_multiple_of(2) {
-        let before = old()?;
-        return Ok((before, new()?));
-    }
-    let after = new()?;
-    Ok((old()?, after))
 }
 
 #[cfg(test)]
@@ -204,15 +169,9 @@ mod tests {
     use super::*;
 
     fn row(ratios: [f64; PAIRS]) -> Row {
-        Row { name: "case".into(), old: vec![100.0; PAIRS], new: ratios.map(|r| 100.0 * r).into() }
-    }
-
-    #[test]
-    fn one_bad_pair_does_not_make_a_case_slower() {
-        let mut ratios = [1.0; PAIRS];
-        ratios[3] = 0.2;
-        assert!(!row(ratios).is_slower());
-        assert_eq!(row(ratios).interval(), (1.0, 1.0));
+        let mut row = Row::new("case");
+        ratios.iter().for_each(|r| row.rates.push(100.0 * r, 100.0));
+        row
     }
 
     #[test]
@@ -222,22 +181,5 @@ mod tests {
         assert!(row(ratios).is_slower());
         ratios[1] = 0.98;
         assert!(!row(ratios).is_slower());
-    }
-
-    #[test]
-    fn the_order_of_the_pairs_alternates() {
-        for pair in 0..2 {
-            let order = std::cell::RefCell::new(Vec::new());
-            let note = |name: &'static str| {
-                order.borrow_mut().push(name);
-                Ok(name)
-            };
-            let both = in_turn(pair, || note("old"), || note("new")).expect("both ran");
-            assert_eq!(both, ("old", "new"));
-            assert_eq!(order.borrow()[0], both_first(pair));
-        }
-        fn both_first(pair: usize) -> &'static str {
-            if pair == 0 { "old" } else { "new" }
-        }
     }
 }

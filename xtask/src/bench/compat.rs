@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use super::pairs::{FioPairs, in_turn};
 use super::places::{Bench, warm};
-use super::results::median;
-use super::tools::{Sample, build, fio, fio_sample};
-use super::{Effort, Outcome, word};
+use super::tools::{build, fio, fio_sample};
+use super::{Effort, Outcome};
 use crate::run::{find, output, program};
 
 /// File sizes, MiB. The cached file is small, so that copying does not wait for memory.
@@ -24,7 +24,7 @@ struct Case {
     /// Minimum rate relative to fio.
     rate: f64,
     /// Maximum processor time per operation relative to fio.
-    cpu_max: f64,
+    cpu_max: Option<f64>,
 }
 
 const CASES: [Case; 4] = [
@@ -33,28 +33,28 @@ const CASES: [Case; 4] = [
         words: &["--rw=randread", "--bs=4k", "--direct=1", "--ioengine=io_uring", "--iodepth=8"],
         cached: false,
         rate: 0.98,
-        cpu_max: 0.85,
+        cpu_max: Some(0.85),
     },
     Case {
         name: "disk, O_DIRECT, read 1m, libaio depth 4",
         words: &["--rw=read", "--bs=1m", "--direct=1", "--ioengine=libaio", "--iodepth=4"],
         cached: false,
         rate: 0.98,
-        cpu_max: f64::INFINITY,
+        cpu_max: None,
     },
     Case {
         name: "cached, randread 4k, psync",
         words: &["--rw=randread", "--bs=4k", "--ioengine=psync", "--invalidate=0"],
         cached: true,
         rate: 1.20,
-        cpu_max: 0.80,
+        cpu_max: Some(0.80),
     },
     Case {
         name: "cached, randread 4k, io_uring depth 1",
         words: &["--rw=randread", "--bs=4k", "--ioengine=io_uring", "--invalidate=0"],
         cached: true,
         rate: 1.20,
-        cpu_max: 0.85,
+        cpu_max: Some(0.85),
     },
 ];
 
@@ -69,12 +69,11 @@ pub fn run(effort: Effort) -> Result<Outcome> {
     let cached = bench.file("cached", CACHED_MIB)?;
     let version = output(&mut program("fio", &["--version"]))?;
     let mut text = format!(
-        "`ssdyno fio` against {}, with the same options: {} interleaved runs of {} s each.\n\n\
-         | job | ours IOPS | fio IOPS | ratio | goal | ours CPU/IO | fio CPU/IO | ratio | goal |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+        "`ssdyno fio` against {}, with the same options: {} interleaved pairs of {} s each.\n{}",
         version.trim(),
-        effort.repeats,
-        effort.seconds
+        effort.pairs(),
+        effort.seconds,
+        FioPairs::HEAD
     );
     for case in &CASES {
         let file = if case.cached { &cached } else { &disk };
@@ -89,31 +88,19 @@ fn row(case: &Case, binary: &Path, file: &Path, bench: &Bench, effort: Effort) -
     let mut words = vec![name.as_str(), "--size=100%", "--time_based", "--norandommap", &time];
     words.extend(case.words);
     let store = bench.path("store.sqlite").display().to_string();
-    let (mut mine, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..effort.repeats {
+    let mut pairs = FioPairs::default();
+    for pair in 0..effort.pairs() {
         if case.cached {
             warm(file)?;
         }
-        mine.push(fio_sample(&ours(binary, &store, &words)?)?);
-        theirs.push(fio_sample(&fio(&words)?)?);
+        let (theirs, ours) = in_turn(
+            pair,
+            || fio_sample(&fio(&words)?),
+            || fio_sample(&ours(binary, &store, &words)?),
+        )?;
+        pairs.push(&ours, &theirs);
     }
-    let iops = |samples: &[Sample]| median(samples.iter().map(|s| s.iops).collect());
-    let cpu = |samples: &[Sample]| samples.iter().map(|s| s.cpu_ns).fold(f64::MAX, f64::min);
-    let (rate, cost) = (iops(&mine) / iops(&theirs), cpu(&mine) / cpu(&theirs));
-    let cpu_goal = match case.cpu_max {
-        max if max.is_finite() => format!("<= {max:.2} {}", word(cost <= max)),
-        _ => "-".to_string(),
-    };
-    Ok(format!(
-        "| {} | {:.0} | {:.0} | {rate:.2} | >= {:.2} {} | {:.0} ns | {:.0} ns | {cost:.2} | {cpu_goal} |\n",
-        case.name,
-        iops(&mine),
-        iops(&theirs),
-        case.rate,
-        word(rate >= case.rate),
-        cpu(&mine),
-        cpu(&theirs),
-    ))
+    Ok(pairs.row(case.name, case.rate, case.cpu_max))
 }
 
 /// Runs ssdyno with fio's options once; returns the only job of its JSON.

@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use super::goals::{CASES, Case, CaseTarget};
+use super::pairs::{FioPairs, in_turn};
 use super::places::{Bench, Loop, warm};
 use super::results::median;
 use super::tools::{Sample, build, fio, fio_sample, metric, ours, sample};
@@ -61,12 +62,11 @@ fn against_fio(grounds: &Grounds, effort: Effort) -> Result<String> {
     }
     let version = output(&mut program("fio", &["--version"]))?;
     let mut text = format!(
-        "Against {}: {} interleaved runs of {} s each; 4 KiB random reads unless stated otherwise.\n\n\
-         | case | ours IOPS (min) | fio IOPS (min) | ratio | goal | ours CPU/IO | fio CPU/IO | ratio | goal |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+        "Against {}: {} interleaved pairs of {} s each; 4 KiB random reads unless stated otherwise.\n{}",
         version.trim(),
-        effort.repeats,
-        effort.seconds
+        effort.pairs(),
+        effort.seconds,
+        FioPairs::HEAD
     );
     for case in &CASES {
         match target(grounds, case.place) {
@@ -87,33 +87,16 @@ fn target(grounds: &Grounds, place: CaseTarget) -> Option<String> {
 }
 
 fn row(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<String> {
-    let (mut mine, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..effort.repeats {
+    let mut pairs = FioPairs::default();
+    for pair in 0..effort.pairs() {
         if case.place == CaseTarget::Cached {
             warm(&grounds.cached)?;
         }
-        mine.push(our_run(grounds, case, target, effort)?);
-        theirs.push(fio_run(case, target, effort)?);
+        let fio = || fio_run(case, target, effort);
+        let (theirs, ours) = in_turn(pair, fio, || our_run(grounds, case, target, effort))?;
+        pairs.push(&ours, &theirs);
     }
-    let iops = |samples: &[Sample]| median(samples.iter().map(|s| s.iops).collect());
-    let least = |samples: &[Sample]| samples.iter().map(|s| s.iops).fold(f64::MAX, f64::min);
-    let cpu = |samples: &[Sample]| samples.iter().map(|s| s.cpu_ns).fold(f64::MAX, f64::min);
-    let rate = iops(&mine) / iops(&theirs);
-    let cost = cpu(&mine) / cpu(&theirs);
-    let cpu_goal =
-        case.cpu_max.map_or("-".to_string(), |max| format!("<= {max:.2} {}", word(cost <= max)));
-    Ok(format!(
-        "| {} | {:.0} ({:.0}) | {:.0} ({:.0}) | {rate:.2} | >= {:.2} {} | {:.0} ns | {:.0} ns | {cost:.2} | {cpu_goal} |\n",
-        case.name,
-        iops(&mine),
-        least(&mine),
-        iops(&theirs),
-        least(&theirs),
-        case.rate_min,
-        word(rate >= case.rate_min),
-        cpu(&mine),
-        cpu(&theirs),
-    ))
+    Ok(pairs.row(case.name, case.rate_min, case.cpu_max))
 }
 
 fn our_run(grounds: &Grounds, case: &Case, target: &str, effort: Effort) -> Result<Sample> {

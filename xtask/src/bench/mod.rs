@@ -15,6 +15,7 @@ mod inside;
 mod model;
 mod nvme;
 mod page;
+mod pairs;
 mod pci;
 mod places;
 mod promises;
@@ -42,6 +43,11 @@ impl Effort {
 
     /// Short enough only to test the benchmark itself.
     const TINY: Effort = Effort { seconds: 1, repeats: 1 };
+
+    /// Pairs per case of a comparison.
+    fn pairs(self) -> usize {
+        if self.is_whole() { pairs::PAIRS } else { self.repeats }
+    }
 
     /// Whether the results are worth storing.
     fn is_whole(self) -> bool {
