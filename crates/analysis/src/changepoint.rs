@@ -23,7 +23,7 @@ const NEIGHBOURS: usize = 5;
 const CLIP: f64 = 3.0;
 
 /// Minimum noise as a fraction. Virtual drives have none, so every ripple would count as a step.
-const NOISE_LEAST: f64 = 0.005;
+const NOISE_MIN: f64 = 0.005;
 
 /// 95% quantile of the likelihood ratio at a change point: (1 - exp(-x/2))^2 = 0.95 (Hinkley 1970,
 /// Yao 1987).
@@ -99,7 +99,7 @@ fn noise(logs: &[f64]) -> f64 {
     let differences = logs.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     // 0.6745 is the median of |x| for a standard normal; the root is there because a difference has
     // twice the variance.
-    (median(differences) / 0.6745 / 2f64.sqrt()).max(NOISE_LEAST)
+    (median(differences) / 0.6745 / 2f64.sqrt()).max(NOISE_MIN)
 }
 
 /// Clips every point to within `most` of the median of its neighbourhood.

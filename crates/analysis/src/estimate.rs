@@ -67,7 +67,7 @@ pub fn pooled(name: impl Into<String>, unit: Unit, rounds: &[Amount]) -> Metric 
 }
 
 /// Smallest change of a rate between the halves of its rounds that counts.
-const DRIFT_LEAST: f64 = 0.03;
+const DRIFT_MIN: f64 = 0.03;
 
 /// Mean rates of the first and the second half of the rounds, if they clearly differ: by at least
 /// 3%, and every rate of one half is above every rate of the other. That occurs by chance in one of
@@ -81,7 +81,7 @@ pub fn drift(rates: &[f64]) -> Option<(f64, f64)> {
     let in_order = rates.is_sorted() || rates.iter().rev().is_sorted();
     let apart = above(early, late) || above(late, early);
     let (early, late) = (mean(early), mean(late));
-    let far = (late / early - 1.0).abs() >= DRIFT_LEAST;
+    let far = (late / early - 1.0).abs() >= DRIFT_MIN;
     (apart && far && (rates.len() > 5 || in_order)).then_some((early, late))
 }
 

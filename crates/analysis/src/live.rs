@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_the_margin_is_called_the_same_in_at_most_5_of_100_cases() {
+    fn a_difference_as_large_as_the_margin_is_rarely_called_the_same() {
         for cv in [0.01, 0.02, 0.05] {
             let (wrong, _) = share(1.05, cv, 0.0, &[Outcome::Equivalent]);
             assert!(wrong <= 0.055, "{wrong} at {cv}");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn five_percent_are_found_in_eight_pairs_at_a_scatter_of_2_percent() {
+    fn a_5_percent_difference_is_found_in_8_pairs_on_average_at_2_percent_scatter() {
         let (found, pairs) = share(1.05, 0.02, 0.0, &[Outcome::Faster]);
         assert!(found >= 0.97 && pairs <= 8.0, "{found} in {pairs} pairs");
         let (found, _) = share(1.10, 0.02, 0.01, &[Outcome::Faster]);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_needs_more_than_one_quantity() {
+    fn a_family_has_wider_intervals_than_one_quantity() {
         let near = vec![(100.0, 104.0), (100.0, 107.5), (100.0, 104.5), (100.0, 108.0)];
         let alone = look(std::slice::from_ref(&near))[0].expect("positive");
         let among = look(&vec![near; 8])[0].expect("positive");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_a_difference_grows_with_the_scatter() {
+    fn smaller_differences_and_more_scatter_need_more_pairs() {
         assert_eq!(pairs_for(0.20, 0.02), Some(4));
         assert!(pairs_for(0.05, 0.02) <= Some(12));
         assert_eq!(pairs_for(0.01, 0.15), None);

@@ -1,4 +1,5 @@
-//! Finds the period of a series, such as a card's erase blocks in its sequential write times.
+//! Finds the period of a series, such as that of a card's erase blocks in its sequential write
+//! times.
 //!
 //! Autocorrelation proposes a period. It is accepted if the high values of all streams share the
 //! same position within it, if most of its cycles have a high value there, and if chance is an
@@ -9,10 +10,10 @@ use crate::counts::binomial_tail;
 use crate::student::quantile;
 
 /// A stream must contain at least this many periods.
-pub const CYCLES_LEAST: usize = 5;
+pub const CYCLES_MIN: usize = 5;
 
 /// The shortest period: with a period of 2, neither value is the normal one.
-pub const PERIOD_LEAST: usize = 3;
+pub const PERIOD_MIN: usize = 3;
 
 /// Each value is taken relative to the median of this many values around it, so a longer slow
 /// stretch is a change of level, not a high value.
@@ -28,13 +29,13 @@ const CHANCE: f64 = 1e-4;
 /// A correlation must exceed the median one by this many standard errors of white noise.
 const ERRORS: f64 = 5.0;
 
-/// Multiples of a period correlate as well as the period itself, so the shortest lag is chosen that
-/// reaches this fraction of the highest correlation.
+/// Multiples of a period correlate as well as the period itself, so the chosen lag is the shortest
+/// that reaches this fraction of the highest correlation.
 const FUNDAMENTAL: f64 = 0.8;
 
 /// Minimum fraction of a period's cycles that have a high value. For half the true period the
-/// fraction is one half, plus a few by chance; from [`CYCLES_OPEN`] up to this value, the two
-/// cannot be told apart.
+/// fraction is one half, or slightly more by chance; from [`CYCLES_OPEN`] up to this value, a
+/// period and its half cannot be told apart.
 const CYCLES_HIGH: f64 = 0.75;
 const CYCLES_OPEN: f64 = 0.62;
 
@@ -50,7 +51,7 @@ pub struct Stream {
 /// A significant period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// Distance between high values, at least [`PERIOD_LEAST`].
+    /// Distance between high values, at least [`PERIOD_MIN`].
     pub lag: usize,
     /// Three in four of the high values exceed their surroundings by at least this much.
     pub height: f64,
@@ -61,16 +62,17 @@ pub struct Period {
 pub fn period(streams: &[Stream], least: f64) -> Option<Period> {
     let level = |s: &Stream| Stream { first: s.first, values: above_level(&s.values) };
     let streams: Vec<Stream> = streams.iter().map(level).collect();
-    let longest = streams.iter().map(|s| s.values.len()).min()? / CYCLES_LEAST;
+    let longest = streams.iter().map(|s| s.values.len()).min()? / CYCLES_MIN;
     let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
     let distances: Vec<f64> = all.iter().map(|value| value.abs()).collect();
     let clip = (CLIPPED * quantile(&distances, 0.5)).max(least);
     let clipped = |s: &Stream| s.values.iter().map(|value| value.clamp(-clip, clip)).collect();
     let lag = lag(&streams.iter().map(clipped).collect::<Vec<_>>(), longest)?;
-    let folds = (PERIOD_LEAST..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
-    for lag in folds {
+    let divisors = (PERIOD_MIN..=lag).filter(|shorter| lag.is_multiple_of(*shorter));
+    for lag in divisors {
         let Some(high) = high_values(&streams, lag, clip) else { continue };
-        // A tenth of all values exceeds the bound; for short periods, slightly more than are high.
+        // A tenth of all values exceeds the bound; for short periods, slightly more than the share
+        // of high values, one in `lag`.
         let above = (1.2 / lag as f64).max(0.1);
         let bound = quantile(&all, 1.0 - above).max(least / 2.0);
         let hits = high.iter().filter(|value| **value > bound).count();
@@ -95,8 +97,8 @@ fn above_level(values: &[f64]) -> Vec<f64> {
     values.iter().enumerate().map(|(i, value)| value - quantile(around(i), 0.5)).collect()
 }
 
-/// The values at the highest position within a period; `None` if that position differs between
-/// streams.
+/// The values at the position within a period where their sum is highest; `None` if that position
+/// differs between streams.
 fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     let highest = |s: &Stream| {
         let mut sums = vec![0.0; lag];
@@ -111,7 +113,7 @@ fn high_values(streams: &[Stream], lag: usize, clip: f64) -> Option<Vec<f64>> {
     Some(at.filter(|(_, at)| at % lag == place).map(|(value, _)| *value).collect())
 }
 
-/// The shortest lag, from [`PERIOD_LEAST`] to `longest`, whose correlation is close to the highest
+/// The shortest lag, from [`PERIOD_MIN`] to `longest`, whose correlation is close to the highest
 /// one.
 fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
     let count = streams.iter().map(Vec::len).sum::<usize>() as f64;
@@ -124,11 +126,11 @@ fn lag(streams: &[Vec<f64>], longest: usize) -> Option<usize> {
         let (sum, n) = pairs.fold((0.0, 0.0), add);
         sum / n / variance
     };
-    let all: Vec<f64> = (PERIOD_LEAST..=longest).map(correlation).collect();
+    let all: Vec<f64> = (PERIOD_MIN..=longest).map(correlation).collect();
     let common = quantile(&all, 0.5);
     let highest = all.iter().copied().max_by(f64::total_cmp)? - common;
     let bound = (ERRORS / count.sqrt()).max(FUNDAMENTAL * highest);
-    all.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_LEAST)
+    all.iter().position(|r| r - common >= bound).map(|index| index + PERIOD_MIN)
 }
 
 #[cfg(test)]
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn scatter_stalls_drift_and_a_clock_have_none() {
+    fn scatter_stalls_drift_and_a_clock_have_no_period() {
         for seed in 1..=40 {
             assert_eq!(found(seed, |_, _| 0.0), None);
             assert_eq!(found(seed, |place, _| if place % 509 == 77 { 1e9 } else { 0.0 }), None);
@@ -188,7 +190,7 @@ mod tests {
 
     /// Blocks that were never written are not erased, and each flash block has its own speed.
     #[test]
-    fn missing_high_values_and_blocks_of_other_speeds_do_not_double_a_period() {
+    fn missing_high_values_and_blocks_of_different_speeds_do_not_double_a_period() {
         for seed in 1..=40 {
             let hash = |block: usize, times: u64| {
                 ((block as u64 + 1) ^ seed << 32).wrapping_mul(times) >> 40 & 0xff
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_and_no_values_have_none() {
+    fn equal_values_and_no_values_have_no_period() {
         let stream = |values: Vec<f64>| Stream { first: 0, values };
         assert_eq!(period(&[stream(vec![1e6; 500]), stream(vec![1e6; 500])], 1e3), None);
         assert_eq!(period(&[stream(Vec::new())], 1e3), None);

@@ -10,10 +10,10 @@ use crate::student::t_quantile;
 pub const WINDOW: usize = 5;
 
 /// Maximum range, relative to the mean.
-const RANGE_MOST: f64 = 0.2;
+const RANGE_MAX: f64 = 0.2;
 
 /// Maximum change of the fitted line over the window, relative to the mean.
-const EXCURSION_MOST: f64 = 0.1;
+const EXCURSION_MAX: f64 = 0.1;
 
 /// A line that changes by less than this fraction is level, even if the change is significant:
 /// virtual drives have no noise.
@@ -59,8 +59,8 @@ impl Slope {
 
     /// Whether the window is steady by the specification's rule.
     pub fn is_pts_steady(&self) -> bool {
-        self.range <= RANGE_MOST * self.mean.abs()
-            && self.excursion.abs() <= EXCURSION_MOST * self.mean.abs()
+        self.range <= RANGE_MAX * self.mean.abs()
+            && self.excursion.abs() <= EXCURSION_MAX * self.mean.abs()
     }
 
     /// Whether the window is steady and its slope is indistinguishable from zero.

@@ -15,14 +15,14 @@ pub struct Faults {
     pub late: u32,
     /// The delay of a late command, nanoseconds.
     pub late_ns: u64,
-    /// Completes a second time, some microseconds later.
+    /// Completes a second time, a few microseconds later.
     pub twice: u32,
     /// An extra completion follows whose identifier matches no command in flight.
     pub spurious: u32,
     /// The controller reports a fatal error.
     pub fatal: u32,
-    /// A power cut: the write cache is lost, commands in flight are torn, and the registers read as
-    /// all ones for a while.
+    /// A power cut: the write cache is lost, writes in flight may be torn, and the registers read
+    /// as all ones for a while.
     pub power: u32,
 }
 
@@ -112,9 +112,9 @@ mod tests {
         let faults = Faults { error: 100_000, power: 50_000, ..Faults::default() };
         let mut random = Random(7);
         let fates: Vec<Fate> = (0..100_000).map(|_| faults.draw(&mut random)).collect();
-        let share = |fate| fates.iter().filter(|f| **f == fate).count();
-        assert!((9_500..10_500).contains(&share(Fate::Error)));
-        assert!((4_700..5_300).contains(&share(Fate::Power)));
-        assert_eq!(share(Fate::Done) + share(Fate::Error) + share(Fate::Power), 100_000);
+        let count = |fate| fates.iter().filter(|f| **f == fate).count();
+        assert!((9_500..10_500).contains(&count(Fate::Error)));
+        assert!((4_700..5_300).contains(&count(Fate::Power)));
+        assert_eq!(count(Fate::Done) + count(Fate::Error) + count(Fate::Power), 100_000);
     }
 }

@@ -44,7 +44,7 @@ impl Bus {
         match disk.text("device/type").as_deref() {
             Some("SD") => return Bus::Sd,
             Some("MMC") => return Bus::Mmc,
-            // The boot areas of an eMMC are separate devices without a type.
+            // The boot partitions of an eMMC are separate devices without a type.
             _ if name.starts_with("mmcblk") => return Bus::Mmc,
             _ => {}
         }

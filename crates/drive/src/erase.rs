@@ -10,7 +10,7 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
-use nvme::health::{Health, Sanitizing, sanitizing};
+use nvme::health::{Health, SanitizeStatus, sanitize_status};
 
 use crate::error::DriveError;
 use crate::guard::{Guard, Held};
@@ -116,9 +116,9 @@ impl Guard {
         admin(&held.file, &command, &mut []).map_err(failed)?;
         loop {
             let log = query::log(&held.file, SANITIZE_LOG, Health::BYTES).map_err(failed)?;
-            match sanitizing(&log) {
-                Some(Sanitizing::Done) => return Ok(()),
-                Some(Sanitizing::GoingOn(share)) => progress(share),
+            match sanitize_status(&log) {
+                Some(SanitizeStatus::Done) => return Ok(()),
+                Some(SanitizeStatus::InProgress(share)) => progress(share),
                 _ => return Err(failed(io::Error::other("the drive reports that it failed"))),
             }
             thread::sleep(SANITIZE_PAUSE);

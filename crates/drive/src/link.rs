@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..300), text in ".{0,80}") {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), text in ".{0,80}") {
             max_payload_bytes(&bytes);
             usb_best(&bytes);
             Ios::parse(&text);

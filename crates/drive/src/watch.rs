@@ -1,9 +1,9 @@
 //! Counters and temperature of a drive during a measurement.
 //!
-//! The counters of `/sys/block/NAME/stat` cover all traffic of the device, including that of other
-//! users. The files are opened once and reread at offset 0, because they are sampled ten times a
-//! second while latencies are measured. A temperature reading costs the drive a command and is made
-//! at most once a second. Source: the kernel's Documentation/block/stat.rst.
+//! The counters of `/sys/block/NAME/stat` (described in the kernel's Documentation/block/stat.rst)
+//! cover all traffic of the device, including that of other users. The files are opened once and
+//! reread at offset 0, because they are sampled ten times a second while latencies are measured. A
+//! temperature reading costs the drive a command and is made at most once a second.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use crate::node::{Node, SECTOR};
 use crate::sensor;
 
-/// Minimum interval between temperature readings: an admin command for NVMe, SCT for SATA.
+/// Minimum interval between temperature readings. Each is an admin command on NVMe, an SCT command
+/// on SATA.
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(1);
 
 /// Counters since the device appeared, summed over the watched devices.
@@ -22,7 +23,7 @@ pub struct Sample {
     pub read_bytes: u64,
     /// Bytes written to the device.
     pub written_bytes: u64,
-    /// Bytes discarded; 0 before Linux 4.18, which does not count discards.
+    /// Bytes discarded; 0 on kernels before Linux 4.18, which do not count discards.
     pub discarded_bytes: u64,
     /// Milliseconds with at least one request in the device, at the resolution of the kernel's
     /// tick.
@@ -60,7 +61,7 @@ impl Watch {
         Watch::default()
     }
 
-    /// The present counters; `None` if there is no device or the device is gone.
+    /// The current counters; `None` if no device is watched or one of them is gone.
     pub fn sample(&mut self) -> Option<Sample> {
         if self.counters.is_empty() {
             return None;
@@ -148,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes: Vec<u8>) {
+        fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>) {
             parse(&bytes);
         }
     }

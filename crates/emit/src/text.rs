@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 
-/// Replaces every character that [`steers`] with `?`; the result is one line.
+/// Replaces every character that [`controls_display`] with `?`; the result is one line.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    match text.contains(steers) {
-        true => text.chars().map(|c| if steers(c) { '?' } else { c }).collect(),
+    match text.contains(controls_display) {
+        true => text.chars().map(|c| if controls_display(c) { '?' } else { c }).collect(),
         false => Cow::Borrowed(text),
     }
 }
 
-/// Escapes every character of JSON that [`steers`], except line feeds between values. All others
-/// occur only inside strings, where an escape is equivalent.
+/// Escapes every character of JSON that [`controls_display`], except line feeds between values. All
+/// others occur only inside strings, where an escape is equivalent.
 pub fn json(text: &str) -> Cow<'_, str> {
-    let outside = |c: char| c == '\n' || !steers(c);
-    if text.chars().all(outside) {
+    let unescaped = |c: char| c == '\n' || !controls_display(c);
+    if text.chars().all(unescaped) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match outside(c) {
+        match unescaped(c) {
             true => out.push(c),
             false => {
                 let units = c.encode_utf16(&mut [0; 2]).to_vec();
@@ -30,15 +30,15 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Sanitizes multi-line text for a terminal. Line feeds, tabs and the styles and colours that
-/// ssdyno itself uses (`ESC [ digits m`) stay. Everything else that [`steers`] becomes `?`.
+/// Sanitizes multi-line text for a terminal. Line feeds, tabs and the codes of the styles and
+/// colours that ssdyno itself uses stay. Everything else that [`controls_display`] becomes `?`.
 pub fn screen(text: &str) -> Cow<'_, str> {
-    if !text.contains(|c| !matches!(c, '\n' | '\t') && steers(c)) {
+    if !text.contains(|c| !matches!(c, '\n' | '\t') && controls_display(c)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(steers) {
+    while let Some(at) = rest.find(controls_display) {
         out.push_str(&rest[..at]);
         let kept = kept(&rest[at..]);
         out.push_str(&rest[at..at + kept]);
@@ -54,7 +54,7 @@ pub fn screen(text: &str) -> Cow<'_, str> {
 
 /// Length of the permitted control sequence at the start of a text.
 fn kept(text: &str) -> usize {
-    /// The codes of `report::Style`: reset, bold, dim, red, green, yellow.
+    /// The codes of `report::Style`: reset, bold, dim, green, yellow, bold red.
     const OWN: [&str; 6] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"];
     if text.starts_with(['\n', '\t']) {
         return 1;
@@ -64,14 +64,14 @@ fn kept(text: &str) -> usize {
 
 /// Whether a character affects the text around it: escape sequences, line breaks, direction
 /// overrides and invisible marks.
-pub fn steers(c: char) -> bool {
+pub fn controls_display(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{61c}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A word, quoted if a shell would split it.
+/// A word, quoted if a shell might split or interpret it.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,%@+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_keeps_only_lines_and_own_colours() {
+    fn screen_text_keeps_only_line_feeds_and_ssdynos_own_styles() {
         let text =
             "\x1b[1mrun\x1b[0m\n\x1b]0;title\x07\x1b[31mred\x1b[8m\r\x1b[\x1b[1;31mbad\x1b[0m";
         let kept = "\x1b[1mrun\x1b[0m\n?]0;title??[31mred?[8m??[\x1b[1;31mbad\x1b[0m";

@@ -26,7 +26,7 @@ const PUNTED_SHARE: f64 = 0.1;
 const TOO_SHORT_NS: u64 = 10_000_000;
 
 /// The shortest stall, as a multiple of the 99th percentile of the service time.
-const STALL_TAILS_LEAST: u64 = 10;
+const STALL_TAILS_MIN: u64 = 10;
 
 /// The data to examine.
 pub(crate) struct Case<'a> {
@@ -292,7 +292,7 @@ fn not_the_drive(ns: u64) -> Evidence {
 fn stalled(case: &Case<'_>) -> Option<Finding> {
     let m = case.measurement;
     let stalled_ns = m.stalled_ns(case.workload);
-    if stalled_ns == 0 || m.service_ns(1.0) < STALL_TAILS_LEAST.saturating_mul(m.service_ns(0.99)) {
+    if stalled_ns == 0 || m.service_ns(1.0) < STALL_TAILS_MIN.saturating_mul(m.service_ns(0.99)) {
         return None;
     }
     let text = format!(

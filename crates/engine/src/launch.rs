@@ -21,7 +21,7 @@ use crate::gate::Gate;
 use crate::halt::Halt;
 use crate::pacing::{self, UsePace};
 use crate::patience::Pulse;
-use crate::recorder::{Outlet, Recorder, Report};
+use crate::recorder::{Recorder, Report, ReportSender};
 use crate::sys;
 use crate::worker::{Task, Worker};
 
@@ -76,7 +76,7 @@ impl Launch<'_> {
         watch: impl FnOnce(u64, &Receiver<Report>) -> T,
     ) -> io::Result<T> {
         let (sender, reports) = sync_channel(REPORTS_MAX);
-        let sender = Outlet::Bounded(sender);
+        let sender = ReportSender::Bounded(sender);
         let (gate, count) = (Gate::default(), parts.len());
         let ended: Vec<_> = parts.iter().map(|part| (part.job, AtomicBool::new(false))).collect();
         thread::scope(|scope| {
@@ -111,7 +111,7 @@ struct Runner<'a> {
     number: u32,
     /// The job of each part, and a flag set when the part has ended.
     ended: &'a [(u32, AtomicBool)],
-    sender: Outlet,
+    sender: ReportSender,
     gate: &'a Gate,
 }
 

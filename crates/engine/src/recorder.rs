@@ -25,7 +25,7 @@ pub(crate) enum Report {
     /// The counts of an interval with activity; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
     /// Discard everything reported for this job so far.
-    Anew { job: u32 },
+    Reset { job: u32 },
     /// Completed operations, in order.
     Log { job: u32, ops: Vec<Logged> },
     /// The worker is done and sends no more intervals.
@@ -118,19 +118,19 @@ impl JobEnd {
 
 /// The channel for reports to the sampler.
 #[derive(Clone, Debug)]
-pub(crate) enum Outlet {
+pub(crate) enum ReportSender {
     /// From other threads: a worker blocks if it reports faster than the sampler reads.
     Bounded(SyncSender<Report>),
     /// In virtual time, where the sampler can share the worker's thread, so sending must not block.
     Unbounded(Sender<Report>),
 }
 
-impl Outlet {
+impl ReportSender {
     /// Sends a report. The sampler outlives the workers; if it is gone, the report is not needed.
     fn send(&self, report: Report) {
         match self {
-            Outlet::Bounded(sender) => drop(sender.send(report)),
-            Outlet::Unbounded(sender) => drop(sender.send(report)),
+            ReportSender::Bounded(sender) => drop(sender.send(report)),
+            ReportSender::Unbounded(sender) => drop(sender.send(report)),
         }
     }
 }
@@ -191,7 +191,7 @@ pub(crate) struct Recorder {
     ramp_ns: u64,
     /// The interval of the measurement in which the job begins.
     first: u64,
-    out: Outlet,
+    out: ReportSender,
     pub(crate) pulse: Pulse,
     workload: String,
     pub(crate) errors: Vec<IoErrors>,
@@ -206,7 +206,7 @@ impl Recorder {
         interval_ns: u64,
         workload: &str,
         ramp_ns: u64,
-        (out, pulse): (Outlet, Pulse),
+        (out, pulse): (ReportSender, Pulse),
     ) -> Recorder {
         let kinds = Box::new([(); 4].map(|()| Tally::new(open)));
         Recorder {
@@ -279,11 +279,11 @@ impl Recorder {
 
     /// Discards everything counted so far, here and in the reports.
     #[cold]
-    pub(crate) fn begin_anew(&mut self, now: u64) {
+    pub(crate) fn restart(&mut self, now: u64) {
         let open = self.open;
         self.ramp_ns = 0;
         self.kinds.iter_mut().for_each(|tally| *tally = Tally::new(open));
-        self.out.send(Report::Anew { job: self.job });
+        self.out.send(Report::Reset { job: self.job });
         self.enter_interval(now / self.interval_ns);
     }
 

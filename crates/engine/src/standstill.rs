@@ -26,10 +26,10 @@ pub(crate) const LATE_NS: u64 = 500_000_000;
 /// sleep ([`SLEEP_NS`]). The workers may have run meanwhile, so the time stays in the rates. But an
 /// interval without a completion has no rate, and operations in flight have no latency: neither can
 /// be blamed on the drive.
-const DOUBTFUL_NS: u64 = rig::STALL_NS_LEAST - SLEEP_NS;
+const DOUBTFUL_NS: u64 = rig::STALL_NS_MIN - SLEEP_NS;
 
 /// The sampler's longest sleep, nanoseconds. An overdue sleep reveals a standstill.
-pub(crate) const SLEEP_NS: u64 = rig::STALL_NS_LEAST / 2;
+pub(crate) const SLEEP_NS: u64 = rig::STALL_NS_MIN / 2;
 
 /// Shortest suspension that counts, nanoseconds.
 const SUSPENDED_NS: u64 = 100_000_000;
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_short_delay_of_the_sampler_leaves_no_operation_to_blame_on_the_drive() {
         let mut found = Standstills::new();
-        let stall = rig::STALL_NS_LEAST;
+        let stall = rig::STALL_NS_MIN;
         assert_eq!(found.look(0, SLEEP_NS, SLEEP_NS + DOUBTFUL_NS - 1, S), None);
         assert!(!found.touch(0, S, true), "a busy machine");
         assert_eq!(found.look(S, S + SLEEP_NS, S + stall, S), None);

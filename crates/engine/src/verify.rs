@@ -1,8 +1,9 @@
 //! Keeps track of the written blocks and checks reads against them.
 //!
-//! There is one sequence number per smallest block of a job's slice. If two operations on one block
-//! were in flight together, the outcome is undefined on a block device, and the block is not
-//! checked until a later write to it does not overlap another operation.
+//! There is one sequence number per smallest block of a job's slice. If a write or a
+//! discard was in flight together with another operation on the same block, the outcome is
+//! undefined on a block device, and the block is not checked until a later write to it does not
+//! overlap another operation.
 //!
 //! With a pattern instead of stamps, the number gives the block's position in its write, because
 //! each write starts the pattern again.
@@ -15,7 +16,7 @@ use workload::{Content, Filler, Op, OpKind, Region, Workload};
 
 /// Not written by this run.
 const UNWRITTEN: u32 = 0;
-/// Written by overlapping operations, or with an unknown result.
+/// Of unknown content: discarded, or written by an overlapping or failed operation.
 const OPEN: u32 = u32::MAX;
 
 pub(crate) struct Verifier {
@@ -27,8 +28,8 @@ pub(crate) struct Verifier {
     grid: u64,
     /// Mask of the address bits for the offset within a file.
     place: u64,
-    /// Whether blocks that this run has not written must contain its content. A run that only reads
-    /// checks the writes of an earlier run with the same seed.
+    /// Whether blocks that this run has not written are checked, too: a run that only reads checks
+    /// the writes of an earlier run with the same seed.
     expects_all: bool,
     sequences: Vec<u32>,
     next: u32,
@@ -71,7 +72,7 @@ impl Verifier {
         self.bytes / stamp::SECTOR as u64
     }
 
-    /// Called before an operation is pushed; stamps the buffer of a write.
+    /// Called before an operation is pushed; fills the buffer of a write.
     pub(crate) fn issue(&mut self, slot: u32, op: Op, buffer: &mut [u8]) {
         let mut overlapped = false;
         for other in self.in_flight.iter_mut().flatten() {

@@ -145,7 +145,7 @@ fn the_control_sets_the_depth() {
 
 #[test]
 fn a_reset_drops_earlier_counts() {
-    let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Anew } else { Ruling::GoOn });
+    let (control, _) = Script::asked(None, |n| if n == 900 { Ruling::Reset } else { Ruling::GoOn });
     let source = Same(OpKind::Read, Some(1000));
     let jobs = perform(vec![job(source, None, 1, Some(control))], None);
     assert_eq!(reads(&jobs[0]), 100);

@@ -1,5 +1,5 @@
-//! Virtual drives with the engine's worker: results are bit-identical, exact in virtual time, and
-//! have the same form as those of a real target.
+//! Virtual drives with the engine's worker: results are reproducible bit for bit and exact in
+//! virtual time, and have the same form as those of a real target.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +32,7 @@ fn prepared() -> Simulator {
 }
 
 #[test]
-fn the_same_seed_is_the_same_to_the_last_bit() {
+fn the_same_seed_gives_the_same_results_to_the_last_bit() {
     let run = || -> (Measurement, u64) {
         let mut drive = prepared();
         let stop = Stop::after_ns(200_000_000);
@@ -45,7 +45,7 @@ fn the_same_seed_is_the_same_to_the_last_bit() {
 }
 
 #[test]
-fn amounts_are_exact_over_lanes() {
+fn amounts_are_exact_across_jobs() {
     let mut drive = prepared();
     for (jobs, stop, ops) in [
         (1, Stop { ops: Some(1000), ..Stop::default() }, 1000),
@@ -58,7 +58,7 @@ fn amounts_are_exact_over_lanes() {
         assert_eq!(measured.stop, StopReason::Amount);
         assert!(measured.effective_depth <= f64::from(4 * jobs) + 1e-9);
         let device = measured.device.expect("a virtual drive counts its traffic");
-        assert_eq!(device.depth, measured.effective_depth, "the drive's queue is the host's");
+        assert_eq!(device.depth, measured.effective_depth, "both queues are equally deep");
     }
 }
 
@@ -76,12 +76,12 @@ fn a_schedule_in_virtual_time_has_no_jitter() {
 
 #[test]
 fn reads_of_unwritten_blocks_are_reported() {
-    let named = |m: &Measurement| {
+    let reported = |m: &Measurement| {
         m.findings.iter().any(|f| f.kind == record::FindingKind::UnwrittenBlocksRead)
     };
     let some = reads(Stop { ops: Some(100), ..Stop::default() });
-    assert!(named(&drive(&[("capacity", "8GiB")]).measure(&some).expect("measured")));
-    assert!(!named(&prepared().measure(&some).expect("measured")));
+    assert!(reported(&drive(&[("capacity", "8GiB")]).measure(&some).expect("measured")));
+    assert!(!reported(&prepared().measure(&some).expect("measured")));
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn the_user_ends_a_run_in_virtual_time_too() {
     let preset = DriveSpec::preset("samsung-970-evo-plus-250").expect("a preset");
     let mut drive = Simulator::new(preset, "sim:test", interrupt, observer);
     let endless = Workload { mix: Mix::WRITE, ..reads(Stop::default()) };
-    let measured = drive.measure(&endless).expect("what was measured");
+    let measured = drive.measure(&endless).expect("a partial measurement");
     assert_eq!(measured.stop, StopReason::Interrupted);
     assert!(measured.kind(OpKind::Write).is_some_and(|k| k.ops > 0));
     assert!(matches!(drive.measure(&endless), Err(RigError::Interrupted)));
 }
 
 #[test]
-fn a_long_run_costs_no_more_rows_than_an_hour() {
+fn the_rows_of_a_long_run_are_limited() {
     // The slowest possible drive: 10 s per operation, 2 million intervals.
     let mut drive = drive(&[("capacity", "8GiB"), ("command.read_us", "10000000")]);
     let ops = 20_000;
@@ -159,8 +159,8 @@ fn a_long_run_costs_no_more_rows_than_an_hour() {
         values("read").iter().zip(spans).map(|(v, ns)| v.unwrap_or(0.0) * ns as f64 / 1e9).sum();
     let moved = ops as f64 * 4096.0;
     assert!((bytes / moved - 1.0).abs() < 0.001, "{bytes} of {moved} bytes");
-    let found = |name: &str| values(name).into_iter().flatten().reduce(f64::max);
-    assert_eq!((found("read.low"), found("read.high")), (Some(0.0), Some(40_960.0)));
+    let max_of = |name: &str| values(name).into_iter().flatten().reduce(f64::max);
+    assert_eq!((max_of("read.low"), max_of("read.high")), (Some(0.0), Some(40_960.0)));
     let thinned = |f: &record::Finding| f.kind == record::FindingKind::SeriesThinned;
     assert!(measured.findings.iter().any(thinned), "{:?}", measured.findings);
 }
@@ -169,7 +169,7 @@ fn a_long_run_costs_no_more_rows_than_an_hour() {
 fn virtual_time_has_an_end() {
     let mut drive = drive(&[("capacity", "8GiB"), ("command.read_us", "10000000")]);
     drive.idle(Duration::from_secs(20 * 365 * 86_400 - 1000)).expect("idles");
-    let measured = drive.measure(&reads(Stop::default())).expect("what was measured");
+    let measured = drive.measure(&reads(Stop::default())).expect("a partial measurement");
     assert_eq!(measured.stop, StopReason::Interrupted);
     let ops = measured.kind(OpKind::Read).map_or(0, |k| k.ops);
     assert!((90..=110).contains(&ops), "{ops} operations in 1000 s");

@@ -21,7 +21,7 @@ pub(crate) const FAT32_CLUSTERS_LEAST: u32 = 65_525;
 
 /// Maximum number of clusters of each kind.
 pub(crate) const FAT32_CLUSTERS_MOST: u32 = 0x0fff_fff5;
-pub(crate) const EXFAT_CLUSTERS_MOST: u32 = 0xffff_fff5;
+pub(crate) const EXFAT_CLUSTERS_MAX: u32 = 0xffff_fff5;
 
 /// The layout of a volume. Sectors count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +179,7 @@ fn exfat(boot: &[u8]) -> Result<Layout, &'static str> {
         fat_sectors: u64::from(u32_at(boot, 84)),
         fats,
         heap_sector: u64::from(u32_at(boot, 88)),
-        clusters: u32_at(boot, 92).min(EXFAT_CLUSTERS_MOST),
+        clusters: u32_at(boot, 92).min(EXFAT_CLUSTERS_MAX),
         root_cluster: u32_at(boot, 96),
     };
     layout.checked()

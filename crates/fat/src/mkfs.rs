@@ -1,10 +1,10 @@
-//! Makes a file system. The boot sector is written last, so a power cut leaves no volume rather
+//! Makes a file system. The boot sectors are written last, so a power cut leaves no volume rather
 //! than an incomplete one.
 
 use crate::bytes::put_u32;
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 use crate::layout::{
-    EXFAT_CLUSTERS_MOST, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind, Layout,
+    EXFAT_CLUSTERS_MAX, FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST, FIRST_CLUSTER, Kind, Layout,
 };
 use crate::{exfat, fat32};
 
@@ -102,7 +102,8 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
             let fat = (2 * exfat::BOOT_SECTORS).next_multiple_of(per_align);
             (fat, (fat + fat_sectors).next_multiple_of(heap_align))
         }
-        // FAT32 has no gap between its FATs and the clusters: the reserved sectors absorb it.
+        // FAT32 allows no gap between its FATs and the clusters: the reserved sectors are the
+        // padding.
         Kind::Fat32 => {
             let heap = (fat32::RESERVED + copies * fat_sectors).next_multiple_of(per_align);
             (heap - copies * fat_sectors, heap)
@@ -110,7 +111,7 @@ fn plan(sector_bytes: u32, sectors: u64, format: &Format<'_>) -> Result<Layout, 
     };
     let clusters = sectors.saturating_sub(heap_sector) / per_cluster;
     let (least, most) = match format.kind {
-        Kind::Exfat => (8, EXFAT_CLUSTERS_MOST),
+        Kind::Exfat => (8, EXFAT_CLUSTERS_MAX),
         Kind::Fat32 => (FAT32_CLUSTERS_LEAST, FAT32_CLUSTERS_MOST),
     };
     if fat_sector > u64::from(u16::MAX) && format.kind == Kind::Fat32 {

@@ -128,8 +128,8 @@ impl Builder<'_> {
             )));
         }
         let clones: u32 = self.jobs.iter().map(|job| job.numjobs).sum();
-        if clones + job.numjobs > resolve::MOST_CLONES {
-            return Err(wrong(format!("more than {} jobs in total", resolve::MOST_CLONES)));
+        if clones + job.numjobs > resolve::CLONES_MAX {
+            return Err(wrong(format!("more than {} jobs in total", resolve::CLONES_MAX)));
         }
         if !self.jobs.is_empty() && (draft.stonewall || draft.new_group) {
             self.group += 1;

@@ -13,12 +13,12 @@ use super::switches::{self, Settings, Switch, Takes};
 use super::{FioError, Note, Plan, Request, World, assemble, help, jobfile};
 
 /// Maximum number of words; arbitrary, more than a shell passes on.
-const MOST_WORDS: usize = 1 << 20;
+const WORDS_MAX: usize = 1 << 20;
 
 /// Parses a command line; `words` are those after `fio`.
 pub fn parse(words: &[String], world: &dyn World) -> Result<Request, FioError> {
     let mut reader = Reader::default();
-    if words.len() > MOST_WORDS {
+    if words.len() > WORDS_MAX {
         return Err(wrong("too many words"));
     }
     reader.words = words.iter().map(String::as_str).collect();

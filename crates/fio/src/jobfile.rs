@@ -13,7 +13,7 @@ use super::{FioError, Note, World};
 /// Maximum depth of included files, which also ends a cycle.
 const DEEPEST: usize = 16;
 /// Maximum number of included files in total, to bound the input.
-const MOST_FILES: usize = 64;
+const FILES_MAX: usize = 64;
 /// Maximum length of a line after substitution of variables, bytes; as in fio.
 const LONGEST_LINE: usize = 8192;
 
@@ -43,7 +43,7 @@ impl Reader<'_> {
     fn file(&mut self, path: &str, from: &str, depth: usize) -> Result<(), FioError> {
         let wrong = |what: String| FioError::new(from, what);
         self.files += 1;
-        if depth > DEEPEST || self.files > MOST_FILES {
+        if depth > DEEPEST || self.files > FILES_MAX {
             return Err(wrong(format!("include {path}: too many files include each other")));
         }
         let bytes = self

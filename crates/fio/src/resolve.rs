@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Maximum number of clones in a plan, as in fio.
-pub(crate) const MOST_CLONES: u32 = 4096;
+pub(crate) const CLONES_MAX: u32 = 4096;
 
 /// Size of the header that fio writes in each verify interval, bytes.
 const HEADER_BYTES: u64 = 48;

@@ -22,13 +22,13 @@ pub(crate) struct Switch {
 pub(crate) enum Takes {
     /// No value.
     Nothing,
-    /// An optional value, after a `=`.
+    /// An optional value, after an `=`.
     Perhaps,
     /// A value.
     Value,
 }
 
-/// Takes a value.
+/// Applies the value of a switch to the settings.
 type Setter = fn(&mut Settings, &str) -> Parsed<()>;
 
 /// The values of the switches.
@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub showcmd: bool,
     /// `--section`: the only sections to read.
     pub sections: Vec<String>,
-    /// An answer to print instead of a run.
+    /// An answer to print instead of running jobs.
     pub answer: Option<Answer>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
         .says("not fio's: unsupported options are dropped with a warning"),
     supported("output", Takes::Value, |s, v| put(&mut s.globals.output, Some(v.into()))),
     supported("output-format", Takes::Value, |s, v| put(&mut s.globals.formats, formats(v)?))
-        .says("`normal`, `json`, `json+`, `terse`, several with commas"),
+        .says("`normal`, `json`, `json+`, `terse`, several separated by commas"),
     supported("minimal", Takes::Nothing, |s, _| put(&mut s.globals.formats, vec![Format::Terse])),
     supported("append-terse", Takes::Perhaps, |s, _| {
         let formats = &mut s.globals.formats;
@@ -99,7 +99,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
             "3" => 3,
             "4" => 4,
             "5" => 5,
-            other => return Err(format!("'{other}' is none of 3, 4, 5")),
+            other => return Err(format!("'{other}' is not one of 3, 4, 5")),
         };
         Ok(())
     }),
@@ -108,7 +108,7 @@ pub(crate) const SWITCHES: &[Switch] = &[
             "auto" => Eta::Auto,
             "always" => Eta::Always,
             "never" => Eta::Never,
-            other => return Err(format!("'{other}' is none of auto, always, never")),
+            other => return Err(format!("'{other}' is not one of auto, always, never")),
         };
         Ok(())
     }),
@@ -135,12 +135,12 @@ pub(crate) const SWITCHES: &[Switch] = &[
     supported("enghelp", Takes::Perhaps, |s, v| {
         put(&mut s.answer, Some(Answer::Engines(v.into())))
     }),
-    idle("eta-interval", Takes::Value, "the line is updated when there is something new"),
+    idle("eta-interval", Takes::Value, "the ETA line is updated when there is something new"),
     idle("max-jobs", Takes::Value, "it has no effect in fio"),
     idle("alloc-size", Takes::Value, "memory is allocated as needed"),
     refused("status-interval", Takes::Value, "results are printed once, when they are complete"),
-    refused("latency-log", Takes::Value, "removed from fio; write_lat_log= is a job's option"),
-    refused("bandwidth-log", Takes::Perhaps, "write_bw_log= is a job's option"),
+    refused("latency-log", Takes::Value, "removed from fio; use the job option write_lat_log="),
+    refused("bandwidth-log", Takes::Perhaps, "use the job option write_bw_log="),
     refused("debug", Takes::Value, "it shows fio's internals"),
     refused("inflate-log", Takes::Value, "logs are never compressed"),
     refused("idle-prof", Takes::Value, "the processor's idle time is not profiled"),
@@ -177,7 +177,7 @@ fn formats(text: &str) -> Parsed<Vec<Format>> {
             "json" => Format::Json,
             "json+" => Format::JsonPlus,
             "terse" | "minimal" | "csv" => Format::Terse,
-            other => return Err(format!("'{other}' is none of normal, json, json+, terse")),
+            other => return Err(format!("'{other}' is not one of normal, json, json+, terse")),
         };
         // One of each is enough, and bounds the list.
         if !formats.contains(&format) {

@@ -51,7 +51,7 @@ fn refusal(words: &[&str]) -> FioError {
     asked(words, &[]).expect_err("an error")
 }
 
-/// The published command of the first document, as split by a shell.
+/// The command published in document 000, as split by a shell, without its last word.
 const FIRST: &[&str] = &[
     "--randrepeat=1",
     "--ioengine=libaio",
@@ -66,7 +66,7 @@ const FIRST: &[&str] = &[
 ];
 
 #[test]
-fn the_first_documents_command_with_its_slips() {
+fn the_command_of_document_000_with_its_slips() {
     let words: Vec<_> = FIRST.iter().chain(&["==rwmixread=80"]).copied().collect();
     let error = refusal(&words);
     assert!(error.what.contains("'==rwmixread=80'"), "{error}");
@@ -93,7 +93,7 @@ fn a_line_break_after_two_dashes_is_repaired_and_reported() {
 }
 
 #[test]
-fn the_third_documents_command() {
+fn the_command_of_document_002() {
     let plan = plan(&[
         "--randrepeat=1",
         "--ioengine=libaio",
@@ -146,7 +146,7 @@ fn misspelt_options_are_reported_with_the_nearest() {
 }
 
 #[test]
-fn values_that_fio_would_read_partly_are_errors() {
+fn invalid_values_are_errors() {
     for word in [
         "--size=1.5g",
         "--runtime=60sec",
@@ -181,7 +181,7 @@ fn values_that_fio_would_read_partly_are_errors() {
 }
 
 #[test]
-fn options_that_exclude_each_other() {
+fn inconsistent_options_are_errors() {
     for words in [
         &["--rate=1m", "--rate_iops=10"][..],
         &["--rate=1m", "--rate_min=2m"],

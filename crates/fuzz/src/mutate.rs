@@ -1,12 +1,12 @@
-//! Inputs mutated from examples: lines and words are exchanged, numbers become edge values, and
-//! pieces are repeated, cut and flipped. Deterministic for a given seed.
+//! Inputs mutated from examples: lines and words are swapped, numbers become edge values, pieces
+//! are repeated or cut, and bits are flipped. Deterministic for a given seed.
 
 use crate::Target;
 
 /// Maximum input length, bytes; enough to expose quadratic time.
 const LONGEST: usize = 1 << 14;
 /// Maximum number of inputs kept; beyond it, a new one replaces an old one.
-const MOST_KEPT: usize = 4096;
+const KEPT_MAX: usize = 4096;
 
 /// Values that trip parsers.
 const EDGES: &[&str] = &[
@@ -117,7 +117,7 @@ impl Mutator {
 
     /// Keeps an input for further mutation. The examples are never dropped.
     pub fn keep(&mut self, input: &[u8]) {
-        if self.kept.len() < MOST_KEPT.max(self.examples + 1) {
+        if self.kept.len() < KEPT_MAX.max(self.examples + 1) {
             self.kept.push(input.to_vec());
             return;
         }
@@ -187,17 +187,17 @@ impl Mutator {
 
     /// Replaces a word with another word from the examples.
     fn word(&mut self, input: &mut Vec<u8>) {
-        let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let from = self.random.below(input.len());
-        let Some(start) = input.iter().skip(from).position(letter) else { return };
+        let Some(start) = input.iter().skip(from).position(in_word) else { return };
         let start = from + start;
-        let length = input[start..].iter().take_while(|byte| letter(byte)).count();
+        let length = input[start..].iter().take_while(|byte| in_word(byte)).count();
         if let Some(word) = self.random.of(&self.words).cloned() {
             input.splice(start..start + length, word);
         }
     }
 
-    /// Replaces the value after a `=`.
+    /// Replaces the value after an `=`.
     fn value(&mut self, input: &mut Vec<u8>) {
         let from = self.random.below(input.len());
         let Some(equals) = input.iter().skip(from).position(|byte| *byte == b'=') else { return };

@@ -11,14 +11,15 @@ use rustix::fs::{Advice, fadvise};
 use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Unit of comparison and restoring, bytes; the last block of a region may be shorter. Larger than
-/// the pages and smaller than the maximum transfers of most drives (arbitrary within these limits).
+/// Unit of comparison and restoration, bytes; the last block of a region may be shorter. Larger
+/// than a flash page and smaller than the maximum transfer of most drives (arbitrary within these
+/// limits).
 pub const BLOCK: usize = 64 << 10;
 
 /// Maximum bytes borrowed at once: they are also kept in memory.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// A drive whose blocks are borrowed: a block device of the kernel, or other storage.
+/// A drive whose blocks are borrowed: a kernel block device, or other storage.
 pub trait Storage {
     /// Fills the buffer with the bytes at `offset`.
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -119,8 +120,8 @@ impl Borrowed {
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// Indices of blocks that differ from the original or cannot be read. `moved` gets the bytes of
-    /// each block compared.
+    /// Indices of blocks that differ from the original or cannot be read. `moved` is called with
+    /// the size of each block compared.
     pub fn differing(
         &self,
         drive: &dyn Storage,
@@ -151,8 +152,8 @@ impl Borrowed {
         (0..self.checksums.len()).filter(|index| !self.is_good(*index)).collect()
     }
 
-    /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks. `moved` gets
-    /// the bytes of each block twice: once when written, once when read back.
+    /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks. `moved` is
+    /// called twice with the size of each block: once when written, once when read back.
     pub fn put_back(
         &self,
         drive: &dyn Storage,
@@ -167,7 +168,7 @@ impl Borrowed {
         drive.sync()?;
         match self.differing_of(drive, good(), moved)?.len() {
             0 => Ok(()),
-            n => Err(io::Error::other(format!("{n} blocks read back differently"))),
+            n => Err(io::Error::other(format!("blocks that read back differently: {n}"))),
         }
     }
 

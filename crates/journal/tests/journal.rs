@@ -209,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), ours: bool) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), ours: bool) {
         let dir = TempDir::new().expect("a directory");
         let path = dir.path().join("x.journal");
         let head: &[u8] = if ours { b"SSDYNOJ1" } else { b"" };

@@ -157,7 +157,7 @@ fn a_lost_write_is_an_error() {
     let losing = File::options().read(true).append(true).open(path).expect("opens");
     let error =
         kept.borrowed.put_back(&losing, &[0, 1, 2], &mut |_| ()).expect_err("nothing arrived");
-    assert!(error.to_string().starts_with("3 blocks"), "{error}");
+    assert!(error.to_string().ends_with("differently: 3"), "{error}");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn killed_elsewhere() -> (TempDir, JournalDir, DriveKey) {
     (dir, place, common::key(BYTES as u64))
 }
 
-/// docs/safety.md: "Every journal kept elsewhere is registered in the default place".
+/// docs/safety.md: "Every journal kept elsewhere is registered in the default directory".
 #[test]
 fn a_journal_kept_elsewhere_stops_runs_that_use_the_default_place() {
     let (dir, place, key) = killed_elsewhere();

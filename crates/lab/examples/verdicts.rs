@@ -1,10 +1,10 @@
-//! The proving ground of verdicts, printed as a confusion matrix: for every cause, how often
-//! `quick` was right, wrong or silent about the figures limited by the cause.
+//! Judges the verdicts of `quick` on the proving ground and prints a confusion matrix: for every
+//! injected cause, how many figures have a right verdict, a wrong one or none.
 //!
-//! `cargo run --release -p lab --example verdicts -- [SEEDS [SECONDS [CAUSE]]]`: seeds are a
-//! number, or the first and the last (`101-110`). With a cause, it also lists the open figures.
-//! Fails if more than 1% of the verdicts are wrong, less than 95% are right, or more than a quarter
-//! of the figures are open.
+//! `cargo run --release -p lab --example verdicts -- [SEEDS [SECONDS [CAUSE]]]`: SEEDS is a
+//! count or a range (`101-110`). CAUSE selects the causes whose names contain it, and lists their
+//! open figures, too. Fails if more than 1% of the verdicts are wrong, less than 95% are right, or
+//! more than a quarter of the judged and open figures are open.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -19,9 +19,9 @@ mod proving;
 use proving::{SCENARIOS, Scenario, Tally, judge};
 
 /// Goals: share of right and of wrong verdicts, and of limited figures without a verdict.
-const RIGHT_LEAST: f64 = 95.0;
-const WRONG_MOST: f64 = 1.0;
-const OPEN_MOST: f64 = 25.0;
+const RIGHT_MIN: f64 = 95.0;
+const WRONG_MAX: f64 = 1.0;
+const OPEN_MAX: f64 = 25.0;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -115,9 +115,9 @@ fn matrix(scenarios: &[&Scenario], tallies: &[Tally]) {
         println!("| {} | {} | {} | {silent} |", scenario.name, cells.join(" | "), tally.open.len());
     }
     println!(
-        "\nA cell counts figures: right, / wrong, (verdicts without a parameter in a drive's \
-         description). Open: limited by the injected cause, but no verdict. Silent: all figures \
-         without a verdict."
+        "\nA cell counts figures: right / wrong, or in parentheses those not judged, because a \
+         drive's description has no parameter for the verdict. Open: limited by the injected \
+         cause, but no verdict. Silent: all figures without a verdict."
     );
 }
 
@@ -129,16 +129,16 @@ fn summary(sum: &Tally) -> bool {
     let given = right + wrong + unjudged;
     let shares = [share(right, given), share(wrong, given), share(open, right + wrong + open)];
     println!(
-        "\n{right} right ({:.1}%; goal: >= {RIGHT_LEAST:.0}%), {wrong} wrong ({:.1}%; goal: <= \
-         {WRONG_MOST:.0}%), {unjudged} not judged, {open} open ({:.0}%; goal: <= {OPEN_MOST:.0}%). \
-         Of {} figures something was said about {:.0}%.",
+        "\n{right} right ({:.1}%; goal: >= {RIGHT_MIN:.0}%), {wrong} wrong ({:.1}%; goal: <= \
+         {WRONG_MAX:.0}%), {unjudged} not judged, {open} open ({:.0}%; goal: <= {OPEN_MAX:.0}%). \
+         {:.0}% of {} figures have a verdict.",
         shares[0],
         shares[1],
         shares[2],
-        sum.figures,
-        share(sum.explained, sum.figures)
+        share(sum.explained, sum.figures),
+        sum.figures
     );
-    shares[0] >= RIGHT_LEAST && shares[1] <= WRONG_MOST && shares[2] <= OPEN_MOST
+    shares[0] >= RIGHT_MIN && shares[1] <= WRONG_MAX && shares[2] <= OPEN_MAX
 }
 
 fn add(sum: &mut Tally, new: &Tally) {

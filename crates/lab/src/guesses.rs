@@ -1,9 +1,9 @@
 //! The evidence for the figures of a virtual drive: published, fitted or guessed parameters.
 //!
-//! A figure depends on the parameters that determine it: for figures bounded by the link, the link;
-//! for sequential writes, the program times, to which presets are fitted; for everything else, the
-//! times of flash and controller. One guess among those makes the figure a guess. Evidence is never
-//! overstated: a figure without a rule here counts as guessed.
+//! A figure has the evidence of the least known parameter that determines it: for a figure bounded
+//! by the link, the buses; for a sequential write, the program time, in the SLC cache if the drive
+//! has one. Every other figure depends on many parameters of flash and controller, and counts as
+//! guessed.
 
 use model::{DriveSpec, FigureLine};
 use record::{Answer, Finding, FindingKind, Level, MetricKey, Order, Tile, VerdictKind};
@@ -19,7 +19,8 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
     lines.retain(|line| !line.key.starts_with("declared."));
     let guessed = lines.iter().filter(|line| line.from == "guessed").count();
     let of_rank = |rank: usize| {
-        let tiles = answer.tiles.iter().filter(|tile| self::rank(tile, answer, &lines) == rank);
+        let tiles =
+            answer.tiles.iter().filter(|tile| self::rank(tile, answer, spec, &lines) == rank);
         let labels: Vec<String> = tiles.map(|tile| tile.label.to_lowercase()).collect();
         (!labels.is_empty()).then_some(labels)
     };
@@ -32,7 +33,7 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
         (None, None, None) => return None,
         (None, ..) => count,
         (Some(_), None, None) => format!("{count}, and every figure of the drive rests on them"),
-        (Some(weak), ..) => format!("{count}; on them rest: {}", weak.join(", ")),
+        (Some(weak), ..) => format!("{count}; figures based on them: {}", weak.join(", ")),
     };
     let sure = [(fitted, "fitted"), (stated, "published")];
     let sure = sure
@@ -43,28 +44,25 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
     Some(Finding::new(FindingKind::GuessedDrive, Level::Note, text).advise(advice))
 }
 
-/// The index in [`RANKS`] of the weakest parameter that determines a figure.
-fn rank(tile: &Tile, answer: &Answer, lines: &[FigureLine]) -> usize {
+/// The index in [`RANKS`] of the evidence for a figure.
+fn rank(tile: &Tile, answer: &Answer, spec: &DriveSpec, lines: &[FigureLine]) -> usize {
     let by_link =
         answer.limits.iter().any(|l| l.metric == tile.metric && l.by == VerdictKind::Link);
-    let of = |line: &&FigureLine| {
-        if by_link {
-            line.key.starts_with("link.") && line.key.ends_with(".bus")
-        } else {
-            matches!(line.key.as_str(), "nand.program_us" | "nand.slc_program_us")
-        }
-    };
-    if !by_link && !is_write_in_order(&tile.metric) {
+    if !by_link && !is_main_sequential_write(&tile.metric) {
         return 0;
     }
+    let cached = spec.slc.fixed.value.0 + spec.slc.dynamic.value.0 > 0;
+    let program = if cached { "nand.slc_program_us" } else { "nand.program_us" };
+    let determines = |key: &str| match by_link {
+        true => key.starts_with("link.") && key.ends_with(".bus"),
+        false => key == program,
+    };
     let known = |line: &FigureLine| RANKS.iter().position(|rank| *rank == line.from);
-    // A drive with a cache has two program times, and was fitted to the rate of each.
-    let ranks = lines.iter().filter(of).map(|line| known(line).unwrap_or(0));
-    let decisive = if by_link { ranks.min() } else { ranks.max() };
-    decisive.unwrap_or(0)
+    let ranks = lines.iter().filter(|line| determines(&line.key));
+    ranks.map(|line| known(line).unwrap_or(0)).min().unwrap_or(0)
 }
 
-fn is_write_in_order(metric: &str) -> bool {
+fn is_main_sequential_write(metric: &str) -> bool {
     let key = MetricKey::parse(metric);
     let cell = key.as_cell().map(|cell| (cell.order, cell.op));
     key.is_main() && cell == Some((Order::Sequential, Some(OpKind::Write)))
@@ -104,20 +102,31 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_has_the_evidence_of_its_weakest_parameter() {
+    fn each_figure_has_the_evidence_of_its_least_known_parameter() {
         let [read, write, random] = ["seq-read-1MiB-q8", "seq-write-1MiB-q8", "rand-read-4KiB-q1"];
         let pro = "samsung-980-pro-1t";
         assert_eq!(
             text(pro, &[read, write, random], read),
-            labelled(&format!("on them rest: {random}; {write}: fitted; {read}: published"))
+            labelled(&format!(
+                "figures based on them: {random}; {write}: fitted; {read}: published"
+            ))
         );
         // Without the link as its bound, a read depends on flash times.
         assert_eq!(
             text(pro, &[read, write], "none"),
-            labelled(&format!("on them rest: {read}; {write}: fitted"))
+            labelled(&format!("figures based on them: {read}; {write}: fitted"))
         );
         let all = text(pro, &[random, "states-fresh", "seq-read-1MiB-q8.p99"], "none");
         assert!(all.ends_with("and every figure of the drive rests on them"), "{all}");
+        // The program time of its cache is guessed, that of its other blocks fitted.
+        let bx500 = text("crucial-bx500-500", &[write], "none");
+        assert!(bx500.ends_with("rests on them"), "{bx500}");
+        // A drive without a cache, whose SLC program time has no effect.
+        let cacheless = text("samsung-970-pro-1t", &[write, random], "none");
+        assert_eq!(
+            cacheless,
+            labelled(&format!("figures based on them: {random}; {write}: fitted"))
+        );
         // Nothing is known about this drive's flash.
         let weak = text("crucial-c300-256", &[write], "none");
         assert!(weak.ends_with("rests on them"), "{weak}");

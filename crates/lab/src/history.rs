@@ -10,7 +10,7 @@ use store::Store;
 use crate::spread;
 
 /// Maximum number of earlier runs inspected.
-const RUNS_MOST: u32 = 30;
+const RUNS_MAX: u32 = 30;
 
 /// Replaces the range of the rounds of each grid cell by the interval for the next run. The samples
 /// keep that range. A store that cannot be read counts as empty.
@@ -23,7 +23,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
     let repeats = |other: &Run| spread::comparable(run, other);
     let earlier =
-        key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MOST, repeats).ok());
+        key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, repeats).ok());
     let earlier = earlier.unwrap_or_default();
     let mut metrics = std::mem::take(&mut run.metrics);
     for metric in metrics.iter_mut().filter(|m| is_cell(m)) {
@@ -49,7 +49,7 @@ pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour
     let Some((machine, here)) = run.environment.machine_id.as_deref().zip(port(run)) else {
         return Vec::new();
     };
-    let others = store.of_machine(machine, &run.method, number, RUNS_MOST).unwrap_or_default();
+    let others = store.of_machine(machine, &run.method, number, RUNS_MAX).unwrap_or_default();
     let same = others.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
     same.filter_map(|other| {
         let model = other.target.drive.as_ref()?.model.as_deref()?;

@@ -16,7 +16,7 @@ use crate::virtual_drive;
 use crate::work::Work;
 
 /// Minimum size of a scratch file.
-const LEAST_BYTES: u64 = 4 << 20;
+const BYTES_MIN: u64 = 4 << 20;
 
 /// The work of a command line. `legacy` limits it to iozone's own figures.
 pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
@@ -30,7 +30,7 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
 pub fn target(command: &Command, destroy: Option<String>) -> Target {
     let spec = place(command.file.as_deref());
     let directory = Path::new(&spec).is_dir();
-    let size = directory.then(|| command.run.file_bytes_max().max(LEAST_BYTES));
+    let size = directory.then(|| command.run.file_bytes_max().max(BYTES_MIN));
     Target { spec, size, destroy, ..Target::default() }
 }
 

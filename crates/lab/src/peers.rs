@@ -27,13 +27,13 @@ use crate::target::Stand;
 use crate::work::Work;
 
 /// Maximum number of earlier runs inspected.
-const RUNS_MOST: u32 = 30;
+const RUNS_MAX: u32 = 30;
 
 /// Maximum time for simulating the model, as a fraction of the run's own time.
 const SHARE: f64 = 0.1;
 
 /// Maximum duration of a model's simulation.
-const SIMULATION_MOST: Duration = Duration::from_secs(10);
+const SIMULATION_MAX: Duration = Duration::from_secs(10);
 
 /// Interval between checks of the user's interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -67,7 +67,7 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
 fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
     let same = |other: &Run| other.protocol == run.protocol;
-    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MOST, same).ok()?;
+    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MAX, same).ok()?;
     // Figures of memory are no measure for those of the drive.
     let of_drive = |other: &Run| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_));
     earlier.retain(of_drive);
@@ -178,7 +178,7 @@ pub(crate) fn simulate(
     let spec = format!("{PREFIX}{}", preset.name);
     let target = Target { spec, size: request.target.size, ..Target::default() };
     let request = Request { target, ..request.clone() };
-    let limit = SIMULATION_MOST.min(took.mul_f64(SHARE));
+    let limit = SIMULATION_MAX.min(took.mul_f64(SHARE));
     within(limit, user, |interrupt| simulated(&request, work, interrupt))
 }
 

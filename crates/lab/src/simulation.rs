@@ -31,10 +31,10 @@ const GROWTH: u64 = 4;
 const SAMPLE_TIME: Duration = Duration::from_millis(20);
 
 /// Maximum number of samples per workload.
-const SAMPLES_MOST: u32 = 6;
+const SAMPLES_MAX: u32 = 6;
 
 /// Maximum number of kinds of workloads sampled, from the start of the plan.
-const KINDS_MOST: usize = 16;
+const KINDS_MAX: usize = 16;
 
 /// Wall-clock seconds for simulating the plan; `None` for a short one, or if none of its workloads
 /// can be sampled.
@@ -49,7 +49,7 @@ pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<
     let mut costs: HashMap<String, f64> = HashMap::new();
     for workload in &workloads {
         let kind = kind(workload);
-        if costs.len() < KINDS_MOST && !costs.contains_key(&kind) {
+        if costs.len() < KINDS_MAX && !costs.contains_key(&kind) {
             costs.extend(cost(&mut simulator, workload).map(|cost| (kind, cost)));
         }
     }
@@ -75,7 +75,7 @@ fn kind(w: &Workload) -> String {
 /// Wall-clock seconds per simulated second.
 fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
     let mut cost = None;
-    for power in 0..SAMPLES_MOST {
+    for power in 0..SAMPLES_MAX {
         let [ops, bytes, time] = <[u64; 3]>::from(SAMPLE).map(|n| Some(n * GROWTH.pow(power)));
         let stop = Stop { ops, bytes, time_ns: time, coverage: None };
         let (from, began) = (simulator.elapsed_ns(), Instant::now());

@@ -143,14 +143,14 @@ fn opened(mut options: Options) -> Result<Options> {
 }
 
 /// Maximum size of an IOMeter configuration, bytes.
-const ICF_MOST: u64 = 1 << 20;
+const ICF_MAX: u64 = 1 << 20;
 
 fn icf(path: &Path) -> Result<IcfScript> {
     let advised =
         |text: String| LabError::usage(text).advise("a configuration that IOMeter saved (.icf)");
     let failed = |why: String| advised(format!("--icf {}: {why}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
-    if !size.is_file() || size.len() > ICF_MOST {
+    if !size.is_file() || size.len() > ICF_MAX {
         return Err(failed("not a file, or larger than 1 MiB".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;

@@ -31,11 +31,11 @@ const OUTSTANDING: u32 = 3;
 
 /// Maximum size of the region. A larger one would measure garbage collection instead of the crossed
 /// page.
-const REGION_MOST: u64 = 8 << 30;
+const REGION_MAX: u64 = 8 << 30;
 
 /// A replicate ends after writing this fraction (1/n) of the region, to avoid needless wear on a
 /// fast drive.
-const SHARE_MOST: u64 = 8;
+const SHARE_MAX: u64 = 8;
 
 /// Offsets from the boundary, bytes.
 const SHIFTS: [u64; 13] =
@@ -112,7 +112,7 @@ fn workloads(whole: &Whole, target: &TargetInfo) -> Vec<Workload> {
         let mut w =
             whole.random(&key(shift).to_string(), Mix::WRITE, whole.test_region.small, seconds, 5);
         (w.pattern, w.region, w.shift_bytes) = (Pattern::UniformOnce, region(whole), shift);
-        w.stop.bytes = Some(random_writes_max(target, w.region.bytes, SHARE_MOST));
+        w.stop.bytes = Some(random_writes_max(target, w.region.bytes, SHARE_MAX));
         w.depth = OUTSTANDING;
         w
     };
@@ -124,7 +124,7 @@ fn key(shift: u64) -> MetricKey {
 }
 
 fn region(whole: &Whole) -> Region {
-    Region::first(whole.bytes().min(REGION_MOST))
+    Region::first(whole.bytes().min(REGION_MAX))
 }
 
 fn forbidden(block: u32) -> Finding {

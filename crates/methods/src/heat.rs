@@ -11,7 +11,7 @@ use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
 use crate::session::Session;
-use crate::verdict::Warmth;
+use crate::verdict::HeatLoad;
 use crate::whole::Whole;
 use crate::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
@@ -32,7 +32,7 @@ const SETTLED_C_PER_MINUTE: f64 = 0.2;
 const SETTLED_LAPS: usize = 5;
 
 /// Maximum passes over the drive.
-const PASSES_MOST: f64 = 4.0;
+const PASSES_MAX: f64 = 4.0;
 
 /// Budget of the load over the time of its laps, to allow for their flushes.
 const LOAD_SLACK: f64 = 1.1;
@@ -79,22 +79,22 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let whole = Whole::new(&INFO, session.target(), options)?;
-    session.checks.warmth = Some(Warmth::default());
+    session.checks.heat_load = Some(HeatLoad::default());
     session.fill_region(&whole, "fill", whole.test_region.region())?;
     session.rest("cool", whole.seconds(REST_SECONDS))?;
-    let mut warmth = Warmth::default();
-    let bytes = (PASSES_MOST * whole.bytes() as f64) as u64;
+    let mut heat_load = HeatLoad::default();
+    let bytes = (PASSES_MAX * whole.bytes() as f64) as u64;
     let seconds = whole.seconds(LOAD_SECONDS) * LOAD_SLACK;
     let budget = Budget { seconds, bytes, ..Budget::default() };
-    session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut warmth))?;
-    if !warmth.settled {
-        session.out.note(unsettled(&warmth));
+    session.budget(LOAD, budget, |session| load_until_settled(session, &whole, &mut heat_load))?;
+    if !heat_load.settled {
+        session.out.note(unsettled(&heat_load));
     }
     session.rest("cool", whole.seconds(REST_SECONDS))?;
     let series = session.measure_over_time(&load(&whole, COOLED), 0)?;
-    warmth.cooled = series.average();
-    put(session, &warmth);
-    session.checks.warmth = Some(warmth);
+    heat_load.cooled = series.average();
+    put(session, &heat_load);
+    session.checks.heat_load = Some(heat_load);
     Ok(())
 }
 
@@ -102,7 +102,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 fn load_until_settled(
     session: &mut Session<'_>,
     whole: &Whole,
-    warmth: &mut Warmth,
+    heat_load: &mut HeatLoad,
 ) -> Result<(), MethodError> {
     let lap = load(whole, LOAD);
     let minutes = lap_seconds(whole) / 60.0;
@@ -110,13 +110,13 @@ fn load_until_settled(
     session.rounds(LAPS, None, |session, round| {
         let series = session.measure_over_time(&resumed(whole, &lap, written as u64), round)?;
         written += series.bytes();
-        warmth.add(&series);
-        put(session, warmth);
-        session.checks.warmth = Some(warmth.clone());
+        heat_load.add(&series);
+        put(session, heat_load);
+        session.checks.heat_load = Some(heat_load.clone());
         session.checkpoint();
-        let slope = warmth.slope(SETTLED_LAPS);
-        warmth.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);
-        Ok(Round::settled_if(warmth.settled))
+        let slope = heat_load.slope(SETTLED_LAPS);
+        heat_load.settled = slope.is_some_and(|c| c.abs() / minutes < SETTLED_C_PER_MINUTE);
+        Ok(Round::settled_if(heat_load.settled))
     })?;
     Ok(())
 }
@@ -143,23 +143,23 @@ fn resumed(whole: &Whole, lap: &Workload, written: u64) -> Workload {
     w
 }
 
-fn put(session: &mut Session<'_>, warmth: &Warmth) {
+fn put(session: &mut Session<'_>, heat_load: &HeatLoad) {
     use Statistic::{Cold, End, Hot, Hottest, Start, TimeToThrottle};
     let rate = Unit::BytesPerSecond;
     let load = |statistic| MetricKey::parse(LOAD).with(statistic);
-    session.put(MetricKey::parse(LOAD), rate, warmth.average());
-    session.put(load(Cold), rate, warmth.cold());
-    session.put(load(Hot), rate, warmth.hot());
-    session.put(load(Start), Unit::Celsius, warmth.start_c());
-    session.put(load(Hottest), Unit::Celsius, warmth.hottest());
-    session.put(load(End), Unit::Celsius, warmth.end_c());
-    let throttled_ns = warmth.throttled_after().map(|seconds| seconds * 1e9);
+    session.put(MetricKey::parse(LOAD), rate, heat_load.average());
+    session.put(load(Cold), rate, heat_load.cold());
+    session.put(load(Hot), rate, heat_load.hot());
+    session.put(load(Start), Unit::Celsius, heat_load.start_c());
+    session.put(load(Hottest), Unit::Celsius, heat_load.hottest());
+    session.put(load(End), Unit::Celsius, heat_load.end_c());
+    let throttled_ns = heat_load.throttled_after().map(|seconds| seconds * 1e9);
     session.put(load(TimeToThrottle), Unit::Nanoseconds, throttled_ns);
-    session.put(MetricKey::parse(COOLED), rate, warmth.cooled);
+    session.put(MetricKey::parse(COOLED), rate, heat_load.cooled);
 }
 
-fn unsettled(warmth: &Warmth) -> Finding {
-    let text = match warmth.end_c() {
+fn unsettled(heat_load: &HeatLoad) -> Finding {
+    let text = match heat_load.end_c() {
         Some(c) => format!("the temperature had not settled when the work ended, at {c:.1} C"),
         None => "the drive has no temperature sensor: only its rate was recorded".to_string(),
     };

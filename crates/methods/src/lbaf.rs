@@ -23,7 +23,7 @@ const EACH_SECONDS: f64 = 10.0;
 const SECONDS: f64 = 300.0;
 
 /// Maximum size of the region, written after each format.
-const REGION_MOST: u64 = 8 << 30;
+const REGION_MAX: u64 = 8 << 30;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -150,5 +150,5 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
 }
 
 fn region(whole: &Whole) -> Region {
-    Region::first(whole.bytes().min(REGION_MOST))
+    Region::first(whole.bytes().min(REGION_MAX))
 }

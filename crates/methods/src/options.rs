@@ -15,7 +15,7 @@ use workload::units::{binary, span};
 use crate::MethodError;
 
 /// Minimum size of a region: a smaller one has too few large blocks.
-pub(crate) const LEAST_BYTES: u64 = 4 << 20;
+pub(crate) const BYTES_MIN: u64 = 4 << 20;
 
 /// Maximum number of rounds: a larger one is a typing error.
 const ROUNDS_MAX: u32 = 1000;
@@ -55,8 +55,8 @@ impl Options {
         let bad = |option: Common, value, range: String| {
             Err(MethodError::Option { option: option.name(), value, range })
         };
-        if let Some(size) = self.size.filter(|&size| size < LEAST_BYTES) {
-            return bad(Common::Size, binary(size), format!("{} or more", binary(LEAST_BYTES)));
+        if let Some(size) = self.size.filter(|&size| size < BYTES_MIN) {
+            return bad(Common::Size, binary(size), format!("{} or more", binary(BYTES_MIN)));
         }
         if let Some(time) = self.time.filter(|time| time.as_secs_f64() < 1.0) {
             return bad(Common::Time, span(time.as_secs_f64()), "1 s or more".into());

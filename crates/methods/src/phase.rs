@@ -15,7 +15,7 @@ use crate::{MethodError, Patience, Round};
 const PATIENCE: f64 = 1.5;
 
 /// ... but this many are run, for the sake of a range.
-const ROUNDS_LEAST: u32 = 2;
+const ROUNDS_MIN: u32 = 2;
 
 /// Rounds of a phase.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub(crate) fn run(
 ) -> Result<Run, MethodError> {
     let each: f64 = cells.iter().map(Cell::seconds).sum();
     let seconds = PATIENCE * each * f64::from(rounds.most);
-    let patience = Patience { rounds_least: ROUNDS_LEAST, seconds };
+    let patience = Patience { rounds_min: ROUNDS_MIN, seconds };
     let run =
         session.rounds(rounds.most, (!rounds.all).then_some(patience), |session, round| {
             cells.iter_mut().try_for_each(|cell| cell.run(session, round))?;

@@ -23,8 +23,8 @@ use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 /// Random writes per ageing round, as a share of the drive, and the rounds: at least one pass, at
 /// most three. A drive not steady by then will not settle by writing.
 const ROUND_SHARE: f64 = 0.1;
-const ROUNDS_LEAST: u32 = 10;
-const ROUNDS_MOST: u32 = 30;
+const ROUNDS_MIN: u32 = 10;
+const ROUNDS_MAX: u32 = 30;
 
 /// Name of the ageing step in plans and records.
 const AGE: &str = "age";
@@ -242,17 +242,17 @@ fn until_steady(
     let (mut rates, mut steady) = (Vec::new(), false);
     let budget = Budget {
         seconds: options.time.map_or(f64::INFINITY, |time| time.as_secs_f64()),
-        bytes: (ROUND_SHARE * f64::from(ROUNDS_MOST) * whole.bytes() as f64) as u64,
+        bytes: (ROUND_SHARE * f64::from(ROUNDS_MAX) * whole.bytes() as f64) as u64,
         ..Budget::default()
     };
     session.budget(AGE, budget, |session| {
-        session.rounds(ROUNDS_MOST, None, |session, round| {
+        session.rounds(ROUNDS_MAX, None, |session, round| {
             let w = TestRegion::replicate(&age(whole), round);
             let measurement = session.moment(&w, round)?;
             rates.push(measurement.throughput(None).unwrap_or(0.0));
             let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
             steady = window.is_some_and(|slope| slope.is_pts_steady());
-            Ok(Round::settled_if(steady && round + 1 >= ROUNDS_LEAST))
+            Ok(Round::settled_if(steady && round + 1 >= ROUNDS_MIN))
         })?;
         Ok(())
     })?;

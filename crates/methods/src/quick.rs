@@ -196,11 +196,11 @@ fn rest(session: &mut Session<'_>, times: &Times) -> Result<(), MethodError> {
     if times.rest < REST_SECONDS {
         let (had, full) = (span(times.rest), span(REST_SECONDS));
         let text = format!(
-            "the rest took only {had}, not {full}: the reads may be of data that is still in the \
+            "the rest took only {had}, not {full}: the reads may come from data still in the \
              drive's write cache"
         );
         let finding = Finding::new(FindingKind::RestCut, Level::Note, text);
-        session.out.note(finding.advise("--time 60s has the full rest"));
+        session.out.note(finding.advise("--time 60s allows the full rest"));
     }
     Ok(())
 }

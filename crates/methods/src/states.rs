@@ -29,7 +29,7 @@ const OUTSTANDING: u32 = 3;
 
 /// Random writes end at this share of the drive, to avoid needless wear on a fast drive. The
 /// experiment wrote 13%.
-const RANDOM_SHARE_MOST: f64 = 0.25;
+const RANDOM_SHARE_MAX: f64 = 0.25;
 
 /// Block size of the sequential passes at depth 1, as in the tool of the experiment.
 const PASS_BLOCK: u32 = 128 << 10;
@@ -170,7 +170,7 @@ fn partition_table(whole: &Whole) -> Region {
 fn random(whole: &Whole, name: &str) -> Workload {
     let seconds = whole.seconds(RANDOM_SECONDS);
     let mut w = whole.random(name, Mix::WRITE, whole.test_region.small, seconds, 7);
-    let most = (RANDOM_SHARE_MOST * whole.bytes() as f64) as u64;
+    let most = (RANDOM_SHARE_MAX * whole.bytes() as f64) as u64;
     w.stop.bytes = Some(most);
     w.depth = OUTSTANDING;
     w

@@ -28,7 +28,7 @@ const LADDER: [f64; 4] = [30.0, 60.0, 300.0, 900.0];
 /// maximum share of the drive.
 const BURST_OVER_CACHE: f64 = 1.25;
 const BURST_SHARE: f64 = 0.02;
-const BURST_SHARE_MOST: f64 = 0.25;
+const BURST_SHARE_MAX: f64 = 0.25;
 
 /// Window of the slowest stretch, as a share of the drive.
 const WORST: f64 = 0.01;
@@ -127,7 +127,7 @@ fn passes(whole: &Whole) -> [Workload; 2] {
 fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result<(), MethodError> {
     let share = BURST_SHARE * whole.bytes() as f64;
     let bytes = found.cache.map_or(share, |c| c.bytes * BURST_OVER_CACHE);
-    let bytes = session.assume(bytes, BURST_SHARE_MOST * whole.bytes() as f64);
+    let bytes = session.assume(bytes, BURST_SHARE_MAX * whole.bytes() as f64);
     for (i, usual) in LADDER.into_iter().enumerate() {
         let rung = Rung::new(whole, i, usual, bytes);
         if !session.assume(found.cache.is_some(), true) {
@@ -162,7 +162,7 @@ impl Rung {
     /// The two bursts are in different halves of the drive, at a different place for each rung.
     fn new(whole: &Whole, i: usize, usual: f64, bytes: f64) -> Rung {
         let large = u64::from(whole.test_region.large);
-        let most = BURST_SHARE_MOST * whole.bytes() as f64;
+        let most = BURST_SHARE_MAX * whole.bytes() as f64;
         let bytes = (bytes.min(most) as u64 / large).max(1) * large;
         let half = whole.bytes() / 2;
         let place = i as u64 * half.saturating_sub(bytes) / LADDER.len() as u64;

@@ -4,7 +4,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Region, Workload};
 
-use crate::options::LEAST_BYTES;
+use crate::options::BYTES_MIN;
 use crate::{MethodError, Options};
 
 /// Large transfers, as in a file copy.
@@ -70,8 +70,8 @@ impl TestRegion {
         let writes = may_write(target);
         let wanted = options.size.unwrap_or(if writes { WRITE_BYTES } else { u64::MAX });
         let bytes = wanted.min(target.bytes) / u64::from(large) * u64::from(large);
-        if bytes < LEAST_BYTES {
-            return Err(MethodError::TooSmall { bytes: target.bytes, least: LEAST_BYTES });
+        if bytes < BYTES_MIN {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }
         Ok(TestRegion {
             bytes,
@@ -116,7 +116,7 @@ pub(crate) fn admit(
     writes: &str,
     advice: &str,
 ) -> Result<(), MethodError> {
-    if target.is_users() && target.allowed < least {
+    if target.is_user_data() && target.allowed < least {
         let borrows = least == Safety::Borrows;
         let opened = if borrows { "opened read-only" } else { "not opened with --destroy" };
         let text = format!("{writes} {}, which was {opened}", target.target.spec);

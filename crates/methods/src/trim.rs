@@ -43,7 +43,7 @@ const SECONDS: f64 = 300.0;
 const OUTSTANDING: u32 = 3;
 
 /// Maximum size of the discarded region and of its counterpart, bytes.
-const CANARY_MOST: u64 = 1 << 30;
+const CANARY_MAX: u64 = 1 << 30;
 
 /// Size of the canary in a directory, bytes.
 const SCRATCH: u64 = 64 << 20;
@@ -223,7 +223,7 @@ fn looked(released: &Released) -> bool {
 /// Two parts of the drive of equal size: one to discard, one to keep.
 fn canaries(whole: &Whole) -> [Region; 2] {
     let large = u64::from(whole.test_region.large);
-    let bytes = (whole.bytes() / 4).min(CANARY_MOST) / large * large;
+    let bytes = (whole.bytes() / 4).min(CANARY_MAX) / large * large;
     let half = whole.bytes() / 2 / large * large;
     [Region::first(bytes), Region { start: half, bytes }]
 }

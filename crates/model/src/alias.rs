@@ -73,7 +73,7 @@ pub(crate) struct Alias {
 }
 
 impl Alias {
-    /// Creates the counterfeit part of a description.
+    /// Creates the counterfeit part from its description.
     pub fn new(spec: &AliasSpec, block_bytes: u32, capacity: u64) -> Alias {
         let block_bytes = u64::from(block_bytes);
         let blocks = (spec.real.0 / block_bytes).max(1);
@@ -99,7 +99,7 @@ impl Alias {
     }
 
     /// Whether a discard of this byte affects no memory.
-    pub fn is_beyond(&self, byte: u64) -> bool {
+    pub fn is_dropped(&self, byte: u64) -> bool {
         self.kind == AliasKind::BlackHole && byte >= self.blocks * self.block_bytes
     }
 

@@ -165,7 +165,7 @@ impl Drive {
             OpKind::Read => (self.read(at, &self.alias.seen_by_memory(op)), Status::Ok),
             OpKind::Write => self.written(at, op),
             OpKind::Flush => self.flush(at),
-            OpKind::Discard if self.alias.is_beyond(op.offset) => {
+            OpKind::Discard if self.alias.is_dropped(op.offset) => {
                 (self.cores.take(at, self.costs.discard), Status::Ok)
             }
             OpKind::Discard => (self.discard(at, &self.alias.seen_by_memory(op)), Status::Ok),

@@ -1,11 +1,12 @@
 //! Fits a description to measurements, using closed forms first and then the model itself.
 //!
 //! Whole-drive passes (cache size and rate, rate after the cache, overwrite rate) give flash times
-//! in closed form, corrected by passes over the model. Grid cells are solved by bisection: each
-//! probe can determine certain parameters, and does so only if the model's result depends on them.
-//! The number of dies is chosen for the best fit to the cells with the other parameters close to
-//! the base, because a grid alone cannot distinguish few dies from slow cores. Parameters that no
-//! measurement determines keep the base's value and are marked as guessed.
+//! in closed form, corrected by running the same passes on the model. Grid cells give the other
+//! parameters by bisection: each cell can determine certain parameters, and does so only if the
+//! model's result for it depends on them. The number of dies is chosen for the best fit to the
+//! cells with the other parameters close to the base, because a grid alone cannot distinguish few
+//! dies from slow cores. Parameters that no measurement determines keep the base's value and are
+//! marked as guessed.
 
 mod probe;
 mod replay;
@@ -86,9 +87,9 @@ pub struct Observed {
 pub struct Prediction {
     /// The workload.
     pub name: String,
-    /// Measured value, in bytes per second or bytes.
+    /// Measured rate, bytes per second.
     pub measured: f64,
-    /// Value predicted by the fitted drive, in the same unit.
+    /// Rate of the fitted drive, bytes per second.
     pub predicted: f64,
 }
 
@@ -123,7 +124,7 @@ pub fn fit(observed: &Observed, base: &DriveSpec) -> Fitted {
     Fitted { predictions: predictions(&spec, observed), spec }
 }
 
-/// Sets the link's rate as reported by the system, or else to that of the fastest read.
+/// Sets the link's rate to that reported by the system, or else to that of the fastest read.
 fn fit_link(spec: &mut DriveSpec, observed: &Observed) {
     let reads = observed.cells.iter().filter(|c| c.workload.mix.only() == Some(OpKind::Read));
     let fastest = reads.map(|cell| cell.rate).reduce(f64::max);
@@ -168,7 +169,7 @@ fn fit_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Corrects for effects that only the model includes: collection, the link, the buffer.
+/// Corrects for effects that only the model includes: garbage collection, the link, the buffer.
 fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     let Some(pass) = &observed.pass else { return };
     for _ in 0..2 {
@@ -185,8 +186,8 @@ fn correct_pass(spec: &mut DriveSpec, observed: &Observed) {
     }
 }
 
-/// Fits writes first, because a single write gives the time common to all commands, and then reads.
-/// Afterwards fits writes again, because the flash times have changed.
+/// Fits writes first, because writes at depth 1 give the time common to all commands, and then
+/// reads. Afterwards fits writes again, because the flash times have changed.
 fn fit_cells(spec: &mut DriveSpec, observed: &Observed) {
     let cells = &observed.cells;
     fit_pass(spec, observed);
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn no_measurement_decides_nothing() {
+    fn without_measurements_nothing_is_determined() {
         let base = DriveSpec::default();
         let fitted = fit(&Observed::default(), &base);
         assert!(fitted.predictions.is_empty());

@@ -7,7 +7,7 @@ use crate::spec::{DriveSpec, MapKind};
 
 /// Minimum number of spare superblocks for any drive size: frontiers and the collector's reserve
 /// take six, which must be a small part.
-const LEAST_SPARE: u64 = 64;
+const SPARE_MIN: u64 = 64;
 
 /// Derived sizes of a drive.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Shape {
         // At least an eighth of the spare flash remains: without any, a drive is dead.
         let bad = (flash * *spec.wear.bad).min(0.875 * capacity as f64 * *spec.op);
         let spare = (capacity as f64 * *spec.op - bad) as u64;
-        let most = (spare / LEAST_SPARE).min(spec.collect.superblock.0) / page;
+        let most = (spare / SPARE_MIN).min(spec.collect.superblock.0) / page;
         let superblock_pages = match *spec.map.kind {
             MapKind::Page => (most as u32 / unit).max(1) * unit,
             MapKind::Au => (spec.map.au.0 / page).max(1) as u32,

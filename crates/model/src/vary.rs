@@ -24,7 +24,7 @@ const DRIFT_KEPT: f64 = 0.904_837;
 const DRIFT_NEW: f64 = 0.425_758;
 
 /// Maximum number of drift steps simulated for a gap; by then, the earlier drift has decayed.
-const DRIFT_STEPS_MOST: u64 = 64;
+const DRIFT_STEPS_MAX: u64 = 64;
 
 /// Time factors of a die or an erase block, for reads and for programs.
 type Factors = [u32; 2];
@@ -96,7 +96,7 @@ impl Vary {
     /// Draws the pace at `now` and returns it, the factor for all times.
     #[cold]
     pub fn drift(&mut self, now: u64) -> f64 {
-        let steps = ((now - self.next_ns.min(now)) / self.step_ns + 1).min(DRIFT_STEPS_MOST);
+        let steps = ((now - self.next_ns.min(now)) / self.step_ns + 1).min(DRIFT_STEPS_MAX);
         for _ in 0..steps {
             let new = normal(next(&mut self.dice));
             self.drift = DRIFT_KEPT * self.drift + DRIFT_NEW * new;

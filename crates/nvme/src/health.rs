@@ -1,7 +1,7 @@
 //! Parsers of log pages: health, the extended health log of data-centre drives, sanitize status,
 //! firmware slots, and supported logs.
 //!
-//! They accept input of any content and length without panicking. Source: NVM Express Base
+//! They accept any input, of any length, without panicking. Source: NVM Express Base
 //! Specification 1.4, figures 194 (health), 195 (firmware slots) and 253 (sanitize); NVM Express
 //! 2.0 for the supported logs; OCP Datacenter NVMe SSD Specification 2.0, SMART-3 and SMART-26, for
 //! the extended health.
@@ -56,7 +56,7 @@ pub struct Health {
 impl Health {
     /// Number of the log page.
     pub const PAGE: u8 = 0x02;
-    /// Bytes of the log page.
+    /// Size of the log page, bytes.
     pub const BYTES: usize = 512;
 
     /// Parses the log; `None` if it is too short.
@@ -100,8 +100,8 @@ fn saturate(count: u128) -> u64 {
 
 /// Bytes written to flash, from the extended health log of data-centre drives.
 pub fn flash_written(log: &[u8]) -> Option<u64> {
-    let ours = bytes::<16>(log, 496)? == OCP_GUID;
-    ours.then(|| bytes(log, 0).map(u128::from_le_bytes).map(saturate))?
+    let is_ocp = bytes::<16>(log, 496)? == OCP_GUID;
+    is_ocp.then(|| bytes(log, 0).map(u128::from_le_bytes).map(saturate))?
 }
 
 /// Whether a log is in the list of supported logs.
@@ -120,9 +120,9 @@ pub fn firmware_slots(log: &[u8]) -> impl Iterator<Item = (usize, &[u8], bool)> 
 
 /// State of the last sanitize (log 81h).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sanitizing {
-    /// In progress: fraction done, 0 to 1.
-    GoingOn(f64),
+pub enum SanitizeStatus {
+    /// Fraction done, 0 to 1.
+    InProgress(f64),
     /// Done.
     Done,
     /// Failed; must be repeated.
@@ -132,13 +132,13 @@ pub enum Sanitizing {
 }
 
 /// State of the last sanitize.
-pub fn sanitizing(log: &[u8]) -> Option<Sanitizing> {
+pub fn sanitize_status(log: &[u8]) -> Option<SanitizeStatus> {
     let word = |at| bytes(log, at).map(u16::from_le_bytes);
     Some(match word(2)? & 7 {
-        0 => Sanitizing::Never,
-        1 | 4 => Sanitizing::Done,
-        2 => Sanitizing::GoingOn(f64::from(word(0)?) / 65536.0),
-        _ => Sanitizing::Failed,
+        0 => SanitizeStatus::Never,
+        1 | 4 => SanitizeStatus::Done,
+        2 => SanitizeStatus::InProgress(f64::from(word(0)?) / 65536.0),
+        _ => SanitizeStatus::Failed,
     })
 }
 
@@ -196,12 +196,12 @@ mod tests {
             let mut log = [0; 4];
             put(&mut log, 0, &progress.to_le_bytes());
             put(&mut log, 2, &status.to_le_bytes());
-            sanitizing(&log)
+            sanitize_status(&log)
         };
-        assert_eq!(log(0x8000, 2), Some(Sanitizing::GoingOn(0.5)));
-        assert_eq!(log(0xffff, 0x101), Some(Sanitizing::Done));
-        assert_eq!(log(0, 3), Some(Sanitizing::Failed));
-        assert_eq!(sanitizing(&[]), None);
+        assert_eq!(log(0x8000, 2), Some(SanitizeStatus::InProgress(0.5)));
+        assert_eq!(log(0xffff, 0x101), Some(SanitizeStatus::Done));
+        assert_eq!(log(0, 3), Some(SanitizeStatus::Failed));
+        assert_eq!(sanitize_status(&[]), None);
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         let log = [0xff; 600];
         for length in 0..600 {
             let log = &log[..length];
-            let _ = (Health::parse(log), flash_written(log), sanitizing(log));
+            let _ = (Health::parse(log), flash_written(log), sanitize_status(log));
             let _ = (firmware_slots(log).count(), has_log(log, 0xc0));
         }
     }

@@ -41,11 +41,11 @@ kinds! {
         BytesWritten = "bytes_written",
         /// Address on the drive, bytes.
         Address = "address",
-        /// Operations in flight.
+        /// Queue depth.
         QueueDepth = "queue_depth",
         /// Block size, bytes.
         BlockSize = "block_size",
-        /// Offset from a block boundary, bytes.
+        /// Spacing of block boundaries, bytes.
         Offset = "offset",
         /// Share of reads, percent.
         ReadShare = "read_share",

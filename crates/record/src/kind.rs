@@ -289,11 +289,11 @@ kinds! {
         Drive = "DRIVE",
         /// Reads left this virtual machine; which layer served them is unknown.
         Guest = "GUEST",
-        /// A flush is too fast to be real, or each durable write costs one flush.
+        /// A flush is too fast to be real, or flushes take a noticeable part of the time of writes.
         Flush = "FLUSH",
         /// A flush takes long enough to be real.
         FlushPlausible = "FLUSH PLAUSIBLE",
-        /// Durable writes cost more than their flush, so their order matters.
+        /// The order of durable writes affects their speed, so they cost more than a flush.
         NotFlush = "NOT FLUSH",
         /// The drive writes compressible data faster.
         Compressible = "COMPRESSIBLE",
@@ -394,7 +394,7 @@ kinds! {
         PtsSteadyOnly = "PTS-STEADY ONLY",
         /// No steady state was reached.
         NotSteady = "NOT STEADY",
-        /// The number that `.speed` would print.
+        /// The number that Open Firmware's `.speed` would print.
         Speed = "SPEED",
         /// The speed depends on the address.
         PlaceMatters = "PLACE MATTERS",

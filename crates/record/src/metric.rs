@@ -1,4 +1,4 @@
-//! A named value with its unit and replicates, and an interval if there are enough replicates.
+//! A named value with its unit, its replicates and, if known, its interval.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ pub struct Metric {
     pub unit: Unit,
     /// The estimate; `null` when it could not be measured.
     pub value: Option<f64>,
-    /// Lower end of the interval described by `covers`; `null` with fewer than two replicates.
+    /// Lower end of the interval described by `covers`; `null` if there is none.
     pub low: Option<f64>,
     /// Upper end of that interval.
     pub high: Option<f64>,
@@ -59,7 +59,8 @@ pub struct Metric {
     /// The replicates, in execution order.
     #[serde(default, deserialize_with = "crate::null::numbers")]
     pub samples: Vec<f64>,
-    /// Meaning of `low` and `high`; absent in records of earlier versions, where it is the mean.
+    /// Meaning of `low` and `high`; absent without an interval, and in records of earlier versions,
+    /// whose intervals are [`Covers::Mean`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<Covers>,
     /// Number of runs of this drive, including this one, on which an interval for the next run is

@@ -122,7 +122,7 @@ pub(crate) fn drive(run: &Run, private: bool) -> Vec<String> {
     items.extend(blocks(drive));
     items.extend(drive.health.wear_percent.map(|w| format!("wear {w:.0}%")));
     items.extend(drive.health.temperature_c.map(|c| format!("{c:.0} C")));
-    items.extend(drive.health.warnings.iter().map(|w| format!("warns: {w}")));
+    items.extend(drive.health.warnings.iter().map(|w| format!("warning: {w}")));
     if drive.ram {
         items.push("memory, not flash".to_string());
     }

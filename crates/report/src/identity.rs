@@ -1,6 +1,6 @@
-//! All known properties of a drive, line by line: a label and pieces of text, for a list of drives.
+//! All known properties of a drive as lines, each a label and pieces of text, for a list of drives.
 //!
-//! Unknown properties are named if every drive has them, and omitted otherwise.
+//! An unknown property is shown as unknown if every drive has it, and omitted otherwise.
 
 use record::DriveIdentity;
 use workload::units;
@@ -11,7 +11,8 @@ use crate::style::{Style, wrap};
 /// Width of labels; the text next to them is wrapped.
 const LABELS: usize = 24;
 
-/// Labels and words of a drive. A line without words is omitted; a continuation line has no label.
+/// The lines that describe a drive: a label and pieces of text. A line without text is omitted; a
+/// continuation line has no label.
 pub fn identity<'d>(id: &'d DriveIdentity, style: &Style) -> Vec<(&'d str, Vec<String>)> {
     let mut lines = vec![
         ("identity", names(id)),
@@ -36,7 +37,7 @@ fn names(id: &DriveIdentity) -> Vec<String> {
         format!("{label} {}", value.as_deref().unwrap_or(UNKNOWN))
     };
     let mut words = vec![id.bus.clone()];
-    // The identifiers of other buses are long, and are shown with the drive's details.
+    // On other buses the identifier is long, and is shown only on the `hardware` line.
     words.extend(id.hardware_id.clone().filter(|_| id.bus == "usb"));
     words.extend([known("serial", &id.serial), known("firmware", &id.firmware)]);
     words
@@ -81,7 +82,7 @@ fn state(id: &DriveIdentity) -> Vec<String> {
         }
     };
     flag(Some(id.ram), "in memory");
-    flag(id.rotational, "rotational, as declared");
+    flag(id.rotational, "reported as rotational");
     flag(id.read_only, "read-only");
     flag(id.write_cache, "volatile write cache");
     words.extend(id.health.temperature_c.map(|t| format!("{t:.0} C")));
@@ -96,14 +97,14 @@ fn life(id: &DriveIdentity) -> Vec<String> {
     words.extend(health.spare_percent.map(|s| format!("spare {s:.0}%")));
     words.extend(health.written_bytes.map(|b| format!("{} written", units::decimal(b))));
     words.extend(health.flash_written_bytes.map(|b| format!("{} to flash", units::decimal(b))));
-    words.extend(health.power_on_hours.map(|h| format!("{h} h")));
+    words.extend(health.power_on_hours.map(|h| format!("{h} power-on hours")));
     let errors = [
         ("media errors", health.media_errors),
-        ("replaced blocks", health.reallocated),
+        ("reallocated blocks", health.reallocated),
         ("link errors", health.link_errors),
     ];
     words.extend(errors.iter().filter_map(|(name, n)| Some(format!("{} {name}", (*n)?))));
-    words.extend(health.warnings.iter().map(|w| format!("WARNS: {w}")));
+    words.extend(health.warnings.iter().map(|w| format!("WARNING: {w}")));
     words
 }
 
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_properties_are_named_and_long_details_wrapped() {
+    fn unknown_properties_are_shown_and_long_details_wrapped() {
         let mut id = DriveIdentity { name: "sda".into(), bus: "sata".into(), ..Default::default() };
         id.details = vec![Detail { name: "note".into(), value: "one two three four five".into() }];
         id.missing = vec!["SMART: needs root".into()];

@@ -10,7 +10,7 @@ use crate::quantity;
 const EQUAL: f64 = 0.03;
 
 /// Maximum number of figures named in a sentence.
-const NAMED_MOST: usize = 3;
+const NAMED_MAX: usize = 3;
 
 /// The figures of one source, in one sentence.
 pub(crate) struct Normal {
@@ -40,8 +40,8 @@ fn of<'a>(answer: &'a Answer, whose: &str) -> Option<Normal> {
     let (mut apart, equal): (Pairs<'_>, Pairs<'_>) =
         peers.iter().copied().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);
     apart.sort_by(|a, b| far(b.2).total_cmp(&far(a.2)));
-    let rest = apart.len().saturating_sub(NAMED_MOST);
-    apart.truncate(NAMED_MOST);
+    let rest = apart.len().saturating_sub(NAMED_MAX);
+    apart.truncate(NAMED_MAX);
     let mut parts: Vec<String> =
         apart.iter().map(|(tile, theirs, _)| of_theirs(tile, theirs)).collect();
     if rest > 0 {

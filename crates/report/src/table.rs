@@ -8,7 +8,7 @@
 use crate::style::{Ink, Style};
 
 /// Minimum width of the elastic column.
-const ELASTIC_LEAST: usize = 4;
+const ELASTIC_MIN: usize = 4;
 
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Table {
         let columns = widths.iter().map(|width| width + self.gap).sum::<usize>();
         let over = columns.saturating_sub(self.gap).saturating_sub(screen);
         if let Some(elastic) = widths.get_mut(self.elastic) {
-            *elastic -= over.min(elastic.saturating_sub(ELASTIC_LEAST));
+            *elastic -= over.min(elastic.saturating_sub(ELASTIC_MIN));
         }
     }
 

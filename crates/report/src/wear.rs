@@ -35,7 +35,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     ];
     let counts: [(&'static str, Count); 4] = [
         ("Media errors", |h| h.media_errors),
-        ("Replaced blocks", |h| h.reallocated),
+        ("Reallocated blocks", |h| h.reallocated),
         ("Link errors", |h| h.link_errors),
         ("Logged errors", |h| h.logged_errors),
     ];
@@ -91,7 +91,7 @@ pub(crate) fn line(run: &Run) -> Vec<String> {
     });
     let worse: [(&'static str, Count); 4] = [
         ("media errors", |h| h.media_errors),
-        ("replaced blocks", |h| h.reallocated),
+        ("reallocated blocks", |h| h.reallocated),
         ("link errors", |h| h.link_errors),
         ("logged errors", |h| h.logged_errors),
     ];

@@ -16,7 +16,7 @@ pub enum Ruling {
     /// With this queue depth, once the operations in flight have completed.
     Depth(u32),
     /// As before, but statistics are reset and the run time starts again.
-    Anew,
+    Reset,
     /// It ends successfully.
     End,
     /// It ends as failed, whatever its operations returned.
@@ -53,7 +53,7 @@ pub trait IntervalObserver {
     fn interval(&mut self, now_ns: u64, jobs: &[JobSeen], end: &dyn Fn(u32));
 
     /// A ruling has reset a job's statistics: its earlier operations no longer count.
-    fn anew(&mut self, _job: u32) {}
+    fn reset(&mut self, _job: u32) {}
 
     /// New log entries of a job, in order of completion, if its log was requested. They are not
     /// stored anywhere else.

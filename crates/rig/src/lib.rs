@@ -33,7 +33,7 @@ pub use job::{EndsAll, FileUse, Job, MemoryPolicy, Placement, Start, place_bits}
 pub use limits::{Bus, GroupLimits, Limits};
 pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Temperature};
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
-pub use stall::STALL_NS_LEAST;
+pub use stall::STALL_NS_MIN;
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ use workload::{Content, Region, Workload, WorkloadError};
 /// The facts known about the drive under test before a measurement.
 #[derive(Clone, Debug)]
 pub struct TargetInfo {
-    /// Identity, in the form of the record.
+    /// Identity, as it appears in the record.
     pub target: Target,
     /// Usable bytes: the size of the scratch file, file or drive.
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct TargetInfo {
     pub logical_block_bytes: u32,
     /// The highest safety class allowed.
     pub allowed: Safety,
-    /// Whether the data are in memory (tmpfs, zram, RAM disk).
+    /// Whether the data are in memory (tmpfs, zram, RAM disc).
     pub ram: bool,
     /// Whether discards can be issued.
     pub discard: bool,
@@ -93,7 +93,7 @@ impl TargetInfo {
     }
 
     /// Whether it is a file or a device of the user: a write overwrites the user's data.
-    pub fn is_users(&self) -> bool {
+    pub fn is_user_data(&self) -> bool {
         matches!(self.target.kind, TargetKind::File | TargetKind::Device)
     }
 }
@@ -163,8 +163,8 @@ pub enum Preparation {
     /// Truncate a scratch file, so that the next workload makes it grow like a new file. Devices
     /// and the user's own files keep their size.
     Empty,
-    /// Release the region as its user would, then read its blocks: a device is discarded; a file
-    /// system frees the blocks and trims. See [`Released`].
+    /// Release the region as in normal use (a device discards it; a file system frees its blocks
+    /// and trims), then read its blocks. See [`Released`].
     Release {
         /// Region.
         region: Region,
@@ -290,7 +290,7 @@ pub enum Fault {
     Io,
 }
 
-/// The result of every [`Rig`] method.
+/// The result of a fallible [`Rig`] method.
 pub type Result<T> = std::result::Result<T, RigError>;
 
 /// How the jobs of a performance run together.
@@ -303,7 +303,7 @@ pub struct Stage<'a> {
     /// Report each job separately, with its intervals; otherwise [`Performance::jobs`] stays empty.
     pub by_job: bool,
     /// Sees the counts and logs of these jobs while they run, and may end them. The rig's own
-    /// observer gets the events of the whole run, but no job, and decides nothing.
+    /// observer gets the events of the whole run, but no counts per job, and decides nothing.
     pub intervals: Option<&'a mut dyn IntervalObserver>,
 }
 
@@ -325,7 +325,7 @@ pub trait Rig {
     /// Carries out a preparation.
     fn prepare(&mut self, preparation: Preparation) -> Result<Prepared>;
 
-    /// Lets time pass without I/O: a real drive sleeps, a virtual one advances its clock.
+    /// Lets time pass without I/O: waits on a real drive, advances the clock of a virtual one.
     fn idle(&mut self, time: Duration) -> Result<()>;
 
     /// Runs a user's program on the target: in its directory, or while sampling the device. A
@@ -340,16 +340,16 @@ pub trait Rig {
         None
     }
 
-    /// The target's blocks, for access with content.
+    /// The target's block interface, which writes given bytes and reads them back.
     fn blocks(&mut self) -> Result<&mut dyn Blocks>;
 
-    /// The files named by jobs. Refused if the rig is a single target, because its jobs name no
-    /// files.
+    /// The files named by jobs. Unsupported if the rig has a single target, because its jobs name
+    /// no files.
     fn files(&mut self) -> Result<&mut dyn Files> {
         Err(RigError::Unsupported("jobs that name their files".into()))
     }
 
-    /// A RAM disk for the same measurements: it shows the limit of the machine.
+    /// A RAM disc for the same measurements: it shows the limit of the machine.
     fn reference(&mut self) -> Option<&mut dyn Rig> {
         None
     }

@@ -1,4 +1,4 @@
-//! Stalls of a measurement: periods in which operations were in flight but none completed.
+//! Stalls in a measurement: periods in which operations were in flight but none completed.
 //!
 //! In a closed loop, a stall appears as one slow operation per slot, which no percentile shows. The
 //! time series shows it as silent intervals. Two causes are not counted: the final flush, and
@@ -10,11 +10,11 @@ use crate::Measurement;
 
 /// Shortest stall, nanoseconds: ten times the shortest delay a person notices, and longer than the
 /// pauses of a busy machine.
-pub const STALL_NS_LEAST: u64 = 100_000_000;
+pub const STALL_NS_MIN: u64 = 100_000_000;
 
 /// Shortest stall as a multiple of the median operation, so that a slow card does not count as
 /// stalled.
-const MEDIANS_LEAST: u64 = 20;
+const MEDIANS_MIN: u64 = 20;
 
 impl Measurement {
     /// Bytes per second in both directions, for each whole interval; `None` during a standstill of
@@ -36,10 +36,10 @@ impl Measurement {
     }
 
     /// Total time of all stalls, nanoseconds; 0 if there are none. Silent intervals show stalls at
-    /// any depth; with long intervals and at depth 1, the longest operation does.
+    /// any depth; with long intervals or at depth 1, the longest operation shows one, too.
     pub fn stalled_ns(&self, workload: &Workload) -> u64 {
         let (longest, median) = (self.service_ns(1.0), self.service_ns(0.5));
-        if longest < STALL_NS_LEAST.max(MEDIANS_LEAST.saturating_mul(median)) {
+        if longest < STALL_NS_MIN.max(MEDIANS_MIN.saturating_mul(median)) {
             return 0;
         }
         let ends = self.series.t_ns.iter().copied();
@@ -69,7 +69,8 @@ mod tests {
     use super::*;
     use crate::KindStats;
 
-    /// Writes at this depth for 10 s, with none in the intervals `silent`, then a flush.
+    /// A measurement of 10 s: writes at this depth, none in the intervals `silent`, and a flush in
+    /// the last half second.
     fn interrupted(
         depth: u32,
         silent: std::ops::Range<u64>,
@@ -98,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn silent_intervals_are_a_stall_and_a_final_flush_is_none() {
+    fn silent_intervals_are_a_stall_and_a_final_flush_is_not() {
         assert_eq!(stalled(8, 40..50, 1_000_000_000), 1_000_000_000);
-        assert_eq!(stalled(8, 40..40, 500_000_000), 0, "others went on meanwhile");
+        assert_eq!(stalled(8, 40..40, 500_000_000), 0, "other operations completed meanwhile");
         assert_eq!(stalled(8, 40..50, 99_000_000), 0, "too short");
         let (m, _) = interrupted(8, 40..40, 1_000_000_000);
-        assert_eq!(m.rates().len(), 94, "the last one is not whole");
+        assert_eq!(m.rates().len(), 94, "without the interval in which the flush began");
     }
 
     #[test]
-    fn a_standstill_is_no_stall_but_silence_before_the_first_operation_is() {
+    fn a_standstill_is_not_a_stall_but_silence_before_the_first_operation_is() {
         let (mut m, w) = interrupted(8, 40..44, 400_000_000);
         m.series.columns[0].values[60..75].fill(None);
         assert_eq!(m.stalled_ns(&w), 400_000_000);
@@ -119,6 +120,6 @@ mod tests {
     #[test]
     fn at_depth_1_the_longest_operation_is_the_stall() {
         assert!(stalled(1, 40..40, 500_000_000) >= 500_000_000);
-        assert_eq!(stalled(1, 40..40, 39_000_000), 0, "20 medians, but no tenth of a second");
+        assert_eq!(stalled(1, 40..40, 39_000_000), 0, "less than a tenth of a second");
     }
 }

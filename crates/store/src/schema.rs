@@ -1,8 +1,8 @@
 //! The schema and its migrations.
 //!
-//! `PRAGMA user_version` counts the migration steps of a store. Each step is a file that never
-//! changes after its release, and optionally a function that moves the rows. A few lines suffice:
-//! the available crates need their own tables or a build step.
+//! `PRAGMA user_version` counts the migration steps of a store. Each step is SQL that never changes
+//! after its release, a function, or both. No migration crate is used: a few lines suffice, and the
+//! available crates need their own tables or a build step.
 
 use rusqlite::Connection;
 use rusqlite::TransactionBehavior::{Deferred, Immediate};
@@ -17,7 +17,7 @@ pub(crate) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"ssdy");
 pub(crate) struct Step {
     /// Executed before the rows are moved.
     pub sql: &'static str,
-    /// Moves the rows and drops the old tables.
+    /// Moves the rows and drops the old tables, or adds columns.
     pub rows: fn(&Connection) -> rusqlite::Result<()>,
 }
 
@@ -42,8 +42,8 @@ pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Migrates the store to the last of `steps`, in one transaction. Returns whether a store with
-/// earlier steps was migrated.
+/// Migrates the store to the last of `steps`, in one transaction. Returns whether an existing store
+/// was migrated, rather than a new one created.
 pub(crate) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result<bool> {
     let known = steps.len() as u32;
     let before = version(conn)?;
@@ -53,9 +53,9 @@ pub(crate) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result
     let new = before == 0;
     let tx = conn.transaction_with_behavior(if new { Deferred } else { Immediate })?;
     if new {
-        // Lets `remove` free space. It must precede the first page of the file, so it takes the
-        // lock, and must be in the same transaction: otherwise a kill could leave a file not marked
-        // as ours.
+        // Lets `remove` free space. It must be set before the file has its first page, so this
+        // statement takes the lock instead of BEGIN. It must also be in the same transaction as the
+        // rest: otherwise a kill could leave a file not marked as ours.
         tx.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     // Another process may have migrated while this one waited for the lock.

@@ -1,5 +1,5 @@
-//! The columns of a run: everything that a list shows or filters, taken from the record on writing,
-//! so that listing parses no records.
+//! The columns of a run: everything that a list shows or filters by, taken from the record when it
+//! is written, so that listing parses no records.
 
 use record::{HistoryKey, Metric, Run, TargetKind};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -15,7 +15,7 @@ const HEADLINE: usize = 4;
 pub enum Kind {
     /// Measured locally: by a run recorded in this store from its start.
     Measured,
-    /// Measured by ssdyno and imported from another store, usually of another machine.
+    /// Measured by ssdyno and imported from another store, usually another machine's.
     Carried,
     /// The results of another tool, or a publication.
     Imported,
@@ -141,7 +141,7 @@ impl RunTarget {
         let (key, weak) = (key.as_ref().map(|k| &k.text), key.as_ref().is_some_and(|k| k.weak));
         let columns = [Some(target), path.as_ref(), drive.as_ref(), vendor.as_ref()];
         let columns = columns.into_iter().chain([model.as_ref(), serial.as_ref(), key]);
-        // NULL differs from an empty text, and no text contains the separator unescaped.
+        // As debug output, NULL differs from an empty text, and a comma in a text is in quotes.
         let words: Vec<String> = columns.map(|text| format!("{text:?}")).collect();
         let whole = words.join(",");
         let sql = "SELECT id FROM place WHERE whole = ?";
@@ -159,7 +159,7 @@ impl RunTarget {
         Ok(conn.last_insert_rowid())
     }
 
-    /// The searchable text of a drive, in lower case.
+    /// The searchable text of a target and its drive, in lower case.
     fn search(&self) -> String {
         let maker: Vec<&str> =
             [&self.vendor, &self.model].into_iter().filter_map(|text| text.as_deref()).collect();

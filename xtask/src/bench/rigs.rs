@@ -1,12 +1,12 @@
-//! `cargo xtask bench rigs DIR`: the verdicts for real set-ups with a known cause, as with virtual
-//! drives in `bench verdicts`.
+//! `cargo xtask bench rigs DIR`: checks verdicts on real set-ups whose speed has a known cause, as
+//! `bench verdicts` does on virtual drives.
 //!
 //! Each rig is measured with and without its cause. A verdict that names a limit is right for
-//! figures that rise by 10% without the limit. RAM names the source of the data, whatever the
-//! speed: it is right for every figure with memory in the path, and wrong for any figure without.
-//! The rates of the checks are not judged. Needs root. Everything is created below DIR, on separate
-//! loop devices and in separate control groups, and removed afterwards. A rig that is not possible
-//! on this machine is skipped with the reason.
+//! figures that rise by at least 10% without the limit. The verdict RAM names the source of the
+//! data, whatever the speed: it is right for every figure with memory in the path, and wrong for
+//! any figure without. The rates of the checks are not judged. Needs root. Everything is created
+//! below DIR, on separate loop devices and in separate control groups, and removed afterwards. A
+//! rig that cannot be set up on this machine is skipped, and the reason is printed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ use super::results;
 use crate::run::{cargo, find, output, program, root};
 
 /// A figure that rises by a smaller factor does not depend on the cause.
-const ROSE: f64 = 1.1;
+const RISE: f64 = 1.1;
 
 /// Limits that are effective on any machine: bytes per second, and share of a processor.
 const LIMIT_BYTES: u64 = 10_000_000;
@@ -103,16 +103,16 @@ pub fn run(directory: &str) -> Result<ExitCode> {
     for rig in &RIGS {
         match (rig.measure)(&ground) {
             Ok(seen) => {
-                let [right, wrong, open] = judge(rig, &seen);
+                let [right, wrong, silent] = judge(rig, &seen);
                 met &= wrong == 0 && right > 0;
-                text +=
-                    &format!("| {} | {} | {right} | {wrong} | {open} |\n", rig.name, rig.verdict);
+                let (name, verdict) = (rig.name, rig.verdict);
+                text += &format!("| {name} | {verdict} | {right} | {wrong} | {silent} |\n");
             }
             Err(error) => skipped += &format!("- {}: skipped: {error:#}\n", rig.name),
         }
     }
-    text += "\nRight: a limit is named for a figure that rises by 10% without it, or memory for a figure that it \
-             served. Wrong: named without a rise, or without memory. Guest devices: skipped; `cargo xtask guest` covers them.\n";
+    text += "\nRight: the verdict names a limit without which the figure rises by at least 10%, or memory that served the \
+             figure. Wrong: the figure does not rise by that much, or no memory served it. Guest devices: skipped; `cargo xtask guest` covers them.\n";
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text += &format!("Load at the end: {}.\n", load.split(' ').next().unwrap_or("unknown"));
     text += &skipped;
@@ -132,18 +132,15 @@ fn judge(rig: &Rig, [held, free]: &[Seen; 2]) -> [u32; 3] {
     let names: Vec<&str> = held.verdicts.iter().map(|(name, _)| name.as_str()).collect();
     eprintln!("{}: {}", rig.name, names.join(", "));
     let mut counts = [0; 3];
-    for (metric, now) in held.figures.iter().filter(|(metric, _)| !metric.starts_with("check-")) {
-        let Some(then) = free.figures.get(metric) else { continue };
+    for (metric, with) in held.figures.iter().filter(|(metric, _)| !metric.starts_with("check-")) {
+        let Some(without) = free.figures.get(metric) else { continue };
+        let rise = without / with;
         let named = held.names(rig.verdict, metric);
         let (right, wrong, silent) = match rig.memory {
             true => (named, free.names(rig.verdict, metric), !named),
-            false => (
-                named && then / now >= ROSE,
-                named && then / now < ROSE,
-                !named && then / now >= ROSE,
-            ),
+            false => (named && rise >= RISE, named && rise < RISE, !named && rise >= RISE),
         };
-        eprintln!("  {metric}: {:.2} times without the cause, named: {named}", then / now);
+        eprintln!("  {metric}: x{rise:.2} without the cause, named: {named}");
         for (count, one) in counts.iter_mut().zip([right, wrong, silent]) {
             *count += u32::from(one);
         }
@@ -220,7 +217,7 @@ impl Ground {
         self.measure(&[&["io", &dir, "--size", "64MiB"], words].concat(), None)
     }
 
-    /// A file system on a loop device without any rig's cause.
+    /// Measures a file system on a loop device, without any rig's cause.
     fn on_disk(&self) -> Result<Seen> {
         self.quick(&self.on_loop(false, true)?, None)
     }
@@ -331,7 +328,7 @@ impl Drop for Mount {
     }
 }
 
-/// A control group with a limit, of either version.
+/// A control group, of version 1 or 2, with a limit.
 struct Group {
     dir: PathBuf,
 }
@@ -360,7 +357,7 @@ impl Group {
     /// A group in the unified hierarchy if it has the controller, otherwise in the legacy one.
     fn new(
         controller: &str,
-        before: &str,
+        old_controller: &str,
         unified: &[(&str, String)],
         old: &[(&str, String)],
     ) -> Result<Group> {
@@ -372,7 +369,7 @@ impl Group {
                 fs::write(top.join("cgroup.subtree_control"), format!("+{controller}"))?;
                 (top.join(name), unified)
             }
-            false => (top.join(before).join(name), old),
+            false => (top.join(old_controller).join(name), old),
         };
         fs::create_dir(&dir).with_context(|| format!("no control group for {controller}"))?;
         let group = Group { dir };

@@ -1,9 +1,8 @@
 //! `cargo xtask bench store [--runs N | --tiny]`: a store of 100,000 runs, and the time of each
 //! command that searches it.
 //!
-//! The runs are copies of one `quick` record, measured by this benchmark, each with another ID,
-//! start, drive, host and other values. They are piped into `ssdyno import`, like the records of a
-//! fleet.
+//! The runs are copies of one `quick` record, measured by this benchmark, that differ in ID, start,
+//! drive, host and values. They are piped into `ssdyno import`, like the records of a fleet.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,18 +17,18 @@ use super::results::{self, median};
 use super::tools;
 use crate::run::{output, program};
 
-/// Runs for the goals.
+/// Number of runs at which the goals apply.
 const RUNS: u64 = 100_000;
-/// Runs for a test of the benchmark itself.
+/// Number of runs in a test of the benchmark itself.
 const RUNS_TINY: u64 = 200;
-/// Number of drives of the runs.
+/// Number of different drives among the runs.
 const DRIVES: u64 = 250;
 const REPEATS: usize = 9;
 
 const MEMORY_MAX: f64 = 200.0;
 const BYTES_MAX: f64 = 40_000.0;
 
-/// A command, with its maximum time in milliseconds.
+/// The commands, each with its maximum time in milliseconds.
 const COMMANDS: [(&[&str], f64); 6] = [
     (&["runs"], 50.0),
     (&["runs", "--drive", "SER0007"], 50.0),
@@ -44,8 +43,8 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     let (runs, keep) = match words {
         [] => (RUNS, true),
         ["--tiny"] => (RUNS_TINY, false),
-        ["--runs", n] => (n.parse().context("a number of runs")?, false),
-        _ => bail!("cargo xtask bench store [--runs N | --tiny]"),
+        ["--runs", n] => (n.parse().context("--runs needs a number")?, false),
+        _ => bail!("usage: cargo xtask bench store [--runs N | --tiny]"),
     };
     let binary = tools::build()?;
     let bench = Bench::new()?;
@@ -81,7 +80,7 @@ fn kb(bytes: f64) -> String {
     format!("{:.0} kB", bytes / 1e3)
 }
 
-/// A record of `quick`: on the disk, or on a virtual drive if time matters.
+/// A record of `quick`: on the disk if `real`, otherwise on a virtual drive, to save time.
 fn quick(binary: &Path, bench: &Bench, real: bool) -> Result<Value> {
     let store = bench.path("one.sqlite").display().to_string();
     let directory = bench.path("").display().to_string();

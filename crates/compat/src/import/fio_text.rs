@@ -150,7 +150,7 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
             note(
                 run,
                 FindingKind::LaidOut,
-                "it laid out its file first; other runs may find an existing file",
+                "this run laid out its file first; other runs may find an existing file",
             );
         }
         jobs.extend(defined(line));

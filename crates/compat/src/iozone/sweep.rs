@@ -20,10 +20,10 @@ const PLAIN_FILE: u64 = 512 << 10;
 const PLAIN_RECORD: u64 = 4 << 10;
 
 /// Maximum record, bytes.
-const RECORD_MOST: u64 = 1 << 30;
+const RECORD_MAX: u64 = 1 << 30;
 
 /// Maximum number of rows.
-const ROWS_MOST: usize = 4096;
+const ROWS_MAX: usize = 4096;
 
 /// Sizes as given, bytes.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl Sizes {
         match rows.len() {
             0 => Err(IozoneError::new("no record fits into the file")
                 .advise("-s is the file, -r the record: -s 100m -r 4k")),
-            n if n > ROWS_MOST => Err(IozoneError::new(format!("{n} rows are too many"))),
+            n if n > ROWS_MAX => Err(IozoneError::new(format!("{n} rows are too many"))),
             _ => Ok(rows),
         }
     }
@@ -92,7 +92,7 @@ fn doubling(
 
 /// Whole records; the remainder of the file is unused, as in iozone.
 fn row(file: u64, record: u64) -> Result<IozoneRow, IozoneError> {
-    let record_bytes = u32::try_from(record).ok().filter(|_| record <= RECORD_MOST);
+    let record_bytes = u32::try_from(record).ok().filter(|_| record <= RECORD_MAX);
     let record_bytes =
         record_bytes.ok_or_else(|| IozoneError::new("a record has at most 1 GiB"))?;
     Ok(IozoneRow { file_bytes: file - file % record, record_bytes })

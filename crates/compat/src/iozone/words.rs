@@ -29,7 +29,7 @@ Usage: ssdyno iozone [OPTION]...
   -s, -r SIZE   file and record size: a number of KiB, or 100m, 2g; repeatable
   -i N          test, repeatable: 0 write/rewrite, 1 read/reread, 2 random,
                 3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread
-  -e -c         include flush, close in the time of writes
+  -e            include the flush in the time of writes
   -o            every write durable when it returns (O_SYNC)
   -I            bypass the page cache (O_DIRECT)
   -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
@@ -40,7 +40,8 @@ Usage: ssdyno iozone [OPTION]...
   -R            repeat every figure in a block for a spreadsheet
   -b FILE       the table as CSV
   -+n           no retests
-  -p -S -L -w -U -x ...   see docs/iozone.md for unsupported options and the reasons
+
+docs/iozone.md lists the options that have no effect or are not supported, with the reasons.
 ";
 
 /// Known but unsupported letters with a value, and the alternative.

@@ -184,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(image in mutated(), claimed: u64, four_k: bool) {
+        fn arbitrary_bytes_do_not_panic(image in mutated(), claimed: u64, four_k: bool) {
             let block = if four_k { 4096 } else { 512 };
             in_words(&scan(image.as_slice(), image.len() as u64, block));
             scan(image.as_slice(), claimed, block);

@@ -305,7 +305,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
             if let Some(identify) = Identify::parse(&bytes) {
                 let _ = (identify.model(), identify.serial(), identify.generation_max());
                 let _ = (identify.sectors(), identify.alignment_bytes(), identify.after_trim());

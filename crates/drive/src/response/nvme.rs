@@ -122,10 +122,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(data in prop::collection::vec(any::<u8>(), 0..700)) {
+        fn arbitrary_bytes_do_not_panic(data in prop::collection::vec(any::<u8>(), 0..700)) {
             Info::parse(&data).as_ref().map(version);
             Namespace::parse(&data).as_ref().map(block_sizes);
-            let _ = (health(&data), firmware_slots(&data), health::sanitizing(&data));
+            let _ = (health(&data), firmware_slots(&data), health::sanitize_status(&data));
             let _ = (health::flash_written(&data), health::has_log(&data, 0xc0));
         }
     }

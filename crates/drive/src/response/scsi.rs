@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(mut data in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_do_not_panic(mut data in prop::collection::vec(any::<u8>(), 0..300)) {
             for page in [0x80, 0x83, 0xb0, 0xb1, 0xb2] {
                 if let Some(number) = data.get_mut(1) {
                     *number = page;

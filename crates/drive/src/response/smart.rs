@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..520), model in ".{0,20}") {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..520), model in ".{0,20}") {
             health(&attributes(&bytes), &model);
         }
     }

@@ -20,7 +20,7 @@ use super::{Backend, Completion, Wait};
 pub(crate) struct FileMap {
     /// First byte of each file; if empty, addresses are drive offsets.
     pub starts: Vec<u64>,
-    /// Bits of an address that give the offset within a file.
+    /// Number of address bits that give the offset within a file.
     pub place_bits: u32,
 }
 
@@ -64,6 +64,14 @@ impl<'d> Sim<'d> {
         let stored_share = drive.borrow().stored_share(&workload.content);
         let in_flight = BinaryHeap::new();
         Sim { drive, files, now, in_flight, byte_ns, unread_bytes: 0, stored_share }
+    }
+
+    /// The time at which `count` operations have completed, or all if fewer are in flight.
+    #[cold]
+    fn nth_completion(&self, count: usize) -> Option<u64> {
+        let mut times: Vec<u64> = self.in_flight.iter().map(|Reverse(first)| first.0).collect();
+        let last = count.min(times.len()).checked_sub(1)?;
+        Some(*times.select_nth_unstable(last).1)
     }
 
     #[inline]
@@ -123,7 +131,8 @@ impl Backend for Sim<'_> {
         let next = self.in_flight.peek().map(|Reverse(first)| first.0);
         match (wait, next) {
             (Wait::No, _) => None,
-            (Wait::For(_), next) => next,
+            (Wait::For(0 | 1), next) => next,
+            (Wait::For(count), _) => self.nth_completion(count as usize),
             (Wait::Until(time), next) => Some(next.map_or(time, |next| next.min(time))),
         }
     }
@@ -155,5 +164,36 @@ impl Backend for Sim<'_> {
         let (done_ns, _) = self.submit(Op { offset: address, ..Op::FLUSH });
         self.now = self.now.max(done_ns);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::DriveSpec;
+    use workload::{Mix, Pattern, Region};
+
+    use super::*;
+
+    #[test]
+    fn a_turn_waits_for_the_requested_number_of_completions() {
+        let spec = DriveSpec::preset("sd-150x").expect("a preset");
+        let mut drive = Drive::new(&spec, 1);
+        let drive = RefCell::new(&mut drive);
+        let region = Region { start: 0, bytes: 1 << 20 };
+        let block = 64 << 10;
+        let workload = Workload::new("w", Pattern::Sequential, Mix::WRITE, block, region);
+        let mut now = 0;
+        for (requested, completed) in [(1, 1), (3, 3), (4, 4), (9, 4)] {
+            let mut sim = Sim::new(&drive, now, &workload, FileMap::default());
+            for slot in 0..4 {
+                let offset = u64::from(slot * block);
+                sim.push(slot, Op { kind: OpKind::Write, offset, bytes: block });
+            }
+            let mut done = Vec::new();
+            sim.turn(Wait::For(requested), &mut done).expect("a virtual drive");
+            assert_eq!(done.len(), completed, "of 4, waiting for {requested}");
+            sim.turn(Wait::For(4), &mut done).expect("a virtual drive");
+            now = sim.now;
+        }
     }
 }

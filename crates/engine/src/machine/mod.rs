@@ -186,7 +186,7 @@ impl Machine {
         self.info.state = state;
     }
 
-    /// Adds a RAM disk for methods that compare the target with one.
+    /// Adds a RAM disc for methods that compare the target with one.
     pub fn with_reference(self, reference: Option<Box<Machine>>) -> Machine {
         Machine { reference, ..self }
     }

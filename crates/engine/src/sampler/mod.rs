@@ -245,13 +245,13 @@ impl<'a> Sampler<'a> {
                     None => drop(self.open.insert(index, *kinds)),
                 }
             }
-            Report::Anew { job } => {
+            Report::Reset { job } => {
                 if let Some(seen) = self.seen_of(job) {
                     *seen = JobSeen::default();
                 }
                 let job = self.workers.jobs[job as usize];
                 if let Some(observer) = &mut self.intervals {
-                    observer.anew(job);
+                    observer.reset(job);
                 }
             }
             Report::Log { job, ops } => {

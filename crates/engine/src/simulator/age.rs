@@ -16,10 +16,10 @@ use crate::prepare::Prepare;
 
 /// Writes of the ageing, at most; larger drives are aged in larger blocks, so that 1 TB takes
 /// seconds. Arbitrary.
-const WRITES_MOST: u64 = 4 << 20;
+const WRITES_MAX: u64 = 4 << 20;
 
 /// Smallest block of the ageing, bytes.
-const BLOCK_LEAST: u64 = 4096;
+const BLOCK_MIN: u64 = 4096;
 
 /// Operations in flight.
 const DEPTH: u32 = 32;
@@ -44,7 +44,7 @@ impl Simulator {
         let region = Region::first(self.info.bytes);
         self.fill(region, Content::Random, 1)?;
         if matches!(to, State::Used | State::Trimmed) {
-            let block = (region.bytes / WRITES_MOST).next_power_of_two().max(BLOCK_LEAST);
+            let block = (region.bytes / WRITES_MAX).next_power_of_two().max(BLOCK_MIN);
             let stop = Stop { bytes: Some(region.bytes / block * block), ..Stop::default() };
             let random = Workload::new("age", Pattern::Uniform, Mix::WRITE, block as u32, region);
             self.run_admitted(&Workload { depth: DEPTH, batch: DEPTH, stop, ..random })?;

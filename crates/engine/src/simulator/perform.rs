@@ -22,10 +22,10 @@ use crate::conductor::{Conductor, Player};
 use crate::halt::Halt;
 use crate::patience::Pulse;
 use crate::perform::{Description, Results, name_of, shares};
-use crate::recorder::{Outlet, Recorder, Report};
+use crate::recorder::{Recorder, Report, ReportSender};
 use crate::sampler::{Sampler, Seen, Subject, Workers};
 
-/// Approximate number of intervals of a workload with a time limit.
+/// Approximate number of intervals of a workload with a time limit of a minute or more.
 const INTERVALS: u64 = 600;
 
 /// Maximum reports queued between the drive's thread and the one that merges them. Each contains
@@ -52,7 +52,8 @@ impl Simulator {
         } else {
             job.workload.check()?;
         }
-        // Nothing is between host and drive, so a durable write is a write followed by a flush.
+        // There is nothing between host and drive, so a durable write is a write followed by a
+        // flush.
         if job.workload.sync_writes && job.workload.flush_every.is_none() {
             job.workload.flush_every = Some(1);
             job.sources = Job::of(&job.workload).sources;
@@ -100,7 +101,7 @@ impl Simulator {
             done.map_err(|source| RigError::Io { context: name.clone(), source })?;
         self.now = self.now.max(end.min(TIME_MAX_NS));
         self.drive.set_stored_share(1.0);
-        // The processor time is the simulator's, not the drive's.
+        // The processor time is the simulator's, not that of a host issuing the operations.
         seen.ends.iter_mut().for_each(|end| end.usage = Default::default());
         seen.device = Some(moved_since(&before, &self.drive.health()));
         let descriptions: Vec<_> = kept.iter().map(describe).collect();
@@ -114,7 +115,7 @@ impl Simulator {
         };
         let mut performance = results.of(seen);
         let whole = &mut performance.whole;
-        // Nothing is between host and drive, so the drive's queue is the host's.
+        // There is nothing between host and drive, so the drive's queue is the host's.
         let depth = whole.effective_depth;
         whole.device = whole.device.map(|seen| DeviceTraffic { depth, ..seen });
         whole.findings.extend(notes);
@@ -122,12 +123,13 @@ impl Simulator {
         Ok(performance)
     }
 
-    /// Splits a job into its description and the parts that move into its workers.
+    /// Splits a job into its workload and issue settings, which stay, and the parts that move into
+    /// its workers.
     fn split(&mut self, job: Job) -> Result<Split> {
         let place_bits = rig::place_bits(&job.files);
         let starts = job.files.iter().map(|file| self.regions.start(&file.path));
         let starts: Vec<u64> = starts.collect::<Result<_>>()?;
-        // Equal jobs share a worker, unless each job pauses after its own number of operations.
+        // The jobs of a workload share a worker, unless each has pauses of its own.
         let pauses = matches!(job.workload.pacing, Pacing::Pauses { .. } | Pacing::Source);
         let apart = pauses || job.issue.think.is_some();
         let Job { workload, sources, issue, start, control, .. } = job;
@@ -163,20 +165,20 @@ fn describe((_, issue): &(Workload, Issue)) -> Description {
 
 /// The channel for reports. With an observer, both ends are on one thread, which must not wait for
 /// itself.
-fn outlet(observed: bool) -> (Outlet, Receiver<Report>) {
+fn outlet(observed: bool) -> (ReportSender, Receiver<Report>) {
     if observed {
         let (sender, reports) = channel();
-        return (Outlet::Unbounded(sender), reports);
+        return (ReportSender::Unbounded(sender), reports);
     }
     let (sender, reports) = sync_channel(REPORTS_AHEAD);
-    (Outlet::Bounded(sender), reports)
+    (ReportSender::Bounded(sender), reports)
 }
 
 fn players<'a>(
     kept: &'a [(Workload, Issue)],
     moved: Vec<Moved>,
     interval_ns: u64,
-    outlet: &Outlet,
+    outlet: &ReportSender,
 ) -> Vec<(usize, Player<'a>)> {
     let mut players = Vec::new();
     let flows = shares(kept);
@@ -205,12 +207,12 @@ struct Score<'a> {
     start: u64,
     interval_ns: u64,
     halt: &'a Halt,
-    /// Whether an observer receives the intervals and can end jobs at exactly that time.
+    /// Whether an observer receives each interval as it ends and can end jobs at exactly that time.
     observed: bool,
 }
 
 impl Score<'_> {
-    /// Runs the players until the last has ended. Returns that time.
+    /// Runs the players until the last has ended. Returns what the sampler saw, and that time.
     fn play(
         &self,
         drive: &mut Drive,
@@ -247,10 +249,10 @@ fn notes(jobs: &[Job]) -> Vec<Finding> {
     let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
     let names = [
         asked("page cache", |job| job.workload.caching == Caching::Buffered),
-        asked("synchronous opening", |job| job.issue.open.sync != SyncWrites::None),
+        asked("O_SYNC or O_DSYNC", |job| job.issue.open.sync != SyncWrites::None),
         asked("access advice", |job| job.issue.open.advice.is_some()),
         asked("priorities", |job| job.issue.priorities.is_some()),
-        asked("placement", |job| job.placement != rig::Placement::default()),
+        asked("job placement", |job| job.placement != rig::Placement::default()),
     ];
     let names: Vec<&str> = names.into_iter().flatten().collect();
     if names.is_empty() {

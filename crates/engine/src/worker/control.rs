@@ -74,7 +74,7 @@ impl<B: Backend> Worker<'_, B> {
             Ruling::GoOn => Phase::Issue,
             Ruling::End => Phase::Drain(StopReason::Amount),
             Ruling::Fail => Phase::Drain(StopReason::Errors),
-            ruling @ (Ruling::Depth(_) | Ruling::Anew) => Phase::Settle(ruling),
+            ruling @ (Ruling::Depth(_) | Ruling::Reset) => Phase::Settle(ruling),
         }
     }
 
@@ -88,15 +88,15 @@ impl<B: Backend> Worker<'_, B> {
         match ruling {
             _ if self.control.gave_up => self.phase = Phase::Drain(StopReason::Errors),
             Ruling::Depth(depth) => self.open_slots(depth),
-            _ => self.begin_anew(),
+            _ => self.restart(),
         }
         Ok(None)
     }
 
     /// Resets the statistics of the job; its run time starts again.
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         let now = self.now();
-        self.recorder.begin_anew(now);
+        self.recorder.restart(now);
         self.log.clear();
         self.used_before = thread::usage();
         let JobEnd { depth_capped, missing, .. } = std::mem::take(&mut self.end);

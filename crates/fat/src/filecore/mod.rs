@@ -25,8 +25,8 @@ const SECTOR_BITS: u32 = 29;
 
 /// Maximum bits of an identifier since FileCore 3.75 (RISC OS 5.24; 19 in earlier versions and on
 /// Linux), and maximum number of zones.
-const IDLEN_MOST: u32 = 21;
-const ZONES_MOST: u64 = 0xffff;
+const IDLEN_MAX: u32 = 21;
+const ZONES_MAX: u64 = 0xffff;
 
 /// Bits of a zone that are never allocated: its header and, in the first zone, the disc record.
 const ZONE_SPARE: u64 = 32;
@@ -62,13 +62,13 @@ impl Filecore {
         }
         let bits = u64::from(sector_bytes) * 8 - ZONE_SPARE;
         let zones = (bytes / u64::from(unit_bytes) + RECORD_BITS).div_ceil(bits).max(1);
-        if zones > ZONES_MOST {
+        if zones > ZONES_MAX {
             return Err("the allocation unit is too small: the map exceeds 65,535 zones");
         }
         // An identifier must be able to address every bit of a sector.
         let least = sector_bytes.trailing_zeros() + 3;
         let enough = |idlen: &u32| zones * (bits / u64::from(idlen + 1)) <= 1 << idlen;
-        let idlen = (least..=IDLEN_MOST).find(enough);
+        let idlen = (least..=IDLEN_MAX).find(enough);
         let idlen = idlen.ok_or("the allocation unit is too small: identifiers exceed 21 bits")?;
         // The last zone's part of the disc, and the space beyond the end, must each be empty or fit
         // a fragment.
@@ -131,7 +131,7 @@ impl Filecore {
         let bytes = u64::from(u32_at(record, 16)) | u64::from(u32_at(record, 36)) << 32;
         let idlen = u32::from(record[4]);
         let zones = u32::from(record[9]) | u32::from(record[42]) << 8;
-        let sound = (sector + 3..=IDLEN_MOST).contains(&idlen) && zones > 0 && bytes > 0;
+        let sound = (sector + 3..=IDLEN_MAX).contains(&idlen) && zones > 0 && bytes > 0;
         let fits = bytes >> sector <= 1 << SECTOR_BITS && u16_at(record, 10) >= 32;
         let (sector_bytes, unit_bytes) = (1 << sector, 1 << unit);
         (sound && fits).then_some(Filecore { bytes, sector_bytes, unit_bytes, idlen, zones })

@@ -43,7 +43,8 @@ pub struct Job {
     /// Start of the section: `file:line`, or `command line`.
     pub origin: String,
     /// Number of clones that run in parallel, 1 to 4096. Each does the whole job, on its own files
-    /// unless `filename=` names them. With `offset_increment`, clone `n` starts `n` steps later.
+    /// unless `filename=` names them. With `offset_increment`, clone `n` starts `n` increments
+    /// further into each file.
     pub numjobs: u32,
     /// Index of its reporting group, from 0; a stonewall or `new_group` starts a new group.
     pub group: u32,

@@ -6,7 +6,7 @@ use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spr
 use crate::{Distribution, Rw, Sequencer, Spread, ZoneBytes, ZonePercent};
 
 /// Maximum number of blocks in a sequence, as in fio.
-const MOST_IN_SEQUENCE: usize = 64;
+const IN_SEQUENCE_MAX: usize = 64;
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("rw", &["readwrite"], direction),
@@ -49,7 +49,7 @@ pub(super) const OPTIONS: &[Entry] = &[
             "none" => false,
             "strided" => true,
             "zbd" => return Err(zbd.into()),
-            other => return Err(format!("'{other}' is none of none, strided")),
+            other => return Err(format!("'{other}' is not one of none, strided")),
         };
         Ok(())
     })
@@ -157,7 +157,7 @@ fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
         "sequence" => Distribution::Sequence(sequence(parameters.unwrap_or_default())?),
         other => {
             let known = "random, zipf, pareto, normal, zoned, zoned_abs, sequence";
-            return Err(format!("'{other}' is none of {known}"));
+            return Err(format!("'{other}' is not one of {known}"));
         }
     };
     Ok(())
@@ -171,8 +171,8 @@ fn sequence(text: &str) -> Parsed<Vec<u32>> {
     };
     let places = text.split(',').map(number).collect::<Parsed<Vec<_>>>()?;
     match places.len() {
-        1..=MOST_IN_SEQUENCE => Ok(places),
-        many => Err(format!("sequence: {many} blocks are more than {MOST_IN_SEQUENCE}")),
+        1..=IN_SEQUENCE_MAX => Ok(places),
+        many => Err(format!("sequence: {many} blocks are more than {IN_SEQUENCE_MAX}")),
     }
 }
 

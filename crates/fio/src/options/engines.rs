@@ -27,20 +27,20 @@ const fn not(names: &'static [&'static str], why: &'static str) -> EngineEntry {
 /// All engines, supported ones first.
 pub(crate) const ENGINES: &[EngineEntry] = &[
     supported(&["psync"], Engine::Psync, "the default, as in fio"),
-    supported(&["sync"], Engine::Sync, "runs as psync, which the result mentions"),
-    supported(&["vsync"], Engine::Vsync, "runs as psync, which the result mentions"),
-    supported(&["pvsync"], Engine::Pvsync, "runs as psync, which the result mentions"),
-    supported(&["pvsync2"], Engine::Pvsync2, "runs as psync, which the result mentions"),
+    supported(&["sync"], Engine::Sync, "runs as psync; the result says so"),
+    supported(&["vsync"], Engine::Vsync, "runs as psync; the result says so"),
+    supported(&["pvsync"], Engine::Pvsync, "runs as psync; the result says so"),
+    supported(&["pvsync2"], Engine::Pvsync2, "runs as psync; the result says so"),
     supported(&["libaio"], Engine::Libaio, ""),
     supported(&["io_uring"], Engine::IoUring, ""),
-    supported(&["posixaio"], Engine::Posixaio, "runs on io_uring, which the result mentions"),
+    supported(&["posixaio"], Engine::Posixaio, "runs on io_uring; the result says so"),
     supported(
         &["mmap"],
         Engine::Mmap,
         "if another program shortens the file, the operation beyond its new end fails",
     ),
     supported(&["null"], Engine::Null, ""),
-    not(&["cpuio"], "it does no I/O; load the processor with another program"),
+    not(&["cpuio"], "it does no I/O; use another program to load the processor"),
     not(&["exec"], "programs named in a job file are not run; see ssdyno run -m command"),
     not(
         &["sg", "mtd", "io_uring_cmd", "nvme"],
@@ -68,16 +68,16 @@ pub(crate) const ENGINES: &[EngineEntry] = &[
         ],
         "it accesses storage through a library; mount it or attach it as a device",
     ),
-    not(&["libcufile", "libhipfile"], "no I/O goes to GPU memory"),
+    not(&["libcufile", "libhipfile"], "GPU memory is not supported"),
     not(&["dev-dax", "libpmem", "pmemblk"], "it measures memory, not a drive"),
     not(&["page_fault"], "it measures memory, not a drive"),
-    not(&["splice"], "splice is not called; use psync"),
+    not(&["splice"], "splice is not supported; use psync"),
     not(&["falloc", "ftruncate", "e4defrag"], "it measures a file system's internal work, not I/O"),
     not(
         &["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"],
         "it measures a file system's internal work, not I/O",
     ),
-    not(&["external", "cpp_null", "skeleton_external"], "foreign code is not loaded"),
+    not(&["external", "cpp_null", "skeleton_external"], "external code is not loaded"),
     not(&["solarisaio", "windowsaio"], "it is for another operating system; use libaio"),
 ];
 
@@ -91,7 +91,7 @@ pub(crate) struct EngineOption {
 }
 
 /// Options that only unsupported engines have; a `bare` one may appear without a value.
-macro_rules! not_served {
+macro_rules! unsupported {
     ($($($bare:ident)? $name:literal $(as $alias:literal)?),* $(,)?) => {
         &[$(refused($name, &[], "its engines are not supported")
             $(.$bare())? $(.also(&[$alias]))?),*]
@@ -106,7 +106,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     EngineOption {
         engines: "io_uring, libaio",
         entries: &[
-            refused("nowait", &["0"], "operations may wait"),
+            refused("nowait", &["0"], "operations may block"),
             idle("userspace_reap", "the engine chooses how completions are collected").bare(),
             idle("libaio_vectored", "an operation has one buffer").bare(),
         ],
@@ -128,7 +128,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         engines: "io_uring_cmd, sg",
-        entries: not_served! {
+        entries: unsupported! {
             "readfua", "writefua", "write_mode", "sg_write_mode", "verify_mode", "read_mode",
             "verify_bytchk", "cmd_type", "cdb_len", "md_per_io_size", "pi_act", "pi_chk",
             "apptag", "apptag_mask", "deac", "stream_id", "skip_bad",
@@ -136,7 +136,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         engines: "net, rdma, libhdfs, nfs, http, nbd",
-        entries: not_served! {
+        entries: unsupported! {
             "hostname", "bindname", "port", "verb", "protocol" as "proto", "nodelay",
             bare "listen", bare "pingpong", "interface", "ttl", "window_size", "mss",
             "namenode", "hdfsdirectory", "single_instance", "hdfs_use_direct",
@@ -149,7 +149,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         engines: "rbd, rados, gfapi, dfs, xnvme, libblkio",
-        entries: not_served! {
+        entries: unsupported! {
             "clustername", "rbdname", "rbd_encryption_format", "rbd_encryption_passphrase",
             "pool", "clientname", "conf", "busy_poll", "touch_objects", "volume", "brick",
             "single-instance", "cont", "object_class", "svcl", "xnvme_be", "xnvme_mem",
@@ -163,7 +163,7 @@ pub(crate) const ENGINE_OPTIONS: &[EngineOption] = &[
     },
     EngineOption {
         engines: "cpuio, exec, e4defrag, filestat, libcufile, libhipfile, windowsaio",
-        entries: not_served! {
+        entries: unsupported! {
             "cpuload", "cpumode", "cpuchunks", "exit_on_io_done", "program", "arguments",
             "grace_time", "std_redirect", "donorname", "inplace", "stat_type", "gpu_dev_ids",
             "cuda_io", "rocm_io", "no_completion_thread",

@@ -122,7 +122,7 @@ fn service(v: &Value) -> Parsed<FileService> {
         other @ ("zipf" | "pareto" | "normal" | "gauss") => {
             return Err(format!("{other}: non-uniform selection of files is not supported"));
         }
-        other => return Err(format!("'{other}' is none of random, roundrobin, sequential")),
+        other => return Err(format!("'{other}' is not one of random, roundrobin, sequential")),
     };
     let every = match v.after_colon() {
         None => 1,

@@ -7,13 +7,13 @@ use crate::value::{Parsed, Value, put};
 use crate::{Amount, CpuPolicy, ExitWhat};
 
 /// Maximum number of clones of one job, and of all jobs, as in fio.
-const MOST_JOBS: u32 = 4096;
+const JOBS_MAX: u32 = 4096;
 const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("name", &[], |d, v| put(&mut d.job.name, v.text()?.into())),
     supported("description", &[], |d, v| put(&mut d.job.description, Some(v.text()?.into()))),
-    supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, MOST_JOBS)?)),
+    supported("numjobs", &[], |d, v| put(&mut d.job.numjobs, v.count32(1, JOBS_MAX)?)),
     supported("thread", &[], |_, v| v.set().map(drop))
         .bare()
         .says("clones are always threads; the results show the requested mode"),

@@ -96,7 +96,9 @@ fn memory_policy(text: &str) -> Parsed<Option<MemoryPolicy>> {
         ("bind", list) => MemoryPolicy::Bind(nodes(list)?),
         ("interleave", list) => MemoryPolicy::Interleave(nodes(list)?),
         (other, _) => {
-            return Err(format!("'{other}' is none of default, prefer, bind, interleave, local"));
+            return Err(format!(
+                "'{other}' is not one of default, prefer, bind, interleave, local"
+            ));
         }
     }))
 }

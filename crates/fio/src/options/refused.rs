@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     refused("dp_scheme", &[], PLACE),
     refused("priohint", &["0"], "I/O priority hints are not passed on"),
     refused("thinkcycles", &["0"], "pauses are times: thinktime_spin="),
-    refused("gpu_dev_id", &[], "no I/O goes to GPU memory"),
+    refused("gpu_dev_id", &[], "GPU memory is not supported"),
     refused("log_hist_msec", &["0"], HISTOGRAM),
     refused("log_hist_coarseness", &["0"], HISTOGRAM),
     refused("write_hist_log", &[], HISTOGRAM).bare(),

@@ -6,7 +6,7 @@ use crate::value::{Parsed, Value, errno, put};
 use crate::{ErrorSet, UnifiedRw};
 
 /// Maximum number of percentiles, as in fio.
-const MOST_PERCENTILES: usize = 20;
+const PERCENTILES_MAX: usize = 20;
 
 pub(super) const OPTIONS: &[Entry] = &[
     supported("kb_base", &[], |d, v| {
@@ -100,8 +100,8 @@ fn percentiles(d: &mut Draft, v: &Value) -> Parsed<()> {
         let digits = text.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(10));
         reporting.percentile_precision = reporting.percentile_precision.max(digits as u32);
     }
-    if list.len() > MOST_PERCENTILES {
-        return Err(format!("has {} percentiles; fio takes {MOST_PERCENTILES}", list.len()));
+    if list.len() > PERCENTILES_MAX {
+        return Err(format!("has {} percentiles; fio takes {PERCENTILES_MAX}", list.len()));
     }
     list.sort_by(f64::total_cmp);
     reporting.percentiles = list;

@@ -117,7 +117,7 @@ impl JobControl for Rules {
                 return Ruling::GoOn;
             }
             self.reset(now_ns);
-            return Ruling::Anew;
+            return Ruling::Reset;
         }
         if let Some(limit) = self.latency_ns_max.each()[kind].filter(|limit| service_ns > *limit) {
             return self.too_slow(op, service_ns, limit);

@@ -13,7 +13,7 @@ mod launch;
 mod least;
 mod numa;
 mod oplog;
-mod places;
+mod positions;
 mod proof;
 mod rates;
 mod refuse;

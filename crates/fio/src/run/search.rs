@@ -121,7 +121,7 @@ impl Search {
             true if self.last => Ruling::End,
             true => {
                 self.last = true;
-                Ruling::Anew
+                Ruling::Reset
             }
             false if self.depth == before => Ruling::GoOn,
             false => Ruling::Depth(self.depth),
@@ -147,28 +147,28 @@ mod tests {
     /// Simulates a drive whose latency grows with the depth beyond `knee`. Returns the depths of
     /// all windows, and the number of resets.
     fn tried(search: &mut Search, knee: u32, windows: usize) -> (Vec<u32>, usize) {
-        let (mut depths, mut anew, mut now) = (vec![search.depth()], 0, 0);
+        let (mut depths, mut resets, mut now) = (vec![search.depth()], 0, 0);
         while depths.len() < windows {
             let latency = if search.depth() > knee { 150_000 } else { 50_000 };
             now += latency / u64::from(search.depth());
             match search.completed(latency, now) {
                 Some(Ruling::GoOn) => continue,
                 Some(Ruling::End) => break,
-                Some(Ruling::Anew) => anew += 1,
+                Some(Ruling::Reset) => resets += 1,
                 Some(Ruling::Depth(depth)) => assert_eq!(depth, search.depth()),
                 other => panic!("{other:?} at depth {}", search.depth()),
             }
             depths.push(search.depth());
         }
-        (depths, anew)
+        (depths, resets)
     }
 
     #[test]
     fn the_depth_doubles_and_then_halves_the_gap() {
         let mut search = Search::new(&asked(99.0, false), 64, 0);
-        let (depths, anew) = tried(&mut search, 20, 100);
+        let (depths, resets) = tried(&mut search, 20, 100);
         assert_eq!(depths, [1, 2, 4, 8, 16, 32, 24, 20, 22, 21, 20, 20]);
-        assert_eq!((search.depth(), anew), (20, 1));
+        assert_eq!((search.depth(), resets), (20, 1));
     }
 
     #[test]
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn with_latency_run_it_keeps_adjusting() {
         let mut search = Search::new(&asked(99.0, true), 64, 0);
-        let (_, anew) = tried(&mut search, 20, 100);
-        assert_eq!(anew, 0);
+        let (_, resets) = tried(&mut search, 20, 100);
+        assert_eq!(resets, 0);
         let (depths, _) = tried(&mut search, 5, 100);
         assert!(depths[90..].iter().all(|depth| (5..=7).contains(depth)), "{depths:?}");
     }

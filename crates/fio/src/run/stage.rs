@@ -78,7 +78,7 @@ impl IntervalObserver for Seen {
         self.steady.interval(now_ns, jobs, end);
     }
 
-    fn anew(&mut self, job: u32) {
+    fn reset(&mut self, job: u32) {
         self.logs[job as usize].clear();
     }
 

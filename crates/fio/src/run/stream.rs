@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::{Op, OpKind, Open, Pace};
 
-use super::places::{Once, Places, below, unit};
+use super::positions::{Once, Positions, below, unit};
 use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
 
 /// Read, write, trim, in the order of [`crate::PerKind`].
@@ -99,7 +99,7 @@ struct Walk {
     in_row: u32,
     /// Bytes of a place.
     grid: u64,
-    places: Option<Places>,
+    places: Option<Positions>,
     /// Offset of the current zone, and bytes moved in it.
     zone: Option<(u64, u64)>,
 }
@@ -277,9 +277,9 @@ impl Walk {
         let places = (access.rw.random() && count > 0).then(|| {
             if access.norandommap || access.zone.is_some() {
                 let stride = access.sequence_stride;
-                return Places::repeating(&access.distribution, stride, count, bytes, seed);
+                return Positions::repeating(&access.distribution, stride, count, bytes, seed);
             }
-            Places::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
+            Positions::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
         });
         let mut walk = Walk {
             start,
@@ -378,7 +378,7 @@ impl Walk {
         let align = *access.block_align.each()[kind];
         let mut offset = zone.0 + place * self.grid;
         let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
-        if let Some(Places::Once(once)) = &mut self.places {
+        if let Some(Positions::Once(once)) = &mut self.places {
             // Truncated if it would repeat a place or exceed the end.
             let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
             return Some((offset, bytes.min(free)));

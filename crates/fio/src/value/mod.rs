@@ -75,7 +75,7 @@ impl<'a> Value<'a> {
             Some((_, value)) => Ok(*value),
             None => {
                 let known: Vec<_> = words.iter().map(|(name, _)| *name).collect();
-                Err(format!("'{word}' is none of {}", known.join(", ")))
+                Err(format!("'{word}' is not one of {}", known.join(", ")))
             }
         }
     }

@@ -4,9 +4,9 @@ use super::super::{Share, Spread, ZoneBytes, ZonePercent};
 use super::{Parsed, Value, integer};
 
 /// Maximum number of entries in a list of block sizes, as in fio.
-const MOST_SIZES: usize = 64;
+const SIZES_MAX: usize = 64;
 /// Maximum number of zones, as in fio.
-const MOST_ZONES: usize = 256;
+const ZONES_MAX: usize = 256;
 
 /// Splits a list as fio does: at commas, if no comma follows at colons, and otherwise at dashes. An
 /// expression in parentheses is one part. Returns at most four parts, because no list has more than
@@ -42,8 +42,8 @@ pub(crate) fn shares(value: &Value, text: &str) -> Parsed<Vec<Share>> {
     let mut shares = Vec::new();
     let mut open = Vec::new();
     for entry in text.split(':').filter(|entry| !entry.trim().is_empty()) {
-        if shares.len() == MOST_SIZES {
-            return Err(format!("has more than {MOST_SIZES} sizes"));
+        if shares.len() == SIZES_MAX {
+            return Err(format!("has more than {SIZES_MAX} sizes"));
         }
         let (bytes, percent) = entry.split_once('/').unwrap_or((entry, ""));
         let bytes = block(value.size(bytes)?.bytes()?)?;
@@ -89,8 +89,8 @@ fn percentage(text: &str) -> Parsed<u32> {
 pub(crate) fn access_shares(text: &str) -> Parsed<Vec<(u32, &str)>> {
     let mut zones = Vec::new();
     for entry in text.split(':').filter(|entry| !entry.trim().is_empty()) {
-        if zones.len() == MOST_ZONES {
-            return Err(format!("has more than {MOST_ZONES} zones"));
+        if zones.len() == ZONES_MAX {
+            return Err(format!("has more than {ZONES_MAX} zones"));
         }
         let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
         zones.push((percentage(access)?, size.trim()));

@@ -28,7 +28,7 @@ pub const BLOCK: u32 = 1 << 20;
 const BLOCKS: std::ops::RangeInclusive<u32> = 4096..=16 << 20;
 
 /// The largest source, bytes; larger than any drive.
-const SOURCE_MOST: u64 = 1 << 50;
+const SOURCE_MAX: u64 = 1 << 50;
 
 /// Compression level, the middle of the range.
 const LEVEL: u8 = 6;
@@ -111,7 +111,7 @@ pub fn head(bytes: &[u8]) -> Result<Head, ImageError> {
     };
     let possible = BLOCKS.contains(&block_bytes)
         && block_bytes.is_power_of_two()
-        && (1..=SOURCE_MOST).contains(&source)
+        && (1..=SOURCE_MAX).contains(&source)
         && source.is_multiple_of(512);
     match possible && sum == xxh3_64(summed) {
         true => Ok(Head { block_bytes, bytes: source }),

@@ -30,7 +30,7 @@ const BUNDLED: [(&str, &str); 2] = [
 ];
 
 /// Maximum file size, bytes.
-const FILE_MOST: u64 = 1 << 20;
+const FILE_MAX: u64 = 1 << 20;
 
 /// A protocol.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ pub fn protocol(file: &str) -> Result<Protocol> {
             .advise(format!("a protocol file, or a bundled protocol: {known}"))
     };
     let size = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
-    if !size.is_file() || size.len() > FILE_MOST {
+    if !size.is_file() || size.len() > FILE_MAX {
         return Err(wrong("not a file, or larger than 1 MiB".into()));
     }
     parse(file, &std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?)

@@ -17,11 +17,11 @@ use crate::error::{LabError, Result};
 use crate::work;
 
 /// Maximum numbers of steps and repetitions.
-const STEPS_MOST: usize = 1000;
-const REPEATS_MOST: u32 = 100;
+const STEPS_MAX: usize = 1000;
+const REPEATS_MAX: u32 = 100;
 
 /// Maximum rest, seconds, and the range of temperatures to cool to, degrees Celsius.
-const REST_MOST_S: f64 = 86_400.0;
+const REST_MAX_S: f64 = 86_400.0;
 const COOL_C: [f64; 2] = [0.0, 100.0];
 
 #[derive(Deserialize)]
@@ -83,8 +83,8 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     let written: Written = toml::from_str(text)
         .map_err(|error| source.wrong(error.span(), &explained(error.message())))?;
     check_name(&source, &written.name, "a name")?;
-    if written.step.len() > STEPS_MOST {
-        return Err(source.wrong(None, &format!("more than {STEPS_MOST} steps")));
+    if written.step.len() > STEPS_MAX {
+        return Err(source.wrong(None, &format!("more than {STEPS_MAX} steps")));
     }
     let steps = written.step.iter().map(|step| step.read(&source)).collect::<Result<Vec<_>>>()?;
     let mut ids = std::collections::BTreeSet::new();
@@ -185,8 +185,8 @@ impl WrittenStep {
             check_name(source, side, "the name of a side")?;
         }
         let repeat = self.repeat.as_ref().map_or(1, |repeat| *repeat.get_ref());
-        if !(1..=REPEATS_MOST).contains(&repeat) {
-            let message = format!("{repeat} is not between 1 and {REPEATS_MOST}");
+        if !(1..=REPEATS_MAX).contains(&repeat) {
+            let message = format!("{repeat} is not between 1 and {REPEATS_MAX}");
             return Err(source.wrong(self.repeat.as_ref().map(Spanned::span), &message));
         }
         let prepare = self.prepare.iter().map(|words| {
@@ -259,7 +259,7 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
         ["fill"] => Ok(Preparing::Fill),
         ["rest", time] => {
             let seconds = units::parse_duration(time)?.as_secs_f64();
-            match seconds <= REST_MOST_S {
+            match seconds <= REST_MAX_S {
                 true => Ok(Preparing::Rest(seconds)),
                 false => Err(format!("a rest of {time} is longer than a day")),
             }

@@ -136,7 +136,7 @@ fn items(protocol: &Protocol) -> Vec<Next<'_>> {
 }
 
 /// Maximum number of latest records to search for those of a protocol.
-const RECORDS_MOST: u32 = 5000;
+const RECORDS_MAX: u32 = 5000;
 
 /// Records of a protocol in order of their start, from one execution or all. Skips records that
 /// cannot be read.
@@ -146,7 +146,7 @@ pub(super) fn records(
     began: Option<&str>,
 ) -> Result<Vec<(PartOf, Record)>> {
     let mut found = Vec::new();
-    let latest = Filter { limit: Some(RECORDS_MOST), ..Filter::default() };
+    let latest = Filter { limit: Some(RECORDS_MAX), ..Filter::default() };
     for summary in store.runs(&latest)? {
         let Ok(run) = store.load(summary.number) else { continue };
         let Some(part) = run.part_of.clone() else { continue };

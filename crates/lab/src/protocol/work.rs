@@ -13,7 +13,7 @@ use crate::io::ReadIo;
 use crate::work::Work;
 
 /// Maximum wait for a drive to cool, seconds.
-const COOL_MOST_S: f64 = 1800.0;
+const COOL_MAX_S: f64 = 1800.0;
 
 impl<'a> Work<'a> {
     /// A measurement of a protocol in a session with this seed. `read_io` parses the options of
@@ -57,7 +57,7 @@ fn prepare(step: Preparing, seed: u64, session: &mut Session<'_>) -> Result<()> 
             session.prepare("fill", fill).map(drop)?;
         }
         Preparing::Rest(seconds) => session.rest("rest", seconds)?,
-        Preparing::Cool(celsius) => session.cool(celsius, COOL_MOST_S).map(drop)?,
+        Preparing::Cool(celsius) => session.cool(celsius, COOL_MAX_S).map(drop)?,
     }
     Ok(())
 }

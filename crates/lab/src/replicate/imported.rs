@@ -10,7 +10,7 @@ use super::repeated::Done;
 use crate::error::Result;
 
 /// Maximum number of runs on a target inspected, newest first.
-const RUNS_MOST: u32 = 50;
+const RUNS_MAX: u32 = 50;
 
 /// The imported records, as completed experiments.
 pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
@@ -21,7 +21,7 @@ pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
     let mut done = Vec::new();
     for import in &document.imports {
         let drive = Some(import.target.clone());
-        let filter = Filter { drive, limit: Some(RUNS_MOST), ..Filter::default() };
+        let filter = Filter { drive, limit: Some(RUNS_MAX), ..Filter::default() };
         for summary in store.runs(&filter)? {
             let run = store.load(summary.number)?;
             if import.is(&run) {

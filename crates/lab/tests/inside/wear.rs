@@ -10,7 +10,7 @@ const BLOCK: u64 = 128 << 10;
 
 const MIB: u64 = 1 << 20;
 
-/// A card of 32 MiB with these parameters.
+/// A 32 MiB card with these parameters.
 fn card(overrides: &[(&str, &str)]) -> DriveSpec {
     preset("sd-150x", &[&[("capacity", "32MiB"), ("vary", "0")], overrides].concat())
 }
@@ -23,7 +23,7 @@ fn faults(out: &methods::Outcome) -> [f64; 5] {
 
 #[test]
 fn a_card_dies_and_its_static_data_survive() {
-    // 6 cycles on few blocks: the free ones and the spares.
+    // Only the few free and spare blocks are cycled, and each endures 6 cycles.
     let out = worn(&card(&[("endurance", "6")]), 1, "2GB");
     let (written, verdict) = (value(&out, "wear-written"), &out.verdicts[0]);
     println!("{}", verdict.text);
@@ -31,7 +31,7 @@ fn a_card_dies_and_its_static_data_survive() {
     assert!(written > 33e6 && written < 2e9, "{written}");
     assert_eq!(value(&out, "wear-static"), (31 * MIB) as f64);
     assert_eq!(faults(&out), [0.0; 5], "acknowledged data are intact");
-    let headline = out.answer.expect("one").headline;
+    let headline = out.answer.expect("an answer").headline;
     assert!(headline.starts_with("The drive died after "), "{headline}");
     // With twice the cycles, the part after the fill lasts about twice as long.
     let twice = worn(&card(&[("endurance", "12")]), 1, "2GB");
@@ -61,11 +61,11 @@ pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcom
     run_with(method, spec, &options)
 }
 
-/// The number of faulty blocks injected, and the faults found.
+/// The number of faults injected, the faulty blocks found by class, and the verdict.
 pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], String) {
-    // The number of writes between two faults, and before the first, differ with the seed. Static
-    // data are 248 blocks; 8 more are cycled and cannot be stale before they have been written
-    // once.
+    // The seed determines how many writes precede the first fault and separate the others. The
+    // static data occupy 248 blocks; 8 more are cycled and cannot be stale before they have been
+    // written once.
     let (every, after) = (1 + seed % 3, 256 + seed.wrapping_mul(7919) % 100);
     let (every, after) = (every.to_string(), after.to_string());
     let fault = [("fault", kind), ("fault.every", &every), ("fault.after", &after)];
@@ -81,7 +81,7 @@ pub(super) fn injected(kind: &str, trim: &str, seed: u64) -> (f64, [f64; 5], Str
 #[test]
 fn every_injected_fault_is_found_and_identified() {
     for seed in [1, 2] {
-        // After a discard, a torn write leaves nothing stale or misplaced.
+        // The missing half of a torn write is empty after a discard, and stale without one.
         for (kind, trim) in
             [("flipped", "true"), ("stale", "false"), ("torn", "true"), ("torn", "false")]
         {
@@ -94,7 +94,7 @@ fn every_injected_fault_is_found_and_identified() {
             assert!(due > 0.0 && verdict == "CONTENT LOST", "{kind} {seed}: {verdict}");
             assert_eq!(found, expected, "{kind}, trim {trim}, seed {seed}");
         }
-        // A stale block that was discarded contains nothing.
+        // After a discard no old content is left: the block is empty and counts as lost.
         let (due, found, _) = injected("stale", "true", seed);
         assert_eq!(found, [0.0, 0.0, 0.0, 0.0, due]);
         // Each misplaced write is missing from its place and overwrites static data elsewhere.

@@ -25,7 +25,7 @@ pub(crate) fn sustain(out: &Outcome) -> Option<Answer> {
         _ => format!("{} throughout, no cache end found", rate(average)),
     };
     let full = draft.part(FULL, Average);
-    let full = full.map(|r| format!("; {} over the full drive.", rate(r)));
+    let full = full.map(|r| format!("; {} when the drive is full.", rate(r)));
     let tiles = [
         ("Cache", FRESH, Cache),
         ("Inside the cache", FRESH, Inside),
@@ -83,10 +83,10 @@ pub(crate) fn heat(out: &Outcome) -> Option<Answer> {
     let hottest = draft.part(LOAD, Hottest);
     let throttled = draft.part(LOAD, TimeToThrottle).map(|ns| ns / 1e9);
     let heat = draft.concluded(&VerdictKind::Heat);
-    let at = hottest.map(|c| format!(" at {c:.0} C")).unwrap_or_default();
+    let peak = hottest.map(|c| format!(" (peak {c:.0} C)")).unwrap_or_default();
     let sentence = match (throttled, cold.zip(hot)) {
         (Some(seconds), Some((cold, hot))) if heat => format!(
-            "Throttles after {}{at}, from {} to {}",
+            "Throttles after {}, from {} to {}{peak}",
             duration(seconds),
             rate(cold),
             rate(hot)
@@ -152,12 +152,13 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
     let lossless = worst(LosslessRate, -1.0).and_then(|m| m.value);
     let bytes = |m: &Metric| m.value.map(|bytes| decimal(bytes as u64));
     let most = worst(Buffer, 1.0).and_then(bytes);
-    let most = most.map(|most| format!("; that camera needs a buffer of {most}."));
+    let most = most.map(|most| format!("; the camera must buffer {most}."));
     let both = fresh_buffer.and_then(bytes).zip(full_buffer.and_then(bytes));
-    let both = both
-        .map(|(fresh, full)| format!("; that camera needs a buffer of {fresh}, {full} when full."));
+    let both = both.map(|(fresh, full)| {
+        format!("; the camera must buffer {fresh}, or {full} on a full drive.")
+    });
     let with = out.value(STREAM_BUFFER).map(|bytes| binary(bytes as u64));
-    let with = with.map_or("that".into(), |bytes| format!("a {bytes}"));
+    let with = with.map_or("the given".into(), |bytes| format!("a {bytes}"));
     let lossless =
         lossless.map(|r| format!("; no frame is lost up to {} with {with} buffer.", rate(r)));
     let more: Vec<String> = match most {
@@ -174,10 +175,12 @@ pub(crate) fn stream(out: &Outcome) -> Option<Answer> {
         (buffer_label, fresh_buffer, Better::Lower),
         ("Buffer, full drive", full_buffer, Better::Lower),
         ("Frames lost", worst(LostFrames, 1.0), Better::Lower),
-        ("Share of raw", worst(Ratio, -1.0), Better::Higher),
+        ("Share of raw speed", worst(Ratio, -1.0), Better::Higher),
         ("Metadata writes per GiB", worst(MetadataWrites, 1.0), Better::Lower),
     ];
-    let draft = Draft::new(out, "Can the drive record a camera, and which buffer does it need?");
+    let question =
+        "Can the drive keep up with a camera, and how large a buffer does the camera need?";
+    let draft = Draft::new(out, question);
     let draft = tiles.into_iter().fold(draft, |draft, (label, metric, better)| match metric {
         Some(metric) => draft.tile(label, &metric.name, better),
         None => draft,

@@ -71,7 +71,7 @@ fn a_device_that_is_only_read_has_an_answer_about_reads() {
 }
 
 #[test]
-fn memory_is_not_praised() {
+fn reads_from_memory_are_not_praised() {
     let mut out = measured();
     out.warnings = vec![Finding::new(FindingKind::ServedFromRam, Level::Bad, "")];
     let answer = quick(&out).expect("measured");
@@ -94,7 +94,7 @@ fn sustain_reports_the_cache_and_both_rates() {
     let mut out = outcome(&all);
     out.series.push(record::Series::new("sustain-fresh", 0, 0));
     let answer = sustain(&out).expect("measured");
-    let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s over the full drive.";
+    let expected = "170 GB at 5.00 GB/s, then 1.45 GB/s; 1.90 GB/s when the drive is full.";
     assert_eq!(answer.headline, expected);
     assert_eq!(answer.charts[0].marks[0].at, 170e9);
     let level = sustain(&outcome(&all[3..4])).expect("measured").headline;

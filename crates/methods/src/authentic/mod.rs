@@ -41,7 +41,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             of the map. Small writes, each followed by a flush, show whether a flush takes as long \
             as flash needs. Zeros, half-compressible, repeated and random data, written in \
             alternation, show whether content affects speed. If it does, writes with 0 to 100% \
-            zeros, or repeats of the same 4 KiB, show how much of this content the drive saves. \
+            zeros, or repeats of the same 4 KiB, show how much programming the drive avoids. \
             Each check is repeated in alternating order and ends in a verdict with its numbers, \
             which may be that the data is inconclusive. Without --destroy, a device is only read.",
     safety: Safety::Scratch,

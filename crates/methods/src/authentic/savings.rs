@@ -1,5 +1,6 @@
-//! How much redundant content a drive saves: the same writes with a growing share of zeros, or of
-//! repeats of the same 4 KiB. Runs on drives that gain from such content by [`super::content`].
+//! How much programming a drive avoids on redundant content: the same writes with 0 to 100% zeros,
+//! or repeats of the same 4 KiB. Runs only on drives that [`super::content`] found to be faster
+//! with such content.
 //!
 //! A drive that programs less is faster while programming limits it. The saved share is therefore
 //! derived from the middle level. If the gain ends before 100%, another limit was reached, and the
@@ -121,7 +122,8 @@ struct Saved {
 }
 
 impl Saved {
-    /// Derives the share from the rates at each level; `None` if the middle level gains nothing.
+    /// Derives the share from the rates at each level; `None` if it is below [`LEAST`] or a rate is
+    /// unknown.
     fn of(rates: &[f64; LEVELS.len()]) -> Option<Saved> {
         let share_at = |index: usize| {
             let time = rates[0] / rates[index];

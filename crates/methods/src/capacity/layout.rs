@@ -9,7 +9,7 @@ use record::TargetKind;
 use rig::TargetInfo;
 use workload::Region;
 
-use crate::options::LEAST_BYTES;
+use crate::options::BYTES_MIN;
 use crate::{MethodError, Options};
 
 /// Size of a place in the middle of the drive, bytes.
@@ -21,14 +21,14 @@ const LARGE: u64 = 1 << 20;
 /// The piece at the end: 1/64 of the drive, within these limits. f3's author reports caches of
 /// counterfeit sticks of about 1 MiB; a cache larger than the piece hides a missing end.
 const TOP_SHARE: u64 = 64;
-const TOP_LEAST: u64 = 16 << 20;
-const TOP_MOST: u64 = 256 << 20;
+const TOP_MIN: u64 = 16 << 20;
+const TOP_MAX: u64 = 256 << 20;
 
 /// Maximum bytes written at the start: a journal contains them and all other places.
-const LOW_MOST: u64 = 256 << 20;
+const LOW_MAX: u64 = 256 << 20;
 
 /// Maximum number of places in the middle.
-const PLACES_MOST: u64 = 2048;
+const PLACES_MAX: u64 = 2048;
 
 /// A place written in requests of `chunk` bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,20 +57,20 @@ impl Layout {
     pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout, MethodError> {
         let asked = options.size.unwrap_or(target.bytes).min(target.bytes);
         let bytes = asked / LARGE * LARGE;
-        if bytes < LEAST_BYTES {
-            return Err(MethodError::TooSmall { bytes: target.bytes, least: LEAST_BYTES });
+        if bytes < BYTES_MIN {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }
         let borrows = target.allowed == record::Safety::Borrows;
         if target.target.kind == TargetKind::Directory {
             let all = TestPlace { region: Region::first(bytes), chunk: LARGE };
-            let top = TOP_LEAST.min(bytes);
+            let top = TOP_MIN.min(bytes);
             return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
         }
-        let top = (bytes / TOP_SHARE).clamp(TOP_LEAST, TOP_MOST).min(bytes / 4) / LARGE * LARGE;
+        let top = (bytes / TOP_SHARE).clamp(TOP_MIN, TOP_MAX).min(bytes / 4) / LARGE * LARGE;
         // Equal amounts at the start and elsewhere minimize the total.
         let root = ((bytes as f64 * LARGE as f64).sqrt() as u64).next_power_of_two();
-        let low = root.min(LOW_MOST).min(bytes / 4) / LARGE * LARGE;
-        let spacing = low.max(bytes.div_ceil(PLACES_MOST).next_multiple_of(PLACE));
+        let low = root.min(LOW_MAX).min(bytes / 4) / LARGE * LARGE;
+        let spacing = low.max(bytes.div_ceil(PLACES_MAX).next_multiple_of(PLACE));
         // The offset from the grid is the same for all places and differs between runs.
         let rooms = (low - PLACE) / PLACE + 1;
         let shift = options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % rooms * PLACE;

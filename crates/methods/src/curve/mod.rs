@@ -62,8 +62,8 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     summary: "how much load until response times soar",
     about: "Runs random 4 KiB blocks (all reads, or --reads PERCENT of them) in a closed loop at \
             depth 128. Then they arrive at random times at 10, 25, 50, 70, 80, 90, 95, 100 and \
-            110% of that rate, whether or not the drive is ready: twice, upwards and downwards. \
-            Response times count from the moment an operation was due. Reports the rate and the \
+            110% of that rate, whether or not the drive is ready, first in ascending and then in \
+            descending order. Response times count from the moment an operation was due. Reports the rate and the \
             response time of each load, and the knee: the highest load that the drive keeps up \
             with, to about 1%. With --p99 TIME it also reports the highest load at which 99 of 100 \
             operations finish within that time.",

@@ -20,7 +20,7 @@ const FIRST: u64 = 10;
 
 /// Erase blocks spread over the second half of the region, for comparison.
 const OTHERS: u64 = 8;
-const OTHERS_LEAST: u64 = 4;
+const OTHERS_MIN: u64 = 4;
 
 /// Bytes per write: a sector of a table, as file systems write it.
 const SMALL: u64 = 4096;
@@ -30,7 +30,7 @@ const WRITES: u64 = 8;
 
 /// Rounds over all blocks. No round starts if the search would then take longer than this, seconds.
 const ROUNDS: u32 = 2;
-const SECONDS_MOST: f64 = 60.0;
+const SECONDS_MAX: f64 = 60.0;
 
 /// Time after which the search ends without a result, seconds.
 const SECONDS_END: f64 = 240.0;
@@ -92,7 +92,7 @@ fn small_writes(
     let elapsed =
         |session: &mut Session<'_>| session.elapsed_ns().saturating_sub(began_ns) as f64 / 1e9;
     for round in 0..ROUNDS {
-        if round > 0 && 2.0 * elapsed(session) > SECONDS_MOST {
+        if round > 0 && 2.0 * elapsed(session) > SECONDS_MAX {
             break;
         }
         let seed = whole.test_region.seed_of(40 + round);
@@ -125,7 +125,7 @@ fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
     let (first, others) = (FIRST.min(half), OTHERS.min(blocks - half));
     let spread = (0..others).map(|i| half + i * (blocks - half) / others);
     let all = (0..first).chain(spread).collect();
-    (first >= 2 && others >= OTHERS_LEAST).then_some((all, first as usize))
+    (first >= 2 && others >= OTHERS_MIN).then_some((all, first as usize))
 }
 
 /// Finds the zone from the times of each block and round. The `first` blocks are at the start. A

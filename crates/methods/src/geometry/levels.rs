@@ -12,8 +12,8 @@ const ERRORS: f64 = 5.0;
 
 /// Minimum height of a step: this share of a read, and this many nanoseconds. A smaller step is not
 /// a structure of a flash chip, which takes tens of microseconds to sense a page.
-const LEAST_SHARE: f64 = 0.02;
-const LEAST_NS: f64 = 3_000.0;
+const SHARE_MIN: f64 = 0.02;
+const NS_MIN: f64 = 3_000.0;
 
 /// All classes above a step lie at least this share of its height above the level below it.
 const CONFIRMED: f64 = 0.5;
@@ -50,7 +50,7 @@ impl Level {
 /// The classes at which the cost of crossing rises to a higher level, ascending, with the
 /// additional cost. `read_ns` is the time of a read that crosses no boundary.
 pub(super) fn steps(levels: &[Level], read_ns: f64) -> Vec<(u64, f64)> {
-    let least = LEAST_NS.max(LEAST_SHARE * read_ns);
+    let least = NS_MIN.max(SHARE_MIN * read_ns);
     let mut found = Vec::new();
     let mut from = 0;
     // No class above the largest one could confirm its level.

@@ -35,11 +35,11 @@ use period::Writes;
 const SECONDS: f64 = 700.0;
 
 /// Largest region: it contains 21 boundaries of 16 MiB.
-const REGION_MOST: u64 = 1 << 30;
+const REGION_MAX: u64 = 1 << 30;
 
 /// Boundaries of a class in each round, and the minimum for a class to be measured.
 const BOUNDARIES: usize = 32;
-const BOUNDARIES_LEAST: usize = 8;
+const BOUNDARIES_MIN: usize = 8;
 
 /// Rounds of reads.
 const ROUNDS: u32 = 2;
@@ -50,7 +50,7 @@ const POWERS: std::ops::RangeInclusive<u32> = 12..=24;
 const TRIPLES: std::ops::RangeInclusive<u32> = 15..=24;
 
 /// Minimum size of an erase block; pages are smaller.
-const ERASE_LEAST: u64 = 128 << 10;
+const ERASE_MIN: u64 = 128 << 10;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -128,8 +128,8 @@ const METRICS: [MetricInfo; 14] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
-    let size = options.size.unwrap_or(REGION_MOST).min(session.target().bytes);
-    let part = options.sized(size.max(crate::options::LEAST_BYTES));
+    let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
+    let part = options.sized(size.max(crate::options::BYTES_MIN));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;
     let region = Region::first(whole.bytes());
     if whole.test_region.writes {
@@ -177,7 +177,7 @@ impl Found {
         let triples = TRIPLES.map(|k| (3u64 << (k - 1), true));
         let class = |(size, triple): (u64, bool)| {
             let boundaries = boundaries(size, triple, bytes, 4 * block, seed);
-            let enough = boundaries.len() >= BOUNDARIES_LEAST && size >= 8 * block;
+            let enough = boundaries.len() >= BOUNDARIES_MIN && size >= 8 * block;
             enough.then(|| Class { bytes: size, triple, boundaries, differences: Vec::new() })
         };
         let classes = powers.chain(triples).filter_map(class).collect();
@@ -226,17 +226,17 @@ impl Found {
     fn erase_block(&self) -> Option<u64> {
         let last = |triple: bool| {
             let found = steps(&self.levels(triple), self.read_ns());
-            found.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_LEAST)
+            found.into_iter().map(|step| step.0).rfind(|bytes| *bytes >= ERASE_MIN)
         };
         // Erase blocks of 2^k also show at boundaries of 3 * 2^k, but not the other way round.
         last(false).or_else(|| last(true))
     }
 
-    /// The page and the planes that are read at once: the smallest step below [`ERASE_LEAST`], and
+    /// The page and the planes that are read at once: the smallest step below [`ERASE_MIN`], and
     /// the largest if it is another.
     fn pages(&self) -> [Option<u64>; 2] {
         let found = steps(&self.levels(false), self.read_ns());
-        let mut small = found.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_LEAST);
+        let mut small = found.into_iter().map(|step| step.0).filter(|bytes| *bytes < ERASE_MIN);
         [small.next(), small.next_back()]
     }
 

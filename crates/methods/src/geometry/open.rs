@@ -22,10 +22,10 @@ const MOST: u32 = 32;
 const TOO_MANY: f64 = 2.0;
 
 /// Maximum bytes written in each of the two searches.
-const BYTES_MOST: u64 = 96 << 20;
+const BYTES_MAX: u64 = 96 << 20;
 
 /// Maximum duration of each search, seconds.
-const SECONDS_MOST: f64 = 240.0;
+const SECONDS_MAX: f64 = 240.0;
 
 /// Number of blocks that stay open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub(super) fn search(
     let mut single = None;
     for (index, name) in names.into_iter().enumerate() {
         session.step(name, 0);
-        let bytes = BYTES_MOST.min(whole.bytes());
+        let bytes = BYTES_MAX.min(whole.bytes());
         let bulk = [Bulk { way: BlockWay::Write, region: whole.test_region.region(), bytes }];
         let open = session.transfer(name, &bulk, |session| {
             let Some(erase) = erase else { return Ok(None) };
@@ -92,7 +92,7 @@ impl Writer {
             random,
             next: 0,
             written: 0,
-            most: BYTES_MOST.min(whole.bytes()),
+            most: BYTES_MAX.min(whole.bytes()),
             began_ns: session.elapsed_ns(),
             filler: Filler::new(Content::Random, seed),
             seed,
@@ -135,7 +135,7 @@ impl Writer {
         let bytes = u64::from(count) * (TURNS + 1) * CHUNK;
         let elapsed = (session.elapsed_ns() - self.began_ns) as f64 / 1e9;
         let room = u64::from(count) <= self.blocks && (TURNS + 1) * CHUNK <= self.erase;
-        if !room || self.written + bytes > self.most || elapsed > SECONDS_MOST {
+        if !room || self.written + bytes > self.most || elapsed > SECONDS_MAX {
             return Ok(None);
         }
         let first = self.begin + self.next;

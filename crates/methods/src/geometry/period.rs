@@ -21,13 +21,13 @@ use crate::whole::Whole;
 const CHUNK: u64 = 64 << 10;
 
 /// Maximum bytes of each stream: five allocation units of 12 MiB.
-const BYTES_MOST: u64 = 64 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 
 /// Minimum distance from the end of the first stream to the beginning of the second.
 const APART: u64 = 8 * CHUNK;
 
 /// Maximum duration of each stream, seconds.
-const SECONDS_MOST: f64 = 60.0;
+const SECONDS_MAX: f64 = 60.0;
 
 /// Idle time between the streams, seconds. Arbitrary, but not a round number, so that periodic work
 /// of the host does not hit the same offset again.
@@ -35,8 +35,8 @@ const REST: f64 = 1.37;
 
 /// A slow write takes longer than the median by at least this share of it, and by at least this
 /// many nanoseconds. A shorter delay is neither an erase nor a copy.
-const LEAST_SHARE: f64 = 0.05;
-const LEAST_NS: f64 = 20_000.0;
+const SHARE_MIN: f64 = 0.05;
+const NS_MIN: f64 = 20_000.0;
 
 /// The results of the streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub(super) fn measure(
 ) -> Result<Option<Writes>, MethodError> {
     session.step("geometry-period", 0);
     let half = whole.bytes() / 2 / CHUNK * CHUNK;
-    let bytes = half.saturating_sub(APART).min(BYTES_MOST);
+    let bytes = half.saturating_sub(APART).min(BYTES_MAX);
     let filler = Filler::new(Content::Random, whole.test_region.seed_of(30));
     let second = second(bytes / CHUNK, half / CHUNK) * CHUNK;
     let region = Region::first(second + bytes);
@@ -79,7 +79,7 @@ fn stream(
     for offset in (begin..begin + bytes).step_by(CHUNK as usize) {
         values.push(timed_write(session, filler, offset, CHUNK)?);
         let elapsed_ns = session.elapsed_ns().saturating_sub(began_ns);
-        if elapsed_ns as f64 > SECONDS_MOST * 1e9 {
+        if elapsed_ns as f64 > SECONDS_MAX * 1e9 {
             break;
         }
     }
@@ -94,7 +94,7 @@ fn stream(
 /// chunks written, not in addresses. For a lag that divides the number of chunks skipped between
 /// the streams, both would look the same, so a number is chosen that no lag divides.
 fn second(chunks: u64, half: u64) -> u64 {
-    let lags = analysis::PERIOD_LEAST as u64..=chunks / analysis::CYCLES_LEAST as u64;
+    let lags = analysis::PERIOD_MIN as u64..=chunks / analysis::CYCLES_MIN as u64;
     let apart = |skipped: &u64| lags.clone().all(|lag| !skipped.is_multiple_of(lag));
     chunks + (1..=half - chunks).rev().find(apart).unwrap_or(half - chunks)
 }
@@ -102,7 +102,7 @@ fn second(chunks: u64, half: u64) -> u64 {
 fn judge(streams: &[Stream]) -> Writes {
     let all: Vec<f64> = streams.iter().flat_map(|s| s.values.iter().copied()).collect();
     let usual_ns = analysis::quantile(&all, 0.5);
-    let found = analysis::period(streams, LEAST_NS.max(LEAST_SHARE * usual_ns));
+    let found = analysis::period(streams, NS_MIN.max(SHARE_MIN * usual_ns));
     Writes {
         usual_ns,
         period: found.map(|period| period.lag as u64 * CHUNK),

@@ -3,7 +3,7 @@
 use record::{Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{binary, latency};
 
-use super::{ERASE_LEAST, Found, Open, declared};
+use super::{ERASE_MIN, Found, Open, declared};
 use crate::Outcome;
 use crate::answer::Draft;
 
@@ -19,7 +19,7 @@ pub(super) fn verdict(
         let text = format!(
             "No boundary of {} or more costs significantly more than the smaller ones: reads of \
              this drive do not reveal its erase blocks.{}{declared}",
-            binary(ERASE_LEAST),
+            binary(ERASE_MIN),
             in_a_stream(found, erase)
         );
         let next =

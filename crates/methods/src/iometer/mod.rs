@@ -26,7 +26,7 @@ use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};
 const EACH_SECONDS: f64 = 30.0;
 
 /// Maximum seconds of ramp-up, whose statistics are discarded.
-const RAMP_MOST: u64 = 600;
+const RAMP_MAX: u64 = 600;
 
 /// Seconds for the fill.
 const FILL_SECONDS: f64 = 20.0;
@@ -42,7 +42,7 @@ const SECONDS: f64 = FILL_SECONDS + REST_SECONDS + EACH_SECONDS;
 const MIB: u64 = 1 << 20;
 
 /// Writes of a specification end after this many passes over the region.
-const PASSES_MOST: u64 = 1;
+const PASSES_MAX: u64 = 1;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -172,7 +172,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         (test_region.seconds - FILL_SECONDS - REST_SECONDS).max(1.0) / script.runs.len() as f64
     });
     let seconds = given.or(script.seconds.map(|s| s as f64)).unwrap_or(EACH_SECONDS);
-    let ramp_seconds = script.ramp_seconds.min(RAMP_MOST);
+    let ramp_seconds = script.ramp_seconds.min(RAMP_MAX);
     for (index, jobs) in script.runs.iter().enumerate() {
         run_jobs(session, &test_region, (index, jobs), [ramp_seconds as f64, seconds])?;
     }
@@ -231,7 +231,7 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
         );
         return Err(RigError::Unsupported(text).into());
     }
-    let may = if target.is_users() { Safety::Destroys } else { Safety::Scratch };
+    let may = if target.is_user_data() { Safety::Destroys } else { Safety::Scratch };
     match all().find(|(_, line)| line.reads < 100) {
         Some((spec, _)) if target.allowed < may => {
             let (name, target) = (&spec.name, &target.target.spec);
@@ -315,7 +315,7 @@ fn workload(test_region: &TestRegion, job: &IcfJob, name: &str, seconds: f64) ->
     w.pacing = pacing(&spec.lines);
     w.stop = Stop::after_seconds(seconds);
     if w.mix.changes_data() {
-        w.stop.bytes = Some(PASSES_MOST * region.bytes);
+        w.stop.bytes = Some(PASSES_MAX * region.bytes);
         w.flush_at_end = true;
     }
     w

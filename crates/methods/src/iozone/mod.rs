@@ -17,7 +17,7 @@ use workload::{Content, Region, Workload};
 pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
 
 use self::rules::Seen;
-use crate::options::LEAST_BYTES;
+use crate::options::BYTES_MIN;
 use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
@@ -26,7 +26,7 @@ use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 const SECONDS: f64 = 90.0;
 
 /// Maximum share of the file that may remain in the page cache after dropping it.
-const LEFT_MOST: f64 = 0.05;
+const LEFT_MAX: f64 = 0.05;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -118,7 +118,7 @@ impl Run {
         let spec = options.get(&IOZONE).unwrap_or_else(|| {
             let mut spec = Iozone::default();
             if let (Some(bytes), [row]) = (options.size, &mut spec.rows[..]) {
-                row.file_bytes = (bytes - bytes % 4096).max(LEAST_BYTES);
+                row.file_bytes = (bytes - bytes % 4096).max(BYTES_MIN);
             }
             spec
         });
@@ -160,7 +160,7 @@ fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), 
     let Some(left) = dropped.cached_bytes else { return Ok(()) };
     let key = MetricKey::of(w).with(Statistic::Cached);
     session.put(key, Unit::Bytes, Some(left as f64));
-    if left as f64 > LEFT_MOST * row.file_bytes as f64
+    if left as f64 > LEFT_MAX * row.file_bytes as f64
         && session.target().target.kind != TargetKind::Virtual
     {
         let left = binary(left);

@@ -80,7 +80,7 @@ impl Touched {
 
     /// The most destructive action on the drive.
     pub fn safety(&self, target: &TargetInfo) -> Safety {
-        let users = target.is_users();
+        let users = target.is_user_data();
         let changes = !self.changed.is_empty();
         match () {
             () if users && changes => Safety::Destroys,

@@ -1,8 +1,8 @@
 //! `power`: does the drive fall asleep, and what does waking it cost?
 //!
 //! Times a single random 4 KiB read after each rest of 10 ms to 100 s. Reads without a rest show
-//! the latency of an awake drive. The rests run upwards and downwards alternately, so that heat and
-//! drift affect all of them alike. Reads go through the block interface, because starting a
+//! the latency of an awake drive. Every other round reverses the order of the rests, so that heat
+//! and drift affect all of them alike. Reads go through the block interface, because starting a
 //! workload takes longer than the shortest rest.
 
 mod summary;
@@ -30,7 +30,7 @@ const AWAKE: u32 = 64;
 /// Size of the region read, bytes: too large for a controller's cache.
 const REGION: u64 = 256 << 20;
 
-/// Bytes of a read.
+/// Bytes per read.
 const BLOCK: u64 = 4096;
 
 /// Default duration in seconds: the rests, and a fill.
@@ -44,26 +44,27 @@ const FILL_SECONDS: f64 = 20.0;
 const SLEEP_FACTOR: f64 = 1.5;
 const SLEEP_NS: f64 = 30_000.0;
 
-/// Slow first reads count as chance if as many are at least this probable at the rate of slow reads
-/// without a rest.
+/// Slow first reads are attributed to chance if the probability of that many or more, at the rate
+/// of slow reads without a rest, is at least this.
 const CHANCE: f64 = 0.01;
 
-/// A rest of at most this many seconds is repeated this often if its first reads disagree.
-const AGAIN_MOST: f64 = 1.0;
-const AGAIN: u32 = 6;
+/// Rests of at most [`REPEATED_REST_MAX`] seconds are repeated [`REPEATS`] times if their first
+/// reads disagree.
+const REPEATED_REST_MAX: f64 = 1.0;
+const REPEATS: u32 = 6;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "power",
     summary: "does it fall asleep, what does waking cost",
     about: "Times single random 4 KiB reads after rests of 10, 30, 100 and 300 ms and 1, 3, 10, 30 \
-            and 100 s, three times, upwards and downwards, and 64 reads in a row in each round. \
-            Rests of up to a second whose first reads disagree are repeated six times. Reports the \
-            time of the first read after each rest, the shortest rest after which first reads took \
-            at least 1.5 times as long (all of three, or seven of nine), and the time that waking \
-            adds. If that rest is the shortest of all, the host's processor or its virtual machine \
-            may be the sleeper: undetermined. With --time the longest rests are skipped until the \
-            others fit.",
+            and 100 s, in three rounds, every other one in reverse order, and 64 reads in a row in \
+            each round. Rests of up to a second whose first reads disagree are repeated six times. \
+            Reports the time of the first read after each rest, the shortest rest after which first \
+            reads took at least 1.5 times as long (all of three, or seven of nine), and the time \
+            that waking adds. If that rest is the shortest of all, the result is undetermined, \
+            because an idle host processor or virtual machine takes as long to wake. With \
+            --time the longest rests are skipped until the others fit.",
     safety: Safety::Scratch,
     seconds: SECONDS,
     writes: "a scratch file of 256 MiB",
@@ -108,8 +109,8 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         rests.publish(session);
         Ok(Round::Again)
     })?;
-    let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= AGAIN_MOST);
-    let seconds = f64::from(AGAIN) * short.sum::<f64>();
+    let short = rests.after.iter().map(|(rest, _)| *rest).filter(|rest| *rest <= REPEATED_REST_MAX);
+    let seconds = f64::from(REPEATS) * short.sum::<f64>();
     let budget = Budget { seconds: 2.0 * seconds, ..Budget::default() };
     session.budget("rests-again", budget, |session| rests.repeat_unclear(session))?;
     rests.publish(session);
@@ -127,7 +128,7 @@ struct Rests {
     awake: Vec<f64>,
     /// Rests in seconds, and the first reads after them.
     after: Vec<(f64, Vec<f64>)>,
-    /// Bytes of a read.
+    /// Bytes per read.
     block: u64,
     /// The order of the read offsets, without repetition, and the number of reads.
     order: Permutation,
@@ -164,10 +165,10 @@ impl Rests {
         for index in 0..self.after.len() {
             let (seconds, samples) = &self.after[index];
             let seconds = *seconds;
-            if seconds > AGAIN_MOST || Slow::of(&self.awake, samples) != Slow::Some {
+            if seconds > REPEATED_REST_MAX || Slow::of(&self.awake, samples) != Slow::Some {
                 continue;
             }
-            for _ in 0..AGAIN {
+            for _ in 0..REPEATS {
                 session.rest(&key(seconds).to_string(), seconds)?;
                 let ns = self.read(session)?;
                 self.after[index].1.push(ns);
@@ -232,7 +233,7 @@ impl Slow {
         let high = quantile(awake, 0.9);
         let slow = |ns: &&f64| **ns >= SLEEP_FACTOR * high && **ns >= high + SLEEP_NS;
         let (count, of) = (times.iter().filter(slow).count(), times.len());
-        // Other work delays a read without a rest as often as one after it.
+        // Other work delays reads with and without a preceding rest equally often.
         let delayed = awake.iter().filter(slow).count();
         let share = (delayed + 1) as f64 / (awake.len() + 2) as f64;
         match () {
@@ -243,7 +244,7 @@ impl Slow {
     }
 }
 
-/// Finds the shortest rest from which on all first reads were slow.
+/// Finds the shortest rest such that first reads are slow after it and all longer rests.
 fn sleep(awake: &[f64], after: &[(f64, Vec<f64>)]) -> Sleep {
     let counts: Vec<Slow> = after.iter().map(|(_, ns)| Slow::of(awake, ns)).collect();
     if counts.iter().all(|slow| *slow == Slow::None) {
@@ -273,7 +274,7 @@ mod tests {
         let found = |times| sleep(&awake, &after(times));
         assert_eq!(found([fast, fast, fast, fast]), Sleep::Never);
         assert_eq!(found([fast, slow, slow, slow]), Sleep::After(0.1, 1.0));
-        // The onset is unknown, and so is the sleeper.
+        // The onset is unknown, and the host may be what sleeps.
         assert_eq!(found([slow, slow, slow, slow]), Sleep::Always);
         // One slow read is a disturbance. Slow reads that end at a longer rest are not sleep.
         assert_eq!(found([fast, [80.0, 900.0], fast, fast]), Sleep::Unclear);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_slow_first_reads_are_chance_only_if_others_are_slow_as_often() {
+    fn a_few_slow_first_reads_are_chance_only_if_likely_at_the_rate_of_others() {
         let times = |slow: usize, of: usize| -> Vec<f64> {
             (0..of).map(|i| if i < slow { 900e3 } else { 80e3 }).collect()
         };
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(slow(1, 3, 0), Slow::Some);
         assert_eq!(slow(3, 3, 0), Slow::All);
         assert_eq!([slow(6, 9, 0), slow(7, 9, 0)], [Slow::Some, Slow::All]);
-        // One of nine may be a delay by other work; two are too many for a rate of 1 in 192.
+        // One of nine may be a delay by other work; two are too many for a rate of 1 in 194.
         assert_eq!([slow(1, 9, 0), slow(2, 9, 0)], [Slow::None, Slow::Some]);
         assert_eq!([slow(2, 9, 10), slow(3, 9, 10)], [Slow::None, Slow::Some]);
     }

@@ -15,7 +15,7 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
     let (kind, text) = match sleep {
         Sleep::After(low, high) => {
             let text = format!(
-                "The drive falls asleep between {} and {} of rest: the first read then takes {}, \
+                "The drive falls asleep after {} to {} of rest: the first read then takes {}, \
                  others {}.",
                 words(low),
                 words(high),
@@ -26,13 +26,13 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
         }
         Sleep::Never => {
             let text = format!(
-                "No sleep shows up to {} of rest: the first read takes as long as any.",
+                "No sign of sleep after rests of up to {}: the first read takes as long as any.",
                 words(longest)
             );
             (VerdictKind::NoPowerState, text)
         }
         Sleep::Unclear => {
-            let text = "Some first reads took longer, but not all of them after longer rests: a \
+            let text = "Some first reads took longer, but not consistently after longer rests: a \
                         disturbance, or a state that this test cannot detect.";
             (VerdictKind::Undetermined, text.to_string())
         }
@@ -40,7 +40,7 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
             let shortest = after.first().map_or(0.0, |(seconds, _)| *seconds);
             let text = format!(
                 "The first read takes longer even after {} of rest: {} after the longest rest, {} \
-                 without one. An idle processor or virtual machine of the host wakes as slowly, so \
+                 without one. An idle host processor or virtual machine takes as long to wake, so \
                  the drive's share is unknown.",
                 words(shortest),
                 latency(first),
@@ -89,7 +89,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
             latency(awake)
         ),
         _ if draft.concluded(&VerdictKind::NoPowerState) => {
-            format!("No sleep shows up to {} of rest.", words(*longest))
+            format!("No sign of sleep after rests of up to {}.", words(*longest))
         }
         _ => {
             "Undetermined: first reads take longer, but the drive may not be the cause.".to_string()

@@ -4,13 +4,13 @@
 //! 4.13.3) and the overview pages on Speed Class and Application Performance Class (A1:
 //! specification 5.1, A2: 6.0). Rates are decimal.
 
-/// Recording units of the older classes and of Class 10, UHS and Video. The specification allows
-/// smaller ones for Class 2 and 4; 64 KiB is the unit of Class 6.
+/// Recording units: small for Classes 2, 4 and 6, large for Class 10, UHS and Video. The
+/// specification allows smaller ones for Classes 2 and 4; 64 KiB is the unit of Class 6.
 pub(super) const SMALL_UNIT: u64 = 64 << 10;
 pub(super) const LARGE_UNIT: u64 = 512 << 10;
 
-/// Maximum time for which a unit of these classes may keep the card busy, nanoseconds.
-const BUSY_MOST_NS: u64 = 250_000_000;
+/// Maximum time for which a large recording unit may keep the card busy, nanoseconds.
+const BUSY_MAX_NS: u64 = 250_000_000;
 
 /// Sequential rate that A1 and A2 require, bytes per second.
 const APPLICATION_RATE: f64 = 10e6;
@@ -43,7 +43,7 @@ impl Measured {
     /// Whether a rate is met in the units of its class.
     fn meets(&self, mb_s: f64, large: bool) -> bool {
         let write = self.write[usize::from(large)];
-        let quick = !large || self.busy_ns[1] <= BUSY_MOST_NS;
+        let quick = !large || self.busy_ns[1] <= BUSY_MAX_NS;
         write >= mb_s * 1e6 && self.read >= mb_s * 1e6 && quick
     }
 

@@ -1,8 +1,8 @@
 //! Access to the target within a step: block transfers, preparations and pauses.
 //!
-//! Block requests, fills and pauses are charged to the active limits before they start; flushes and
-//! discards end no limited part. Methods have no other access to the rig, so that no part of a
-//! script exceeds its plan.
+//! Block requests, fills and pauses are charged to the active limits before they start;
+//! [`Session::flush`] and other preparations are not charged. Methods have no other access to the
+//! rig, so that no part of a script exceeds its plan.
 
 use std::time::Duration;
 

@@ -52,8 +52,8 @@ impl Cost {
     }
 }
 
-/// Block transfers of a part of a step in bulk: the most that it moves within a region, repeatedly
-/// if `bytes` exceeds the region.
+/// Upper bound of the block transfers of a part of a step: total bytes in one direction within a
+/// region, which is read or written repeatedly if `bytes` exceeds its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
     /// Direction.
@@ -65,7 +65,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// The region once.
+    /// One pass over the region.
     pub fn once(way: BlockWay, region: Region) -> Bulk {
         Bulk { way, region, bytes: region.bytes }
     }
@@ -104,7 +104,7 @@ impl Limit {
     }
 }
 
-/// How a loop continues after a round.
+/// Whether a loop continues after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// Run another round, if any are left.
@@ -124,7 +124,7 @@ impl Round {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
     /// Number of rounds that always run.
-    pub rounds_least: u32,
+    pub rounds_min: u32,
     /// Time limit of the later rounds, in seconds since the first: no round starts that would end
     /// later.
     pub seconds: f64,
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         for round in 0..most {
             let spent = self.rig().elapsed_ns().saturating_sub(begun_ns) as f64 / 1e9;
             let end = spent + spent / f64::from(round.max(1));
-            let late = |p: Patience| round >= p.rounds_least && end > p.seconds;
+            let late = |p: Patience| round >= p.rounds_min && end > p.seconds;
             if !self.plans() && patience.is_some_and(late) {
                 return Ok(round);
             }
@@ -153,7 +153,7 @@ impl<'a> Session<'a> {
             }
         }
         if let (Door::Plan(planner), Some(patience)) = (&mut self.door, patience) {
-            planner.patient(&mark, most, patience.rounds_least);
+            planner.patient(&mark, most, patience.rounds_min);
         }
         Ok(most)
     }
@@ -208,9 +208,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a part that transfers blocks one by one, at most in these amounts. A plan counts the
-    /// amounts instead of running `body`, so that planning takes no longer on a larger drive, and
-    /// gets `None`. On a drive, writing more is an error.
+    /// Runs a part that transfers blocks one by one, up to these amounts. While planning, counts
+    /// the amounts and returns `None` without running `body`, so that planning takes no longer for
+    /// a larger drive. On a drive, writing more is an error.
     pub fn transfer<T>(
         &mut self,
         step: &str,
@@ -300,7 +300,7 @@ impl<'a> Session<'a> {
                 lower(&mut stop.ops, ops);
             }
             if bound::written_max(w, self.target()) > bytes {
-                // Whole blocks of all jobs, so that no job exceeds the limit.
+                // The same number of whole blocks for every job, so that no job rounds up.
                 let unit = u64::from(w.blocks.max().max(1)) * u64::from(w.jobs);
                 lower(&mut stop.bytes, bound::issued_for(w, bytes) / unit * unit);
             }

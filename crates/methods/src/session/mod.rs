@@ -35,7 +35,7 @@ pub(crate) use play::Part;
 const FILL_PIECES: u64 = 64;
 
 /// Minimum fill regardless of the time, in bytes: small enough for a card that writes 1 MB/s.
-const FILL_LEAST_BYTES: u64 = 32 << 20;
+const FILL_MIN_BYTES: u64 = 32 << 20;
 
 /// The rig that a script runs on.
 pub(crate) enum Door<'a> {
@@ -336,7 +336,7 @@ impl<'a> Session<'a> {
         let piece = (test_region.bytes / FILL_PIECES).max(large) / large * large;
         let (mut filled, mut elapsed_ns) = (0, 0);
         while filled < test_region.bytes {
-            let late = elapsed_ns as f64 / 1e9 > seconds && filled >= FILL_LEAST_BYTES;
+            let late = elapsed_ns as f64 / 1e9 > seconds && filled >= FILL_MIN_BYTES;
             if late && !test_region.size_given {
                 self.out.note(cut_short(filled, test_region.bytes));
                 break;

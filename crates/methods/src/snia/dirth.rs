@@ -17,7 +17,7 @@ const LEVELS: [u32; 7] = [32, 16, 8, 6, 4, 2, 1];
 const READS: u32 = 65;
 
 /// Maximum passes written by all rounds.
-const PASSES_MOST: f64 = 2.0;
+const PASSES_MAX: f64 = 2.0;
 
 pub(crate) static DIRTH: MethodInfo = MethodInfo {
     name: NAME,
@@ -72,7 +72,7 @@ fn parts(whole: &Whole) -> Vec<Part> {
     vec![
         Part::Purge,
         Part::Precondition,
-        Part::Rounds(Rounds::new(NAME, vec![most], PASSES_MOST)),
+        Part::Rounds(Rounds::new(NAME, vec![most], PASSES_MAX)),
         Part::Once(cells),
     ]
 }

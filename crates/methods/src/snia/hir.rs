@@ -23,7 +23,7 @@ const CYCLES: u32 = 36;
 /// Limits of a round, of the writes before a wait, and of all rounds, in drive writes.
 const ROUND_PASSES: f64 = 0.25;
 const ACCESS_PASSES: f64 = 1.0 / 64.0;
-const PASSES_MOST: f64 = 6.0;
+const PASSES_MAX: f64 = 6.0;
 
 pub(crate) static HIR: MethodInfo = MethodInfo {
     name: NAME,
@@ -75,7 +75,7 @@ fn parts(whole: &Whole) -> Vec<Part> {
     let mut parts = vec![
         Part::Purge,
         Part::Precondition,
-        Part::Rounds(Rounds::new(NAME, vec![steady], PASSES_MOST)),
+        Part::Rounds(Rounds::new(NAME, vec![steady], PASSES_MAX)),
     ];
     for wait in WAITS {
         let name = MetricKey::of_words(&[&NAME, &"wait", &time_tight(wait)]);

@@ -18,7 +18,7 @@ const SIZES: [u32; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 
 const TRACKED: [(u32, u32); 3] = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)];
 
 /// Maximum passes written by all rounds.
-const PASSES_MOST: f64 = 32.0;
+const PASSES_MAX: f64 = 32.0;
 
 pub(crate) static IOPS: MethodInfo = MethodInfo {
     name: NAME,
@@ -60,5 +60,5 @@ fn parts(whole: &Whole) -> Vec<Part> {
     };
     let grid = READS.into_iter().flat_map(|reads| SIZES.map(|size| (reads, size)));
     let cells = grid.map(cell).filter(|c| c.fits(whole)).collect();
-    vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells, PASSES_MOST))]
+    vec![Part::Purge, Part::Precondition, Part::Rounds(Rounds::new(NAME, cells, PASSES_MAX))]
 }

@@ -24,7 +24,7 @@ const HISTOGRAM_SECONDS: f64 = 1200.0;
 const LAST_PASSES: f64 = 0.5;
 
 /// Maximum passes written by all rounds.
-const PASSES_MOST: f64 = 8.0;
+const PASSES_MAX: f64 = 8.0;
 
 pub(crate) static LATENCY: MethodInfo = MethodInfo {
     name: NAME,
@@ -85,7 +85,7 @@ fn parts(whole: &Whole) -> Vec<Part> {
     vec![
         Part::Purge,
         Part::Precondition,
-        Part::Rounds(Rounds::new(NAME, cells, PASSES_MOST)),
+        Part::Rounds(Rounds::new(NAME, cells, PASSES_MAX)),
         Part::Latencies(last.workload),
     ]
 }

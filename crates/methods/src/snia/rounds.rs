@@ -15,7 +15,7 @@ use crate::whole::Whole;
 use crate::{Budget, MethodError, Round};
 
 /// Maximum rounds, by the specification.
-pub(super) const ROUNDS_MOST: u32 = 25;
+pub(super) const ROUNDS_MAX: u32 = 25;
 
 /// Tolerated excess of the rounds' duration over their workloads, for their final flushes.
 const TIME_SLACK: f64 = 1.25;
@@ -33,21 +33,21 @@ pub(super) struct Rounds {
     pub cells: Vec<Cell>,
     pub most: u32,
     /// The rounds also end after this many passes of writes.
-    pub passes_most: f64,
+    pub passes_max: f64,
 }
 
 impl Rounds {
     /// Rounds with the default maximum.
-    pub fn new(name: &str, cells: Vec<Cell>, passes_most: f64) -> Rounds {
-        Rounds { name: name.into(), cells, most: ROUNDS_MOST, passes_most }
+    pub fn new(name: &str, cells: Vec<Cell>, passes_max: f64) -> Rounds {
+        Rounds { name: name.into(), cells, most: ROUNDS_MAX, passes_max }
     }
 
     /// Runs the rounds and publishes the steady values.
     pub fn run(&mut self, session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
         let (mut ends, mut steadiness) = (Vec::new(), Steadiness::new(&self.name));
         let budget = Budget {
-            seconds: f64::from(self.most) * self.cells.iter().map(seconds_most).sum::<f64>(),
-            bytes: (self.passes_most * whole.bytes() as f64) as u64,
+            seconds: f64::from(self.most) * self.cells.iter().map(seconds_max).sum::<f64>(),
+            bytes: (self.passes_max * whole.bytes() as f64) as u64,
             ..Budget::default()
         };
         let name = format!("{}-rounds", self.name);
@@ -169,6 +169,6 @@ struct End {
 }
 
 /// Maximum duration of a cell in one round, seconds.
-fn seconds_most(cell: &Cell) -> f64 {
+fn seconds_max(cell: &Cell) -> f64 {
     TIME_SLACK * cell.seconds() + LAST_OP_S + cell.bytes_in_flight() / SLOWEST_RATE
 }

@@ -15,7 +15,7 @@ const SIZES: [u32; 2] = [1 << 20, 128 << 10];
 
 /// Limits of a minute of writes, and of all rounds of one size, in passes.
 const ROUND_PASSES: f64 = 0.5;
-const PASSES_MOST: f64 = 12.5;
+const PASSES_MAX: f64 = 12.5;
 
 pub(crate) static THROUGHPUT: MethodInfo = MethodInfo {
     name: NAME,
@@ -54,7 +54,7 @@ fn parts(whole: &Whole) -> Vec<Part> {
             cell.writing_at_most(whole, ROUND_PASSES).tracked()
         };
         let name = MetricKey::of_words(&[&NAME, &size_word(u64::from(size))]);
-        Part::Rounds(Rounds::new(&name.to_string(), vec![cell(100), cell(0)], PASSES_MOST))
+        Part::Rounds(Rounds::new(&name.to_string(), vec![cell(100), cell(0)], PASSES_MAX))
     };
     SIZES.into_iter().flat_map(|size| [Part::Purge, Part::Precondition, rounds(size)]).collect()
 }

@@ -11,10 +11,10 @@ use crate::{MethodInfo, MetricInfo};
 const NAME: &str = "snia-wsat";
 
 /// Maximum rounds: six hours of one-minute rounds.
-const ROUNDS_MOST: u32 = 360;
+const ROUNDS_MAX: u32 = 360;
 
 /// Maximum passes written by all rounds.
-const PASSES_MOST: f64 = 4.0;
+const PASSES_MAX: f64 = 4.0;
 
 pub(crate) static WSAT: MethodInfo = MethodInfo {
     name: NAME,
@@ -45,6 +45,6 @@ pub(crate) static WSAT: MethodInfo = MethodInfo {
 fn parts(whole: &Whole) -> Vec<Part> {
     let cell =
         Cell::random(whole, NAME, whole.test_region.small, 0, whole.seconds(MINUTE)).tracked();
-    let rounds = Rounds { most: ROUNDS_MOST, ..Rounds::new(NAME, vec![cell], PASSES_MOST) };
+    let rounds = Rounds { most: ROUNDS_MAX, ..Rounds::new(NAME, vec![cell], PASSES_MAX) };
     vec![Part::Purge, Part::Rounds(rounds)]
 }

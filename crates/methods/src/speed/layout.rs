@@ -13,13 +13,13 @@ const LENGTH: u64 = 32 << 20;
 const MIB: u64 = 1 << 20;
 
 /// Maximum chunk, bytes; most hosts split larger ones.
-const CHUNK_MOST: u64 = MIB;
+const CHUNK_MAX: u64 = MIB;
 
 /// Minimum chunk of the sweep, bytes.
-const CHUNK_LEAST: u32 = 4 << 10;
+const CHUNK_MIN: u32 = 4 << 10;
 
 /// Maximum number of sizes in the sweep; more would leave less time for each.
-const SIZES_MOST: usize = 6;
+const SIZES_MAX: usize = 6;
 
 /// A drive of at least this many bytes per second reads and writes the whole location in chunks of
 /// every size; a slower one divides the location among the sizes.
@@ -70,7 +70,7 @@ impl Layout {
         options: &Options,
         seconds: f64,
     ) -> Result<Layout, MethodError> {
-        let size = options.size.unwrap_or(target.bytes.max(crate::options::LEAST_BYTES));
+        let size = options.size.unwrap_or(target.bytes.max(crate::options::BYTES_MIN));
         let test_region = TestRegion::new(target, &options.sized(size), seconds)?;
         let kind = target.target.kind;
         let chunk = largest_transfer(target).min(test_region.bytes / 4);
@@ -80,7 +80,7 @@ impl Layout {
             chunk: chunk as u32,
             sizes: sizes(chunk as u32, target.logical_block_bytes),
             writes: target.allowed
-                >= if target.is_users() { Safety::Borrows } else { Safety::Scratch },
+                >= if target.is_user_data() { Safety::Borrows } else { Safety::Scratch },
             fills: matches!(kind, TargetKind::Directory | TargetKind::Virtual),
             rounds: test_region.rounds,
             rounds_given: test_region.rounds_given,
@@ -140,7 +140,7 @@ pub(super) fn chunk_key(kind: OpKind, size: u32) -> MetricKey {
 fn largest_transfer(target: &TargetInfo) -> u64 {
     let drive = target.target.drive.as_ref();
     let most = drive.and_then(|d| d.transfer_max_bytes).filter(|most| *most > 0);
-    most.unwrap_or(CHUNK_MOST).min(CHUNK_MOST)
+    most.unwrap_or(CHUNK_MAX).min(CHUNK_MAX)
 }
 
 fn previous_power_of_two(n: u64) -> u64 {
@@ -169,10 +169,10 @@ fn places(kind: TargetKind, bytes: u64, chunk: u64) -> Vec<LabelledRegion> {
 
 /// Powers of two up to the maximum transfer: all of them if few, otherwise every second one.
 fn sizes(chunk: u32, block: u32) -> Vec<u32> {
-    let least = CHUNK_LEAST.max(block);
+    let least = CHUNK_MIN.max(block);
     let all = std::iter::successors(Some(chunk), |size| Some(size / 2)).take_while(|s| *s >= least);
     let all: Vec<u32> = all.collect();
-    let step = if all.len() > SIZES_MOST { 2 } else { 1 };
+    let step = if all.len() > SIZES_MAX { 2 } else { 1 };
     let mut sizes: Vec<u32> = all.into_iter().step_by(step).collect();
     sizes.reverse();
     sizes

@@ -105,7 +105,7 @@ fn measure(session: &mut Session<'_>, layout: &Layout) -> Result<(), MethodError
         }
     }
     let (mut passes, mut chunks) = (AllPasses::new(layout), Chunks::new(layout));
-    let patience = Patience { rounds_least: 1, seconds: PATIENCE * layout.seconds };
+    let patience = Patience { rounds_min: 1, seconds: PATIENCE * layout.seconds };
     // The passes and the sweep of a round meet the drive in the same state: a card takes longer
     // once it has no erased blocks left.
     let run = session.rounds(

@@ -50,12 +50,12 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// itself: 1/n of the region, or the minimum in bytes. A recording ends before it exceeds the
 /// limit.
 const METADATA_SHARE: u64 = 16;
-const METADATA_LEAST: u64 = 4 << 20;
+const METADATA_MIN: u64 = 4 << 20;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "stream",
-    summary: "can it record a camera, with which buffer",
+    summary: "can it keep up with a camera, and with how large a buffer",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
             of 16 GiB (--file), each allocated in one piece before its data; then over the \
@@ -219,7 +219,7 @@ impl Script {
 
     /// Maximum bytes that a pass through the file system writes.
     pub fn written_max(&self) -> u64 {
-        self.recorded_bytes + (self.volume.1 / METADATA_SHARE).max(METADATA_LEAST)
+        self.recorded_bytes + (self.volume.1 / METADATA_SHARE).max(METADATA_MIN)
     }
 
     fn plain(&self) -> Sink {

@@ -109,7 +109,7 @@ fn a_camera_gets_its_buffer_on_the_fresh_and_on_the_full_drive() {
     let tile = |label: &str| answer.tiles.iter().find(|tile| tile.label == label);
     assert!(tile("Buffer, fresh drive").is_some(), "{:?}", answer.tiles);
     assert!(tile("Buffer, full drive").is_some(), "{:?}", answer.tiles);
-    assert!(answer.headline.ends_with(" when full."), "{}", answer.headline);
+    assert!(answer.headline.ends_with(" on a full drive."), "{}", answer.headline);
 }
 
 #[test]

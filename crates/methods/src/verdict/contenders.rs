@@ -28,33 +28,33 @@ use crate::causes::{DEEPER, DEPTH, LARGER, UNITS};
 const SAME: f64 = 0.08;
 
 /// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
-const UNIT_GAIN_LEAST: f64 = 1.2;
+const UNIT_GAIN_MIN: f64 = 1.2;
 
 /// Minimum share of the small-block IOPS at which whole units count as read equally fast. Twice the
 /// flash pages, or four times the transfer, would cost more.
-const UNIT_READ_LEAST: f64 = 0.87;
+const UNIT_READ_MIN: f64 = 0.87;
 
 /// Maximum relative deviation of a device depth from a whole number.
 const WHOLE_WITHIN: f64 = 0.08;
 
 /// Maximum device depth: at [`DEPTH`], a larger one cannot be distinguished from no limit.
-const DEVICE_DEPTH_MOST: f64 = 16.0;
+const DEVICE_DEPTH_MAX: f64 = 16.0;
 
 /// Minimum share of the IOPS that blocks 16 times as large keep if the command is the cost; beyond
 /// a page, flash halves the IOPS.
-const LARGEST_LEAST: f64 = 0.75;
+const LARGEST_MIN: f64 = 0.75;
 
 /// Share of the time above which the command is the cost (methods.md: t0 x IOPS > 50%).
-const COMMAND_LEAST: f64 = 0.5;
+const COMMAND_MIN: f64 = 0.5;
 
 /// The same for a read with a known flash time: without the command, IOPS would rise by half.
-const READ_COMMAND_LEAST: f64 = 1.0 / 3.0;
+const READ_COMMAND_MIN: f64 = 1.0 / 3.0;
 
 /// Longer than any flash takes to read or accept 4 KiB, nanoseconds (model.md: 115 us).
 const SLOW_COMMAND_NS: f64 = 200_000.0;
 
 /// Minimum share of ideal scaling at which the rate counts as proportional to the depth.
-const LINEAR_LEAST: f64 = 0.8;
+const LINEAR_MIN: f64 = 0.8;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -97,7 +97,7 @@ impl Grid<'_> {
         let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
         let (blocks, rate) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let gain = rate / small;
-        if gain < UNIT_GAIN_LEAST {
+        if gain < UNIT_GAIN_MIN {
             return None;
         }
         let (unit, block) = (self.small()? * blocks, self.small()?);
@@ -113,7 +113,7 @@ impl Grid<'_> {
             .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
         // The cause also applies at depth 1 if there is such a gain.
         let alone = self.random(Write, 1, 1).zip(self.random(Write, LARGER[1], 1));
-        if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_LEAST)
+        if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_MIN)
             && let Some(subject) = self.find(Write, Order::Random, 1, 1)
         {
             ruling = ruling.explaining(subject, None);
@@ -122,7 +122,7 @@ impl Grid<'_> {
         // block.
         for depth in [1, DEPTH] {
             let rates = self.random(Read, 1, depth).zip(self.random(Read, blocks, depth));
-            let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_LEAST);
+            let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_MIN);
             let clear = depth == 1 || blocks == LARGER[1];
             if let Some(subject) =
                 self.find(Read, Order::Random, 1, depth).filter(|_| whole && clear)
@@ -141,7 +141,7 @@ impl Grid<'_> {
         let depth = deep / one;
         let whole = depth.round();
         let fixed = same(deep, deeper) && same(depth, larger);
-        let small = (1.0..=DEVICE_DEPTH_MOST).contains(&whole);
+        let small = (1.0..=DEVICE_DEPTH_MAX).contains(&whole);
         if !fixed || !small || !within(depth, whole, WHOLE_WITHIN) {
             return None;
         }
@@ -187,7 +187,7 @@ impl Grid<'_> {
             return None;
         }
         // A single die reads 16 KiB as often as 4 KiB, but not 64 KiB.
-        if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_LEAST * deep) {
+        if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_MIN * deep) {
             return None;
         }
         let subject = self.find(kind, Order::Random, 1, DEPTH)?;
@@ -221,9 +221,9 @@ impl Grid<'_> {
         let (command_ns, least) = match kind {
             Read if fixed_ns < SLOW_COMMAND_NS => {
                 let write_ns = self.buffered_write_ns()?;
-                ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_LEAST)
+                ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN)
             }
-            _ => (fixed_ns, COMMAND_LEAST),
+            _ => (fixed_ns, COMMAND_MIN),
         };
         let share = command_ns / small_ns;
         if share <= least {
@@ -244,7 +244,7 @@ impl Grid<'_> {
         let ruling = Ruling::yes(VerdictKind::PerCommand, text).explaining(subject, Some(share));
         // The command takes longer than flash, and only a higher queue depth makes up for it.
         let deep = self.find(kind, Order::Random, 1, DEPTH).filter(|deep| {
-            let linear = deep.iops() * small_ns / 1e9 >= LINEAR_LEAST * f64::from(DEPTH);
+            let linear = deep.iops() * small_ns / 1e9 >= LINEAR_MIN * f64::from(DEPTH);
             // A write faster than a flash read was buffered: its time does not include flash.
             let read_ns = self.random(Read, 1, 1).map(|rate| 1e9 / rate);
             let buffered = kind == Write && read_ns.is_some_and(|read_ns| small_ns < read_ns);

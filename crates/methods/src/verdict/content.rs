@@ -19,10 +19,10 @@ pub(crate) const CONTENTS: [(&str, Content); 4] = [
 ];
 
 /// There is a gain if the lower end of its interval is above this ratio.
-const GAIN_LEAST: f64 = 1.05;
+const GAIN_MIN: f64 = 1.05;
 
 /// There is no significant gain if the upper ends of all intervals are below this ratio.
-const GAIN_MOST: f64 = 1.25;
+const GAIN_MAX: f64 = 1.25;
 
 /// Write rates in bytes per second for each of [`CONTENTS`], by round.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub(crate) fn content(contents: &Contents) -> Ruling {
             c.ratio
         );
         Ruling::yes(VerdictKind::Compressible, text)
-    } else if compared.len() + 1 == CONTENTS.len() && most < GAIN_MOST {
+    } else if compared.len() + 1 == CONTENTS.len() && most < GAIN_MAX {
         let text = format!(
             "Content does not matter: zeros, repeated and half-compressible data gain {} at most.",
             percent(most - 1.0)
@@ -72,7 +72,7 @@ pub(crate) fn gains_from(contents: &Contents, name: &str) -> bool {
 }
 
 fn gains(c: &Comparison) -> bool {
-    c.low.is_some_and(|low| low > GAIN_LEAST)
+    c.low.is_some_and(|low| low > GAIN_MIN)
 }
 
 /// Compares each content with random, over the rounds that both have. The best of three is

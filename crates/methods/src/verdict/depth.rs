@@ -12,14 +12,14 @@ use super::{Ruling, percent};
 use crate::Digest;
 
 /// Minimum share of the nominal depth; below it, the figure belongs to a smaller depth.
-const OWN_SHARE_LEAST: f64 = 0.8;
+const OWN_SHARE_MIN: f64 = 0.8;
 
 /// Minimum share in the device, which has each request for only part of its time; kernel and
 /// interrupt take the rest.
-const DEVICE_SHARE_LEAST: f64 = 0.4;
+const DEVICE_SHARE_MIN: f64 = 0.4;
 
 /// Operations per queue slot from which draining the queue at the end is negligible.
-const OPS_PER_SLOT_LEAST: f64 = 20.0;
+const OPS_PER_SLOT_MIN: f64 = 20.0;
 
 /// Reads from memory reveal nothing about the queue of a drive.
 pub(crate) static RULE: Rule = Rule {
@@ -36,7 +36,7 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
         return Ruling::unknown("queue depth (too few operations at a depth above 1)");
     };
     let (nominal, effective) = (worst.nominal(), worst.effective());
-    let ruling = match worst.share() < OWN_SHARE_LEAST {
+    let ruling = match worst.share() < OWN_SHARE_MIN {
         true => Ruling::yes(
             VerdictKind::Depth,
             format!(
@@ -51,7 +51,7 @@ pub(crate) fn depth(seen: &[Digest]) -> Ruling {
             format!("queue depth {} achieved", percent(worst.share())),
         ),
     };
-    let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_LEAST);
+    let short = judged.iter().filter(|seen| seen.share() < OWN_SHARE_MIN);
     let ruling = ruling.explaining_each(short.map(|seen| (seen.of, 1.0 - seen.share())));
     ruling.with("effective depth", effective, Unit::Number).with(
         "nominal depth",
@@ -91,7 +91,7 @@ impl<'s, 'a> Seen<'s, 'a> {
     }
 
     fn enough(&self) -> bool {
-        self.seconds > 0.0 && self.ops as f64 >= OPS_PER_SLOT_LEAST * self.nominal()
+        self.seconds > 0.0 && self.ops as f64 >= OPS_PER_SLOT_MIN * self.nominal()
     }
 
     fn nominal(&self) -> f64 {
@@ -102,7 +102,7 @@ impl<'s, 'a> Seen<'s, 'a> {
     fn effective(&self) -> f64 {
         let own = self.own / self.seconds;
         let device = self.device.map_or(f64::INFINITY, |sum| sum / self.seconds);
-        if device < DEVICE_SHARE_LEAST * self.nominal() { device.min(own) } else { own }
+        if device < DEVICE_SHARE_MIN * self.nominal() { device.min(own) } else { own }
     }
 
     fn share(&self) -> f64 {

@@ -16,13 +16,13 @@ use super::rule::{Role, Rule};
 use crate::Digest;
 
 /// There is a step if the lower end of its interval is above this ratio.
-const STEP_LEAST: f64 = 1.2;
+const STEP_MIN: f64 = 1.2;
 
 /// There is no cache if the upper end is below this ratio; a real cache at least halves the time.
-const STEP_MOST: f64 = 1.5;
+const STEP_MAX: f64 = 1.5;
 
 /// Minimum number of sizes; fewer cannot distinguish a step from a slope.
-const SETS_LEAST: usize = 3;
+const SETS_MIN: usize = 3;
 
 /// Median latency of reads at depth 1 within one working set, by round, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +58,7 @@ pub(crate) fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Rul
     let [small, .., large] = sets else {
         return no_room();
     };
-    if sets.len() < SETS_LEAST {
+    if sets.len() < SETS_MIN {
         return no_room();
     }
     let n = small.p50_ns.len().min(large.p50_ns.len());
@@ -72,7 +72,7 @@ pub(crate) fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Rul
     let Some((step, (low, high))) = step.zip(ends) else {
         return Ruling::unknown("Whether the drive has a read cache is unknown: too few reads.");
     };
-    let ruling = if low > STEP_LEAST {
+    let ruling = if low > STEP_MIN {
         let (fast, slow) = (latency(mean(small)), latency(mean(large)));
         let text = format!(
             "The drive answers from a cache (of data or its own tables): reads take {fast} within \
@@ -81,7 +81,7 @@ pub(crate) fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Rul
             binary(large.bytes)
         );
         Ruling::yes(VerdictKind::DeviceCache, text)
-    } else if high < STEP_MOST {
+    } else if high < STEP_MAX {
         let text = format!(
             "No read cache is visible: reads within {} take at most {high:.1} times as long as \
              within {}.",

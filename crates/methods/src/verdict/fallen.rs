@@ -18,7 +18,7 @@ use crate::Digest;
 const FELL_BELOW: f64 = 0.7;
 
 /// Minimum number of intervals; fewer have no clear beginning and end.
-const INTERVALS_LEAST: usize = 9;
+const INTERVALS_MIN: usize = 9;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Check,
@@ -58,7 +58,7 @@ fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
 fn fall(subject: &Subject<'_>) -> Option<Fall> {
     let rates: Vec<f64> = subject.runs().flat_map(|run| run.rates.iter().copied()).collect();
     let third = rates.len() / 3;
-    if rates.len() < INTERVALS_LEAST {
+    if rates.len() < INTERVALS_MIN {
         return None;
     }
     let (early, late) = (&rates[..third], &rates[rates.len() - third..]);

@@ -14,10 +14,10 @@ use super::{Ruling, percent};
 use crate::Digest;
 
 /// Minimum share of the time in which the drive was idle.
-const IDLE_LEAST: f64 = 0.5;
+const IDLE_MIN: f64 = 0.5;
 
 /// Minimum number of operations; for fewer, the kernel's ticks are too coarse.
-const OPS_LEAST: u64 = 200;
+const OPS_MIN: u64 = 200;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Rest,
@@ -54,9 +54,9 @@ fn idle(subject: &Subject<'_>) -> Option<f64> {
         moved += device.read_bytes + device.written_bytes;
     }
     // A device that does not count its time, or did not receive the bytes, proves nothing.
-    let counted = busy_s > 0.0 && moved >= asked / 2 && ops >= OPS_LEAST;
+    let counted = busy_s > 0.0 && moved >= asked / 2 && ops >= OPS_MIN;
     let share = 1.0 - busy_s / subject.seconds().max(1e-9);
-    (counted && share >= IDLE_LEAST).then_some(share)
+    (counted && share >= IDLE_MIN).then_some(share)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::Ruling;
 use super::rule::{Role, Rule};
 
 /// Minimum plausible time of a flush, nanoseconds: faster than any flash programs, with margin.
-const HONEST_NS_LEAST: u64 = 30_000;
+const HONEST_NS_MIN: u64 = 30_000;
 
 /// Service times of flushes, each after one small write.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ pub(crate) fn flush(target: &TargetInfo, times: &FlushTimes) -> Ruling {
     let took = latency(median as f64);
     let ruling = if target.ram {
         Ruling::unknown("Memory has nothing to flush: durability was not tested.")
-    } else if median >= HONEST_NS_LEAST {
+    } else if median >= HONEST_NS_MIN {
         Ruling::no(
             VerdictKind::FlushPlausible,
             format!("Flush takes {took}: plausible, not proof."),

@@ -12,7 +12,7 @@ use super::{FlushTimes, Ruling, percent};
 use crate::Digest;
 
 /// Minimum share of the time; a smaller one changes no figure by 10%.
-const SHARE_LEAST: f64 = 0.1;
+const SHARE_MIN: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -30,7 +30,7 @@ pub(crate) fn flush_cost(times: &FlushTimes, seen: &[Digest]) -> Option<Ruling> 
         let flushes = s.sum(|run| run.flushes as f64);
         (flushes * flush_s / s.seconds().max(1e-9)).min(1.0)
     };
-    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_LEAST).collect();
+    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
     let most = held.iter().map(|s| share(s)).reduce(f64::max)?;
     let text = format!(
         "A flush takes {}: up to {} of the time of {}.",

@@ -8,7 +8,7 @@ use super::{Ruling, percent};
 
 /// Below this share of free space, file systems search longer for free blocks, and drives have
 /// little space for wear levelling and collection.
-const FREE_SHARE_LEAST: f64 = 0.1;
+const FREE_SHARE_MIN: f64 = 0.1;
 
 pub(crate) static RULE: Rule =
     Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![full(facts.target)] };
@@ -20,7 +20,7 @@ pub(crate) fn full(target: &TargetInfo) -> Ruling {
         return Ruling::unknown("The free space of the file system is unknown.");
     };
     let share = free as f64 / bytes as f64;
-    let ruling = match share < FREE_SHARE_LEAST {
+    let ruling = match share < FREE_SHARE_MIN {
         true => Ruling::yes(
             VerdictKind::Full,
             format!("Only {} of the file system is free: writes may be slower.", percent(share)),

@@ -14,7 +14,7 @@ use crate::Digest;
 
 /// Minimum share of the time in which a quota stops threads; a smaller one changes no figure by
 /// 10%.
-const THROTTLED_LEAST: f64 = 0.1;
+const THROTTLED_MIN: f64 = 0.1;
 
 /// A rate from this share of the limit is at the limit: the kernel throttles in time slices.
 const AT_LIMIT: f64 = 0.9;
@@ -40,7 +40,7 @@ pub(crate) static IO: Rule = Rule {
 pub(crate) fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
     let share = |s: &Subject<'_>| s.sum(|run| run.throttled_s) / s.seconds().max(1e-9);
-    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_LEAST).collect();
+    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_MIN).collect();
     let worst = held.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let processors = target.limits.group.processors;
     let most = processors.map(|n| format!(" to {n} processors")).unwrap_or_default();

@@ -41,7 +41,7 @@ impl Neighbour {
 const WITHIN: f64 = 0.02;
 
 /// Minimum number of models; two can agree by chance.
-const MODELS_LEAST: usize = 3;
+const MODELS_MIN: usize = 3;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -86,7 +86,7 @@ fn models_at_rate(own: &str, of: &Subject<'_>, neighbours: &[Neighbour]) -> Opti
     let mut models: Vec<String> = at.map(|(model, _)| model.trim().to_lowercase()).collect();
     models.sort();
     models.dedup();
-    (reaches(of.rate()) && models.len() >= MODELS_LEAST).then_some(models.len())
+    (reaches(of.rate()) && models.len() >= MODELS_MIN).then_some(models.len())
 }
 
 #[cfg(test)]

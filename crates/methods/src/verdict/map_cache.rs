@@ -16,8 +16,8 @@ use super::{Ruling, percent};
 
 /// A slow read exceeds the other by at least this share of a usual read and by this many
 /// nanoseconds; a fetch from flash takes no less.
-const LEAST_SHARE: f64 = 0.1;
-const LEAST_NS: f64 = 8_000.0;
+const SHARE_MIN: f64 = 0.1;
+const NS_MIN: f64 = 8_000.0;
 
 /// A slow read also exceeds the other by more than this multiple of the interquartile range of
 /// second reads within the smallest span, which do not wait for the map.
@@ -28,16 +28,16 @@ const SCATTER: f64 = 3.0;
 const DEVIATIONS: f64 = 4.5;
 
 /// Minimum share of misses for a span to count as beyond the cache.
-const MISSES_LEAST: f64 = 0.05;
+const MISSES_MIN: f64 = 0.05;
 
 /// Minimum share of misses in the largest span, which no larger span confirms.
-const ALONE_LEAST: f64 = 0.2;
+const ALONE_MIN: f64 = 0.2;
 
 /// Standard deviations to either side of the share, for the range of the cache's size.
 const RANGE: f64 = 3.3;
 
 /// Minimum number of spans; fewer cannot distinguish a size from a slope.
-const SPANS_LEAST: usize = 3;
+const SPANS_MIN: usize = 3;
 
 /// Pairs of reads within one span.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -108,7 +108,7 @@ impl Count {
 
     fn is_beyond(self) -> bool {
         let deviations = (self.first - self.second) / (self.first + self.second).sqrt().max(1.0);
-        deviations >= DEVIATIONS && self.share() >= MISSES_LEAST
+        deviations >= DEVIATIONS && self.share() >= MISSES_MIN
     }
 
     /// Bytes whose map is held, with the share raised by this many standard deviations.
@@ -147,7 +147,7 @@ impl Finding {
         let Some(at) = beyond else { return Finding::All };
         let (here, larger) = (counts[at], &counts[at + 1..]);
         let confirmed = match larger {
-            [] => here.share() >= ALONE_LEAST,
+            [] => here.share() >= ALONE_MIN,
             _ => larger.iter().all(|count| count.is_beyond()),
         };
         if at == 0 || !confirmed {
@@ -167,16 +167,16 @@ impl Finding {
 
 /// The difference above which a read is slow, nanoseconds.
 fn least_ns(spans: &[MapSpan]) -> f64 {
-    let Some(smallest) = spans.first() else { return LEAST_NS };
+    let Some(smallest) = spans.first() else { return NS_MIN };
     let second: Vec<f64> = smallest.pairs.iter().map(|pair| pair[1]).collect();
     let [low, usual, high] = [0.25, 0.5, 0.75].map(|share| quantile(&second, share));
     let scatter = high - low;
-    LEAST_NS.max(LEAST_SHARE * usual).max(SCATTER * scatter)
+    NS_MIN.max(SHARE_MIN * usual).max(SCATTER * scatter)
 }
 
 /// Judges the spans, in ascending order.
 pub(crate) fn map_cache(spans: &[MapSpan]) -> Ruling {
-    let (true, Some(largest)) = (spans.len() >= SPANS_LEAST, spans.last()) else {
+    let (true, Some(largest)) = (spans.len() >= SPANS_MIN, spans.last()) else {
         let text =
             "Whether the drive holds its whole map is unknown: there is no room for the test.";
         return Ruling::unknown(text);

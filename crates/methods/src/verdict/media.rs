@@ -20,7 +20,7 @@ use crate::Digest;
 use crate::causes::{DEEPER, DEPTH, LARGER};
 
 /// Minimum ratio of burst to sustained rate at which the burst avoided the sustained limit.
-const BURST_LEAST: f64 = 1.5;
+const BURST_MIN: f64 = 1.5;
 
 /// A burst up to this ratio counts as no faster: its first block found the controller idle.
 const BURST_SAME: f64 = 1.3;
@@ -32,7 +32,7 @@ const ONE_RATE: f64 = 0.15;
 const READS_FASTER: f64 = 1.5;
 
 /// Minimum ratio of small-block to large-block IOPS if the data, not the command, takes the time.
-const DATA_LEAST: f64 = 1.3;
+const DATA_MIN: f64 = 1.3;
 
 /// A link used below this share has room; LINK applies from this share.
 const LINK_ROOM: f64 = 0.85;
@@ -41,7 +41,7 @@ const LINK_ROOM: f64 = 0.85;
 const AS_MUCH: f64 = 0.7;
 
 /// From this share of the rate at high depth, a workload at depth 1 has the same limit.
-const ALONE_LEAST: f64 = 0.6;
+const ALONE_MIN: f64 = 0.6;
 
 /// Share of a single read from which data, or flash, takes most of its time.
 const MOST: f64 = 0.5;
@@ -92,7 +92,7 @@ fn bursts<'g, 'a>(grid: &'g Grid<'a>, large: u32) -> Vec<(&'g Subject<'a>, f64)>
 fn flash_writes(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
     let gain = |(cell, burst): &(&Subject<'_>, f64)| burst / cell.throughput().max(1.0);
     let cells = bursts(grid, large);
-    let held: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_LEAST).collect();
+    let held: Vec<_> = cells.iter().filter(|cell| gain(cell) >= BURST_MIN).collect();
     let first = held.first()?;
     let text = format!(
         "Flash is the limit of {}: after a rest, the drive's buffer accepts {}; the sustained rate \
@@ -141,7 +141,7 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     let room = |bytes: f64| bytes < LINK_ROOM * ceiling;
     let mut held: Vec<&Subject<'_>> = Vec::new();
     let data = [rate(0), rate(1)].into_iter().flatten();
-    if data.clone().any(|(ops, bytes)| room(bytes) && deep / ops >= DATA_LEAST) {
+    if data.clone().any(|(ops, bytes)| room(bytes) && deep / ops >= DATA_MIN) {
         held.extend(grid.find(Read, Order::Random, 1, DEPTH));
     }
     // Sequential reads, and nearly as many bytes at random, in 16 times as many commands.
@@ -151,7 +151,7 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
         if room(deep) && scattered >= AS_MUCH * deep {
             held.push(in_order);
             let alone = grid.in_order(Read, 1);
-            held.extend(alone.filter(|cell| cell.throughput() >= ALONE_LEAST * deep));
+            held.extend(alone.filter(|cell| cell.throughput() >= ALONE_MIN * deep));
         }
     }
     let data = grid.random(Read, LARGER[1], 1).is_some_and(|larger| {

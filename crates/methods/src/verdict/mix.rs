@@ -8,9 +8,9 @@ use super::rule::{Role, Rule};
 use crate::Digest;
 
 /// Minimum number of writes; fewer scatter too much around the mix.
-const WRITES_LEAST: u64 = 100;
+const WRITES_MIN: u64 = 100;
 
-/// Tolerated deviation of the ratio from the mix: three standard deviations at [`WRITES_LEAST`].
+/// Tolerated deviation of the ratio from the mix: three standard deviations at [`WRITES_MIN`].
 const TOLERANCE: f64 = 0.3;
 
 pub(crate) static RULE: Rule =
@@ -24,7 +24,7 @@ pub(crate) fn mix(seen: &[Digest]) -> Ruling {
     let name = MetricKey::parse(&first.name).in_words();
     let same = seen.iter().filter(|d| d.name == first.name);
     let [reads, writes] = same.fold([0, 0], |sum, d| [sum[0] + d.ops[0], sum[1] + d.ops[1]]);
-    if writes < WRITES_LEAST || reads == 0 {
+    if writes < WRITES_MIN || reads == 0 {
         let text = format!("{} ran too few operations to determine its mix.", capitalised(&name));
         return Ruling::unknown(text);
     }

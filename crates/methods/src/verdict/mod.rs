@@ -64,7 +64,7 @@ pub(crate) use ram::PageCache;
 pub(crate) use rule::{Answer, Ruling};
 pub(crate) use speed::{CommandTimes, Legacy, PlaceRates};
 pub(crate) use steady::Steadiness;
-pub(crate) use throttle::Warmth;
+pub(crate) use throttle::HeatLoad;
 pub(crate) use trim::Trim;
 pub use untrimmed::ReachedState;
 pub(crate) use untrimmed::States;
@@ -84,7 +84,7 @@ pub struct Checks {
     pub(crate) states: Option<States>,
     pub(crate) trim: Option<Trim>,
     pub(crate) shifts: Option<Vec<Shift>>,
-    pub(crate) warmth: Option<Warmth>,
+    pub(crate) heat_load: Option<HeatLoad>,
     pub(crate) steadiness: Vec<Steadiness>,
     /// Conclusions drawn by the method itself.
     pub(crate) findings: Vec<Ruling>,
@@ -270,9 +270,9 @@ mod tests {
             found.into_iter().filter(|kind| *kind == VerdictKind::Heat).count()
         };
         assert_eq!(heat(&Checks::default()), 1);
-        let throttling = Checks { warmth: Some(throttle::throttling()), ..Checks::default() };
+        let throttling = Checks { heat_load: Some(throttle::throttling()), ..Checks::default() };
         assert_eq!(heat(&throttling), 1, "one of two rules with the same verdict");
-        let cool = Checks { warmth: Some(Warmth::default()), ..Checks::default() };
+        let cool = Checks { heat_load: Some(HeatLoad::default()), ..Checks::default() };
         assert_eq!(heat(&cool), 1, "a rule that does not apply overrides nothing");
     }
 

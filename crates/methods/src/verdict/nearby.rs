@@ -20,7 +20,7 @@ pub(super) const NEAR_GAIN: f64 = 1.25;
 
 /// Minimum cost of copying a block, as a multiple of a write to an open block. A guess: the lowest
 /// ratio seen on cards is 10.
-const COPY_LEAST: f64 = 3.0;
+const COPY_MIN: f64 = 3.0;
 
 /// OPEN BLOCKS also applies at depth 1 if its rate is within this factor of the rate at high depth.
 const ALONE_FACTOR: f64 = 2.0;
@@ -56,7 +56,7 @@ pub(crate) fn nearby(seen: &[Digest]) -> Option<Ruling> {
         });
     }
     let clear = reads.is_some() && grid.writes_hold();
-    let gain = writes.filter(|gain| clear && *gain >= COPY_LEAST)?;
+    let gain = writes.filter(|gain| clear && *gain >= COPY_MIN)?;
     let text = format!(
         "Writes of {small} are {gain:.0} times as fast within {bytes}, but reads are not: the \
          drive writes to a few blocks at a time, and a write outside them costs a copy."

@@ -13,13 +13,13 @@ use super::{Ruling, percent};
 use crate::Digest;
 
 /// Minimum share of all bytes at which other programs take a noticeable part of the drive.
-const SHARE_LEAST: f64 = 0.2;
+const SHARE_MIN: f64 = 0.2;
 
 /// Minimum share of the time with requests at which the drive had no capacity left.
-const BUSY_LEAST: f64 = 0.9;
+const BUSY_MIN: f64 = 0.9;
 
 /// Minimum bytes transferred; fewer can be metadata.
-const BYTES_LEAST: u64 = 4 << 20;
+const BYTES_MIN: u64 = 4 << 20;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -34,7 +34,7 @@ pub(crate) fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
     }
     let subjects = Subject::reported(seen);
     let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
-    let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_LEAST).collect();
+    let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
     let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
         "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
@@ -59,8 +59,8 @@ fn share(subject: &Subject<'_>) -> Option<f64> {
         all += device.read_bytes + device.written_bytes;
         busy_s += device.busy * run.seconds;
     }
-    let busy = busy_s >= BUSY_LEAST * subject.seconds();
-    (busy && all >= BYTES_LEAST).then(|| all.saturating_sub(ours) as f64 / all as f64)
+    let busy = busy_s >= BUSY_MIN * subject.seconds();
+    (busy && all >= BYTES_MIN).then(|| all.saturating_sub(ours) as f64 / all as f64)
 }
 
 #[cfg(test)]

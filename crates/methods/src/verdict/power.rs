@@ -13,11 +13,11 @@ use super::rule::{Role, Rule};
 use crate::Digest;
 
 /// Minimum time of a read that wakes the drive, as a multiple of a usual read.
-const RATIO_LEAST: f64 = 3.0;
+const RATIO_MIN: f64 = 3.0;
 
 /// Time added to that, because caches of the processor and kernel also go cold, nanoseconds. A
 /// guess.
-const LONGER_NS_LEAST: f64 = 200_000.0;
+const LONGER_NS_MIN: f64 = 200_000.0;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -30,7 +30,7 @@ pub(crate) fn power(seen: &[Digest]) -> Option<Ruling> {
     let rested = grid.after_rest()?;
     let usual_ns = grid.find(Read, record::Order::Random, 1, 1)?.median(|run| run.read_ns[0]);
     let first_ns = rested.median(|run| run.read_ns[1]);
-    if usual_ns <= 0.0 || first_ns < RATIO_LEAST * usual_ns + LONGER_NS_LEAST {
+    if usual_ns <= 0.0 || first_ns < RATIO_MIN * usual_ns + LONGER_NS_MIN {
         return None;
     }
     let text = format!(

@@ -14,17 +14,18 @@ use super::{Answer, Ruling, percent};
 use crate::Digest;
 
 /// If the drive read less than this share of the bytes requested, memory served the rest.
-const DEVICE_SHARE_LEAST: f64 = 0.5;
+const DEVICE_SHARE_MIN: f64 = 0.5;
 
-/// Reads above this share of the link's ceiling cannot come from the drive. The ceiling is
-/// calculated; 5% allows for larger packets than assumed.
-const CEILING_SHARE_MOST: f64 = 1.05;
+/// A rate above this share of the link's ceiling, in either direction, cannot be the drive's. The
+/// ceiling is calculated; 5% allows for larger packets than assumed.
+const CEILING_SHARE_MAX: f64 = 1.05;
 
-/// Workloads with fewer bytes read are not judged: metadata and readahead can be as large.
-const BYTES_LEAST: u64 = 1 << 20;
+/// Workloads that read or write fewer bytes are not judged: metadata and readahead can be as
+/// large.
+const BYTES_MIN: u64 = 1 << 20;
 
-/// Minimum ratio of cached to direct reads that shows that the direct reads are not cached.
-const CACHED_RATIO_LEAST: f64 = 2.0;
+/// Minimum ratio of the cached to the direct read rate that shows that direct reads are not cached.
+const CACHED_RATIO_MIN: f64 = 2.0;
 
 /// Pairs of read rates of the same bytes, bypassing the page cache and from it, bytes per second.
 #[derive(Clone, Debug, Default)]
@@ -47,13 +48,15 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(crate) fn ram(target: &TargetInfo, seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     if target.ram {
-        let text = "The target is in memory: these are figures of memory, not of a drive.";
+        let text = "The target is in memory: these figures show RAM, not a drive.";
         return with_shares(Ruling::yes(VerdictKind::Ram, text), &shares(seen));
     }
     if let Some((name, rate, ceiling)) = above_ceiling(target, seen) {
         let (fast, most) = (throughput(rate), throughput(ceiling));
         let name = capitalised(&name);
-        let text = format!("{name} gave {fast} over a link that carries {most}: that is memory.");
+        let text = format!(
+            "{name} reached {fast}, but the link carries {most}: that is the speed of memory."
+        );
         return Ruling::yes(VerdictKind::Ram, text)
             .with("throughput", rate, Unit::BytesPerSecond)
             .with("ceiling of the link", ceiling, Unit::BytesPerSecond);
@@ -93,14 +96,15 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
             asked += run.bytes[1];
             device += run.device?.written_bytes;
         }
-        (asked >= BYTES_LEAST).then(|| device as f64 / asked as f64)
+        (asked >= BYTES_MIN).then(|| device as f64 / asked as f64)
     };
     let subjects = Subject::reported(seen);
     let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
-    let kept: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_LEAST).collect();
+    let kept: Vec<_> = shares.filter(|(_, share)| *share < DEVICE_SHARE_MIN).collect();
     let (worst, share) = kept.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
-        "Memory took the writes: only {} of the bytes written in {} reached the drive in its time.",
+        "Memory took the writes: only {} of the bytes written in {} reached the drive before the \
+         workload ended.",
         percent(*share),
         worst.in_words()
     );
@@ -112,13 +116,14 @@ fn kept_writes(seen: &[Digest]) -> Option<Ruling> {
 
 /// Judges by the drive's counter.
 fn by_shares(shares: &[Share], worst: &Share) -> Ruling {
-    let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_LEAST).count();
+    let low = shares.iter().filter(|s| s.share < DEVICE_SHARE_MIN).count();
     if low == 0 {
         let least = match percent(worst.share) {
             _ if worst.share > 0.995 => "100%".to_string(),
             part => format!("at least {part}"),
         };
-        let text = format!("Real drive reads, not memory ({least} checked).");
+        let text =
+            format!("Real drive reads, not memory: the drive read {least} of the bytes requested.");
         return Ruling::no(VerdictKind::Drive, text);
     }
     let text = format!(
@@ -136,13 +141,13 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     let reads: Vec<_> = seen.iter().filter(|d| d.bytes[0] > 0).collect();
     if reads.is_empty() {
         return Ruling::unknown(
-            "Whether reads reach the drive is unknown: none bypassed the page cache.",
+            "Whether reads reach the drive is unknown: no workload with reads was measured.",
         );
     }
     if let Some(d) = reads.iter().find(|d| d.found(&FindingKind::ServedFromRam)) {
         return Ruling::yes(
             VerdictKind::Ram,
-            format!("Memory served reads, in {} among others.", in_words(&d.name)),
+            format!("Memory served reads, for example in {}.", in_words(&d.name)),
         );
     }
     if reads.iter().any(|d| !d.direct) {
@@ -160,7 +165,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
         );
     };
     let ratio = compared.ratio;
-    let ruling = match ratio >= CACHED_RATIO_LEAST {
+    let ruling = match ratio >= CACHED_RATIO_MIN {
         true => Ruling::no(
             VerdictKind::Drive,
             format!("Reads did not come from the page cache, which is {ratio:.1} times as fast."),
@@ -173,7 +178,7 @@ fn unwatched(seen: &[Digest], cache: Option<&PageCache>) -> Ruling {
     ruling.with("cached / direct throughput", ratio, Unit::Number)
 }
 
-/// Share of a workload's reads that the drive also read.
+/// Share of the bytes requested by a workload's reads that the drive itself read.
 struct Share {
     /// The workload in words.
     name: String,
@@ -193,7 +198,7 @@ fn shares(seen: &[Digest]) -> Vec<Share> {
             None => sums.push((&d.name, d.bytes[0], device.fetched_bytes())),
         }
     }
-    let enough = sums.into_iter().filter(|s| s.1 >= BYTES_LEAST);
+    let enough = sums.into_iter().filter(|s| s.1 >= BYTES_MIN);
     enough
         .map(|(name, asked, device)| Share {
             name: in_words(name),
@@ -233,7 +238,7 @@ fn above_ceiling(target: &TargetInfo, seen: &[Digest]) -> Option<(String, f64, f
     let ceiling = target.target.drive.as_ref()?.link.as_ref()?.ceiling_bytes_per_s?;
     let fastest = seen.iter().max_by(|a, b| a.throughput().total_cmp(&b.throughput()))?;
     let rate = fastest.throughput();
-    (ceiling > 0.0 && rate > CEILING_SHARE_MOST * ceiling)
+    (ceiling > 0.0 && rate > CEILING_SHARE_MAX * ceiling)
         .then(|| (in_words(&fastest.name), rate, ceiling))
 }
 

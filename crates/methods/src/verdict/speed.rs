@@ -13,7 +13,7 @@ use super::{Ruling, percent};
 const COMMANDS_BOUND: f64 = 0.5;
 
 /// Maximum relative deviation from the fitted line.
-const RESIDUAL_MOST: f64 = 0.25;
+const RESIDUAL_MAX: f64 = 0.25;
 
 /// Passes that differ by more than this share are shown as a range rather than a number.
 const CLUSTERED: f64 = 0.05;
@@ -150,7 +150,7 @@ pub(crate) fn per_command(seen: &CommandTimes) -> Ruling {
         analysis::mean(&values)
     };
     let residual = mean(|c| c.residual);
-    if seen.costs.is_empty() || seen.costs.len() < seen.rounds || residual > RESIDUAL_MOST {
+    if seen.costs.is_empty() || seen.costs.len() < seen.rounds || residual > RESIDUAL_MAX {
         return Ruling::unknown(format!(
             "The cost of a {kind} command without its data is unknown: the times of several sizes \
              do not fit a line."

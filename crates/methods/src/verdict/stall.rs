@@ -12,7 +12,7 @@ use super::{Ruling, percent};
 use crate::Digest;
 
 /// Minimum share of a workload's time; a stall of this length changes the rate by as much.
-const SHARE_LEAST: f64 = 0.1;
+const SHARE_MIN: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -23,7 +23,7 @@ pub(crate) static RULE: Rule = Rule {
 pub(crate) fn stall(seen: &[Digest]) -> Option<Ruling> {
     let subjects = Subject::reported(seen);
     let share = |s: &Subject<'_>| s.sum(|run| run.stalled_s) / s.seconds().max(1e-9);
-    let stalled: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_LEAST).collect();
+    let stalled: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
     let worst = stalled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let text = format!(
         "In {} nothing completed for {} of {}: without such stalls it would be {} faster.",

@@ -14,8 +14,8 @@ use crate::whole::time_series::TimeSeries;
 /// A rate below this share of the cold rate counts as a decrease.
 const SLOWER_BELOW: f64 = 0.85;
 
-/// A rate from this share of the cold rate counts as recovered.
-const BACK_FROM: f64 = 0.95;
+/// A rate of at least this share of the cold rate counts as recovered.
+const RECOVERED_AT: f64 = 0.95;
 
 /// Minimum temperature rise since the start, kelvin.
 const WARMER_K: f64 = 5.0;
@@ -32,7 +32,7 @@ struct Lap {
 
 /// A sustained load, lap by lap.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Warmth {
+pub(crate) struct HeatLoad {
     laps: Vec<Lap>,
     /// Whether the temperature stopped rising.
     pub settled: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Warmth {
     pub cooled: Option<f64>,
 }
 
-impl Warmth {
+impl HeatLoad {
     /// Adds one lap.
     pub fn add(&mut self, series: &TimeSeries) {
         self.laps.push(Lap {
@@ -112,10 +112,10 @@ impl Warmth {
 pub(crate) static RULE: Rule = Rule {
     role: Role::Claim,
     overridden_by: &[],
-    judge: |facts| facts.checks.warmth.as_ref().map(throttle).into_iter().collect(),
+    judge: |facts| facts.checks.heat_load.as_ref().map(throttle).into_iter().collect(),
 };
 
-pub(crate) fn throttle(seen: &Warmth) -> Ruling {
+pub(crate) fn throttle(seen: &HeatLoad) -> Ruling {
     let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
         return Ruling::unknown("The effect of heat is unknown: nothing was measured.");
     };
@@ -145,7 +145,7 @@ pub(crate) fn throttle(seen: &Warmth) -> Ruling {
     }
 }
 
-fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
+fn slowed(seen: &HeatLoad, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
     let hot = seen.hot().unwrap_or(0.0);
     let fell = format!(
         "After {} of load, at {most:.0} C, the rate fell from {} to {}",
@@ -153,14 +153,20 @@ fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling
         throughput(cold),
         throughput(hot)
     );
-    let warmer = most - start >= WARMER_K;
+    let rise = most - start;
     match seen.cooled.map(|rate| rate / cold) {
-        Some(back) if warmer && back >= BACK_FROM => Ruling::yes(
+        Some(_) if rise < WARMER_K => Ruling::unknown(format!(
+            "{fell}; the temperature rose by only {rise:.0} K: heat is unlikely to be the cause."
+        )),
+        Some(back) if back >= RECOVERED_AT => Ruling::yes(
             VerdictKind::Heat,
-            format!("{fell}; after cooling, it was back at {}: it throttles.", percent(back)),
+            format!(
+                "{fell}; after cooling, it was back at {}: the drive throttles.",
+                percent(back)
+            ),
         ),
         Some(back) => Ruling::unknown(format!(
-            "{fell}; after cooling, it was at {} of the first rate: heat is not the only cause.",
+            "{fell}; after cooling, it was at {} of the first rate: heat alone is not the cause.",
             percent(back)
         )),
         None => Ruling::unknown(format!("{fell}; only cooling shows whether heat was the cause.")),
@@ -169,9 +175,9 @@ fn slowed(seen: &Warmth, cold: f64, after: f64, start: f64, most: f64) -> Ruling
 
 /// A drive that throttles after two minutes, for the tests of rules.
 #[cfg(test)]
-pub(super) fn throttling() -> Warmth {
+pub(super) fn throttling() -> HeatLoad {
     let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
-    tests::warmth(&laps, Some(2.7e9))
+    tests::heat_load(&laps, Some(2.7e9))
 }
 
 #[cfg(test)]
@@ -179,7 +185,7 @@ mod tests {
     use super::super::Answer;
     use super::*;
 
-    pub(super) fn warmth(laps: &[(f64, f64)], cooled: Option<f64>) -> Warmth {
+    pub(super) fn heat_load(laps: &[(f64, f64)], cooled: Option<f64>) -> HeatLoad {
         let of = |&(rate, c): &(f64, f64)| Lap {
             seconds: 60.0,
             bytes: rate * 60.0,
@@ -187,13 +193,13 @@ mod tests {
             end_c: Some(c),
             hottest: Some(c),
         };
-        Warmth { laps: laps.iter().map(of).collect(), settled: true, cooled }
+        HeatLoad { laps: laps.iter().map(of).collect(), settled: true, cooled }
     }
 
     #[test]
     fn slow_when_hot_and_fast_when_cooled_is_heat() {
         let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
-        let hot = warmth(&laps, Some(2.7e9));
+        let hot = heat_load(&laps, Some(2.7e9));
         assert_eq!(hot.throttled_after(), Some(120.0));
         let ruling = throttle(&hot);
         assert_eq!(ruling.verdict.kind.name(), "HEAT");
@@ -203,28 +209,28 @@ mod tests {
                 .text
                 .starts_with("After 2:00 of load, at 80 C, the rate fell from 2700 MB/s to 1000")
         );
-        assert_eq!(throttle(&warmth(&laps, Some(1.0e9))).answer, Answer::Unknown);
-        assert_eq!(throttle(&warmth(&laps, None)).answer, Answer::Unknown);
+        assert_eq!(throttle(&heat_load(&laps, Some(1.0e9))).answer, Answer::Unknown);
+        assert_eq!(throttle(&heat_load(&laps, None)).answer, Answer::Unknown);
         assert!(hot.slope(3).expect("three").abs() < 1e-9 && hot.slope(5).expect("five") > 5.0);
     }
 
     #[test]
     fn a_drive_that_keeps_its_rate_is_cool_whatever_its_temperature() {
-        let cool = warmth(&[(1e9, 30.0), (0.9e9, 38.0), (1e9, 39.0)], Some(1e9));
+        let cool = heat_load(&[(1e9, 30.0), (0.9e9, 38.0), (1e9, 39.0)], Some(1e9));
         assert_eq!(
             (throttle(&cool).answer, throttle(&cool).verdict.kind.name()),
             (Answer::No, "COOL")
         );
-        assert_eq!(throttle(&Warmth::default()).answer, Answer::Unknown);
-        let mut blind = warmth(&[(1e9, 0.0), (0.5e9, 0.0)], None);
+        assert_eq!(throttle(&HeatLoad::default()).answer, Answer::Unknown);
+        let mut blind = heat_load(&[(1e9, 0.0), (0.5e9, 0.0)], None);
         blind.laps.iter_mut().for_each(|l| (l.start_c, l.end_c, l.hottest) = (None, None, None));
         assert_eq!((throttle(&blind).answer, blind.slope(2)), (Answer::Unknown, None));
     }
 
     #[test]
-    fn slower_by_a_seventh_warmer_by_five_kelvins_and_back_are_required() {
+    fn a_decrease_of_15_percent_a_rise_of_5_kelvins_and_recovery_are_required() {
         let laps = |hot: f64, at: f64| [(1e9, 40.0), (hot, at), (hot, at), (hot, at)];
-        let answer = |hot, at, back| throttle(&warmth(&laps(hot, at), Some(back))).answer;
+        let answer = |hot, at, back| throttle(&heat_load(&laps(hot, at), Some(back))).answer;
         let hot = Answer::Yes;
         assert_eq!(answer(0.84e9, 80.0, 1e9), hot);
         assert_ne!(answer(0.86e9, 80.0, 1e9), hot);

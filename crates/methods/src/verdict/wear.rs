@@ -19,7 +19,7 @@ const WORN_PERCENT: f64 = 100.0;
 const SPARE_PERCENT: f64 = 10.0;
 
 /// The drive retries reads if their mean is above their median by this share.
-const REPEATS_LEAST: f64 = 0.1;
+const REPEATS_MIN: f64 = 0.1;
 
 pub(crate) static RULE: Rule = Rule {
     role: Role::Cause,
@@ -47,7 +47,7 @@ pub(crate) fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
     let repeats = grid.find(Read, Order::Random, 1, 1).and_then(|subject| {
         let (median, mean) = (subject.median(|r| r.read_ns[0]), subject.median(|r| r.read_ns[1]));
         let share = 1.0 - median / mean;
-        (median > 0.0 && mean >= (1.0 + REPEATS_LEAST) * median).then_some((subject, share))
+        (median > 0.0 && mean >= (1.0 + REPEATS_MIN) * median).then_some((subject, share))
     });
     let mut text = format!("The drive is worn: {}.", signs.join(", "));
     if let Some((_, share)) = repeats {

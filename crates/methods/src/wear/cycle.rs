@@ -43,7 +43,7 @@ pub(super) struct Test {
     /// Blocks written by earlier runs.
     earlier: u64,
     /// Whether earlier runs may have written more: the drive lost the record of it.
-    pub earlier_least: bool,
+    pub earlier_at_least: bool,
     /// Blocks written by this run.
     pub added: u64,
     /// Cycled blocks by their content.
@@ -85,7 +85,7 @@ impl Test {
             holes: Vec::new(),
             marked: false,
             earlier: 0,
-            earlier_least: false,
+            earlier_at_least: false,
             added: 0,
             cycled: Tally::default(),
             fixed: Tally::default(),
@@ -102,7 +102,7 @@ impl Test {
 
     /// Continues where an earlier run ended.
     pub fn resume(&mut self, left: Left) {
-        (self.earlier, self.earlier_least) = (left.blocks(&self.layout), left.least);
+        (self.earlier, self.earlier_at_least) = (left.blocks(&self.layout), left.least);
         (self.next, self.marked) = (left.last + 1, left.marked);
         (self.seed, self.holes) = (left.seed, left.holes);
         (self.fixed, self.cycled) = (left.fixed, left.cycled);

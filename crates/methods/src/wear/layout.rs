@@ -13,7 +13,7 @@ use rig::TargetInfo;
 use workload::Region;
 use workload::stamp::Stamp;
 
-use crate::options::LEAST_BYTES;
+use crate::options::BYTES_MIN;
 use crate::{MethodError, Options};
 
 /// Block size, bytes: the unit of writing, stamping, checking and counting.
@@ -24,8 +24,8 @@ const FILE_BYTES: u64 = 1 << 30;
 
 /// The part of the drive that is cycled: 1/n of its bytes, within these limits.
 const FREE_SHARE: u64 = 64;
-const FREE_LEAST: u64 = 1 << 20;
-const FREE_MOST: u64 = 32 << 20;
+const FREE_MIN: u64 = 1 << 20;
+const FREE_MAX: u64 = 32 << 20;
 
 /// The drive as blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +45,11 @@ impl Layout {
             _ => u64::MAX,
         };
         let bytes = options.size.unwrap_or(usual).min(target.bytes);
-        if bytes < LEAST_BYTES {
-            return Err(MethodError::TooSmall { bytes: target.bytes, least: LEAST_BYTES });
+        if bytes < BYTES_MIN {
+            return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }
         let blocks = bytes / BLOCK;
-        let half = (bytes / FREE_SHARE).clamp(FREE_LEAST, FREE_MOST) / BLOCK / 2;
+        let half = (bytes / FREE_SHARE).clamp(FREE_MIN, FREE_MAX) / BLOCK / 2;
         Ok(Layout { blocks, fixed: blocks - 2 * half, half })
     }
 

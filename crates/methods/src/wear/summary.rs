@@ -16,13 +16,13 @@ use crate::Outcome;
 use crate::answer::{Draft, name_of};
 
 /// The evidence of an amount that is known only as a minimum.
-const WRITTEN_LEAST: &str = "written, at least";
+const WRITTEN_MIN: &str = "written, at least";
 
 /// Returns ENDURED, WEAR or CONTENT LOST.
 pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let total = test.total() * BLOCK;
     let times = test.total() as f64 / test.layout.blocks as f64;
-    let least = if test.earlier_least { "at least " } else { "" };
+    let least = if test.earlier_at_least { "at least " } else { "" };
     let written = format!("{least}{} ({} times the size)", decimal(total), amount(times));
     let with_age = match test.age_bytes() {
         0 => String::new(),
@@ -51,7 +51,7 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
             (VerdictKind::Endured, text)
         }
     };
-    let name = if test.earlier_least { WRITTEN_LEAST } else { "written" };
+    let name = if test.earlier_at_least { WRITTEN_MIN } else { "written" };
     let evidence = [(name, total), ("static data, good", test.fixed.good() * BLOCK)];
     let evidence = evidence.map(|(name, bytes)| Evidence::new(name, bytes as f64, Unit::Bytes));
     let bad_ones = Class::BAD.into_iter().map(|class| {
@@ -94,7 +94,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let bad: f64 =
         Class::BAD.iter().filter_map(|c| draft.value(&format!("wear-{}", c.name()))).sum();
     let verdict = out.verdicts.first();
-    let is_least = |e: &Evidence| e.name == WRITTEN_LEAST;
+    let is_least = |e: &Evidence| e.name == WRITTEN_MIN;
     let least = verdict.is_some_and(|verdict| verdict.evidence.iter().any(is_least));
     let least = if least { "at least " } else { "" };
     let age = aged(out).into_iter().map(|text| format!(" {text}"));

@@ -14,7 +14,7 @@ use record::{Safety, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::options::LEAST_BYTES;
+use crate::options::BYTES_MIN;
 use crate::test_region::TestRegion;
 use crate::{MethodError, MethodInfo, Options};
 
@@ -60,7 +60,7 @@ impl Whole {
         if !is_drive(target) {
             return Err(refused(method.name, target).into());
         }
-        let size = options.size.unwrap_or(target.bytes.max(LEAST_BYTES));
+        let size = options.size.unwrap_or(target.bytes.max(BYTES_MIN));
         let test_region = TestRegion::new(target, &options.sized(size), method.seconds)?;
         let everything = if options.size.is_some() { test_region.bytes } else { target.bytes };
         Ok(Whole {

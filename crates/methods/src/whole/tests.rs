@@ -301,7 +301,7 @@ fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
     let (out, result) = run(&mut fake, "heat", 2000);
     result.expect("heat is no error");
     let found = verdict(&out, "HEAT").expect("throttles");
-    assert!(found.text.contains("it throttles"), "{}", found.text);
+    assert!(found.text.contains("the drive throttles"), "{}", found.text);
     // 30 C + 60 K (1 - exp(-t / 100 s)) = 75 C.
     near(value(&out, "heat-load.time-to-throttle") / 1e9, 100.0 * 4f64.ln(), 0.35);
     near(value(&out, "heat-load.hot"), value(&out, "heat-load.cold") / 2.0, 0.15);

@@ -16,11 +16,11 @@ pub(crate) const BINS: usize = 400;
 const FINE: usize = 2000;
 
 /// Minimum number of bins to locate a change.
-const BINS_LEAST: usize = 20;
+const BINS_MIN: usize = 20;
 
 /// Minimum intervals in a window: with fewer, the rate depends on when a block happened to
 /// complete.
-const WINDOW_INTERVALS_LEAST: f64 = 4.0;
+const WINDOW_INTERVALS_MIN: f64 = 4.0;
 
 /// Time since the start, bytes transferred so far, and temperature.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +143,7 @@ impl TimeSeries {
     /// too long.
     pub fn slowest(&self, share: f64) -> Option<f64> {
         let window = share * self.bytes();
-        if (self.points.len() as f64) * share < WINDOW_INTERVALS_LEAST {
+        if (self.points.len() as f64) * share < WINDOW_INTERVALS_MIN {
             return None;
         }
         let starts = self.points.iter().map(|p| p.bytes).filter(|b| b + window <= self.bytes());
@@ -181,7 +181,7 @@ impl TimeSeries {
         let group = rates.len().div_ceil(BINS).max(1);
         let points = analysis::medians(&rates, BINS);
         let size = self.bytes() / rates.len().max(1) as f64 * group as f64;
-        (points.len() >= BINS_LEAST).then(|| (analysis::steps(&points), size))
+        (points.len() >= BINS_MIN).then(|| (analysis::steps(&points), size))
     }
 
     /// The first position where the rate falls; `Some(None)` if it never falls, `None` if the

@@ -3,10 +3,11 @@
 
 use record::{Axis, Chart, Column, Run, Series};
 
-/// Name of the part of a line whose blocks were never written.
+/// Name of the part of a line whose blocks hold no data: never written, or discarded.
 pub(super) const WITHOUT_DATA: &str = "blocks without data";
 
-/// Maximum number of buckets in a line: a point for every other pixel on a desktop.
+/// Maximum number of buckets in a line without gaps: a point for every other pixel on a desktop.
+/// Each gap may add one.
 const BUCKETS: usize = 500;
 
 /// A pause this many times longer than an interval is a gap.
@@ -65,7 +66,8 @@ pub(super) fn traces(chart: &Chart, run: &Run, index: usize) -> Vec<Trace> {
     traces
 }
 
-/// The columns shown by a chart: those of its unit, reads and writes first.
+/// The columns shown by a chart: reads and writes if they are in its unit, otherwise the first
+/// other column in that unit.
 fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
     let all = || series.iter().flat_map(|s| &s.columns);
     let known = |c: &&Column| c.unit == chart.y && c.values.iter().any(Option::is_some);
@@ -75,12 +77,12 @@ fn columns(chart: &Chart, series: &[&Series]) -> Vec<String> {
     if !main.is_empty() {
         return main;
     }
-    let helps = |c: &&Column| {
+    let eligible = |c: &&Column| {
         !c.is_extreme()
             && !c.name.starts_with("device.")
             && !["position", "unmapped", "written"].contains(&c.name.as_str())
     };
-    all().filter(known).find(helps).map(|c| c.name.clone()).into_iter().collect()
+    all().filter(known).find(eligible).map(|c| c.name.clone()).into_iter().collect()
 }
 
 fn points(chart: &Chart, run: &Run, series: &[&Series], name: &str) -> Vec<Point> {

@@ -11,7 +11,7 @@ const POINTS: usize = 600;
 const INTERVALS_MIN: usize = 20;
 
 /// Minimum fraction of the drive that a workload must write to count as filling it.
-const SHARE_LEAST: f64 = 0.1;
+const SHARE_MIN: f64 = 0.1;
 
 /// The last word of a workload on a fresh drive.
 const FRESH: &str = "-fresh";
@@ -37,7 +37,7 @@ pub fn overlay(runs: &[(char, &Run)]) -> Vec<Curve> {
         let of = |(letter, run): &(char, &Run)| {
             let series = run.series.iter().find(|series| series.name == name)?;
             let points = points(series)?;
-            let least = SHARE_LEAST * run.target.bytes.unwrap_or(0) as f64;
+            let least = SHARE_MIN * run.target.bytes.unwrap_or(0) as f64;
             let fills = points.last().is_some_and(|point| point[0] >= least);
             fills.then(|| Curve { letter: *letter, workload: name.into(), points })
         };

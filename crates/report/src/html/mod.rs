@@ -16,7 +16,7 @@ use record::Run;
 
 use crate::chart;
 use crate::facts;
-use emit::steers;
+use emit::controls_display;
 
 /// Draws the charts, and switches between dark and light.
 const SCRIPT: &str = concat!(
@@ -116,7 +116,7 @@ fn embedded(json: &str) -> String {
 
 /// The page without characters that change the direction of the following text.
 fn steady(page: String) -> String {
-    let steering = |c: char| steers(c) && c != '\n' && c != '\t';
+    let steering = |c: char| controls_display(c) && c != '\n' && c != '\t';
     if page.contains(steering) { page.replace(steering, "\u{fffd}") } else { page }
 }
 

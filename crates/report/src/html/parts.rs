@@ -214,7 +214,7 @@ fn link_and_health(drive: &DriveIdentity) -> Vec<Fact> {
         ("Rated endurance", health.rated_bytes.map(decimal)),
         ("Spare blocks left", health.spare_percent.map(percent)),
         ("Media errors", count(health.media_errors)),
-        ("Replaced blocks", count(health.reallocated)),
+        ("Reallocated blocks", count(health.reallocated)),
         ("Link errors", count(health.link_errors)),
         ("Power-on hours", count(health.power_on_hours)),
         ("Power cycles", count(health.power_cycles)),

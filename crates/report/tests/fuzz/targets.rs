@@ -1,6 +1,6 @@
 //! Fuzz target of this crate: untrusted records, rendered in every output format.
 
-use emit::steers;
+use emit::controls_display;
 use fuzz::{Target, outcome};
 use record::Document;
 use report::Style;
@@ -25,7 +25,7 @@ fn record(input: &[u8]) -> u64 {
     );
     let run = document.run();
     let clean = |text: &str| {
-        let found = text.chars().find(|c| !matches!(c, '\n' | '\t') && steers(*c));
+        let found = text.chars().find(|c| !matches!(c, '\n' | '\t') && controls_display(*c));
         assert_eq!(found, None, "a control character");
     };
     clean(&emit::screen(&report::terminal(run, &Style::PLAIN)));

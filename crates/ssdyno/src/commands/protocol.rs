@@ -23,7 +23,7 @@ use crate::{interrupt, present, screen};
 
 /// Spaces between columns, and the minimum width of wrapped text.
 const GAP: usize = 2;
-const TEXT_LEAST: usize = 20;
+const TEXT_MIN: usize = 20;
 
 /// Runs or plans a protocol on one target.
 pub fn run(file: &str, args: &RunArgs) -> Result {
@@ -208,7 +208,7 @@ fn steps(items: &[PlannedItem<'_>], (first, of): (usize, usize), style: &Style) 
 fn wrapped(table: Table, rows: Vec<(Vec<Cell>, String)>, style: &Style) -> String {
     let mut cells = table.clone();
     rows.iter().for_each(|(row, _)| cells.row(row.clone()));
-    let room = style.width.max(40).saturating_sub(cells.width() + GAP).max(TEXT_LEAST);
+    let room = style.width.max(40).saturating_sub(cells.width() + GAP).max(TEXT_MIN);
     let mut table = table.with(Align::Left);
     for (mut row, text) in rows {
         let columns = row.len();

@@ -17,9 +17,9 @@ use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{picture, present, screen};
 
 /// Default number of runs listed; on a terminal, those that fit its height, but not fewer than
-/// [`LIMIT_LEAST`].
+/// [`LIMIT_MIN`].
 const LIMIT: u32 = 50;
-const LIMIT_LEAST: u32 = 36;
+const LIMIT_MIN: u32 = 36;
 
 /// Lines of the terminal that are not runs: the heading, the remark on others, the prompt.
 const OTHER_LINES: u32 = 4;
@@ -57,7 +57,7 @@ pub fn list(args: &RunsArgs) -> Result {
 
 /// The number of runs listed by default.
 fn limit() -> u32 {
-    let fits = |rows: u32| rows.saturating_sub(OTHER_LINES).clamp(LIMIT_LEAST, LIMIT);
+    let fits = |rows: u32| rows.saturating_sub(OTHER_LINES).clamp(LIMIT_MIN, LIMIT);
     screen::height().map_or(LIMIT, fits)
 }
 

@@ -1,4 +1,4 @@
-//! A run from the user's view: its plan or announcement, its progress, its record.
+//! A run from the user's point of view: its plan or announcement, its progress, its record.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -67,7 +67,8 @@ pub fn record(
     Ok(recorded)
 }
 
-/// The lines before the first byte: bytes written, data lost, blocks borrowed.
+/// The text shown before a run starts: its cost, data lost, space left on a file system that it
+/// fills, blocks borrowed.
 fn announcement(request: &Request, planned: &Planned<'_>) -> String {
     let (spec, plan) = (&request.target.spec, &planned.plan);
     let mut text =

@@ -1,5 +1,5 @@
 //! `ssdyno fio` on block devices: they can always be read, but everything else requires
-//! `--destroy`. Trims count as in fio.
+//! `--destroy`. Trims are counted as in fio.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::common::{Loop, MIB, Mounted, Place, Said, or_skip, root, tool};
 
 const BYTES: u64 = 16 * MIB;
 
-/// A device filled with ones, and its confirmation.
+/// A device filled with bytes of value 1, and the option that confirms overwriting it.
 fn device() -> Result<(Loop, String), String> {
     root()?;
     let device = Loop::new(BYTES, "", &[])?;
@@ -52,7 +52,7 @@ fn changing_data_requires_destroy() {
         let rw = format!("--rw={rw}");
         fio(&place, &device, &[&rw]).refuses(3, "would overwrite it");
         fio(&place, &device, &[&rw, "--destroy=17"]).refuses(3, &device.path);
-        // fio's own option for this permits nothing.
+        // fio's `allow_mounted_write` is no substitute for `--destroy`.
         fio(&place, &device, &[&rw, "--allow_mounted_write=1"]).refuses(3, "would overwrite it");
     }
     let verify = ["--rw=write", "--verify=crc32c"];
@@ -89,7 +89,7 @@ fn a_mounted_device_is_refused_despite_destroy() {
 
 /// Gives the same arguments to fio, on the same device.
 #[test]
-fn trims_count_as_in_fio() {
+fn trims_are_counted_as_in_fio() {
     let (device, destroy) = or_skip!(device());
     or_skip!(tool("fio", &["--version"]));
     let place = Place::new();

@@ -66,8 +66,9 @@ fn a_record_has_the_promised_metrics() {
 #[test]
 fn a_rate_has_response_times_and_is_never_exceeded() {
     let place = Place::new();
-    // The maximum rate over the first 1,000 operations; a late machine completes fewer. The number
-    // of Poisson arrivals varies by its square root, so five deviations are allowed.
+    // The maximum rate over 1,000 operations; a machine that falls behind has a lower one. The
+    // number of Poisson arrivals varies by its square root, so the maximum is five standard
+    // deviations above the mean.
     let table =
         [("", 1000.0 / 0.4995), (" --poisson", 2320.0), (" --burst 100ms/100ms", 1000.0 / 0.8995)];
     for (words, most) in table {
@@ -75,7 +76,7 @@ fn a_rate_has_response_times_and_is_never_exceeded() {
         let percentiles = ["response.p50", "response.p99", "response.max"];
         assert!(percentiles.iter().all(|name| metric(&record, name).is_some()), "{words}");
         let iops = metric(&record, "iops").expect("a rate");
-        assert!(iops > 0.0 && iops <= most, "{iops} of {most} at most{words}");
+        assert!(iops > 0.0 && iops <= most, "{iops} IOPS, at most {most} allowed:{words}");
         assert_eq!(ops(&record, "read"), 1000);
     }
 }
@@ -107,7 +108,7 @@ fn operations_have_the_requested_kinds_and_sizes() {
     let split = place.io("null: --ops 10000 --bs 4k:60,64k:40");
     let [iops, bytes] = ["iops", "throughput"].map(|name| metric(&split, name).expect("a value"));
     let mean = 0.6 * 4096.0 + 0.4 * 65_536.0;
-    assert!((bytes / iops / mean - 1.0).abs() < 0.05, "{} bytes in the mean", bytes / iops);
+    assert!((bytes / iops / mean - 1.0).abs() < 0.05, "{} bytes on average", bytes / iops);
     let written = place.io(". --size 1MiB --rw write --coverage 1");
     assert_eq!((ops(&written, "write"), ops(&written, "flush")), (256, 1));
     let unflushed = place.io(". --size 1MiB --rw write --coverage 1 --no-flush");
@@ -159,18 +160,18 @@ fn content_is_as_requested() {
 fn a_shifted_workload_touches_nothing_before_its_start() {
     let place = Place::new();
     let file = place.file("file", MIB);
-    let place_of = |words: &str| {
+    let touched = |words: &str| {
         let file = place.file("file", MIB);
         let line = format!("{file} --rw write --bs 64k --coverage 1 --destroy=1048576 {words}");
         place.io(&line);
         let bytes = std::fs::read(&file).expect("a file");
-        let first = bytes.iter().position(|b| *b != 0).expect("something") as u64;
-        let last = bytes.iter().rposition(|b| *b != 0).expect("something") as u64;
+        let first = bytes.iter().position(|b| *b != 0).expect("a written byte") as u64;
+        let last = bytes.iter().rposition(|b| *b != 0).expect("a written byte") as u64;
         (first / 512 * 512, last / 512 * 512 + 512)
     };
-    assert_eq!(place_of("--buffered"), (0, MIB));
-    assert_eq!(place_of("--buffered --shift 512"), (512, MIB - 65_536 + 512));
-    assert_eq!(place_of("--buffered --offset 512k"), (512 << 10, MIB));
+    assert_eq!(touched("--buffered"), (0, MIB));
+    assert_eq!(touched("--buffered --shift 512"), (512, MIB - 65_536 + 512));
+    assert_eq!(touched("--buffered --offset 512k"), (512 << 10, MIB));
     assert_eq!(std::fs::metadata(file).expect("a file").len(), MIB, "the file must not grow");
 }
 

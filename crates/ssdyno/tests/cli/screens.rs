@@ -69,7 +69,7 @@ fn a_virtual_drive_is_a_side_of_a_comparison() {
     let said = place.ssdyno(&["compare", "1", "sim:sd-class2?capacity=64MiB"]).good();
     assert!(said.out.contains("run 2") && said.out.contains("A is faster at"), "{said:?}");
     assert_eq!(place.runs().len(), 2, "its record is kept");
-    // One of two methods, with an option of the other.
+    // Run 3 is iozone, which ignores --time; the option is for align.
     let both = ["run", "sim:sd-150x?capacity=256MiB", "-m", "iozone,align", "--time", "5s"];
     place.ssdyno(&[&both[..], &["--quiet"]].concat()).good();
     place.ssdyno(&["compare", "3", "sim:sd-class2?capacity=256MiB"]).good();
@@ -110,7 +110,7 @@ fn published_results_are_sentences_without_keys() {
 }
 
 #[test]
-fn zones_of_an_unwritten_drive_are_not_the_drive() {
+fn zones_reports_that_an_unwritten_drive_was_not_measured() {
     let place = Place::new();
     let zones = |target: &str| {
         place.ssdyno(&["run", target, "-m", "zones", "--time", "9s", "--quiet"]).good().out

@@ -26,11 +26,11 @@ pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
 
 /// Draws positions in a file of `count` places.
 #[derive(Clone, Debug)]
-pub(super) enum Places {
+pub(super) enum Positions {
     /// Each place once.
     Once(Once),
     /// Uniformly, with repeats.
-    Even { count: u64 },
+    Uniform { count: u64 },
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
     /// By zones, per direction: cumulative share of accesses, first place, number of places.
@@ -55,40 +55,43 @@ pub(super) struct Scatter {
     shift: u64,
 }
 
-impl Places {
-    /// Places drawn from the given distribution; a place may be drawn repeatedly.
+impl Positions {
+    /// Positions drawn from the given distribution; a place may be drawn repeatedly.
     pub(super) fn repeating(
         distribution: &Distribution,
         stride: bool,
         count: u64,
         bytes: u64,
         seed: u64,
-    ) -> Places {
+    ) -> Positions {
         let count = count.max(1);
         let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
         match distribution {
-            Distribution::Random => Places::Even { count },
+            Distribution::Random => Positions::Uniform { count },
             Distribution::Sequence(list) => {
-                Places::Listed { list: list.clone(), stride, count, taken: [0; 3] }
+                Positions::Listed { list: list.clone(), stride, count, taken: [0; 3] }
             }
-            Distribution::Zipf(spread) => Places::Ranked {
+            Distribution::Zipf(spread) => Positions::Ranked {
                 ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
                 scatter: scatter(spread),
             },
-            Distribution::Pareto(spread) => Places::Ranked {
+            Distribution::Pareto(spread) => Positions::Ranked {
                 ranks: Ranks::Pareto { count, power: log(spread.value) / log(1.0 - spread.value) },
                 scatter: scatter(spread),
             },
             Distribution::Normal(spread) => {
                 let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
-                Places::Ranked { ranks: Ranks::Normal { count, width }, scatter: scatter(spread) }
+                Positions::Ranked {
+                    ranks: Ranks::Normal { count, width },
+                    scatter: scatter(spread),
+                }
             }
-            Distribution::Zoned(zones) => Places::Zoned(zones.clone().map(|list| {
+            Distribution::Zoned(zones) => Positions::Zoned(zones.clone().map(|list| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
                 let shares = list.iter().map(|z| (share(z.access_percent), share(z.size_percent)));
                 zone_places(&shares.collect::<Vec<_>>(), count)
             })),
-            Distribution::ZonedAbs(zones) => Places::Zoned(zones.clone().map(|list| {
+            Distribution::ZonedAbs(zones) => Positions::Zoned(zones.clone().map(|list| {
                 let mut rest = 1.0;
                 let shares = list.iter().map(|z| {
                     let share = match z.bytes {
@@ -106,9 +109,9 @@ impl Places {
     /// Starts over.
     pub(super) fn restart(&mut self) {
         match self {
-            Places::Once(once) => once.restart(),
-            Places::Listed { taken, .. } => *taken = [0; 3],
-            Places::Even { .. } | Places::Ranked { .. } | Places::Zoned(_) => {}
+            Positions::Once(once) => once.restart(),
+            Positions::Listed { taken, .. } => *taken = [0; 3],
+            Positions::Uniform { .. } | Positions::Ranked { .. } | Positions::Zoned(_) => {}
         }
     }
 
@@ -116,16 +119,16 @@ impl Places {
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
-            Places::Once(once) => return once.next(),
-            Places::Even { count } => below(rng, *count),
-            Places::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
-            Places::Zoned(zones) => {
+            Positions::Once(once) => return once.next(),
+            Positions::Uniform { count } => below(rng, *count),
+            Positions::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
+            Positions::Zoned(zones) => {
                 let draw = unit(rng);
                 let zones = zones.each()[kind];
                 let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
                 first + below(rng, *count)
             }
-            Places::Listed { list, stride, count, taken } => {
+            Positions::Listed { list, stride, count, taken } => {
                 let (turn, length) = (taken[kind], list.len() as u64);
                 let round = if *stride { turn / length * length } else { 0 };
                 let place = round + u64::from(list[(turn % length) as usize]);
@@ -136,7 +139,7 @@ impl Places {
     }
 }
 
-/// Converts zones from shares of accesses and space to the form of [`Places::Zoned`].
+/// Converts zones from shares of accesses and space to the form of [`Positions::Zoned`].
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
     let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
@@ -264,7 +267,8 @@ mod tests {
         let zone =
             |access_percent, size_percent| crate::ZonePercent { access_percent, size_percent };
         let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
-        let mut places = Places::repeating(&Distribution::Zoned(zones), false, 1000, 4_096_000, 1);
+        let mut places =
+            Positions::repeating(&Distribution::Zoned(zones), false, 1000, 4_096_000, 1);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut counts = [0; 3];
         for _ in 0..20_000 {
@@ -285,7 +289,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let list = Distribution::Sequence(vec![2, 0, 1]);
         let mut taken = |stride, count| -> Vec<u64> {
-            let mut places = Places::repeating(&list, stride, count, count * 4096, 1);
+            let mut places = Positions::repeating(&list, stride, count, count * 4096, 1);
             (0..7).map_while(|_| places.next(0, &mut rng)).collect()
         };
         // Values from fio's example.
