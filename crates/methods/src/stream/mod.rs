@@ -55,7 +55,7 @@ const METADATA_MIN: u64 = 4 << 20;
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "stream",
-    summary: "can it keep up with a camera, and with how large a buffer",
+    summary: "can it keep up with a camera",
     about: "Records frames of 1 MiB (--frame), 8 in flight. On a drive opened with --destroy: over \
             the full drive through a new exFAT with clusters of 1 MiB (--fs, --cluster) in files \
             of 16 GiB (--file), each allocated in one piece before its data; then over the \
