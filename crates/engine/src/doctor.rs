@@ -217,7 +217,8 @@ fn overloaded(case: &Case<'_>) -> Option<Finding> {
     }
     let backlog_ops = counted(backlog);
     let text = format!(
-        "overloaded: {backlog_ops} operations were due but not issued; response time is unbounded"
+        "overloaded: {backlog_ops} operations were due but not issued; response times grow without \
+         limit"
     );
     let evidence = Evidence::new("operations never issued", backlog as f64, Unit::Number);
     Some(

@@ -44,12 +44,12 @@ impl Pulse {
     }
 
     /// Whether a job is in a flush.
-    pub(crate) fn flushes(&self) -> bool {
+    pub(crate) fn is_flushing(&self) -> bool {
         self.jobs.1.load(Ordering::Relaxed) > 0
     }
 }
 
-/// Default limit of a silence: longer than the kernel's own timeouts for SATA and SCSI drives (30
+/// Default limit on a silence: longer than the kernel's own timeouts for SATA and SCSI drives (30
 /// s, five retries).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -61,8 +61,9 @@ const REPORTED_NS: u64 = 30_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit_ns: u64,
-    /// Beats and bytes at the last change, and its time.
+    /// Beats and bytes at the last check.
     seen: (u64, u64),
+    /// When they last changed, plus the time excused since.
     since_ns: u64,
     /// Silence at which the next report is due; `None` after both reports.
     report_ns: Option<u64>,
@@ -83,7 +84,7 @@ impl Patience {
         cached: bool,
         moved: u64,
     ) -> Option<u64> {
-        let counts = cached || pulse.flushes();
+        let counts = cached || pulse.is_flushing();
         self.look(now_ns, pulse.beats(), if counts { moved } else { 0 })
     }
 
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn silence_is_reported_twice() {
-        // The default, in docs/safety.md.
+        // The default limit, as documented in docs/safety.md.
         let mut patience = Patience::new(PATIENCE.as_nanos() as u64);
         assert_eq!(patience.look(S, 1, 0), None);
         let reported: Vec<u64> =

@@ -1,7 +1,7 @@
 //! Directory entries of both file systems, and a cursor that walks over them.
 //!
-//! At damage, the walk ends or reports a torn set. It is limited by the number of clusters, so it
-//! also ends if a chain loops.
+//! If a directory is damaged, the walk ends or reports a torn set. It is limited by the number of
+//! clusters, so it also ends if a chain loops.
 
 use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::cache::Cache;
@@ -14,15 +14,15 @@ use crate::name::Name;
 /// A file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name; `None` if it does not consist of 8.3 capital letters and digits.
+    /// The name; `None` if it is not an 8.3 name of capital letters and digits.
     pub name: Option<Name>,
     /// Whether the entry is a directory.
     pub directory: bool,
-    /// First cluster; 0 without clusters.
+    /// First cluster; 0 if there is none.
     pub first: u32,
     /// Size, bytes.
     pub bytes: u64,
-    /// Bytes with content from the start; the rest reads as zeros.
+    /// Valid data length, bytes; the rest reads as zeros.
     pub valid: u64,
     /// Whether the clusters are consecutive, without a chain.
     pub contiguous: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Position {
     /// Sector within the cluster, and entry within the sector.
     pub sector: u64,
     pub index: usize,
-    /// Maximum number of clusters that can follow, including the current one.
+    /// Maximum number of clusters left, including the current one.
     pub left: u64,
     pub contiguous: bool,
 }
@@ -104,7 +104,7 @@ impl Cursor {
         self.position = position;
     }
 
-    /// The location of the position on the drive.
+    /// The location of the current entry on the drive.
     pub fn place(&self) -> EntryLocation {
         let Position { cluster, sector, index, .. } = self.position;
         EntryLocation { sector: self.layout.sector_of(cluster) + sector, index }
@@ -217,8 +217,8 @@ impl Cursor {
         for number in 1..=count {
             let expected = if number == 1 { exfat::STREAM } else { exfat::NAME };
             let entry = self.peek(drive)?.unwrap_or_default();
-            // Vendor entries can follow the name.
-            let fits = entry[0] == expected || (number > 2 && entry[0] & 0xc0 == 0xc0);
+            // Benign secondary entries, such as those of vendors, can follow the name.
+            let fits = entry[0] == expected || (number > 2 && entry[0] & 0xe0 == 0xe0);
             if !fits {
                 return Ok(Found::Torn(place));
             }
@@ -249,7 +249,7 @@ impl Cursor {
 #[derive(Default)]
 struct Characters {
     bytes: [u8; 15],
-    /// Number of all characters, stored or not.
+    /// Number of characters that the name entries have room for, stored here or not.
     count: usize,
 }
 
@@ -288,7 +288,7 @@ fn short(entry: &[u8; ENTRY], place: EntryLocation) -> Option<Found> {
     Some(Found::Entry(Entry { name, directory, first, bytes, valid, contiguous: false, place }))
 }
 
-/// First cluster and bytes of a bitmap or an up-case table.
+/// First cluster of a bitmap or an up-case table, and its size in bytes.
 pub(crate) fn special_place(entry: &[u8; ENTRY]) -> (u32, u64) {
     (u32_at(entry, 20), u64_at(entry, 24))
 }

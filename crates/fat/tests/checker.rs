@@ -44,10 +44,15 @@ fn set_of(disk: &mut Disk, file: usize) -> (u64, usize) {
 
 /// Edits the stream extension of a file and updates the set's checksum.
 fn edit_stream(disk: &mut Disk, file: usize, change: impl FnOnce(&mut [u8])) {
+    edit_set(disk, file, 3, |set| change(&mut set[32..64]));
+}
+
+/// Edits the set of a file, which has this many entries, and updates its checksum.
+fn edit_set(disk: &mut Disk, file: usize, entries: usize, change: impl FnOnce(&mut [u8])) {
     let (sector, at) = set_of(disk, file);
     disk.edit(sector, |bytes| {
-        let set = &mut bytes[at..at + 96];
-        change(&mut set[32..64]);
+        let set = &mut bytes[at..at + 32 * entries];
+        change(set);
         let counted = set.iter().enumerate().filter(|(i, _)| !matches!(i, 2 | 3));
         let sum = counted.fold(0u16, |sum, (_, b)| sum.rotate_right(1).wrapping_add(u16::from(*b)));
         set[2..4].copy_from_slice(&sum.to_le_bytes());
@@ -195,6 +200,18 @@ fn torn_sets_and_damaged_tables_of_exfat_are_found() {
     assert_eq!(past_end.contains(&Problem::BitsBehindEnd), partial, "{past_end:?}");
     let failed = found(&|disk| disk.edit(0, |boot| boot[106] |= 4));
     assert_eq!(failed, [Problem::MediaFailed]);
+}
+
+#[test]
+fn a_set_may_end_in_a_vendor_entry_but_not_in_a_second_stream() {
+    for (kind, expected) in [(0xe0, 2), (0xe1, 2), (0xc0, 1), (0xa0, 1)] {
+        let mut disk = volume(Kind::Exfat);
+        edit_set(&mut disk, 1, 4, |set| {
+            set[1] = 3;
+            set[96] = kind;
+        });
+        assert_eq!(files(&mut disk).len(), expected, "with an entry of type {kind:#x}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ accepted with a value that requests nothing. This page is generated from the par
 
 Values are read as in fio (`k` means 1024 and `kib` 1000 unless `kb_base=1000`; a time without a unit is seconds or
 microseconds, depending on the option). Values that fio reads only partly are errors: `1.5g`, which is 1 byte to fio,
-`60sec`, which is 60 microseconds, `8kk`. A misspelt option is reported with the nearest one.
+`60sec`, which is 60 microseconds, and `8kk`. A misspelt option is reported with the nearest one.
 
 fio's options alone never allow a run to write to a device or to another program's file: that needs ssdyno's own options.
 
@@ -23,13 +23,13 @@ fio's options alone never allow a run to write to a device or to another program
 | `--destroy=SERIAL` | allows a device to be overwritten, named by its serial number, or a file, named by its size in bytes |
 | `--overwrite-files` | allows every regular file that another program laid out (`dd`, bench-fio, ezfio) to be overwritten, never a device |
 | `--no-iommu` | takes a `pci:` drive from the kernel although no IOMMU protects other memory from it (docs/safety.md) |
-| `--as-is` | accepted: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link named `fio` runs this command |
+| `--as-is` | has no effect: stdout is always fio's own output to its last line, for scripts that parse it; remarks go to stderr. A link named `fio` runs this command |
 | `--store=FILE` | the store for the record |
 | `--dry-run` | shows the plan and stops |
 
 Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
-of a job on it, as regions in order of mention. Such a value is taken whole, including colons; a file of
-that name is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused, as are two
+of a job on it, as regions in order of mention. Such a value is taken whole, including colons; a file
+named `sim` is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused, as are two
 drives in one plan; the page cache, priorities and placement have no effect, as a note says.
 ";
 

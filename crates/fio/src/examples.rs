@@ -59,8 +59,8 @@ pub(super) fn markdown() -> String {
     format!(
         "\n## fio's own examples\n\n\
          fio 3.42 comes with {ALL} example job files. These {} parse: {}.\n\n\
-         For local files and supported engines, and refused for an option: {}.\n\n\
-         The other {} need an engine that is not supported (a network, a library, a GPU, commands past \
+         These need only local files and supported engines, but are refused for an option: {}.\n\n\
+         The other {} need an engine that is not supported (a network, a library, a GPU, commands that bypass \
          the block layer) or a zoned device; the tables above say why.\n",
         EXAMPLES.len(),
         names(EXAMPLES),

@@ -12,12 +12,12 @@ use super::{FioError, Note, World};
 
 /// Maximum depth of included files, which also ends a cycle.
 const DEEPEST: usize = 16;
-/// Maximum number of included files in total, to bound the input.
+/// Maximum number of files in total, including the job file, to bound the input.
 const FILES_MAX: usize = 64;
 /// Maximum length of a line after substitution of variables, bytes; as in fio.
 const LONGEST_LINE: usize = 8192;
 
-/// The sections of a job file: the `wanted` ones, or all if none are named.
+/// The sections of a job file: `global` and the `wanted` ones, or all if none are named.
 pub(crate) fn sections(
     path: &str,
     wanted: &[String],
@@ -44,7 +44,7 @@ impl Reader<'_> {
         let wrong = |what: String| FioError::new(from, what);
         self.files += 1;
         if depth > DEEPEST || self.files > FILES_MAX {
-            return Err(wrong(format!("include {path}: too many files include each other")));
+            return Err(wrong(format!("include {path}: too many included files, or a cycle")));
         }
         let bytes = self
             .world
@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The path of an included file: in the current directory, or else next to the including file.
+    /// Reads an included file: in the current directory, or else next to the including file.
     fn include(
         &mut self,
         name: &str,
@@ -227,7 +227,7 @@ mod tests {
         let files =
             [("a.fio", "[a]\ninclude b.fio\n"), ("b.fio", "include b.fio\ninclude b.fio\n")];
         let error = read(&Small::with(&files)).expect_err("a cycle");
-        assert!(error.what.contains("include each other"), "{error}");
+        assert!(error.what.contains("or a cycle"), "{error}");
     }
 
     #[test]

@@ -78,14 +78,14 @@ fn by_order(access: &mut Access) -> Parsed<()> {
     let random = access.rw.random();
     let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
     if random && both {
-        return Err("bs_is_seq_rand=1 is not supported if one job has both orders".into());
+        return Err("bs_is_seq_rand=1 does not support mixed random and sequential access".into());
     }
     let blocks = if random { &access.blocks.write } else { &access.blocks.read };
     access.blocks = PerKind::all(blocks.clone());
     Ok(())
 }
 
-/// Shares of priorities, each with a class and level.
+/// Resolves the shares of operations that have their own priority: class, hint and level.
 fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
     let words = &draft.priority;
     let own = [0, 1].map(|side| {
@@ -106,7 +106,7 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
     };
     let percent = words.percent.read > 0 || words.percent.write > 0;
     if percent && words.by_size.each().iter().any(|list| !list.is_empty()) {
-        return Err("cmdprio_percentage and cmdprio_bssplit exclude each other".into());
+        return Err("cmdprio_percentage and cmdprio_bssplit cannot be combined".into());
     }
     let none = shares.read.is_empty() && shares.write.is_empty();
     if !none && !matches!(job.engine, Engine::Libaio | Engine::IoUring) {
@@ -118,7 +118,7 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
 }
 
 fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
-    // With it, fio's threads give a queue depth to a synchronous engine.
+    // With offload, fio's threads give even a synchronous engine a queue depth.
     if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
         return Err(format!("io_submit_mode=offload is not supported with ioengine={engine}"));
@@ -164,16 +164,16 @@ fn pace(job: &mut Job) -> Parsed<()> {
     let rate = any(pace.rate.each().map(Option::is_some));
     let iops = any(pace.rate_iops.each().map(Option::is_some));
     if rate && iops {
-        return Err("rate= and rate_iops= exclude each other".into());
+        return Err("rate= and rate_iops= cannot be combined".into());
     }
-    let under = |least: Option<u64>, rate: Option<u64>| matches!((least, rate), (Some(l), Some(r)) if l > r);
+    let exceeds = |least: Option<u64>, rate: Option<u64>| matches!((least, rate), (Some(l), Some(r)) if l > r);
     let wide = |rates: &PerKind<Option<u32>>| rates.map(|rate| rate.map(u64::from));
-    for (option, least, rate) in [
-        ("rate_min=", pace.rate_min, pace.rate),
-        ("rate_iops_min=", wide(&pace.rate_iops_min), wide(&pace.rate_iops)),
+    for (error, least, rate) in [
+        ("rate_min= exceeds rate=", pace.rate_min, pace.rate),
+        ("rate_iops_min= exceeds rate_iops=", wide(&pace.rate_iops_min), wide(&pace.rate_iops)),
     ] {
-        if any([0, 1, 2].map(|kind| under(*least.each()[kind], *rate.each()[kind]))) {
-            return Err(format!("{option} exceeds the maximum"));
+        if any([0, 1, 2].map(|kind| exceeds(*least.each()[kind], *rate.each()[kind]))) {
+            return Err(error.into());
         }
     }
     pace.think.spin = pace.think.spin.min(pace.think.time);
@@ -191,7 +191,7 @@ fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
         (true, 0) => return Err("zonemode=strided needs zonesize=".into()),
         (true, _) => {}
     }
-    // As in fio: zones work with one file only, and are dropped with more.
+    // As in fio: zones work with one open file only, and are dropped with more.
     if job.files.openfiles == 1 {
         let range = if words.range == 0 { words.size } else { words.range };
         job.access.zone = Some(Zone { size: words.size, range, skip: words.skip });
@@ -239,7 +239,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         && verify.backlog.is_none()
     {
         notes.push(
-            "written data are read back at the end of the time; fio reads nothing back in this case"
+            "written data are read back after the runtime; fio reads nothing back in this case"
                 .into(),
         );
     }
@@ -268,7 +268,7 @@ fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
 fn working_set(job: &Job) -> Parsed<()> {
     let content = &job.content;
     if job.space.size.is_none() {
-        return Err("dedupe_mode=working_set needs size=, of which the set is a share".into());
+        return Err("dedupe_mode=working_set needs size=: the set is a percentage of it".into());
     }
     if job.files.nrfiles != 1 {
         return Err(format!("dedupe_mode=working_set takes one file, not {}", job.files.nrfiles));
@@ -305,7 +305,7 @@ fn steady(draft: &Draft, job: &mut Job) -> Parsed<()> {
         return Err("ss_interval= must be at least 1 s".into());
     }
     if duration <= interval || duration % interval != 0 {
-        return Err("ss_dur= must be a multiple of ss_interval=, and more than one".into());
+        return Err("ss_dur= must be a multiple of ss_interval=, and at least twice as long".into());
     }
     job.steady = Some(steady);
     Ok(())

@@ -160,7 +160,7 @@ fn put(session: &mut Session<'_>, heat_load: &HeatLoad) {
 
 fn unsettled(heat_load: &HeatLoad) -> Finding {
     let text = match heat_load.end_c() {
-        Some(c) => format!("the temperature had not settled when the work ended, at {c:.1} C"),
+        Some(c) => format!("the temperature had not settled when the load ended, at {c:.1} C"),
         None => "the drive has no temperature sensor: only its rate was recorded".to_string(),
     };
     Finding::new(FindingKind::NotSettled, Level::Note, text)

@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::whole::Whole;
 use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
-/// Total runs per format.
+/// Runs in all, half of them in each format.
 const RUNS: u32 = 4;
 
 /// Seconds of one workload.
@@ -36,7 +36,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             original format, and refuses a drive that cannot be formatted.",
     safety: record::Safety::Destroys,
     seconds: SECONDS,
-    writes: "the region four times, then for four minutes in all",
+    writes: "the region four times, and two minutes of writes in all",
     ignores: &[Common::Replicates],
     primary: &["lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio"],
     metrics: &[&[

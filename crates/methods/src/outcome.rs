@@ -189,7 +189,7 @@ impl<'a> Found<'a> {
             [one] => (Some(one.to_string()), format!(" (in {times} of {replicates})")),
             [a, b] => {
                 let [a, b] = [a, b].map(|name| MetricKey::parse(name).in_words());
-                (None, format!(" (in {times} of {replicates}: {a}, {b})"))
+                (None, format!(" (in {times} of {replicates} measurements: {a}, {b})"))
             }
             _ => {
                 let count = workloads.len();
@@ -274,7 +274,8 @@ mod tests {
             out.issued(&workload(name));
             out.keep_doubts(name, &found(&[("x", Level::Note)]));
         }
-        let text = "text (in 2 of 2: 110% load, sequential 1 MiB reads (just written) at depth 1)";
+        let text = "text (in 2 of 2 measurements: 110% load, sequential 1 MiB reads (just written) \
+                    at depth 1)";
         assert_eq!(out.warnings[0].text, text);
     }
 

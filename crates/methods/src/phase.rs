@@ -62,9 +62,10 @@ pub(crate) fn run(
 /// The note about phases that were too slow for all rounds; none if all of them ran.
 pub(crate) fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, Run)]) {
     let cut = run.iter().filter(|(_, run)| run.rounds < most);
-    let cut: Vec<String> = cut.map(|(name, run)| format!("{} of {name}", run.rounds)).collect();
+    let cut: Vec<String> =
+        cut.map(|(name, run)| format!("{} of {most} rounds of {name}", run.rounds)).collect();
     if !cut.is_empty() {
-        let text = format!("the drive is slow: rounds run were {}, not {most}", cut.join(", "));
+        let text = format!("the drive is slow: only {} ran", cut.join(", "));
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));
     }
 }

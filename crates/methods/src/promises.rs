@@ -388,3 +388,15 @@ fn snia_tests_purge_precondition_twice_and_count_their_rounds() {
     let (fake, _) = ran("snia-throughput", 64, 200, FlashTraits::default());
     assert_eq!((fake.steps["purge"], issued(&fake, "precondition").len()), (2, 2));
 }
+
+#[test]
+fn values_that_a_verdict_explains_are_not_tested_for_causes() {
+    let tests = |lies: bool| {
+        let mut fake = Fake::confirmed(Traits { lies, ..traits(FlashTraits::default()) }, 64 * MIB);
+        let mut out = Outcome::default();
+        perform(method("quick"), &mut fake, &options(60), &mut out).expect("run succeeds");
+        order(&fake, "cause-write").len()
+    };
+    assert!(tests(false) > 0);
+    assert_eq!(tests(true), 0, "memory explains every write");
+}

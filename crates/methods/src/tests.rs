@@ -257,7 +257,7 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 2);
     let said = &out.warnings[3].text;
-    assert!(said.contains("2 of sequential writes") && said.ends_with("not 4"), "{said}");
+    assert!(said.contains("only 2 of 4 rounds") && said.ends_with("random writes ran"), "{said}");
     // An explicit size or number is kept.
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };

@@ -66,7 +66,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             lists the signals observed.",
     safety: Safety::Destroys,
     seconds: SECONDS,
-    writes: "the whole drive twice, and random writes for three minutes; 64 MiB in a directory",
+    writes: "the whole drive twice, and random writes for four minutes; 64 MiB in a directory",
     primary: &["trim-read-{mapped,discarded}", "trim-write-{used,restored}"],
     metrics: &[&[
         MetricInfo::new(

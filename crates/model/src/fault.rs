@@ -36,7 +36,7 @@ pub struct FaultSpec {
     pub kind: Figure<FaultKind>,
     /// One in this many writes has it.
     pub every: Figure<u32>,
-    /// Number of initial writes without a fault.
+    /// Number of initial writes that have no fault and do not count towards `every`.
     pub after: Figure<u32>,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_so_many_writes_has_the_fault_and_the_others_have_none() {
+    fn every_nth_write_has_the_fault_and_the_others_have_none() {
         for kind in [FaultKind::Flipped, FaultKind::Stale, FaultKind::Torn, FaultKind::Misplaced] {
             let whole: Vec<bool> = fates(kind).iter().map(|f| f.is_whole(10..14)).collect();
             assert_eq!(whole, [true, true, true, true, false, true, true, false], "{kind:?}");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_keeps_what_its_name_says() {
+    fn each_fault_does_what_its_name_says() {
         let fate = |kind| fates(kind)[4];
         let places = |fate: Landing| (10..14).map(|block| fate.of(block)).collect::<Vec<_>>();
         let all = [10, 11, 12, 13].map(Some);

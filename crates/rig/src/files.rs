@@ -48,7 +48,7 @@ pub enum Allocation {
     Truncate,
     /// Space is allocated; the length grows on writing.
     Keep,
-    /// Space and length are allocated.
+    /// Space is allocated and the length is set.
     #[default]
     Full,
 }
@@ -75,12 +75,12 @@ pub trait Files {
     /// Inspects a file. Nothing is changed.
     fn look(&mut self, path: &Path) -> Result<FileSeen>;
 
-    /// Bytes available in a directory.
+    /// Bytes that new files in a directory may use.
     fn room(&mut self, directory: &Path) -> Result<u64>;
 
-    /// Checks that the plans are allowed: the user has named all data that will be lost, and new
-    /// files leave room. Afterwards [`crate::Rig::target`] is the drive under the first file.
-    /// Returns a description of the data that will be lost, if any.
+    /// Checks that the plans are allowed: the user has named all data that will be lost, and
+    /// files that grow have room. Afterwards [`crate::Rig::target`] is the drive under the first
+    /// file. Returns a description of the data that will be lost, if any.
     fn admit(&mut self, plans: &[FilePlan]) -> Result<Option<String>>;
 
     /// Creates missing files and fills those that must contain data. `progress` is called with each

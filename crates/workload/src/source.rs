@@ -35,8 +35,8 @@ pub trait Source: Send {
     /// completions.
     fn draw(&mut self, now: u64, out: &mut Vec<Op>);
 
-    /// The pause before the next operations, in nanoseconds; 0 for none. Asked before each batch,
-    /// so a batch ends where a pause is due. Observed only with [`crate::Pacing::Source`].
+    /// The pause before the next operations, in nanoseconds; 0 for none. Called before each batch,
+    /// so a batch ends where a pause is due. Without [`crate::Pacing::Source`] it may be ignored.
     fn pause_ns(&mut self) -> u64 {
         0
     }

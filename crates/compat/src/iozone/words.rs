@@ -34,7 +34,7 @@ Usage: ssdyno iozone [OPTION]...
   -I            bypass the page cache (O_DIRECT)
   -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
                 or a device, or sim:NAME
-  -n -g -y -q   minimum and maximum file, minimum and maximum record of -a
+  -n -g -y -q   minimum and maximum file size, minimum and maximum record size of -a
   -z            small records for large files too
   -j N          distance of strided reads, in records
   -R            repeat every figure in a block for a spreadsheet
@@ -69,9 +69,9 @@ const REFUSED: &[(char, &str, &str)] = &[
     ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),
     ('E', "separate pread and pwrite tests", "-i 0 -i 1: all calls are pread and pwrite"),
     ('K', "jitter", "ssdyno io DIR --rate IOPS --poisson"),
-    ('N', "microseconds per operation", "ssdyno show last --json: latencies"),
+    ('N', "microseconds per operation", "ssdyno show last --json includes latencies"),
     ('O', "operations per second", "ssdyno show last --json"),
-    ('Q', "offset and latency files", "ssdyno show last --json: latencies"),
+    ('Q', "offset and latency files", "ssdyno show last --json includes latencies"),
     ('T', "POSIX threads", "ssdyno io DIR --jobs N"),
     ('W', "locking the file", "omit it"),
     ('m', "several buffers", "omit it"),

@@ -1,4 +1,5 @@
-//! Refusals on a simulated machine. Detaching and returning a drive are tested in the guest.
+//! Plans, refusals and notes on a simulated machine. Detaching and returning a drive are tested in
+//! the guest.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -90,7 +91,7 @@ impl Bench {
         plan.map(|plan| plan.info.allowed).map_err(|error| error.to_string())
     }
 
-    /// The reason for refusing to overwrite it despite a correct serial number.
+    /// The reason for refusing to overwrite the drive despite a correct serial number.
     fn refusal(&self) -> String {
         self.plan(Safety::Destroys, Some(SERIAL)).expect_err("refused")
     }
@@ -128,7 +129,7 @@ fn a_namespace_has_the_same_key_with_the_kernel_and_without() {
     let keys = || keys_of(&bench.machine, &bench.notes, &bench.function());
     assert_eq!(keys(), std::slice::from_ref(&own));
     fs::remove_dir_all(bench.path("sys/devices/pci0000:00/0000:00:05.0/nvme")).expect("detached");
-    assert!(keys().is_empty(), "nothing tells which drive it is");
+    assert!(keys().is_empty(), "nothing identifies the drive");
     bench.notes.keep(bench.function().address, &note).expect("written");
     assert_eq!(keys(), [own]);
 }
@@ -180,7 +181,7 @@ fn a_drive_without_an_iommu_is_taken_only_if_allowed_and_resettable() {
 }
 
 #[test]
-fn a_silenced_function_has_no_memory_access_and_was_reset() {
+fn a_silenced_function_is_no_longer_bus_master_and_was_reset() {
     let bench = Bench::new();
     let function = "sys/devices/pci0000:00/0000:00:05.0";
     assert!(bench.function().silence().is_err(), "without its files");
@@ -208,7 +209,7 @@ fn a_drive_with_another_holder_is_refused() {
     let shown = &listed(&bench.machine, &bench.notes)[0];
     assert_eq!(shown.give_back.as_deref(), Some("ssdyno recover"));
     assert_eq!(shown.serial.as_deref(), Some(SERIAL));
-    // A note of an earlier boot is void.
+    // A note from an earlier boot is void.
     bench.write("proc/sys/kernel/random/boot_id", "boot-2");
     assert!(bench.refusal().contains("not by ssdyno"));
     bench.driver(Some("other"));
@@ -219,7 +220,7 @@ fn a_drive_with_another_holder_is_refused() {
 
 /// Earlier versions wrote notes to the home directory of the user who ran them.
 #[test]
-fn a_note_of_an_earlier_version_is_found_in_any_home_if_trusted() {
+fn a_note_from_an_earlier_version_is_found_in_any_home_if_trusted() {
     let bench = Bench::new();
     let note = serde_json::to_string(&bench.note(false)).expect("plain data");
     bench.driver(Some("vfio-pci"));
@@ -246,7 +247,7 @@ fn a_note_of_an_earlier_version_is_found_in_any_home_if_trusted() {
     assert_eq!(found(), 0, "it is a link");
     fs::remove_file(&file).expect("removed");
     bench.write(path, &note.replace("boot-1", "boot-0"));
-    assert_eq!(found(), 0, "it is of another boot");
+    assert_eq!(found(), 0, "it is from another boot");
     bench.write(path, &note);
     notes.forget(bench.function().address).expect("removed");
     assert!(!file.exists());

@@ -272,15 +272,16 @@ impl Files for FileSet {
         self.check_again()?;
         self.touched = true;
         for (path, known) in &self.known {
-            let Some(plan) = known.plan.as_ref().filter(|_| known.grows() > 0) else { continue };
+            // A file without content that appears on opening is not laid out.
+            let needed = |plan: &&FilePlan| plan.content || !plan.on_open;
+            let plan = known.plan.as_ref().filter(|_| known.grows() > 0).filter(needed);
+            let Some(plan) = plan else { continue };
             if !progress(path, plan.end) {
                 return Err(RigError::Interrupted);
             }
-            if plan.content || !plan.on_open {
-                let file = self.same.open(path, OpenOptions::new().write(true), true);
-                let laid = file.and_then(|file| layout::lay_out(&file, plan, seed));
-                laid.map_err(|e| failed("lay out", path, e))?;
-            }
+            let file = self.same.open(path, OpenOptions::new().write(true), true);
+            let laid = file.and_then(|file| layout::lay_out(&file, plan, seed));
+            laid.map_err(|e| failed("lay out", path, e))?;
         }
         self.before = Some(disks::look(self.known.keys()));
         Ok(())

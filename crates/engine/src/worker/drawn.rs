@@ -22,10 +22,10 @@ impl Drawn {
         self.source.reads_back()
     }
 
-    /// The next operation, without taking it. There is none before a pause, which
-    /// [`Drawn::take_pause`] returns.
+    /// The next operation, without taking it. `None` at the end of a part, and before a pause,
+    /// which [`Drawn::take_pause`] returns.
     #[inline(always)]
-    pub(super) fn next(&mut self, now: u64) -> Option<Op> {
+    pub(super) fn peek(&mut self, now: u64) -> Option<Op> {
         if self.at == self.batch.len() {
             self.draw(now);
         }
@@ -34,8 +34,8 @@ impl Drawn {
         Some(Op { kind, offset, bytes })
     }
 
-    /// Whether the next operation is the first of its batch: drawing it took much longer than that
-    /// of the others.
+    /// Whether the next operation is the first of its batch: drawing it took much longer than
+    /// drawing the others.
     #[inline(always)]
     pub(super) fn starts_batch(&self) -> bool {
         self.at == 0
@@ -55,7 +55,7 @@ impl Drawn {
         }
     }
 
-    /// The pause that the source requested before its next operation.
+    /// Takes the pause before the next operation, if the source requested one.
     pub(super) fn take_pause(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.pause_ns)).filter(|ns| *ns > 0)
     }
@@ -103,11 +103,11 @@ mod tests {
         let mut taken = Vec::new();
         for part in [3, 0, 17, 10] {
             for _ in 0..part {
-                taken.push(drawn.next(0).expect("endless").offset);
+                taken.push(drawn.peek(0).expect("endless").offset);
                 drawn.take();
             }
             // Peeked but not taken.
-            drawn.next(0);
+            drawn.peek(0);
             drawn.after(true);
         }
         assert_eq!(taken, (0..30).collect::<Vec<_>>());

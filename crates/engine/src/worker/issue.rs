@@ -48,7 +48,7 @@ impl<B: Backend> Worker<'_, B> {
                 let lane =
                     if self.sources.len() == 1 { 0 } else { (slot / workload.depth) as usize };
                 let source = &mut self.sources[lane];
-                let Some(op) = source.next(now) else {
+                let Some(op) = source.peek(now) else {
                     let Some(pause_ns) = source.take_pause() else {
                         break 'part StopReason::TraceEnd;
                     };

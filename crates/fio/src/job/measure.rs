@@ -139,7 +139,7 @@ pub struct Steady {
     pub slope: bool,
     /// The tolerance.
     pub limit: Threshold,
-    /// `ss_dur=`: window over which it must be met: a multiple of `interval`, and more than one.
+    /// `ss_dur=`: window over which it must be met: a multiple of `interval`, at least two.
     pub duration: Duration,
     /// `ss_ramp=`: time before the first check.
     pub ramp: Duration,

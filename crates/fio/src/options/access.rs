@@ -24,7 +24,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
     supported("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
-        .says("not if one job has both orders: percentage_random=, rw=randread:8"),
+        .says("not with mixed random and sequential access: percentage_random=, rw=randread:8"),
     supported("bs_unaligned", &["blocksize_unaligned"], |d, v| {
         put(&mut d.job.access.bs_unaligned, v.set()?)
     })
@@ -41,7 +41,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     })
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
-    supported("randrepeat", &["allrandrepeat"], |_, v| v.flag().map(drop)),
+    supported("randrepeat", &["allrandrepeat"], |_, v| v.flag().map(drop))
+        .says("runs always repeat; `randseed` gives another sequence"),
     supported("randseed", &[], |d, v| put(&mut d.job.access.randseed, v.bytes()?)),
     supported("zonemode", &[], |d, v| {
         let zbd = "zbd: zoned block devices are not supported";

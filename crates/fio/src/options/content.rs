@@ -7,7 +7,8 @@ use crate::value::{pattern, put};
 pub(super) const OPTIONS: &[Entry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
-    supported("scramble_buffers", &[], |_, v| v.flag().map(drop)),
+    supported("scramble_buffers", &[], |_, v| v.flag().map(drop))
+        .says("random content always differs between blocks"),
     supported("buffer_pattern", &[], |d, v| {
         let motif = pattern(v)?;
         if !motif.offsets_at.is_empty() {

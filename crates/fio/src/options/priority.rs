@@ -133,7 +133,7 @@ mod tests {
             (&["--cmdprio_bssplit=64k/60:64k/60"][..], "add up to 120"),
             (&["--cmdprio_bssplit=64k/60/1"], "is not size/percent"),
             (&["--cmdprio_percentage=101"], "from 0 to 100"),
-            (&["--cmdprio_percentage=5", "--cmdprio_bssplit=4k/5"], "exclude each other"),
+            (&["--cmdprio_percentage=5", "--cmdprio_bssplit=4k/5"], "cannot be combined"),
             (&["--cmdprio_percentage=5", "--ioengine=psync"], "psync"),
         ] {
             let error = job(wrong).expect_err("an error");

@@ -26,8 +26,10 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("gtod_reduce", &[], gtod_reduce),
     supported("disable_lat", &[], |d, v| put(&mut d.job.reporting.disable_lat, v.flag()?)),
     supported("disable_clat", &[], |d, v| put(&mut d.job.reporting.disable_clat, v.flag()?)),
-    supported("disable_slat", &[], |_, v| v.flag().map(drop)),
-    supported("disable_bw_measurement", &["disable_bw"], |_, v| v.flag().map(drop)),
+    supported("disable_slat", &[], |_, v| v.flag().map(drop))
+        .says("latency includes the submitting call, which is not shown separately"),
+    supported("disable_bw_measurement", &["disable_bw"], |_, v| v.flag().map(drop))
+        .says("samples are always taken"),
     supported("unified_rw_reporting", &[], |d, v| {
         let words = [
             ("none", UnifiedRw::None),

@@ -51,7 +51,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("thinktime_blocks", &[], |d, v| {
         put(&mut d.job.pace.think.blocks, Some(v.count32(0, u32::MAX)?.max(1)))
     }),
-    supported("thinktime_blocks_type", &[], |_, v| v.word(&[("complete", ()), ("issue", ())])),
+    supported("thinktime_blocks_type", &[], |_, v| v.word(&[("complete", ()), ("issue", ())]))
+        .says("blocks count when issued"),
     supported("thinktime_iotime", &[], |d, v| {
         put(&mut d.job.pace.think.iotime, v.time(Duration::from_secs(1))?)
     }),

@@ -116,6 +116,11 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
     let size = |m: &Metric| m.key().as_cell().map(|cell| binary(cell.block_bytes));
     let least = size(smallest)?;
     let (sentence, more) = match knee {
+        Some(knee) if size_of(smallest) == Some(knee as u64) => {
+            let sentence =
+                format!("Even the smallest units, {least}, write at or near {}", rate(best));
+            (sentence, ".".into())
+        }
         Some(knee) => (
             format!("{} units write at or near {}", binary(knee as u64), rate(best)),
             format!("; {least} units reach {:.0}% of it.", smallest.value? / best * 100.0),
@@ -149,11 +154,11 @@ pub(crate) fn cluster(out: &Outcome) -> Option<Answer> {
         .tile("Unit for writes", "cluster-knee-write", Better::Lower)
         .tile("Unit for reads", "cluster-knee-read", Better::Lower)
         .tile(&format!("Space wasted, {unit} units"), &slack(unit_bytes), Better::Lower)
-        .tile("Smallest unit, writes", &smallest.name, Better::Higher);
+        .tile("Writes in smallest units", &smallest.name, Better::Higher);
     let last = writes.last()?;
     let draft = match writes.len() {
         1 => draft,
-        _ => draft.tile("Largest unit, writes", &last.name, Better::Higher),
+        _ => draft.tile("Writes in largest units", &last.name, Better::Higher),
     };
     draft.chart(chart).chart(files).chart(wasted).say(sentence, [more])
 }

@@ -32,7 +32,7 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
         }
         (Some((_, slow)), Some(fast)) => {
             let spread = 100.0 * (fast - slow) / (2.0 * all);
-            format!("Even across all addresses (±{}%), {}", spread.ceil(), rate(all))
+            format!("Equally fast in all parts (±{}%), {}", spread.ceil(), rate(all))
         }
         _ => format!("Reads {} across all addresses", rate(all)),
     };
@@ -87,7 +87,9 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         .sources(ratios.iter().map(|(bytes, _)| ratio(*bytes)));
     let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
     let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
-    for bytes in [512, 2048, 4096] {
+    let mut shown = vec![512, 2048, 4096];
+    shown.extend(worst.map(|(bytes, _)| bytes).filter(|bytes| !shown.contains(bytes)));
+    for bytes in shown {
         let label = format!("Offset {}", binary(bytes));
         draft = draft.tile(&label, &format!("align-{bytes}"), Better::Higher);
     }
@@ -96,7 +98,10 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
         draft = draft.tile("Worst, relative to aligned", &name, Better::Higher);
     }
     let chart = if chart.is_empty() { rates } else { chart };
-    draft.limit("align-512", VerdictKind::Misaligned).chart(chart).say(sentence, at)
+    if let Some((bytes, _)) = worst {
+        draft = draft.limit(&format!("align-{bytes}"), VerdictKind::Misaligned);
+    }
+    draft.chart(chart).say(sentence, at)
 }
 
 /// The answer of `speed`: read and write throughput, and the cost of a command.

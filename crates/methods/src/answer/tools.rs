@@ -79,7 +79,7 @@ pub(crate) fn iozone(out: &Outcome) -> Option<Answer> {
         (None, None, None) => return None,
     };
     let durable = value("rewrite-random-content").or(value("rewrite"));
-    let durable = durable.map(|r| format!("; durable writes {r}."));
+    let durable = durable.map(|r| format!("; durable rewrites {r}."));
     let [file, record] = [0, 1].map(|place| binary(at.bytes(place)));
     let title = format!("iozone, {record} records in a file of {file}");
     let columns = [

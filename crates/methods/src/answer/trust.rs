@@ -87,7 +87,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .source("check-write-zeros", "zeros");
     let memory = Chart::bars("Direct and cached reads", Unit::BytesPerSecond)
         .source("check-read-direct", "direct")
-        .source("check-read-cached", "from memory");
+        .source("check-read-cached", "via the page cache");
     let title = "Latency of a single read by working-set size";
     let sets = Chart::points(title, Axis::WorkingSet, Unit::Nanoseconds)
         .joined("", out.family("check-read-within-{size}.p50").map(point));
@@ -98,7 +98,7 @@ pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
         .tile("Writes, random content", "check-write-random", Better::Higher)
         .tile("Writes of zeros", "check-write-zeros", Better::Neither)
         .tile("Direct reads", "check-read-direct", Better::Higher)
-        .tile("Reads from memory", "check-read-cached", Better::Neither);
+        .tile("Reads via the page cache", "check-read-cached", Better::Neither);
     if let Some((name, _)) = &flush {
         draft = draft.tile("Flush", name, Better::Lower);
     }

@@ -140,12 +140,15 @@ mod tests {
         let times = pairs(&mut session, 16 << 20, &test_region).expect("nothing is wrong");
         drop(session);
         assert_eq!((times.len(), fake.door.reads.len()), (256, 512));
+        let mut distances = std::collections::BTreeSet::new();
         for pair in fake.door.reads.chunks(2) {
             let [first, second] = [pair[0].start, pair[1].start];
             assert_eq!(first / AREA, second / AREA);
             let apart = first.abs_diff(second);
             assert!((AREA / 4..=AREA * 3 / 4).contains(&apart), "{first} {second}");
+            distances.insert(apart);
         }
+        assert!(distances.len() > 16, "they vary: {distances:?}");
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         _ => None,
     };
     let cache = cache.map(|bytes| {
-        format!(" Only a cache of {} could hide a missing end.", binary(bytes as u64))
+        format!(" Only a cache of {} could hide missing capacity.", binary(bytes as u64))
     });
     draft
         .tile("Real capacity", "fake-capacity", Better::Higher)

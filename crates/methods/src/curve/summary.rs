@@ -42,7 +42,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         (Some(limit), None) => Some(format!("; no load meets a p99 of {}.", latency(limit))),
         (None, _) => out
             .value("curve-50.p99")
-            .map(|half| format!("; at half of that the p99 is {}.", latency(half))),
+            .map(|half| format!("; at a load of 50% the p99 is {}.", latency(half))),
     };
     let mut chart = Chart::points("Response time by offered load", Axis::Demand, Unit::Nanoseconds);
     let groups = [(Statistic::P99, "99 in 100 within"), (Statistic::P50, "half within")];

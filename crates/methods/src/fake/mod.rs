@@ -107,6 +107,8 @@ pub(crate) struct Fake {
     pub stays_cached: Option<u64>,
     /// A RAM disc for comparison.
     pub reference: Option<Box<Fake>>,
+    /// The health that the drive reports.
+    pub health: Option<record::Health>,
     /// Exit codes of the commands, in order; later commands exit with 0.
     pub exits: Vec<i32>,
     dice: u64,
@@ -138,6 +140,7 @@ impl Fake {
             formatted: Vec::new(),
             stays_cached: None,
             reference: None,
+            health: None,
             exits: Vec::new(),
             dice: 1,
             door: blocks::Door::default(),
@@ -201,7 +204,9 @@ impl Fake {
         let blocks = u64::from(self.info.logical_block_bytes);
         assert!(w.region.end() <= self.info.bytes, "{} leaves the target", w.name);
         assert!(u64::from(w.blocks.min()).is_multiple_of(blocks), "{} has odd blocks", w.name);
-        let ends = w.stop.time_ns.is_some() || w.stop.bytes_bound(w.region.bytes).is_some();
+        let stop = &w.stop;
+        let ends = stop.time_ns.is_some() || stop.ops.is_some();
+        let ends = ends || stop.bytes_bound(w.region.bytes).is_some();
         assert!(ends, "{} is endless", w.name);
         assert!(!w.mix.changes_data() || self.info.allowed >= Safety::Scratch, "{}", w.name);
         assert!(w.shift_bytes.is_multiple_of(blocks), "{} is shifted by half a block", w.name);
@@ -262,10 +267,11 @@ impl Fake {
         let mut slots = vec![0u64; w.depth as usize];
         let mut channels = vec![0u64; self.traits.channels.min(w.depth as usize)];
         let bound = w.stop.bytes_bound(w.region.bytes).unwrap_or(u64::MAX);
+        let mut left = w.stop.ops.unwrap_or(u64::MAX);
         let (mut issued, begun) = (0, self.now_ns);
         let (mut moved, mut warmth, mut passed) = (Vec::new(), Vec::new(), 0);
         let free = |all: &[u64]| (0..all.len()).min_by_key(|&i| all[i]).expect("at least one");
-        while issued < bound {
+        while issued < bound && left > 0 {
             let (slot, channel) = (free(&slots), free(&channels));
             let at = slots[slot];
             if at >= until_ns {
@@ -284,6 +290,7 @@ impl Fake {
             let done = at.max(channels[channel]) + service;
             (slots[slot], channels[channel]) = (done, done);
             issued += u64::from(op.bytes);
+            left -= 1;
             count(out, op.kind, op.bytes, done - at);
             self.flash.pass(done.saturating_sub(passed), true);
             passed = passed.max(done);
@@ -337,6 +344,10 @@ fn eio(kind: OpKind, offset: u64, w: &Workload) -> IoErrors {
 impl Rig for Fake {
     fn target(&self) -> &TargetInfo {
         &self.info
+    }
+
+    fn health(&mut self) -> Option<record::Health> {
+        self.health.clone()
     }
 
     fn measure(&mut self, w: &Workload) -> Result<Measurement> {

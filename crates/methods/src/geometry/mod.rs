@@ -59,8 +59,9 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     about: "Writes the first GiB, so that no empty flash is read. Then times reads of two blocks \
             across up to 32 boundaries each of 2^k and of 3*2^k bytes, from 4 KiB to 24 MiB, and \
             next to them, in shuffled order. Where the cost of crossing rises with the size of the \
-            boundary and stays high, a page, the planes read at once or an erase block end. Small random writes in single \
-            erase blocks show whether the first ones are a zone for FAT tables. Writes of 64 KiB \
+            boundary and stays high, a page, a group of planes or an erase block ends. Small \
+            random writes in single erase blocks show whether the first ones are a zone for FAT \
+            tables. Writes of 64 KiB \
             go to more and more erase blocks in turn, sequentially and at random within each, \
             until a write takes more than twice as long as with one block: fewer than that many \
             stay open at once. Two streams of 64 KiB writes show whether slow writes have a fixed \

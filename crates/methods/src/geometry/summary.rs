@@ -107,7 +107,7 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
     let sentence = match (erase, open) {
         (Some(erase), Some(open)) => format!("{erase} erase blocks, {open:.0} open at once."),
         (Some(erase), None) => format!("{erase} erase blocks."),
-        (None, _) => format!("Undetermined: no erase block shows in reads of {}.", latency(read)),
+        (None, _) => format!("Undetermined: reads, {} each, reveal no erase block.", latency(read)),
     };
     let other = declared::disagreement(&draft, draft.value("geometry-erase-block"));
     let zone = draft.value("geometry-fat-zone");

@@ -247,11 +247,11 @@ fn admit(session: &Session<'_>, script: &IcfScript) -> Result<(), MethodError> {
 fn note_alignment(session: &mut Session<'_>, script: &IcfScript) {
     let open = |spec: &AccessSpec| spec.lines.iter().any(|l| l.align == 0 && l.random > 0);
     if script.jobs().any(|job| open(&job.spec)) {
-        let text = "addresses are aligned to the size of a transfer, where IOMeter takes 512 bytes";
+        let text = "addresses are aligned to the transfer size; IOMeter aligns them to 512 bytes";
         let finding = Finding::new(FindingKind::AlignmentForced, Level::Note, text);
         session
             .out
-            .note(finding.advise("an alignment of 512 in the specification does as IOMeter"));
+            .note(finding.advise("set an alignment of 512 in the specification to match IOMeter"));
     }
 }
 

@@ -14,6 +14,9 @@ const FROM_DEVICE: f64 = 0.5;
 /// Rates that differ by less than this share count as equal.
 const SAME: f64 = 0.15;
 
+/// Maximum number of results named in a verdict.
+const NAMES_MAX: usize = 6;
+
 /// The measurements needed by the rules.
 #[derive(Default)]
 pub(super) struct Seen {
@@ -61,7 +64,10 @@ impl Seen {
             cached.iter().max_by(|a, b| a.2.bytes_per_s.total_cmp(&b.2.bytes_per_s))?;
         let mut names: Vec<&str> = cached.iter().map(|(_, figure, _)| figure.name()).collect();
         names.dedup();
-        names.truncate(6);
+        if names.len() > NAMES_MAX {
+            names.truncate(NAMES_MAX);
+            names.push("and others");
+        }
         let mut text = format!(
             "{} of {} read results came from memory ({}), at up to {}: they say nothing about the \
              drive.",
@@ -108,7 +114,7 @@ impl Seen {
             ),
             false => Ruling::no(
                 VerdictKind::NotFlush,
-                format!("Order matters even where every write is durable: {rates}."),
+                format!("Durable writes in order and at random differ in speed: {rates}."),
             ),
         };
         let ruling = ruling.with("random write / rewrite", ratio, Unit::Number);

@@ -49,9 +49,9 @@ impl Scores {
             true => "the RAM disc of this machine",
             false => "the RAM disc of RISC OS as published",
         };
-        let mut text = format!("KiB/s, and percent of {disc}. As the old tool: {legacy}.");
+        let mut text = format!("In KiB/s, and percent of {disc}. The old tool's scores: {legacy}.");
         if !honest.is_empty() {
-            text += &format!(" Past the cache and durable: {honest}.");
+            text += &format!(" Bypassing the cache, and durable: {honest}.");
         }
         let mut ruling = Ruling::yes(VerdictKind::Mark, text);
         for column in Column::ALL {

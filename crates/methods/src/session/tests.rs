@@ -3,7 +3,7 @@
 use rig::{BlockRequest, BlockWay, Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
-use super::{Budget, Bulk, Session};
+use super::{Budget, Bulk, Patience, Round, Session};
 use crate::MethodError;
 use crate::fake::{Fake, Traits};
 
@@ -132,4 +132,41 @@ fn declared_amounts_are_the_plan_and_writing_more_is_an_error() {
     assert_eq!(error.to_string(), text);
     drop(session);
     assert_eq!(fake.written, 3 * MIB);
+}
+
+#[test]
+fn rounds_end_when_another_would_exceed_the_patience() {
+    let rounds = |most, patience| {
+        let mut fake = Fake::new(Traits::default());
+        let mut session = Session::new(&mut fake);
+        session
+            .rounds(most, patience, |session, _| {
+                session.rest("rest", 1.0)?;
+                Ok(Round::Again)
+            })
+            .expect("nothing is wrong")
+    };
+    let patience = |rounds_min, seconds| Some(Patience { rounds_min, seconds });
+    assert_eq!(rounds(10, patience(1, 3.5)), 3, "a fourth would end after 4 s");
+    assert_eq!(rounds(10, patience(2, 0.1)), 2, "the minimum");
+    assert_eq!(rounds(10, None), 10);
+}
+
+#[test]
+fn cooling_ends_without_a_sensor_and_samples_it_with_one_read() {
+    let mut fake = Fake::new(Traits::default());
+    fake.filled = MIB;
+    let found = Session::new(&mut fake).cool(40.0, 60.0).expect("nothing is wrong");
+    assert_eq!((found, fake.now_ns / 1_000_000_000), (None, 15), "one pause");
+    let looks: Vec<_> = fake.issued.iter().map(|w| (w.mix, w.stop.ops)).collect();
+    assert_eq!(looks, [(Mix::READ, Some(1))]);
+}
+
+#[test]
+fn the_health_is_the_drives_own() {
+    let health = record::Health { wear_percent: Some(7.0), ..record::Health::default() };
+    let mut fake = Fake::new(Traits::default());
+    assert_eq!(Session::new(&mut fake).health(), None);
+    fake.health = Some(health.clone());
+    assert_eq!(Session::new(&mut fake).health(), Some(health));
 }

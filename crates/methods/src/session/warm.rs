@@ -132,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn a_warm_up_is_a_quarter_in_whole_blocks_of_every_job() {
+        let mut w = mixed(100, 1);
+        (w.jobs, w.stop.bytes) = (4, Some(40 * 4096));
+        let (warm, kept) = warmed(&w);
+        assert_eq!((warm.stop.bytes, kept.stop.bytes), (Some(8 * 4096), Some(32 * 4096)));
+        assert_eq!((warm.stop.time_ns, kept.stop.time_ns), (Some(125_000_000), Some(375_000_000)));
+        assert_ne!(warm.seed, kept.seed);
+    }
+
+    #[test]
     fn slow_sequential_writes_continue_up_to_a_boundary() {
         let region = Region { start: 1 << 20, bytes: 64 << 20 };
         let mut w = Workload::new("seq", Pattern::Sequential, Mix::WRITE, 1 << 20, region);

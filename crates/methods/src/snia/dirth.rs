@@ -21,7 +21,7 @@ const PASSES_MAX: f64 = 2.0;
 
 pub(crate) static DIRTH: MethodInfo = MethodInfo {
     name: NAME,
-    summary: "SNIA: response time at 49 demands",
+    summary: "SNIA: response time at 49 demand levels",
     about: "Discards the drive, writes it twice sequentially, then runs random 4 KiB blocks \
             with 65% reads, 32 jobs at queue depth 32 each, in rounds of a minute until \
             steady. Then it runs every combination of 32 to 1 jobs and queue depths 32 to 1 \

@@ -51,7 +51,8 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     safety: record::Safety::Borrows,
     protocol: 3,
     seconds: SECONDS,
-    writes: "32 MiB at three locations, four times and a little more, with their own content",
+    writes: "32 MiB at three locations, and at the first again in up to six chunk sizes; all of it \
+             four times, with their own content",
     primary: &["speed-{read,write}"],
     metrics: &[&METRICS],
     run,

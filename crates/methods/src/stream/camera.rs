@@ -77,23 +77,31 @@ impl Camera {
         Film { peak_bytes: peak * self.frame_bytes, lost }
     }
 
+    /// The drive's mean rate while a frame waits, bytes per second.
+    fn mean(&self) -> f64 {
+        let recorded = self.frame_bytes * self.service_ns.len() as u64;
+        let total_ns: u64 = self.service_ns.iter().sum();
+        recorded as f64 / (total_ns.max(1) as f64 / 1e9)
+    }
+
     /// The buffer a rate needs, bytes.
     pub fn buffer(&self, rate: f64) -> u64 {
         self.film(rate, u64::MAX).peak_bytes
     }
 
-    /// The highest rate at which a buffer loses nothing, bytes per second. `None` if the buffer is
-    /// larger than a quarter of the recording, or smaller than two frames.
+    /// The highest rate at which a buffer loses nothing, bytes per second; at most the drive's mean,
+    /// because a longer recording at a higher rate fills any buffer. `None` if the buffer is larger
+    /// than a quarter of the recording, or smaller than two frames.
     pub fn lossless_rate(&self, buffer_bytes: u64) -> Option<f64> {
         let recorded = self.frame_bytes * self.service_ns.len() as u64;
         if recorded < buffer_bytes.saturating_mul(4) || buffer_bytes < 2 * self.frame_bytes {
             return None;
         }
-        let total_ns: u64 = self.service_ns.iter().sum();
-        let mean = recorded as f64 / (total_ns.max(1) as f64 / 1e9);
-        // With a buffer of at most a quarter of the recording, no rate over 4/3 of the mean is
-        // lossless.
-        let (mut low, mut high) = (0.0, 2.0 * mean);
+        let mean = self.mean();
+        if self.buffer(mean) <= buffer_bytes {
+            return Some(mean);
+        }
+        let (mut low, mut high) = (0.0, mean);
         for _ in 0..ROUNDS {
             let middle = (low + high) / 2.0;
             match self.buffer(middle) <= buffer_bytes {
@@ -158,8 +166,11 @@ mod tests {
             let camera = stalled(stall);
             let rate = camera.lossless_rate(frames * MB).expect("long enough");
             assert_eq!(camera.film(rate, frames * MB).lost, 0, "{stall} {frames}");
-            assert!(camera.film(rate * 1.001, frames * MB).lost > 0, "{stall} {frames}");
+            let loses = camera.film(rate * 1.001, frames * MB).lost > 0;
+            assert!(rate == camera.mean() || loses && rate < camera.mean(), "{stall} {frames}");
         }
+        let steady = stalled(1);
+        assert_eq!(steady.lossless_rate(4 * MB), Some(steady.mean()), "not more than its own rate");
         assert_eq!(stalled(41).lossless_rate(60 * MB), None, "a quarter of the recording");
         assert_eq!(stalled(41).lossless_rate(MB), None, "a camera needs two frames");
     }

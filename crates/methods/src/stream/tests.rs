@@ -317,3 +317,15 @@ fn impossible_options_are_refused_before_anything_is_written() {
     let text = result.expect_err("refused").to_string();
     assert!(text.contains("fat32 on 16 MiB: the drive is too small for"), "{text}");
 }
+
+#[test]
+fn a_file_has_at_least_16_mib() {
+    let file = |text: &str| {
+        let mut options = Options::default();
+        let parsed = options.parse(&FILE_SIZE, &[text.to_string()]);
+        parsed.map(|()| options.get(&FILE_SIZE))
+    };
+    assert_eq!(file("16MiB"), Ok(16 << 20));
+    assert_eq!(file("15MiB"), Err("a size from 16MiB".into()));
+    assert_eq!(Options::default().get(&FILE_SIZE), 16 << 30, "the default");
+}

@@ -1,7 +1,8 @@
 //! CACHE END in short writes: did a cache of the drive fill up during the writes of a cell?
 //!
 //! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. If that cache
-//! fills up within a cell, the figure is a mixture. The evidence is a rate that falls for good:
+//! fills up within a cell, the figure is a mixture. A used drive without such a cache falls in the
+//! same way when its erased blocks run out, so the text names both. The evidence is a rate that falls for good:
 //! every late interval is below every early one. A run that ends before the cache is full cannot
 //! detect this; `quick` reports that in a finding.
 
@@ -41,8 +42,8 @@ type Fall = (f64, f64);
 
 fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
     let text = format!(
-        "{} fell from {} to {} for good: a cache of the drive was full, and the figure is a \
-         mixture.",
+        "{} fell from {} to {} and stayed there: a cache of the drive was full, or its erased \
+         blocks were used up; the figure mixes both rates.",
         capitalised(&subject.in_words()),
         throughput(before),
         throughput(after)

@@ -31,8 +31,8 @@ pub(crate) fn file_system(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling
     let held: Vec<_> = subjects.iter().filter_map(|s| Some((s, idle(s)?))).collect();
     let (_, most) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(
-        "The drive was idle for {} of the time of {}: the software above it, {} and the kernel, \
-         takes that time.",
+        "The drive was idle for {} of the time during {}: the software above it, {} and the \
+         kernel, takes that time.",
         percent(*most),
         listed(held.iter().map(|(subject, _)| *subject)),
         system.kind

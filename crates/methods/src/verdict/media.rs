@@ -164,9 +164,7 @@ fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
         held.extend(grid.find(Read, Order::Random, 1, 1));
     }
     let names = listed(held.iter().copied());
-    let text = format!(
-        "Flash is the limit of {names}: neither the commands nor the link, which has room, is."
-    );
+    let text = format!("Flash is the limit of {names}; the link and the commands are not.");
     (!held.is_empty()).then(|| {
         Ruling::yes(VerdictKind::FlashBound, text)
             .explaining_all(&held)

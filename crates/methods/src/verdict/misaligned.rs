@@ -48,7 +48,7 @@ pub(crate) fn misaligned(shifts: &[Shift]) -> Ruling {
             VerdictKind::Misaligned,
             format!(
                 "Off by {distance}, 4 KiB writes fall from {} to {} ({share}): partitions and \
-                 files must begin on a boundary.",
+                 files must be aligned.",
                 throughput(rate),
                 throughput(off)
             ),

@@ -39,8 +39,8 @@ pub(crate) fn nearby(seen: &[Digest]) -> Option<Ruling> {
     let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
     if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
         let text = format!(
-            "Reads of {small} are {gain:.1} times as fast within {bytes}: a cache of the drive \
-             (data or tables) holds that much, but not the region."
+            "A cache of the drive (data or tables) holds {bytes}, but not the region: reads of \
+             {small} are {gain:.1} times as fast within {bytes}."
         );
         let ruling = Ruling::yes(VerdictKind::DeviceCache, text)
             .explaining(deep(Read)?, Some(1.0 - 1.0 / gain))

@@ -26,7 +26,7 @@ pub(crate) fn stall(seen: &[Digest]) -> Option<Ruling> {
     let stalled: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
     let worst = stalled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
     let text = format!(
-        "In {} nothing completed for {} of {}: without such stalls it would be {} faster.",
+        "During {}, nothing completed for {} of {}: without such stalls they would be {} faster.",
         worst.in_words(),
         span(worst.sum(|run| run.stalled_s)),
         span(worst.seconds()),
@@ -49,7 +49,8 @@ mod tests {
         let verdict = stall(&[run(2.0), run(0.0)]).expect("a tenth of both").verdict;
         assert_eq!(
             verdict.text,
-            "In a nothing completed for 2.0 s of 20 s: without such stalls it would be 11% faster."
+            "During a, nothing completed for 2.0 s of 20 s: without such stalls they would be 11% \
+             faster."
         );
         assert_eq!(verdict.explains[0].share, Some(0.1));
         assert!(stall(&[run(1.9), run(0.0)]).is_none() && stall(&[]).is_none());

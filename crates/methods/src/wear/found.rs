@@ -282,4 +282,18 @@ mod tests {
         assert_eq!(tally.places(Class::Stale), [2 * BLOCK, 3 * BLOCK]);
         assert_eq!(tally.words(), "2 stale, 1 torn");
     }
+
+    #[test]
+    fn each_faulty_block_counts_once() {
+        let mut tally = Tally::default();
+        for _ in 0..2 {
+            (0..200).for_each(|block| tally.add(Class::Flipped, block * BLOCK));
+        }
+        let flipped = Class::BAD.iter().position(|bad| *bad == Class::Flipped).expect("bad");
+        assert_eq!((tally.bad[flipped], tally.good), (200, 0));
+        tally.add(Class::Good, 3 * BLOCK);
+        assert_eq!(tally.good, 0, "a faulty block is not good again");
+        tally.add(Class::Good, 200 * BLOCK);
+        assert_eq!(tally.good, 1);
+    }
 }

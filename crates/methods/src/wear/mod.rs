@@ -98,7 +98,10 @@ const METRICS: [MetricInfo; 16] = [
         "wear-write.{start,end}",
         "the same in the first and in the last tenth of this run",
     ),
-    MetricInfo::bytes("wear-checked", "bytes read and compared, static data each time"),
+    MetricInfo::bytes(
+        "wear-checked",
+        "bytes that were read back as written; static data count at every check",
+    ),
     MetricInfo::number(
         "wear-{flipped,misplaced,stale,torn,lost,unreadable}",
         "blocks of 128 KiB that differ: a few bits, another address, an older write, part of the \

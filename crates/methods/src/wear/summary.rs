@@ -161,7 +161,7 @@ fn by_age(out: &Outcome) -> Chart {
     })
 }
 
-/// Whether age changes the speed: `With age: sequential writes 0.82 times as fast.`, then in fewer
+/// Whether age changes the speed: `Sequential writes are now 0.82 times as fast.`, then in fewer
 /// words; empty if it was not measured. A change is claimed only if its interval is beyond the
 /// range that counts as equivalent.
 fn aged(out: &Outcome) -> Vec<String> {
@@ -190,11 +190,30 @@ fn aged(out: &Outcome) -> Vec<String> {
         }
         None => vec!["The effect of age is undetermined.".into()],
         Some((kind, ratio)) => {
-            let kind = kind.replace("seq-", "sequential ").replace("rand-", "random ");
+            let kind = kind.replace("seq-", "Sequential ").replace("rand-", "Random ");
             vec![
-                format!("With age: {kind}s {ratio:.2} times as fast."),
-                format!("With age: {kind}s at {:.0}%.", 100.0 * ratio),
+                format!("{kind}s are now {ratio:.2} times as fast."),
+                format!("{kind}s now at {:.0}% speed.", 100.0 * ratio),
             ]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chart_of_faults_has_the_classes_that_occurred() {
+        let mut out = Outcome::default();
+        for (class, count) in [(Class::Flipped, 3.0), (Class::Torn, 0.0), (Class::Lost, 1.0)] {
+            let name = format!("wear-{}", class.name());
+            out.metrics.push(Metric::single(name, Unit::Number, count));
+        }
+        let chart = faults(&Draft::new(&out, "?"));
+        let named = |class: Class| {
+            serde_json::to_string(&chart).expect("plain data").contains(class.name())
+        };
+        assert_eq!([Class::Flipped, Class::Torn, Class::Lost].map(named), [true, false, true]);
     }
 }

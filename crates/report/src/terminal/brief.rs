@@ -123,15 +123,14 @@ fn drive(run: &Run) -> Vec<String> {
     items
 }
 
-/// The basis of the predictions: `4 rounds, next time as in 4 runs`.
+/// The basis of the predictions: `4 rounds; next-run ranges from 4 runs`.
 fn grounds(run: &Run) -> Option<String> {
     let predicts = |m: &&Metric| m.covers == Some(Covers::NextRun);
     let metric = run.metrics.iter().rev().find(predicts)?;
     let rounds = run.metrics.iter().filter(predicts).map(|m| m.n).max()?;
     let s = if rounds == 1 { "" } else { "s" };
     let grounds = quantity::grounds(metric, run)?;
-    let grounds = grounds.replacen("assumed: ", "assumed spread, ", 1);
-    Some(format!("{rounds} round{s}; next time: {grounds}"))
+    Some(format!("{rounds} round{s}; next-run ranges {grounds}"))
 }
 
 /// Whether a row shows the drive as found; rows of named states are on the full screen.
@@ -235,7 +234,7 @@ fn check(kind: &VerdictKind) -> Option<&'static str> {
         VerdictKind::FlushPlausible => "flush plausible",
         VerdictKind::Incompressible => "compression ok",
         VerdictKind::NoDeviceCache => "no read cache",
-        VerdictKind::NoMapCache => "whole map held",
+        VerdictKind::NoMapCache => "whole mapping table held",
         VerdictKind::LinkFree | VerdictKind::LinkFull => "link ok",
         VerdictKind::DepthKept => "queue full",
         VerdictKind::CpuFree => "processor ok",

@@ -12,8 +12,9 @@ Examples:
   ssdyno partition /dev/sdb --layout loader,filecore=110G,ext4 --format --lfau 32K --destroy=SERIAL
   ssdyno partition /dev/sdb --renumber --destroy=SERIAL
 
-A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in the
-order of the drive; one without a size takes the rest, or 512 MiB for loader. The table is an MBR.
+A layout is up to four of loader, filecore, fat32, fat16, exfat, ntfs, ext4, linux and swap, in
+their order on the drive; one without a size takes the rest, or 512 MiB for loader. The table is
+an MBR.
 --format makes empty file systems on loader, fat32, exfat and filecore (E+), and on no others.";
 
 #[derive(Debug, Args)]
@@ -31,7 +32,7 @@ pub struct PartitionArgs {
     /// FileCore's allocation unit [default: the smallest that Linux and old RISC OS can read]
     #[arg(long, value_parser = units::parse_bytes, value_name = "SIZE", requires = "format")]
     pub lfau: Option<u64>,
-    /// Number the partitions of an MBR in the order of the drive; no data are lost
+    /// Number the partitions of an MBR in their order on the drive; no data are lost
     #[arg(long, conflicts_with = "layout")]
     pub renumber: bool,
     /// Permit writing the table: the drive's serial number, or its size in bytes if it has none

@@ -82,11 +82,11 @@ pub struct InstrumentArgs {
     /// Bind every job to a CPU
     #[arg(long)]
     pub pin: bool,
-    /// Seed for everything random; on a virtual drive also for the session [default: random; 1 for
-    /// content]
+    /// Seed for everything random, also for how a virtual drive varies between runs [default:
+    /// random; 1 for content]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// End the run if the drive answers nothing for this long [default: 5m]
+    /// End the run if the drive does not respond for this long [default: 5m]
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub patience: Option<Duration>,
 }

@@ -45,7 +45,8 @@ fn list(args: &DrivesArgs, style: &Style) -> Result<String> {
         false => names(&drives, style),
     };
     let legend = "\nssdyno run sim:NAME measures one; sim:NAME?state=used starts with a used drive\n\
-                  ssdyno drives -v describes them all; drives show NAME: every figure, its source\n";
+                  ssdyno drives -v describes them all; drives show NAME: figures and sources\n\
+                  ssdyno replicate lists the documents named in the descriptions\n";
     Ok(text + legend)
 }
 

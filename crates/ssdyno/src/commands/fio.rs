@@ -26,12 +26,13 @@ const SCRATCH: &str = "creates its files, and keeps them as fio does";
 
 const OWN_HELP: &str = "
 ssdyno's own options:
-  --destroy=SERIAL   allow a device to be overwritten, or a file, by its size in bytes
+  --destroy=SERIAL   allow overwriting a device, named by its serial number, or a file, named by its
+                     size in bytes
   --overwrite-files  allow overwriting all files made by other programs, but no device
   --no-iommu         detach a pci: drive from the kernel even if no IOMMU protects other memory
   --store=FILE       the store for the record
   --dry-run          show the plan, then stop
-  --as-is            accepted: stdout is always fio's own output, and remarks go to stderr
+  --as-is            has no effect: stdout is always fio's own output, and remarks go to stderr
 
 Files are laid out and kept as in fio. Figures that fio hides go to stderr: response time, a queue
 depth that was not reached, reads that came from RAM. filename=sim:NAME or directory=sim:NAME

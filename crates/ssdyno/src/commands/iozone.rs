@@ -23,7 +23,7 @@ ssdyno's own options:
   --json             the record as JSON, no table
   --quiet            no progress on stderr
   --dry-run          show the plan and stop
-  --as-is            accepted: stdout is always iozone's own output, and remarks go to stderr
+  --as-is            has no effect: stdout is always iozone's own output, and remarks go to stderr
 ";
 
 /// Runs an iozone command line.
