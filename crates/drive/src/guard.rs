@@ -21,7 +21,7 @@ pub struct Guard(Kind);
 enum Kind {
     Nothing,
     File(Box<OpenFile>),
-    /// A scratch file that must keep its name.
+    /// A scratch file that needs its name until the end of the run, when it is removed.
     Scratch(PathBuf),
     Device(Box<Held>),
 }
@@ -138,7 +138,8 @@ impl Guard {
         Guard(Kind::Scratch(scratch))
     }
 
-    /// Guards an open device; `exclusive`: `file` was opened with O_EXCL for overwriting.
+    /// Guards an open device; `exclusive`: `file` was opened with O_EXCL, for overwriting or
+    /// borrowing.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,

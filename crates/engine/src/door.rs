@@ -1,4 +1,4 @@
-//! The queue of the block interface: a thread that passes given bytes to a backend.
+//! The queue of the block interface: a thread that transfers a caller's bytes through a backend.
 //!
 //! It works on any device, because it needs only a [`Backend`], which belongs to one thread.
 //! Requests arrive through a channel and are returned with their bytes. A request is split into
@@ -21,7 +21,7 @@ use crate::device::{AnyDevice, IoAsk, UseBackend};
 /// Bytes of a part: large enough for the full speed of any drive with few parts in flight.
 const PART: u32 = 256 << 10;
 
-/// Number of slots, and maximum requests in flight: 16 MiB of buffers.
+/// Maximum number of slots, and of requests in flight: 16 MiB of buffers.
 const SLOTS: u32 = 64;
 
 /// How long to wait for a completion before checking for new requests, nanoseconds. It doubles
@@ -216,7 +216,7 @@ impl<B: Backend> Queue<B> {
         let length = request.bytes.len();
         let done = BlockDone { request, submitted_ns: now, done_ns: now, result: Ok(()) };
         if length == 0 && done.request.way != BlockWay::Flush {
-            // The caller may have closed the channel.
+            // Cannot fail: `Door` joins this thread before it drops the receiver.
             let _ = self.done.send(done);
             return;
         }

@@ -24,7 +24,7 @@ const ADDRESSES_KEPT: usize = 16;
 pub(crate) enum Report {
     /// The counts of an interval with activity; `whole` unless the workload ended within it.
     Interval { job: u32, index: u64, whole: bool, kinds: Box<Kinds>, temperature_c: Option<f64> },
-    /// Discard everything reported for this job so far.
+    /// Discard everything reported for this worker's job so far.
     Reset { job: u32 },
     /// Completed operations, in order.
     Log { job: u32, ops: Vec<Logged> },
@@ -35,9 +35,10 @@ pub(crate) enum Report {
 /// A worker's final totals.
 #[derive(Debug, Default)]
 pub(crate) struct JobEnd {
-    /// The job's number.
+    /// The worker's number.
     pub job: u32,
-    /// First issue, nanoseconds since the workload began; 0 with a schedule.
+    /// First issue, nanoseconds since the workload began; 0 with a schedule. After a restart, the
+    /// time of the restart.
     pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
@@ -100,6 +101,9 @@ impl JobEnd {
         self.reads_zero += other.reads_zero;
         self.verified_sectors += other.verified_sectors;
         self.errors.extend(other.errors);
+        self.depth_capped = self.depth_capped.into_iter().chain(other.depth_capped).min();
+        let new = other.missing.into_iter().filter(|feature| !self.missing.contains(feature));
+        self.missing.extend(new.collect::<Vec<_>>());
         if self.stop != rig::StopReason::Errors {
             self.stop = other.stop;
         }
@@ -135,7 +139,7 @@ impl ReportSender {
     }
 }
 
-/// Number of times added to the histogram together.
+/// Number of service times added to the histogram as a group.
 const GROUP: usize = 64;
 
 /// The statistics of one kind of operation.
@@ -277,7 +281,7 @@ impl Recorder {
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
     }
 
-    /// Discards everything counted so far, here and in the reports.
+    /// Discards everything counted so far except errors, here and in the reports.
     #[cold]
     pub(crate) fn restart(&mut self, now: u64) {
         let open = self.open;
@@ -357,4 +361,23 @@ fn error_name(code: i64) -> String {
     ];
     let known = names.iter().find(|n| i64::from(n.0) == code);
     known.map_or_else(|| format!("error {code}"), |n| n.1.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_every_worker_are_kept() {
+        let end = |depth_capped, missing: &[&'static str]| JobEnd {
+            depth_capped,
+            missing: missing.to_vec(),
+            ..JobEnd::default()
+        };
+        let mut merged = end(None, &["registered files"]);
+        merged.merge(end(Some(8), &["registered files", "fixed buffers"]));
+        merged.merge(end(Some(16), &[]));
+        assert_eq!(merged.depth_capped, Some(8));
+        assert_eq!(merged.missing, ["registered files", "fixed buffers"]);
+    }
 }

@@ -5,9 +5,10 @@
 //! mutated further, which leads the search into the parser without instrumenting its code.
 //!
 //! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
-//! [`check`], which tries a few thousand inputs in every run of the suite. Its example
-//! `examples/fuzz-ROOM.rs` calls [`main`] for longer runs: `cargo xtask fuzz NAME --time 10m`. Only
-//! tests depend on this crate, and it knows no room.
+//! [`check`], which tries up to a few thousand inputs per target in every run of the suite. Its
+//! example `examples/fuzz-ROOM.rs` calls [`main`] for longer runs:
+//! `cargo xtask fuzz NAME --time 10m`. Only tests and `xtask` depend on this crate, and it knows no
+//! room.
 
 #![forbid(unsafe_code)]
 
@@ -31,8 +32,9 @@ pub struct Target {
     pub corpus: &'static [&'static str],
 }
 
-/// A number for a parser's message: a hash of its letters, except those between the first and the
-/// last quote, which come from the input. Two errors of the same kind thus have the same number.
+/// A number for a parser's message: a hash of its first 200 letters, not counting those between the
+/// first and the last quote, which come from the input. Two errors of the same kind thus have the
+/// same number.
 pub fn outcome(message: &str) -> u64 {
     let (head, tail) = match (message.find('\''), message.rfind('\'')) {
         (Some(first), Some(last)) => (&message[..first], &message[last..]),
@@ -44,8 +46,8 @@ pub fn outcome(message: &str) -> u64 {
     hasher.finish()
 }
 
-/// Decodes text that suits the mutator into bytes for a binary parser. Each line is an offset and
-/// hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most` bytes.
+/// Decodes text that suits the mutator into bytes for a binary parser. Each line is a decimal
+/// offset and hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most` bytes.
 pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for line in String::from_utf8_lossy(input).lines() {
@@ -68,7 +70,7 @@ pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
 ///
 /// # Panics
 /// If a parser panics (the message contains the input), if a target has fewer than `kinds_min`
-/// kinds of result, so the search did not get into the parser, or if two targets share a name.
+/// kinds of result (the search did not get into the parser), or if two targets share a name.
 pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), targets.len(), "two targets share a name");
@@ -98,7 +100,7 @@ fn search(target: &Target, inputs: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// Panics on three digits in brackets, which occur in no example.
+    /// Panics on a number of at least 100 in brackets; the corpus contains none.
     fn fragile(input: &[u8]) -> u64 {
         let text = String::from_utf8_lossy(input);
         let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));

@@ -188,7 +188,8 @@ pub(crate) fn run(
                 }
                 Ok(Round::Again)
             })?;
-            // The bursts come second: a drive with few open blocks spends the budget on them.
+            // The bursts come second, not first: on a drive with few open blocks they use up the
+            // budget.
             if change == FIRST_WRITE {
                 bursts(session, test_region, rest / BURSTS.len() as f64)?;
             }
@@ -199,7 +200,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Single reads after a rest. Published, because no other metric shows it.
+/// Single reads after a rest. Published, because no other metric shows their latency.
 fn after_rest(
     session: &mut Session<'_>,
     test_region: &TestRegion,

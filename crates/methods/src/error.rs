@@ -28,7 +28,7 @@ pub enum MethodError {
     /// An option that no chosen method declares.
     #[error("{option} goes with -m {declared_by}, not with {chosen}")]
     Undeclared {
-        /// Its name as typed.
+        /// The option, for display, such as `--like`.
         option: String,
         /// The methods that declare it.
         declared_by: String,
@@ -49,8 +49,8 @@ pub enum MethodError {
         /// Number of limits that enclose it.
         depth: usize,
     },
-    /// A part would have written more than its plan states: a defect of the method, or of the user's
-    /// file that it writes.
+    /// A part would have written more than its plan states: a defect of the method, or of the image
+    /// file that it restores.
     #[error("{step}: stopped, because it would write more than the {bytes} bytes of its plan")]
     Overrun {
         /// The step of the plan.
@@ -61,7 +61,7 @@ pub enum MethodError {
     /// A part ended at its limit before it had a result.
     #[error("{part}: reached its limit of time or bytes before its first round ended")]
     Unfinished {
-        /// The step of the plan.
+        /// Its name: a step, a metric or a request.
         part: String,
     },
     /// The target is smaller than the method requires.

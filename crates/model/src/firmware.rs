@@ -31,8 +31,8 @@ impl Cores {
         done
     }
 
-    /// Extends the work of the core that is busy longest by `time`, starting no earlier than `at`.
-    /// Returns the end.
+    /// Extends by `time` the work of the core that becomes free last, starting no earlier than
+    /// `at`. Returns the end.
     pub fn hold(&mut self, at: u64, time: u64) -> u64 {
         let last = (0..self.free.len()).max_by_key(|&i| self.free[i]).unwrap_or(0);
         let done = self.free[last].max(at) + time;
@@ -110,7 +110,8 @@ impl Partials {
     }
 
     /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit to write now: this one if it
-    /// is complete, or another one evicted to make room.
+    /// is complete, its earlier part if there is a gap between the two, or the one that has waited
+    /// longest if there is no room.
     pub fn add(&mut self, lpn: u32, range: Range<u32>, whole: u32) -> Option<Partial> {
         if let Some(i) = self.waiting.iter().position(|p| p.lpn == lpn) {
             let known = &mut self.waiting[i];
@@ -119,7 +120,7 @@ impl Partials {
                 known.complete = known.range.len() as u32 == whole;
                 return known.complete.then(|| self.waiting.remove(i));
             }
-            // There is a gap between the parts, so the unit is completed from flash.
+            // There is a gap between the parts, so the earlier one is completed from flash.
             return Some(std::mem::replace(known, Partial { lpn, complete: false, range }));
         }
         self.waiting.push(Partial { lpn, complete: false, range });

@@ -253,8 +253,8 @@ pub struct MapSpec {
     pub open_aus: Figure<u32>,
     /// Additional time of a read that crosses from one allocation unit into the next, us.
     pub cross_us: Figure<f64>,
-    /// Additional time of a read of part of a mapping unit that crosses from one page of the flash
-    /// into the next, us. Only for allocation units.
+    /// Additional time of a read that covers part of one mapping unit and crosses from one page of
+    /// the flash into the next, us. Only for allocation units.
     pub page_cross_us: Figure<f64>,
     /// Whether random order within an open allocation unit is as good as ascending.
     pub random_in_au: Figure<bool>,
@@ -297,7 +297,7 @@ pub struct SlcSpec {
     pub first: Figure<bool>,
     /// Fraction of the cache in use at which a draining cache accepts writes again.
     pub reenter: Figure<f64>,
-    /// Program time of folding relative to direct host writes, 1 or more.
+    /// Program time of folding relative to direct host writes, 0.1 to 100.
     pub fold_factor: Figure<f64>,
     /// Whether the cache is emptied when idle.
     pub idle_fold: Figure<bool>,
@@ -493,8 +493,9 @@ impl Default for HeatSpec {
     }
 }
 
-/// Variation. Standard deviations are fractions of a time. The model itself is deterministic:
-/// without `amount`, all drives, sessions and operations are the same.
+/// Variation. Standard deviations are fractions of a time. The model itself is deterministic: if
+/// `amount` is 0, times do not vary between drives, sessions and operations, except for the read
+/// retries of worn flash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VarySpec {

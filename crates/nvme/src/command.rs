@@ -5,7 +5,7 @@
 
 use crate::request::Kind;
 
-/// Opcodes. Admin and I/O commands have separate numbers.
+/// Opcodes. Admin and I/O commands are numbered independently.
 pub mod opcode {
     #![allow(missing_docs)]
     pub const DELETE_SQ: u8 = 0x00;
@@ -78,7 +78,7 @@ impl Command {
         Command { opcode: opcode::IDENTIFY, nsid, cdw: [cns, 0, 0] }
     }
 
-    /// The first `bytes` of a log page; a multiple of 4.
+    /// The first `bytes` (a multiple of 4) bytes of a log page.
     pub fn log(page: u8, nsid: u32, bytes: u32) -> Command {
         let cdw = [u32::from(page) | (bytes / 4 - 1) << 16, 0, 0];
         Command { opcode: opcode::GET_LOG, nsid, cdw }
@@ -90,7 +90,7 @@ impl Command {
         Command { opcode: opcode::SET_FEATURES, nsid: 0, cdw }
     }
 
-    /// Creates a completion queue without interrupts, contiguous.
+    /// Creates a contiguous completion queue without interrupts.
     pub fn create_cq(queue: u16, entries: u32) -> Command {
         let cdw = [u32::from(queue) | (entries - 1) << 16, 1, 0];
         Command { opcode: opcode::CREATE_CQ, nsid: 0, cdw }

@@ -1,7 +1,7 @@
 //! Parsers of the identify structures: controller and namespace.
 //!
 //! All fields are little-endian. The parsers accept input of any content and length without
-//! panicking. Text stays bytes: drives pad it with blanks or NULs, and it may not be valid UTF-8.
+//! panicking. Text is kept as bytes: drives pad it with blanks or NULs, and it may not be UTF-8.
 //! Source: NVM Express Base Specification 1.4, figures 245 (namespace) and 247 (controller).
 
 /// Size of every identify structure, bytes.
@@ -16,7 +16,7 @@ pub const NAMESPACE_LIST: u32 = 2;
 /// Entries in the format table of a namespace.
 const FORMATS_MAX: usize = 64;
 
-/// `N` bytes at an offset; `None` if the data ends before.
+/// `N` bytes at an offset; `None` if the data is too short.
 pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
@@ -44,7 +44,8 @@ pub struct Info {
     pub model: [u8; 40],
     /// Firmware revision, padded.
     pub firmware: [u8; 8],
-    /// Major, minor and tertiary version; 0 before NVMe 1.2, which need not report it.
+    /// Major, minor and tertiary version; may be 0 on drives older than NVMe 1.2, which need not
+    /// report it.
     pub version: (u16, u8, u8),
     /// Warning temperature, degrees Celsius.
     pub warn_c: Option<i16>,

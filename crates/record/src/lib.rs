@@ -46,7 +46,7 @@ pub use origin::{OWN_FIO, Origin, OriginKind};
 pub use part_of::PartOf;
 pub use places::Places;
 pub use plan::{Plan, Safety, Step};
-pub use run::{Ending, LatencyProfile, Run, SCHEMA, State};
+pub use run::{Ending, KILLED, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
 pub use statistic::Statistic;
 pub use target::{

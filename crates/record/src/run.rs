@@ -35,7 +35,7 @@ impl Default for State {
     }
 }
 
-/// The latency histogram of one op kind of one workload, over all its replicates.
+/// The latency histograms of one op kind of one workload, over all its replicates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyProfile {
     /// The workload.
@@ -44,13 +44,13 @@ pub struct LatencyProfile {
     pub op: String,
     /// Issue to completion, nanoseconds.
     pub service: Histogram,
-    /// Intended start to completion; `null` in a closed loop, where it is the service time.
+    /// Intended start to completion; absent in a closed loop, where it is the service time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Histogram>,
 }
 
 impl LatencyProfile {
-    /// A histogram of service times.
+    /// A profile with service times only.
     pub fn new(
         name: impl Into<String>,
         op: impl Into<String>,
@@ -80,9 +80,8 @@ pub struct Run {
     pub simulated_seconds: Option<f64>,
     /// Name of the method, or `io`.
     pub method: String,
-    /// Version of the method's protocol: the phases, times and rules that produce its values.
-    /// Absent:
-    /// 1. Values of two versions are not the same quantity.
+    /// Version of the method's protocol: the phases, times and rules that produce its values; if
+    /// absent, version 1. Values of different versions are not the same quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
     /// The protocol file of which this run is a step; absent for a separate run.
@@ -121,7 +120,7 @@ pub struct Run {
     pub latencies: Vec<LatencyProfile>,
     /// Conclusions.
     pub verdicts: Vec<Verdict>,
-    /// Findings that limit the trust in the numbers.
+    /// Findings that limit trust in the numbers.
     pub warnings: Vec<Finding>,
     /// I/O errors.
     pub errors: Vec<IoErrors>,
@@ -146,12 +145,15 @@ pub enum Ending {
     Failed,
 }
 
+/// [`Run::cut_short`] of a run whose program was killed, as the store reports it.
+pub const KILLED: &str = "killed";
+
 impl Run {
     /// How it ended. A record from elsewhere counts as complete, because its ending is unknown.
     pub fn ending(&self) -> Ending {
         match &self.cut_short {
             _ if self.complete || self.origin.is_some() => Ending::Whole,
-            Some(why) if !why.contains("interrupt") => Ending::Failed,
+            Some(why) if why != KILLED && !why.contains("interrupt") => Ending::Failed,
             _ => Ending::CutShort,
         }
     }
@@ -224,7 +226,8 @@ mod tests {
             Stamp::of_run(&Run { cut_short, ..run.clone() })
         };
         let (cut, failed) = (FindingKind::CutShort, FindingKind::RunFailed);
-        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![cut.clone()]), "killed");
+        assert_eq!(stamp(&run, None), Stamp::Reservations(vec![cut.clone()]), "in progress");
+        assert_eq!(stamp(&run, Some(KILLED)), Stamp::Reservations(vec![cut.clone()]));
         assert_eq!(stamp(&run, Some("interrupted")), Stamp::Reservations(vec![cut]));
         let of_failed = stamp(&run, Some("I/O error: EIO"));
         assert_eq!(of_failed, Stamp::Reservations(vec![failed.clone()]));

@@ -1,7 +1,7 @@
 //! The bounds of a drive that are known before it is measured.
 //!
-//! The byte bound of a plan is derived from them. They are ceilings: no drive exceeds them, and
-//! most stay below.
+//! The byte bound of a plan is derived from them. No drive is faster than they allow, and most are
+//! slower.
 
 use record::DriveIdentity;
 
@@ -50,7 +50,7 @@ impl Bus {
     }
 }
 
-/// Ceilings of a drive; `None` where unknown.
+/// Limits of a drive; `None` where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Payload of the link, bytes per second.

@@ -64,9 +64,6 @@ pub struct RunSummary {
     pub answer: Option<String>,
 }
 
-/// `cut_short` of a run whose writer died.
-const KILLED: &str = "killed";
-
 /// Whether an unfinished run is still being written, or else the reason for its end.
 pub(crate) fn standing(
     complete: bool,
@@ -74,7 +71,7 @@ pub(crate) fn standing(
     writer: Option<&crate::writer::Writer>,
 ) -> (bool, Option<String>) {
     let running = !complete && writer.is_some_and(|w| w.is_alive());
-    let killed = || (!complete && !running).then(|| KILLED.to_string());
+    let killed = || (!complete && !running).then(|| record::KILLED.to_string());
     (running, cut_short.or_else(killed))
 }
 

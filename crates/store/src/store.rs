@@ -30,7 +30,8 @@ pub struct Entered {
 pub enum News {
     /// It was added.
     New,
-    /// The same content was already in the store.
+    /// It was not added: the same content is already in the store, the record is a copy made while
+    /// the run was in progress, or the run is still in progress here.
     Known,
     /// It replaced a copy made while the run was in progress.
     Completed,
@@ -158,8 +159,8 @@ impl Store {
         })
     }
 
-    /// Stores the complete run durably. Series in the record replace those appended under the same
-    /// names; other appended series are kept.
+    /// Stores the complete run durably. Series in the record replace those appended with the same
+    /// name and replicate; other appended series are kept.
     pub fn finish(&mut self, run: &Run) -> Result<(), StoreError> {
         let entry = Entry::of(run)?;
         let number = self.own(&run.id)?;
@@ -174,8 +175,8 @@ impl Store {
         done
     }
 
-    /// Imports records in one transaction, which becomes durable when the next run is begun or
-    /// finished, or with [`Store::sync`].
+    /// Imports records in one transaction, which becomes durable at the latest when the next run is
+    /// begun or finished, or with [`Store::sync`].
     ///
     /// A record whose content is already in the store is not added again. Different content under a
     /// known id is added next to it, unless one of them is a copy made while the run was in
@@ -236,7 +237,7 @@ impl Store {
 
     /// Of the last `most` finished runs of a drive with a method before run `number`, those that
     /// `keeps` accepts, latest first. `keeps` sees a run without its metrics; the returned runs
-    /// have them, but no series or histograms. A weak key has no history, because it may now be
+    /// have them, but no series or histograms. A weak key has no history, because it may now denote
     /// another drive.
     pub fn earlier(
         &self,
@@ -252,8 +253,8 @@ impl Store {
         self.read(|conn| history::earlier(conn, &drive.text, method, number, most, keeps))
     }
 
-    /// The latest finished run with a method of each drive on a machine before run `number`: at
-    /// most `most`, latest first, with metrics but without series and histograms.
+    /// For each drive on a machine, its latest finished run with a method before run `number`: at
+    /// most `most` runs, latest first, with metrics but without series and histograms.
     pub fn of_machine(
         &self,
         machine: &str,

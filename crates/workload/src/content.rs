@@ -2,7 +2,8 @@
 //!
 //! Some controllers compress and deduplicate, so the speed of their drives depends on content.
 //! Buffers are filled once, before the timed part. Each write then changes eight bytes of every 4
-//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop.
+//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop. Content
+//! that is meant to repeat stays unchanged, and some blends are generated anew for each write.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,10 +22,10 @@ pub enum Content {
     /// Random and unique: neither compressible nor deduplicable.
     #[default]
     Random,
-    /// Unique, with this share (0 to 1) of every 4 KiB zeros.
+    /// Unique, with this share (0 to 1) of every 4 KiB filled with zeros.
     Compressible(f64),
-    /// This share (0 to 1) of every write repeats the same random 4 KiB. It comes last, in whole 4
-    /// KiB; the rest is unique.
+    /// This share (0 to 1) of every write, rounded to a multiple of 4 KiB, repeats the same random
+    /// 4 KiB. It comes last; the rest is unique.
     Duplicate(f64),
     /// The same random 4 KiB repeated: deduplicable, not compressible.
     Repeated,

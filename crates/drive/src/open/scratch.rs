@@ -71,7 +71,7 @@ fn not_writable(path: &Path, filesystem: &FileSystem, error: Errno) -> DriveErro
 }
 
 /// Smallest unit of an O_DIRECT transfer on a file system, bytes. Most accept the drive's blocks;
-/// these require their own. Without a drive, all accept a page.
+/// the ones named here require 4 KiB. If the drive is not known, 4 KiB suits them all.
 pub(super) fn direct_bytes(filesystem: &FileSystem, stack: &Stack) -> u32 {
     let own = matches!(filesystem.kind.as_str(), "btrfs" | "bcachefs" | "f2fs" | "zfs");
     stack.block_bytes().filter(|_| !own).unwrap_or(4096)
@@ -106,7 +106,7 @@ fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u6
     Err(DriveError::NoRoom { text, fits })
 }
 
-/// Maximum size of a scratch file, in whole MiB.
+/// Free space minus the part to keep free, in whole MiB.
 fn room(total: u64, free: u64) -> u64 {
     whole_mib(free.saturating_sub(kept_free(total)))
 }
@@ -187,8 +187,8 @@ fn with_name(dir: &Path) -> Result<(File, PathBuf), DriveError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600);
     let file = options.open(&path).map_err(|e| creation_failed(dir, e))?;
-    // Without lock support, the file looks like an orphan while it has a name. Another run may then
-    // unlink it, which is the next step anyway.
+    // Until it is locked, the file looks like an orphan, and another run may unlink it. Without
+    // lock support, no run takes it for an orphan, because removing one requires the same lock.
     let _ = flock(&file, FlockOperation::LockExclusive);
     Ok((file, path))
 }
@@ -204,8 +204,7 @@ fn creation_failed(dir: &Path, error: std::io::Error) -> DriveError {
 }
 
 fn new_name() -> String {
-    // The standard library's hash keys are random per process, so hashing nothing yields random
-    // bits.
+    // The standard library's hash keys are random, so any hash consists of random bits.
     let mut random = std::hash::RandomState::new().build_hasher();
     random.write_u32(std::process::id());
     format!("{PREFIX}{}-{:016x}", std::process::id(), random.finish())

@@ -1,4 +1,4 @@
-//! Drives bound to `vfio-pci`: their holders, persistent binding, and their return to the kernel.
+//! Drives detached from the kernel: their holders, binding for later runs, and their return.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub(super) enum Holder {
     Kernel,
     /// No process: it was bound with `prepare --bind`, for later runs.
     Kept(Box<Note>),
-    /// No process: a run that had detached it was killed.
+    /// No process: the run that detached it was killed, or could not return it.
     Left(Box<Note>),
     /// A run.
     Running(String),
@@ -75,7 +75,7 @@ impl Holder {
         }
     }
 
-    /// The command that returns the drive to the kernel, if ssdyno bound it.
+    /// The command that returns the drive to the kernel, if ssdyno detached it and no run uses it.
     fn return_command(&self, address: &Address) -> Option<String> {
         match self {
             Holder::Kept(_) => Some(format!("ssdyno prepare pci:{address} --unbind")),
@@ -133,7 +133,7 @@ pub(super) fn listed(machine: &Machine, notes: &Notes) -> Vec<BoundDrive> {
     Function::all(machine).into_iter().filter_map(shown).collect()
 }
 
-/// Detaches a drive from the kernel until [`unbind`]. `serial` confirms it.
+/// Detaches a drive from the kernel until [`unbind`]. Refused unless its serial number is `serial`.
 pub fn bind(spec: &str, serial: &str) -> Result<(), DriveError> {
     let (machine, notes, function) = super::here(spec)?;
     match holder(&machine, &notes, &function) {
@@ -188,7 +188,7 @@ pub fn left_detached() -> Vec<String> {
     left.iter().map(|(_, note)| note.in_words()).collect()
 }
 
-/// Returns every drive detached by a killed run, and removes obsolete notes.
+/// Gives every drive detached by a killed run back to the kernel, and removes obsolete notes.
 pub fn recover() -> Vec<Returned> {
     let machine = Machine::here();
     let notes = Notes::of(&machine);

@@ -1,6 +1,7 @@
 //! NVMe drives driven from user space: target `pci:0000:00:05.0`.
 //!
-//! A drive is detached from the kernel's driver and bound to `vfio-pci`, for a run or permanently.
+//! A drive is detached from the kernel's driver and bound to `vfio-pci`, for a run or, with
+//! `prepare --bind`, until it is unbound or the machine is rebooted.
 //! This module decides whether that is allowed, does it, and returns the drive; the engine drives
 //! it. No drive is detached while the kernel uses any namespace of its controller, or without its
 //! serial number. A note, written before the kernel releases the drive, allows its return after a

@@ -1,8 +1,8 @@
 //! Registers of SD cards and eMMC: CID, CSD, SD status, EXT_CSD.
 //!
-//! Big-endian, in the hexadecimal form of the kernel. Sources: SD Physical Layer Simplified
-//! Specification 9.00, chapters 5.2 (CID), 5.3 (CSD) and 4.10.2 (SD status); JEDEC eMMC 5.1
-//! (JESD84-B51), 7.2 (CID) and 7.4 (EXT_CSD).
+//! In the hexadecimal form of the kernel; big-endian, except EXT_CSD, which is little-endian.
+//! Sources: SD Physical Layer Simplified Specification 9.00, chapters 5.2 (CID), 5.3 (CSD) and
+//! 4.10.2 (SD status); JEDEC eMMC 5.1 (JESD84-B51), 7.2 (CID) and 7.4 (EXT_CSD).
 
 use super::{bytes, text};
 
@@ -21,7 +21,7 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cid {
     pub maker: u8,
-    /// Two characters that identify the OEM.
+    /// Characters that identify the OEM: two for an SD card, one for an eMMC.
     pub oem: Option<String>,
     pub name: Option<String>,
     /// `8.0`.
@@ -164,7 +164,8 @@ pub(crate) struct ExtCsd {
     /// `5.1`.
     pub version: Option<&'static str>,
     pub cache_bytes: u64,
-    /// Life used of both kinds of flash, and of the spare blocks; see [`life_used`] and [`spares`].
+    /// Codes for the life used of both kinds of flash, and for the spare blocks; see [`life_used`]
+    /// and [`spares`].
     pub life: [u8; 2],
     pub end_of_life: u8,
     /// Optimal write and trim sizes, bytes.
@@ -190,7 +191,8 @@ impl ExtCsd {
             cache_bytes: u64::from(u32::from_le_bytes(bytes(data, 249)?)) * 128,
             life: bytes(data, 268)?,
             end_of_life: byte(267)?,
-            // OPTIMAL_WRITE_SIZE counts 4 KiB units, OPTIMAL_TRIM_UNIT_SIZE a power of two of them.
+            // OPTIMAL_WRITE_SIZE counts units of 4 KiB; OPTIMAL_TRIM_UNIT_SIZE is 1 for one
+            // unit, and each increment doubles it.
             write_bytes: u64::from(byte(265)?) * unit,
             trim_bytes: match byte(264)? {
                 power @ 1..=0x15 => unit << (power - 1),

@@ -3,7 +3,7 @@
 //!
 //! A device creates a [`Backend`] for each thread that issues I/O ([`AnyDevice::io`]), and carries
 //! out the rare operations around a run ([`Device`]). Operations that it does not support return
-//! [`DeviceError::Absent`]. No module above this one mentions files or descriptors. A new device
+//! [`DeviceError::Absent`]. No module above this one handles file descriptors. A new device
 //! requires changes only in its own file, in [`AnyDevice`] and, for a new backend, in that
 //! backend's file. The worker is generic over backends and stays unchanged.
 
@@ -199,7 +199,7 @@ pub(crate) trait Device: Send + Sync {
     }
 
     /// Formats to another logical block size. `info` describes the drive before the format; returns
-    /// the description after it. The caller must compare both and not use the device until then.
+    /// the description after it. The caller must compare the two before using the device again.
     fn format(&mut self, _block_bytes: u32, _info: &TargetInfo) -> Able<TargetInfo> {
         absent()
     }
@@ -226,8 +226,8 @@ impl AnyDevice {
         FdDevice::of(opened).map(AnyDevice::files)
     }
 
-    /// A drive that is detached from the kernel. Commands of a silent drive fail before `patience`
-    /// ends.
+    /// A drive that is detached from the kernel. Commands to a drive that does not respond fail
+    /// before `patience` ends.
     pub(crate) fn pci(opened: PciOpened, patience: Duration) -> Able<AnyDevice> {
         PciDevice::of(opened, patience).map(|device| AnyDevice::Pci(Box::new(device)))
     }

@@ -11,7 +11,7 @@ use super::{BOOT_BLOCK_AT, BOOT_BLOCK_BYTES, Filecore, RECORD_AT, RECORD_BITS, Z
 use crate::bytes::{put, put_u16, put_u32};
 use crate::drive::{Drive, Error, SECTOR_BYTES_MAX};
 
-/// Fragment identifiers of the space beyond the end of the disc, and of map and boot block.
+/// Fragment identifiers: the space beyond the end of the disc; the map and the boot block.
 const BEYOND: u32 = 1;
 const MAP: u32 = 2;
 
@@ -31,8 +31,10 @@ impl Filecore {
     /// ten characters. The boot block is written last, so a power cut leaves no disc instead of an
     /// incomplete one.
     ///
-    /// # Errors The drive failed, is too small or has another sector size, or the disc is too small
-    /// for its map.
+    /// # Errors
+    ///
+    /// The drive failed, is too small or has another sector size, the allocation unit is smaller
+    /// than a sector, or the disc is too small for its map.
     pub fn format<D: Drive>(&self, drive: &mut D, name: &str) -> Result<(), Error<D::Error>> {
         let sector = u64::from(self.sector_bytes);
         if drive.sector_bytes() != self.sector_bytes || drive.sectors() * sector < self.bytes {

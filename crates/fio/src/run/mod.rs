@@ -195,7 +195,7 @@ fn imagined(job: &Job, clone: u32) -> Vec<FileUse> {
 pub struct Setting<'a> {
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
-    /// Called before a file is laid out, with its bytes.
+    /// Called before a file is laid out, with its path and its size in bytes.
     pub laying_out: &'a mut dyn FnMut(&Path, u64),
 }
 
@@ -205,7 +205,7 @@ impl<'p> Prepared<'p> {
         self.files.plans()
     }
 
-    /// Bytes of files used by all clones.
+    /// Sum of the file bytes that each clone uses; shared files count once per clone.
     pub fn bytes(&self) -> u64 {
         self.clones.iter().map(JobClone::bytes).fold(0, u64::saturating_add)
     }
@@ -256,7 +256,7 @@ impl<'p> Prepared<'p> {
         let unlinking = self.clones.iter().filter(|clone| clone.job.files.unlink);
         let unlinked = unlinking.flat_map(|clone| &clone.files).map(|used| used.path.as_path());
         for path in unlinked.clone() {
-            // The file may already be removed, because clones share files.
+            // The file may already have been removed, because clones share files.
             drop(files.remove(path));
         }
         let mut ran = ran?;

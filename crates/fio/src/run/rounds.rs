@@ -44,7 +44,7 @@ pub(super) struct Rounds {
     begin: Option<Box<Stream>>,
     /// Operations issued before this part.
     issued_before: u64,
-    /// Operations drawn in this round.
+    /// Operations of the job issued in this round, without those that read back.
     drawn: u64,
 }
 
@@ -92,7 +92,7 @@ impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let grid = outline.access.min_bs();
         let only_reads = outline.verify_only.then(|| Seen::new(grid));
-        // Rounds with work in between are counted here, others by the stream.
+        // Rounds separated by reading back or emptying are counted here, others by the stream.
         let apart = checks != Checks::None || empties;
         let more = match outline.passes {
             Some(passes) if apart => passes.saturating_sub(1),

@@ -30,7 +30,7 @@ const BLOCKS: std::ops::RangeInclusive<u32> = 4096..=16 << 20;
 /// The largest source, bytes; larger than any drive.
 const SOURCE_MAX: u64 = 1 << 50;
 
-/// Compression level, the middle of the range.
+/// Compression level; the default of most deflate implementations.
 const LEVEL: u8 = 6;
 
 /// A defect of an image.

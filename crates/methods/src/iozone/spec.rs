@@ -136,7 +136,7 @@ impl Honest {
 /// File and record of a row, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// File size, in whole records.
+    /// File size, a multiple of the record size.
     pub file_bytes: u64,
     /// Record size.
     pub record_bytes: u32,
@@ -169,9 +169,9 @@ pub struct Iozone {
     pub tests: Vec<u32>,
     /// `-e`: the time of writes includes the final flush.
     pub flush: bool,
-    /// `-o`: every write is durable when it returns.
+    /// `-o`: every write is durable when it returns, except through a stream.
     pub sync: bool,
-    /// `-I`: bypass the page cache.
+    /// `-I`: bypass the page cache, except through a stream.
     pub direct: bool,
     /// `-+n`: no retests.
     pub once: bool,

@@ -49,7 +49,7 @@ const PASSES_MAX: u64 = 8;
 const RAM: usize = 0;
 const DRIVE: usize = 1;
 
-/// Maximum bytes written by the legacy part: one second at memory speed.
+/// Maximum bytes that one legacy measurement writes: one second at memory speed.
 const LEGACY_WRITES: u64 = 16 << 30;
 
 /// The method.
@@ -117,10 +117,10 @@ static REFERENCE: Opt<Reference> = Opt::value(
 /// The reference for the scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reference {
-    /// One of this machine, measured in alternation with the drive.
+    /// A RAM disc of this machine, measured in alternation with the drive.
     #[default]
     Ram,
-    /// The published one of RISC OS (document 000).
+    /// The published RAM disc of RISC OS (document 000).
     RiscOsRamFs,
 }
 
@@ -137,7 +137,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
 /// The figures to measure, and their region.
 struct Marks {
     test_region: TestRegion,
-    /// Bytes of the RAM disc; 0 without one.
+    /// Bytes used on the RAM disc; 0 if none is measured.
     reference: u64,
     legacy_only: bool,
     published: bool,
@@ -206,7 +206,8 @@ impl Marks {
     }
 }
 
-/// Fills the RAM disc; returns its size in bytes, or 0 if there is none.
+/// Fills the part of the RAM disc that is used; returns its size in bytes, or 0 if no RAM disc is
+/// measured.
 fn open_reference(session: &mut Session<'_>, marks: &Marks) -> Result<u64, MethodError> {
     if marks.published {
         return Ok(0);
@@ -287,7 +288,7 @@ fn honest(
             let column = columns[index];
             let drive = TestRegion::replicate(&marks.honest(column, marks.region()), round);
             let ram = Workload { region: Region::first(marks.reference), ..drive.clone() };
-            // Drive, RAM disc, RAM disc, drive.
+            // Over two rounds: drive, RAM disc, RAM disc, drive.
             let order = if round % 2 == 0 { [DRIVE, RAM] } else { [RAM, DRIVE] };
             for which in order {
                 let m = match which {

@@ -50,9 +50,9 @@ type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
 pub struct Session<'a> {
     door: Door<'a>,
     pub(crate) out: Outcome,
-    /// Results of `authentic`'s checks so far.
+    /// Results of the method's checks so far, for the rules.
     pub(crate) checks: Checks,
-    /// Number of fills so far; each has different content.
+    /// Number of calls of `fill_region` so far; each writes different content.
     pub(crate) fills: u32,
     /// Time series of short workloads, one row each.
     pub(crate) moments: Vec<record::Series>,
@@ -226,8 +226,8 @@ impl<'a> Session<'a> {
         complete(self.rig(), measurement)
     }
 
-    /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors, or
-    /// be interrupted.
+    /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors or
+    /// been interrupted.
     pub(crate) fn attempt(
         &mut self,
         w: &Workload,
@@ -329,7 +329,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the region once, so that no unwritten block is read. If that takes longer than
-    /// `seconds`, the part written so far becomes the region.
+    /// `seconds` and the user gave no size, the part written so far becomes the region.
     fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64, MethodError> {
         self.step("fill", 0);
         let large = u64::from(test_region.large);
@@ -382,8 +382,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns the measurement if it is complete: an interrupted one is not a sample. The rig's next
-/// call reports whether the user or the drive's heat interrupted it.
+/// Returns the measurement if it is complete: an interrupted one is not a sample. The next call to
+/// the rig reports whether the user or the drive's heat interrupted it.
 pub(crate) fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
     match m.stop {
         StopReason::Interrupted => {

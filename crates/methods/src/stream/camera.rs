@@ -1,11 +1,11 @@
 //! A model of a camera: frames at a rate, a buffer, and the drive that records them. Pure
 //! arithmetic.
 //!
-//! Its input is the measured service time of each frame: the time from its turn (it is captured,
-//! and the previous frame is complete) to its completion. The model yields the buffer that a rate
-//! needs, the frames that a buffer loses, and the highest lossless rate, also for rates that were
-//! not recorded. It assumes that a frame takes as long at any rate; a drive that rests between
-//! frames tends to be faster.
+//! Its input is the measured service time of each frame: the time from its turn (when it has been
+//! captured and the previous frame is complete) to its completion. The model yields the buffer that
+//! a rate needs, the frames that a buffer loses, and the highest lossless rate, even for rates that
+//! were not recorded. It assumes that a frame takes the same time at any rate; a drive that rests
+//! between frames tends to be faster.
 
 use std::collections::VecDeque;
 

@@ -42,8 +42,8 @@ type Fall = (f64, f64);
 
 fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
     let text = format!(
-        "{} fell from {} to {} and stayed there: a cache of the drive was full, or its erased \
-         blocks were used up; the figure mixes both rates.",
+        "{} fell from {} to {}: a cache or the erased blocks ran out; the \
+         figure mixes both rates.",
         capitalised(&subject.in_words()),
         throughput(before),
         throughput(after)

@@ -5,7 +5,8 @@
 //! If sequential and random writes are as slow as the burst, the controller accepts bytes at that
 //! rate. Reads: commands are not the cost if larger blocks reach fewer IOPS, and the link is not if
 //! these do not fill it; dies and channels remain. At depth 1, a read exceeds a buffered write by
-//! the flash time. The rule skips guests, where a host's cache answers bursts, and hard disks.
+//! the flash time. The rule skips guests, where a host's cache answers bursts, targets in RAM, and
+//! hard disks.
 
 use record::{Order, Unit, VerdictKind};
 use rig::TargetInfo;
@@ -43,7 +44,7 @@ const AS_MUCH: f64 = 0.7;
 /// From this share of the rate at high depth, a workload at depth 1 has the same limit.
 const ALONE_MIN: f64 = 0.6;
 
-/// Share of a single read from which data, or flash, takes most of its time.
+/// Data, or flash, takes most of a single read if it takes at least this share of its time.
 const MOST: f64 = 0.5;
 
 pub(crate) static RULE: Rule = Rule {
@@ -134,7 +135,7 @@ fn controller(grid: &Grid<'_>, large: u32) -> Option<Ruling> {
 fn flash_reads(grid: &Grid<'_>, ceiling: f64) -> Option<Ruling> {
     let small = f64::from(grid.small()?);
     let [one, deep] = [1, DEPTH].map(|depth| grid.random(Read, 1, depth));
-    // The tests of all other causes have run.
+    // Without the test at greater depth, the depth could still be the limit.
     let (one, deep, _) = (one?, deep?, grid.random(Read, 1, DEEPER)?);
     let rates = LARGER.map(|blocks| grid.random(Read, blocks, DEPTH));
     let rate = |i: usize| rates[i].map(|rate| (rate, rate * small * f64::from(LARGER[i])));

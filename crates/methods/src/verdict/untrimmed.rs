@@ -1,7 +1,7 @@
 //! UNTRIMMED and DISCARD RESTORES: is a drive slower when all its blocks are mapped, and does a
 //! discard make it as fast as a fresh drive?
 //!
-//! The states after a discard are replicates of one claim (as fast as fresh), the states without
+//! The states after a discard are replicates of one claim (as fast as fresh); the states without
 //! one are replicates of the other (slower than fresh). Their scatter gives the intervals.
 
 use record::{Unit, VerdictKind};
@@ -13,10 +13,10 @@ use super::{Ruling, percent};
 /// A full drive below this share of the fresh rate is slowed by being full.
 const SLOWED_BELOW: f64 = 0.85;
 
-/// A drive is restored from this share of the fresh rate.
+/// A drive is restored if it reaches this share of the fresh rate.
 const RESTORED_FROM: f64 = 0.9;
 
-/// A drive is not restored up to this multiple of the full drive's rate.
+/// A drive is not restored if it does not exceed this multiple of the full drive's rate.
 const UNCHANGED_TO: f64 = 1.15;
 
 /// A drive state in which `states` measures random writes.
@@ -159,7 +159,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether the rate is lower by more than chance.
+    /// Whether the rate is below the limit, and lower than fresh by more than chance.
     fn is_slow(&self) -> bool {
         self.ratio < SLOWED_BELOW && self.interval.is_none_or(|(_, high)| high < 1.0)
     }

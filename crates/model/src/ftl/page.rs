@@ -22,7 +22,7 @@ pub struct Rules {
     pub slc: Slc,
     /// Endurance of superblocks.
     pub wear: Wear,
-    /// Difference in erases at which a superblock is moved for wear levelling; 0 disables it.
+    /// Difference in erases above which a superblock is moved for wear levelling; 0 disables it.
     pub level_lead: u32,
     /// Target number of free superblocks in idle time.
     pub idle_free: u32,
@@ -236,7 +236,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Opens a free superblock as a frontier. The last free one is reserved for the collector.
+    /// Opens a free superblock as a frontier. Unless the frontier is shared, the last free one is
+    /// reserved for the collector.
     #[cold]
     fn open(&mut self, to: Stream, at: u64, flash: &mut impl Flash) -> Result<(), Full> {
         let shared = self.rules.shared_frontier;

@@ -151,8 +151,8 @@ impl Side {
         self.runs[chunk] = [Run::default(); RUNS];
     }
 
-    /// Replaces `start..start + n` among the runs of a chunk by `new`. Changes nothing and returns
-    /// false if the runs would not fit.
+    /// Replaces `start..start + n` among the runs of a chunk with `new`. Changes nothing and
+    /// returns false if the runs would not fit.
     fn replace(&mut self, chunk: usize, start: u16, n: u32, new: Option<Run>) -> bool {
         let (old, end) = (self.runs[chunk], start + n as u16);
         let mut list = [Run::default(); 2 * RUNS + 1];
