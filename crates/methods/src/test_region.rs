@@ -17,7 +17,8 @@ const SMALL: u32 = 4096;
 /// seconds by most drives.
 const WRITE_BYTES: u64 = 1 << 30;
 
-/// Default rounds: even, so that alternating order forms pairs, forwards and backwards.
+/// Default number of rounds: even, because their order alternates, and each round forwards is
+/// paired with one backwards.
 pub(crate) const ROUNDS: u32 = 4;
 
 /// Rate of a link, bytes per second, below which random writes are few: SD cards, USB 2.
@@ -39,7 +40,7 @@ pub(crate) fn random_writes_max(target: &TargetInfo, region_bytes: u64, share: u
 pub(crate) struct TestRegion {
     /// Bytes at the start of the target, in whole large blocks.
     pub bytes: u64,
-    /// Bytes requested before the fill; a slow drive fills only a part of it in time.
+    /// Bytes requested before the fill; a slow drive fills only some of them in time.
     pub asked: u64,
     /// The user gave the size, so it is kept regardless of the time.
     pub size_given: bool,

@@ -22,7 +22,7 @@ pub fn ns(us: f64) -> u64 {
 }
 
 /// Fraction of the erase time that a superblock takes. The superblocks of a small drive are parts
-/// of erase blocks, which share the erase time.
+/// of erase blocks, and share their erase time.
 fn erase_share(spec: &DriveSpec, superblock_pages: u32) -> f64 {
     let bytes = f64::from(superblock_pages) * f64::from(*spec.map.unit_bytes);
     match *spec.map.kind {
@@ -55,7 +55,7 @@ struct Cell {
 pub struct Traffic {
     /// Bytes programmed for any reason.
     pub programmed: u64,
-    /// Bytes sensed.
+    /// Bytes read for any reason.
     pub sensed: u64,
 }
 
@@ -322,7 +322,7 @@ impl Buffer {
         self.busy += u64::from(bytes);
         self.units.push_back((bytes, done));
         self.latest = self.latest.max(done);
-        // Without a waiting host, finished units are removed only here.
+        // Merged data and padding add units without a waiting host, so the oldest leave here.
         while self.busy > self.bytes
             && let Some((bytes, _)) = self.units.pop_front()
         {

@@ -110,9 +110,9 @@ impl DriveSpec {
         crate::presets::PRESETS.iter().map(|(name, _)| *name)
     }
 
-    /// Returns the description with parameters overridden, by short names (`capacity`, `op`,
-    /// `seed`, `temperature`, ...) or full ones (`nand.dies`). `link=BUS` inserts a host port
-    /// before the drive's own links.
+    /// Returns the description with parameters overridden, by full names (`capacity`, `nand.dies`)
+    /// or short ones (`temperature` for `heat.ambient_c`). `link=BUS` inserts a host port before
+    /// the drive's own links; `host=NAME` attaches the drive to a known host.
     pub fn with_overrides(&self, pairs: &[(&str, &str)]) -> Result<DriveSpec, SpecError> {
         let mut spec = self.clone();
         for (key, value) in pairs {
@@ -173,7 +173,7 @@ impl DriveSpec {
         Ok(self)
     }
 
-    /// All figures of the description, in the order of the file format.
+    /// All figures of the description, sorted by key.
     pub fn figures(&self) -> Vec<FigureLine> {
         let mut lines = Vec::new();
         if let Ok(table) = Table::try_from(self) {
@@ -182,7 +182,7 @@ impl DriveSpec {
         lines
     }
 
-    /// Checks all ranges. An error consists of key and message.
+    /// Checks all values. An error consists of a key and a message.
     fn check(&self) -> Result<(), (String, String)> {
         let table = Table::try_from(self).map_err(|e| (String::new(), e.to_string()))?;
         ranges::check(&table)?;
@@ -219,8 +219,8 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// Checks that memory can address a map of this many units. Each direction is one allocation with 4
-/// bytes per unit, and a 32-bit system can provide at most 2 of its 3 GiB.
+/// Checks that the system can address a map of this many units. Each direction of the map is one
+/// allocation of 4 bytes per unit, and on a 32-bit system both together may take 2 of the 3 GiB.
 fn admit_units(units: u64, pointer_bits: u32) -> Result<(), String> {
     let (most, system) = match pointer_bits {
         64.. => (31, ""),
@@ -310,11 +310,11 @@ fn line_and_key(text: &str, at: usize) -> (usize, String) {
 /// Returns the line on which a key is set, from 1; 0 if it is not set.
 fn line_of(text: &str, key: &str) -> usize {
     let mut start = 0;
-    for (i, line) in text.lines().enumerate() {
+    for (i, line) in text.split_inclusive('\n').enumerate() {
         if line_and_key(text, start).1 == key {
             return i + 1;
         }
-        start += line.len() + 1;
+        start += line.len();
     }
     0
 }
@@ -335,6 +335,13 @@ fn in_words(error: &toml::de::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_with_windows_line_ends_reports_the_right_line() {
+        let text = "# \u{e9}\r\n# \u{e9}\r\n# \u{e9}\u{e9}\u{e9}\r\n[nand]\r\nread_us = -1\r\n";
+        assert_eq!(line_of(text, "nand.read_us"), 5);
+        assert_eq!(line_of(text, "nand.program_us"), 0);
+    }
 
     #[test]
     fn errors_name_file_line_and_key() {
@@ -436,8 +443,7 @@ mod tests {
         }
     }
 
-    /// Whether a source names a document of the mission, a row of `published/figures`, or a web
-    /// address.
+    /// Whether a source names a published document by its number (`003`), or a web address.
     fn names_a_document(source: &str) -> bool {
         let numbered = |word: &str| word.len() == 3 && word.starts_with("00");
         let words = || source.split([' ', ',', ';', ':', '/', ')']);

@@ -7,15 +7,15 @@ use super::PerKind;
 pub struct Access {
     /// `rw=`, `read` by default.
     pub rw: Rw,
-    /// `rw=randread:8`: a random offset only for every 8th operation, the others continue
-    /// ascending; 1 by default. No effect on sequential directions.
+    /// `rw=randread:8`: a random offset only for every 8th operation, while the others follow
+    /// `sequencer`; 1 by default. No effect on sequential directions.
     pub random_every: u32,
     /// `rw=write:4k`: bytes skipped after each operation, negative to go backwards (`read:-8k`
     /// with `bs=4k`: each block below the last). No effect on random directions.
     pub sequence_add: i64,
     /// `rw_sequencer=`: the offsets of operations between two random ones.
     pub sequencer: Sequencer,
-    /// `rwmixread=`: percent of operations that read, when both are done; 50 by default.
+    /// `rwmixread=`: percent of operations that read, in a mix of reads and writes; 50 by default.
     pub mix_read_percent: u32,
     /// `bs`, `bsrange`, `bssplit`: sizes for each direction; 4096 by default.
     pub blocks: PerKind<Blocks>,
@@ -27,8 +27,8 @@ pub struct Access {
     /// `percentage_random=`: percent of the operations of a random direction that have a random
     /// offset, while the others follow the last one; 100 by default.
     pub percentage_random: PerKind<u32>,
-    /// `norandommap`: random offsets may repeat before every block was visited. Also true if fio
-    /// implies it: with a non-uniform distribution or `blockalign`.
+    /// `norandommap`: random offsets may repeat before every block has been visited. Also true if
+    /// fio implies it: with a non-uniform distribution or `blockalign`.
     pub norandommap: bool,
     /// `random_distribution=`.
     pub distribution: Distribution,
@@ -242,8 +242,8 @@ pub struct ZoneBytes {
     pub bytes: u64,
 }
 
-/// `zonemode=strided`: I/O stays within the first `range` bytes of a zone until `size` bytes were
-/// moved, then continues `range + skip` bytes further.
+/// `zonemode=strided`: I/O stays within the `range` bytes of a zone until `size` bytes have been
+/// moved, then continues in the next zone, which begins `range + skip` bytes further on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// `zonesize=`: bytes moved in each zone.

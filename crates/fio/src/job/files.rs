@@ -8,11 +8,11 @@ pub const MAX_FILES: u32 = 1_000_000;
 /// The used part of the files, and the number of bytes moved.
 ///
 /// fio's rules for laying out files: `size` is the sum over the job's files. Each gets an equal
-/// share (`size / nrfiles`), and the first ones an additional smallest block if there is a
-/// remainder. With `filesize`, a file has that size whatever `size` is. Without either, files must
-/// exist, and their whole length from `offset` on is used. Percentages of `size` apply to each file
-/// or device. The number of bytes moved is `io_size`, or else `size`, times `loops`; with
-/// `time_based`, this is repeated.
+/// share (`size / nrfiles`), and the first ones an additional smallest block for each one that
+/// fits in the remainder. With `filesize`, a file has that size whatever `size` is. Without
+/// either, files must exist or be written by an earlier job, and their whole length from `offset`
+/// on is used. Percentages of `size` apply to each file or device. The number of bytes moved is
+/// `io_size`, or else `size`, times `loops`; with `time_based`, this is repeated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Space {
     /// `size=`.
@@ -33,7 +33,7 @@ pub struct Space {
     /// `offset_align=`: offsets given as a percentage are rounded up to this; 0 for the smallest
     /// block.
     pub offset_align: u64,
-    /// `number_ios=`: end after this many operations.
+    /// `number_ios=`: end after this many operations, times `loops`.
     pub number_ios: Option<u64>,
 }
 
@@ -57,8 +57,8 @@ pub struct Files {
     pub fallocate: Fallocate,
     /// `fadvise_hint=`.
     pub fadvise: FadviseHint,
-    /// `overwrite=`: the whole file is written before the job, so that no block is new. Implied for
-    /// a job that reads.
+    /// `overwrite=`: a file that is too short or has no data is written before the job, so that no
+    /// block is new. Implied for a job that reads.
     pub overwrite: bool,
     /// `create_on_open`: the file is created on opening rather than laid out before.
     pub create_on_open: bool,
@@ -117,7 +117,7 @@ impl Files {
         (0..self.nrfiles).map(name).collect()
     }
 
-    /// The drive of each file, if its name or directory is one; `None` for a local file.
+    /// The drive of each named file, or else of each directory; `None` for local files.
     pub(crate) fn drives(&self) -> impl Iterator<Item = Option<String>> {
         let of_name = |name: &String| {
             let within = |directory: &&String| {
@@ -163,7 +163,7 @@ impl Files {
 }
 
 /// Whether a name denotes a drive that is not a local file or device. Such a name is taken whole,
-/// including colons; a file of that name is `./sim`.
+/// including colons; for a file of that name, write `./sim\:x`.
 pub(crate) fn is_drive(name: &str) -> bool {
     is_virtual(name) || name.starts_with("pci:")
 }

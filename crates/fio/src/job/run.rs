@@ -38,7 +38,7 @@ pub struct Schedule {
 /// `exit_what=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExitWhat {
-    /// The jobs of its reporting group.
+    /// In fio, the jobs of its reporting group; here the same as [`ExitWhat::Stonewall`].
     #[default]
     Group,
     /// The jobs started since the last stonewall.
@@ -144,7 +144,7 @@ pub struct Pace {
     pub process: RateProcess,
     /// `rate_cycle=`: time over which `rate_min` is averaged; 1 s by default.
     pub cycle: Duration,
-    /// `rate_ignore_thinktime`: the job catches up after a pause.
+    /// `rate_ignore_thinktime`: the job does not catch up after a pause.
     pub ignore_thinktime: bool,
     /// Pauses.
     pub think: Think,

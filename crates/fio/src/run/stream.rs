@@ -1,5 +1,5 @@
-//! The operations of one clone of a job, in fio's order: direction, file, offset, size, flushes,
-//! and the end.
+//! The operations of one clone of a job, drawn by fio's rules: direction, file, offset and size
+//! of each, where flushes come, and when the stream ends.
 //!
 //! Pure, and deterministic from the seed. The upper bits of an address are the file's number, the
 //! lower ones the offset in that file ([`rig::place_bits`]).
@@ -27,11 +27,12 @@ pub(super) struct Outline {
     pub files: Vec<(u64, u64)>,
     /// Bytes moved in a pass over the files (`size`, or `io_size`).
     pub pass_bytes: u64,
-    /// Whether `io_size` was given: a pass then ends with its bytes, not with the files.
+    /// Whether `io_size` was given: a pass then ends after `pass_bytes`, not at the end of the
+    /// files.
     pub by_bytes: bool,
     /// Passes; `None` for no limit.
     pub passes: Option<u32>,
-    /// `number_ios`.
+    /// Maximum operations of all passes together: `number_ios` times `loops`.
     pub ops_max: u64,
     /// Writes between flushes; 0 for no flush.
     pub flush_every: u32,
@@ -126,7 +127,7 @@ impl Stream {
         }
     }
 
-    /// The next operation; `None` at the end of the last pass.
+    /// The next operation; `None` at the end of the last pass, or after `ops_max` operations.
     #[inline]
     pub(super) fn draw(&mut self) -> Option<Op> {
         if let Some(write) = self.pending.take() {
@@ -173,8 +174,8 @@ impl Stream {
         self.writes += 1;
     }
 
-    /// As in fio, a flush precedes each operation while the number of writes is a multiple. In a
-    /// mix, reads after such a write are therefore preceded by flushes, too.
+    /// As in fio, a flush precedes each operation while the number of writes is a multiple of
+    /// `flush_every`. In a mix, reads after such a write are therefore preceded by flushes, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
         let every = self.outline.flush_every;
@@ -210,7 +211,9 @@ impl Stream {
                 }
                 self.supported = u32::MAX;
             }
-            // All files are at their end; the stream ends if none has room for another operation.
+            // All files are at their end. They are used again within the same pass if only bytes or
+            // time end it, otherwise in the next pass. The stream ends after the last pass, or if
+            // no file has room for an operation.
             let again = self.outline.by_bytes || self.outline.passes.is_none();
             let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
             if !goes_on && !self.next_pass() {
@@ -307,7 +310,7 @@ impl Walk {
         }
     }
 
-    /// Whether the file is large enough for any operation of this direction.
+    /// Whether the file is large enough for the smallest operation of this direction.
     fn holds(&self, outline: &Outline, kind: usize) -> bool {
         self.bytes >= outline.access.blocks.each()[kind].min()
     }
@@ -414,7 +417,8 @@ impl Walk {
                 offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
             }
         }
-        // Reads between random offsets, zones and holes wrap around; a plain pass ends here.
+        // Operations between random offsets, in zones or with `sequence_add` wrap around; a plain
+        // pass ends here.
         let round = random || self.zone.is_some() || add != 0;
         if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
             if !round {

@@ -1,4 +1,4 @@
-//! A workload of a test, with its value of every round.
+//! A workload of a test, with its value in each round.
 
 use record::{Clock, Metric, MetricKey, Statistic, Unit, size_word};
 use rig::{Measurement, bound};
@@ -147,7 +147,7 @@ impl Cell {
         Ok(m.kind(OpKind::Write).map_or(0, |k| k.bytes))
     }
 
-    /// The metric of its figure.
+    /// The key of its metric.
     pub fn key(&self) -> MetricKey {
         MetricKey::of(&self.workload)
     }

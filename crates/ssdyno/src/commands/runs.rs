@@ -16,7 +16,7 @@ use crate::cli::{ExportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{picture, present, screen};
 
-/// Default number of runs listed; on a terminal, those that fit its height, but not fewer than
+/// Default number of runs listed. On a terminal, only as many as fit its height, but at least
 /// [`LIMIT_MIN`].
 const LIMIT: u32 = 50;
 const LIMIT_MIN: u32 = 36;
@@ -154,7 +154,8 @@ fn write_card(run: &Run, path: &Path) -> Result<()> {
     emit::renew(path, drawn).map_err(|e| Failure::cannot_write(path, &e))
 }
 
-/// Records as JSON lines, or their metrics as CSV, oldest first.
+/// Prints records as JSON lines, or their metrics as CSV: those selected, in the given order, or
+/// all, oldest first.
 pub fn export(args: &ExportArgs) -> Result {
     let store = open(&args.store)?;
     let numbers = match args.runs.as_slice() {
@@ -214,7 +215,7 @@ fn runs_table(runs: &[RunSummary]) -> String {
             }
             _ => (Ink::Warn, answer.map_or("cut short".into(), |a| after_all(&a))),
         };
-        // The conflict is more important than either result.
+        // A conflict is more important than any result.
         let (ink, result) = match run.conflict {
             true => (Ink::Bad, format!("CONFLICT: another record has its id; {result}")),
             false => (ink, result),
@@ -260,8 +261,9 @@ struct Row {
     result: Cell,
 }
 
-/// Renders a list. A terminal that is too narrow for the result loses the `lesser` columns, then
-/// long names get lines of their own. Names are never truncated, only results.
+/// Renders a list. On a terminal that is too narrow for the result, the list is shown without the
+/// first set of `lesser` columns that suffices; if none does, long names get lines of their own.
+/// Names are never truncated, only results.
 fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no runs match\n".to_string();
@@ -282,7 +284,7 @@ fn rendered(headings: &[&str], lesser: &[&[&str]], rows: &[Row]) -> String {
 /// The table; names of more than `longest` characters are on lines of their own.
 fn list_of(headings: &[&str], rows: &[Row], longest: usize) -> Table {
     let mut columns = vec![Align::Left; headings.len()];
-    // Numbers, but not names.
+    // Run numbers are aligned right, the ids of published runs left.
     let numbers = headings.contains(&"started");
     columns[0] = if numbers { Align::Right } else { Align::Left };
     let mut table = Table::new(&columns);
