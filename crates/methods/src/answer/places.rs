@@ -66,13 +66,24 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
     let offsets = out.family("align-{bytes}.ratio");
-    let ratios: Vec<(u64, f64)> =
-        offsets.filter_map(|(m, at)| Some((u64::from(at.number(0)), m.value?))).collect();
-    let worst = ratios.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    let costly = worst.filter(|(_, ratio)| *ratio < 1.0 - EVEN);
+    let known = offsets.filter_map(|(m, at)| Some((m, u64::from(at.number(0)), m.value?)));
+    let known: Vec<_> = known.collect();
+    let ratios: Vec<(u64, f64)> = known.iter().map(|(_, bytes, ratio)| (*bytes, *ratio)).collect();
+    let least = |of: &[(u64, f64)]| of.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+    // Offsets that are certainly slower come first.
+    let certain = known
+        .iter()
+        .filter(|(m, _, ratio)| *ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0));
+    let certain: Vec<_> = certain.map(|(_, bytes, ratio)| (*bytes, *ratio)).collect();
+    let costly = least(&certain);
+    let worst = costly.or_else(|| least(&ratios));
     let sentence = match (costly, worst) {
         (Some((_, ratio)), _) => {
             format!("Misaligned 4 KiB writes are {} slower", times(1.0 / ratio))
+        }
+        (None, Some((_, ratio))) if ratio < 1.0 - EVEN => {
+            let percent = 100.0 * ratio;
+            format!("Misaligned 4 KiB writes may be slower ({percent:.0}% of aligned): not certain")
         }
         (None, Some((_, ratio))) => {
             let within = (100.0 * (1.0 - ratio)).abs().ceil();

@@ -142,3 +142,24 @@ fn rates_counts_and_factors_have_the_digits_that_matter() {
     assert_eq!(counts, ["640", "88k", "1.2M", "9.9k", "3.2"]);
     assert_eq!([3.13, 12.3].map(super::times), ["3.1 times", "12 times"]);
 }
+
+#[test]
+fn align_calls_writes_slower_only_if_that_is_certain() {
+    let headline = |ratios: [(f64, f64); 2]| {
+        let mut out = outcome(&[("align-0", Unit::BytesPerSecond, 14.2e3)]);
+        for (name, (ratio, high)) in ["align-512.ratio", "align-4096.ratio"].iter().zip(ratios) {
+            let metric = Metric::single(*name, Unit::Number, ratio);
+            out.metrics.push(metric.between(2.0 * ratio - high, high, record::Covers::Mean));
+        }
+        align(&out).expect("measured").headline
+    };
+    assert_eq!(
+        headline([(0.5, 0.6), (0.4, 1.2)]),
+        "Misaligned 4 KiB writes are 2.0 times slower, at an offset of 512 B."
+    );
+    assert_eq!(
+        headline([(0.95, 1.1), (0.85, 1.2)]),
+        "Misaligned 4 KiB writes may be slower (85% of aligned): not certain."
+    );
+    assert!(headline([(0.97, 1.1), (0.95, 1.2)]).contains("makes no difference"));
+}
