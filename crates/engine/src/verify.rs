@@ -1,9 +1,9 @@
 //! Keeps track of the written blocks and checks reads against them.
 //!
-//! There is one sequence number per smallest block of a job's slice. If a write or a
-//! discard was in flight together with another operation on the same block, the outcome is
-//! undefined on a block device, and the block is not checked until a later write to it does not
-//! overlap another operation.
+//! There is one sequence number per smallest block of a job's slice. If a write or a discard was in
+//! flight together with another operation on the same block, the outcome is undefined on a block
+//! device, and the block is not checked until a later write to it does not overlap another
+//! operation.
 //!
 //! With a pattern instead of stamps, the number gives the block's position in its write, because
 //! each write starts the pattern again.

@@ -2,8 +2,8 @@
 //!
 //! Some controllers compress and deduplicate, so the speed of their drives depends on content.
 //! Buffers are filled once, before the timed part. Each write then changes eight bytes of every 4
-//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop. Content
-//! that is meant to repeat stays unchanged, and some blends are generated anew for each write.
+//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop. Repeating
+//! content stays as it is, and a blend with copies fills the buffer again for each write.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

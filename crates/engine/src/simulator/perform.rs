@@ -91,9 +91,9 @@ impl Simulator {
         let watched = Workers { jobs, halt: &halt, pulse: Pulse::default(), cached: false };
         let sampler = Sampler::new(subject, watched, self.observer.as_mut(), None);
         let sampler = sampler.observed(stage.intervals);
-        let (outlet, reports) = outlet(observed);
-        let players = players(&kept, moved, interval_ns, &outlet);
-        drop(outlet);
+        let (sender, reports) = report_channel(observed);
+        let players = players(&kept, moved, interval_ns, &sender);
+        drop(sender);
         let score = Score { start: self.now, interval_ns, halt: &halt, observed };
         let drive = &mut self.drive;
         let done = score.play(drive, players, sampler, &reports);
@@ -165,7 +165,7 @@ fn describe((_, issue): &(Workload, Issue)) -> Description {
 
 /// The channel for reports. With an observer, both ends are on one thread, which must not wait for
 /// itself.
-fn outlet(observed: bool) -> (ReportSender, Receiver<Report>) {
+fn report_channel(observed: bool) -> (ReportSender, Receiver<Report>) {
     if observed {
         let (sender, reports) = channel();
         return (ReportSender::Unbounded(sender), reports);
@@ -178,7 +178,7 @@ fn players<'a>(
     kept: &'a [(Workload, Issue)],
     moved: Vec<Moved>,
     interval_ns: u64,
-    outlet: &ReportSender,
+    sender: &ReportSender,
 ) -> Vec<(usize, Player<'a>)> {
     let mut players = Vec::new();
     let flows = shares(kept);
@@ -187,7 +187,7 @@ fn players<'a>(
         let Moved { sources, files, start, mut control } = moved;
         let mut flow = flow;
         for (lane, sources) in (0..).zip(sources) {
-            let out = (outlet.clone(), Pulse::default());
+            let out = (sender.clone(), Pulse::default());
             let open = workload.pacing.is_open();
             let worker = players.len() as u32;
             let ramp_ns = issue.ramp_ns;
@@ -212,7 +212,8 @@ struct Score<'a> {
 }
 
 impl Score<'_> {
-    /// Runs the players until the last has ended. Returns what the sampler saw, and that time.
+    /// Runs the players until the last has ended. Returns the sampler's observations and the time
+    /// of that end.
     fn play(
         &self,
         drive: &mut Drive,

@@ -66,17 +66,18 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
     let offsets = out.family("align-{bytes}.ratio");
-    let known = offsets.filter_map(|(m, at)| Some((m, u64::from(at.number(0)), m.value?)));
-    let known: Vec<_> = known.collect();
-    let ratios: Vec<(u64, f64)> = known.iter().map(|(_, bytes, ratio)| (*bytes, *ratio)).collect();
-    let least = |of: &[(u64, f64)]| of.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
-    // Offsets that are certainly slower come first.
-    let certain = known
-        .iter()
-        .filter(|(m, _, ratio)| *ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0));
-    let certain: Vec<_> = certain.map(|(_, bytes, ratio)| (*bytes, *ratio)).collect();
-    let costly = least(&certain);
-    let worst = costly.or_else(|| least(&ratios));
+    let offsets = offsets.filter_map(|(m, at)| {
+        let ratio = m.value?;
+        let slower = ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0);
+        Some((u64::from(at.number(0)), ratio, slower))
+    });
+    let offsets: Vec<(u64, f64, bool)> = offsets.collect();
+    let least = |certain: bool| {
+        let of = offsets.iter().filter(|(.., slower)| *slower || !certain);
+        of.map(|(bytes, ratio, _)| (*bytes, *ratio)).min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let costly = least(true);
+    let worst = costly.or_else(|| least(false));
     let sentence = match (costly, worst) {
         (Some((_, ratio)), _) => {
             format!("Misaligned 4 KiB writes are {} slower", times(1.0 / ratio))
@@ -95,7 +96,7 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let ratio = |bytes: u64| (name_of(&format!("align-{bytes}"), Ratio), binary(bytes));
     let chart = Chart::bars("Write speed at each offset, aligned = 1", Unit::Number)
         .level("aligned", 1.0, None)
-        .sources(ratios.iter().map(|(bytes, _)| ratio(*bytes)));
+        .sources(offsets.iter().map(|(bytes, ..)| ratio(*bytes)));
     let rates = Chart::bars("Aligned writes", Unit::BytesPerSecond).source("align-0", "aligned");
     let mut draft = draft.tile("Aligned", "align-0", Better::Higher);
     let mut shown = vec![512, 2048, 4096];
