@@ -14,14 +14,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DriveError {
-    /// The path does not exist.
+    /// The path does not exist, or the kernel knows no such device.
     #[error("{path}: {what}")]
     NotFound {
         /// The path as the user typed it.
         path: String,
-        /// `no such file or directory`, or the target of a broken link.
+        /// The reason: `no such file or directory`, the target of a broken link, ...
         what: String,
-        /// The path that the user probably meant.
+        /// A remedy: the path that the user probably meant, or a command that lists the devices.
         hint: Option<String>,
     },
     /// The path exists but cannot be a target.
@@ -34,12 +34,13 @@ pub enum DriveError {
         /// The path that the user probably meant.
         hint: Option<String>,
     },
-    /// The size is zero or larger than the target.
+    /// The size is zero, less than one block or larger than the target, or the target names no
+    /// single namespace.
     #[error("{text}")]
     BadSize {
-        /// The problem with the size.
+        /// The problem.
         text: String,
-        /// An acceptable size.
+        /// An acceptable size or namespace.
         hint: Option<String>,
     },
     /// A scratch file of the requested size would leave too little free space.
@@ -59,7 +60,7 @@ pub enum DriveError {
     /// The user lacks a permission.
     #[error("no permission to {action} {path}: this needs {missing}")]
     Permission {
-        /// `read`, `write`, `create files in`.
+        /// `read`, `write`, `create files in`, `change the driver of`.
         action: &'static str,
         /// The path concerned.
         path: String,
@@ -94,7 +95,7 @@ pub enum DriveError {
         /// A remedy.
         hint: Option<String>,
     },
-    /// The path no longer refers to the drive that was opened.
+    /// The target is no longer the one that was planned or opened.
     #[error("{path} changed since it was opened: {what}")]
     Changed {
         /// The target.
@@ -145,13 +146,13 @@ impl DriveError {
             | Refused { hint, .. } => hint.clone(),
             NoRoom { fits: 0, .. } => Some("another directory, or free some space".into()),
             NoRoom { fits, .. } => Some(format!("--size {}, or another directory", word(*fits))),
-            ReadOnly { .. } => Some("a directory on a writable file system".into()),
+            ReadOnly { .. } => Some("a writable drive or directory".into()),
             Permission { action: "create files in", .. } => Some("a directory of your own".into()),
             Permission { missing, .. } if missing == CONFINED => {
                 Some("a directory on the drive instead".into())
             }
             Permission { .. } => Some("sudo, or a directory on the drive instead".into()),
-            InUse { .. } => Some("without --destroy, which only reads".into()),
+            InUse { .. } => Some("without --destroy or --borrow, which only reads".into()),
             Unconfirmed { is: Some(word), .. } => {
                 Some(format!("--destroy={word}, if its data may be lost"))
             }

@@ -108,7 +108,8 @@ pub fn find(key: &DriveKey) -> Vec<String> {
 /// Location of a directory relative to the device whose data are to be stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separation {
-    /// On another drive, where it survives a power loss.
+    /// On another drive, where it survives a power loss, or on one that the kernel does not
+    /// reveal (ZFS, network).
     Elsewhere,
     /// On the same drive.
     SameDrive,

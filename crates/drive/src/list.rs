@@ -1,4 +1,4 @@
-//! All block devices of a machine: identity, contents, users, allowed operations.
+//! All block devices of a machine: identity, contents, uses, allowed operations.
 
 use std::fs::File;
 

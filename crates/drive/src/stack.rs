@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 24;
 /// The layers below a file system or device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stack {
-    /// Layers above the drive, nearest first.
+    /// Layers above the drive, from the top.
     pub layers: Vec<String>,
     /// The drive, if there is one.
     pub drive: Option<Node>,

@@ -219,6 +219,15 @@ fn tmpfs_is_memory() {
 }
 
 #[test]
+fn a_directory_cannot_be_destroyed() {
+    let dir = TempDir::new().expect("a directory");
+    let request = OpenRequest { destroy: Some("S1".into()), ..sized(MIB) };
+    let refused = error(text(dir.path()), &request);
+    assert_eq!(refused.fault(), Fault::Refused);
+    assert!(refused.to_string().contains("is a directory"), "{refused}");
+}
+
+#[test]
 fn a_file_is_read_only_unless_confirmed_by_its_size() {
     let dir = TempDir::new().expect("a directory");
     let path = dir.path().join("data");

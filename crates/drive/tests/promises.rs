@@ -1,5 +1,6 @@
-//! Promises of docs/safety.md without other tests in this directory: a scratch file never has a
-//! name, names with another pattern, read-only partitions, and the guard of an erase.
+//! Promises of docs/safety.md that no other test in this directory covers: scratch files without a
+//! name, orphans' names on other file types, full file systems, read-only partitions, immutable
+//! files, and the guard of an erase.
 
 mod common;
 

@@ -1,9 +1,10 @@
 //! Files that the user requested by name.
 //!
-//! A regular file is written as a draft beside its final path and renamed when complete. A symbolic
-//! link is refused: in a shared directory it may be another user's trap. The kernel's links
-//! (`/dev/stdout`, `/dev/fd/63`) lead to descriptors of this process and are followed. Pipes and
-//! terminals are written directly. A block device is refused: only the guard opens drives.
+//! A regular file is written as a draft beside its final path and renamed when complete, or written
+//! in place if its directory is not writable. A symbolic link is refused: in a shared directory it
+//! may be another user's trap. The kernel's links (`/dev/stdout`, `/dev/fd/63`) lead to descriptors
+//! of this process and are followed. Pipes and terminals are written directly. A block device is
+//! refused: only the guard opens drives.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -44,7 +45,8 @@ pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     file.finish()
 }
 
-/// A file being written. Without [`Replacement::finish`] it keeps its old content.
+/// A file being written. Without [`Replacement::finish`] it keeps its old content, unless it is
+/// written in place.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
@@ -64,7 +66,8 @@ impl Replacement {
         Replacement::create(path)
     }
 
-    /// Starts writing a file. The error names a symbolic link or a drive, but not the path.
+    /// Starts writing a file. The error gives the reason, such as a symbolic link or a drive, but
+    /// not the path.
     pub fn create(path: &Path) -> io::Result<Replacement> {
         let there = match path.symlink_metadata() {
             Ok(meta) => Some(meta),
@@ -108,7 +111,7 @@ impl Replacement {
         }
     }
 
-    /// Makes the file durable and moves it to its final path.
+    /// Makes the draft durable and moves it to the final path; flushes a file written in place.
     pub fn finish(mut self) -> io::Result<()> {
         let Some((draft, path)) = self.way.take() else { return self.file.flush() };
         let placed = self.file.sync_all().and_then(|()| fs::rename(&draft, path));

@@ -5,8 +5,8 @@ use record::Safety;
 use rig::{Job, Result, RigError, TargetInfo};
 use workload::{Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
 
-/// Checks that the target allows and supports the workload. The file system is assumed to support
-/// O_DIRECT until it has been opened.
+/// Checks that the target allows and supports the workload. O_DIRECT is assumed to work until the
+/// target has been opened.
 pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
     workload.check()?;
     let end = workload.region.end();
@@ -47,7 +47,7 @@ pub(crate) fn admit_change(what: &str, info: &TargetInfo) -> Result<()> {
     let instead = match info.allowed {
         Safety::Reads => "this target is read-only",
         Safety::Borrows => "borrowed blocks may only be overwritten with their own content",
-        Safety::Other(_) => "this version does not know its safety class",
+        Safety::Other(_) => "this version does not know the target's safety class",
         Safety::Scratch | Safety::Destroys => return Ok(()),
     };
     Err(RigError::Refused(format!("{what}, and {instead}")))

@@ -64,8 +64,8 @@ impl Stage<'_> {
         })
     }
 
-    /// Makes everything written to the file system durable, because the program's writes cannot be
-    /// distinguished from others.
+    /// Writes back everything on the file system, or on the whole machine if there is no directory,
+    /// because the program's writes cannot be distinguished from others.
     fn sync(&self) -> Able<()> {
         self.device.settle(self.directory.is_none())
     }

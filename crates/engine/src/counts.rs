@@ -3,7 +3,7 @@
 //! Each operation costs one increment. Classification waits until the end of the job, because
 //! classifying every operation cost 5% of its time on the null backend.
 
-/// Larger numbers are counted together.
+/// Numbers from this on are counted together.
 const MANY: usize = 65;
 
 /// Counts of the numbers 0 to 64, and of more.

@@ -2,8 +2,8 @@
 //!
 //! Every job of a flow has a weight. A job may issue while its share of all operations does not
 //! exceed its share of the weights. Otherwise it pauses while its operations in flight continue. A
-//! job joins with its first operation and leaves when it ends, so that an idle job never delays the
-//! others. The rule is fio's (`flow.c`).
+//! job joins with its first operation and leaves when it ends, so that a job that has not begun or
+//! has ended never delays the others. The rule is fio's (`flow.c`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,7 +7,8 @@
 //! [`Simulator`] is the rig of virtual drives: the same workers, sharing one virtual clock.
 //!
 //! Two histograms are kept: service time, from the timestamp before submission, and, if operations
-//! have due times, response time, from the due time. A stalled drive cannot hide response time.
+//! have due times, response time, from the due time. Response time includes the delay of operations
+//! that could not be issued because the drive stalled.
 
 #![deny(unsafe_code)]
 

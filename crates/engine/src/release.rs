@@ -14,8 +14,8 @@ use crate::sys::arena::Arena;
 /// Bytes per read.
 pub(crate) const STRETCH: u64 = 1 << 20;
 
-/// Number of stretches, spread over the region: enough for a conclusion, and few enough that any
-/// drive reads them in a second.
+/// Maximum number of stretches, spread over the region: enough for a conclusion, and few enough
+/// that even a memory card reads them in seconds.
 pub(crate) const STRETCHES: u64 = 64;
 
 /// Unit of comparison, bytes: no drive has smaller blocks.

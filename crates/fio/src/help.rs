@@ -17,7 +17,7 @@ Usage: ssdyno fio [OPTION]... [JOB FILE]...
   ssdyno fio --name=test --filename=test.dat --size=1g --bs=4k --rw=randread --iodepth=32
   ssdyno fio --output-format=json jobs.fio
   ssdyno fio --warn-unsupported jobs.fio   unsupported options are dropped with a warning
-  ssdyno fio --parse-only jobs.fio         only checks whether it could run
+  ssdyno fio --parse-only jobs.fio         only checks the options
   ssdyno fio --cmdhelp=all                 every option of fio: supported, accepted, refused and why
   ssdyno fio --cmdhelp=bs                  one option
   ssdyno fio --enghelp                     the engines

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-/// Maximum size of a job file, bytes; arbitrary (fio's largest example has 5 KB).
+/// Maximum size of a job or pattern file, bytes; arbitrary (fio's largest example has 5 KB).
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// The outside world of a parser. It is a trait so that tests and fuzzers can provide their own:
@@ -13,12 +13,12 @@ pub trait World {
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
     /// An environment variable, for `${NAME}`.
     fn env(&self, name: &str) -> Option<String>;
-    /// Whether a path exists and is not a regular file, such as a device: a job of that name uses
-    /// it as its file.
+    /// Whether a path exists and is neither a regular file nor a directory, such as a device: a job
+    /// of that name uses it as its file.
     fn is_special(&self, path: &str) -> bool {
         path.starts_with("/dev/")
     }
-    /// Number of online processors, for `$ncpus`.
+    /// Number of processors available to this process, for `$ncpus`.
     fn cpus(&self) -> u64 {
         4
     }

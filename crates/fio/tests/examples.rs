@@ -1,5 +1,5 @@
-//! fio's example job files, if installed: those that need local files or devices and a supported
-//! engine parse, the others are refused with a reason, and none is misread. docs/fio.md lists both.
+//! fio's example job files, if installed: those that need only local files or devices and a
+//! supported engine parse, and the others are refused with a reason. docs/fio.md lists both.
 //!
 //! `SSDYNO_FIO_EXAMPLES` names their directory if it is not where packages put them;
 //! `cargo xtask test` sets it.

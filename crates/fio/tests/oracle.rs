@@ -126,7 +126,7 @@ fn jobs_are_announced_alike() {
     }
 }
 
-/// Words that fio accepts and interprets as expected.
+/// Words that fio accepts.
 const TAKEN: &[&str] = &[
     "--size=10%",
     "--offset=25%",

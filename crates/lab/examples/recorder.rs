@@ -13,8 +13,8 @@ use methods::{Options, Session};
 use model::DriveSpec;
 use rig::Event;
 
-/// The drive of the recordings. FAT32 has its own capacity, because its allocation grows with the
-/// volume.
+/// The drive of the recordings. FAT32 has its own capacity, because its allocation table grows with
+/// the volume.
 const DRIVE: &str = "samsung-980-pro-2t";
 const FAT32_BYTES: &str = "64GiB";
 
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
             "| ssdyno, {name} | {reads} | {writes:.2} (at most {most}) | {waits:.2} (at most 0) |"
         );
     }
-    println!("\nPer GiB recorded, after the first file was made.");
+    println!("\nPer GiB recorded, without making and closing the volume.");
     println!(
         "FatFs and Linux were counted once, at the same interface, and are not counted again."
     );

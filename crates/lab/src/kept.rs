@@ -27,8 +27,8 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
     Ok((answered(run), document))
 }
 
-/// Computes the answer for records stored without one: imports, publications, runs of earlier
-/// versions, and killed runs.
+/// Adds an answer to records stored without one: imports, publications, runs of earlier versions,
+/// and killed runs. A stored answer gets the worse of its own stamp and that of the record.
 pub fn answered(run: Run) -> Run {
     Run { answer: Some(methods::answer(&run)), ..run }
 }

@@ -119,7 +119,7 @@ impl Recording {
         self.watcher.warn(line);
     }
 
-    /// Sets the same test on the virtual drive of the target's model, for comparison.
+    /// Sets the record of the same test on the virtual drive of the target's model, for comparison.
     pub(crate) fn note_model(&mut self, model: Option<Run>) {
         self.model = model;
     }
@@ -268,6 +268,8 @@ impl Recording {
         let provoked = |finding: &&mut Finding| self.provokes.contains(&finding.kind);
         for finding in self.run.warnings.iter_mut().filter(provoked) {
             finding.level = Level::Note;
+            finding.text += " (this method looks for it)";
+            finding.advice = None;
         }
         self.run.errors.truncate(MESSAGES_MAX);
         // The stamp must cover the findings about the machine and the end of the run, which the

@@ -14,14 +14,14 @@ use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
 
-/// Minimum fraction of equal blocks to identify a drive without a serial number. Runs overwrite
-/// blocks with their own content, so nearly all blocks are equal on the right drive.
+/// Minimum fraction of equal blocks to identify a drive without a serial number. A run writes back
+/// the content that each block already has, so nearly all blocks are equal on the right drive.
 const ALIKE: f64 = 0.5;
 
 /// The user's request.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    /// Limits recovery to journals of this device.
+    /// Limits recovery to journals of this device, and those whose drive is unknown.
     pub device: Option<String>,
     /// Write the original content to blocks that differ.
     pub replay: bool,

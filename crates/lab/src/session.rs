@@ -88,7 +88,7 @@ impl<'a> Planned<'a> {
     }
 
     /// Bytes that stay free on the file system, and its mount point, if the work may leave less
-    /// than usual.
+    /// than the usual tenth of it.
     pub fn fills(&self) -> Option<(u64, &str)> {
         let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
         let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
@@ -121,7 +121,7 @@ impl Begun<'_> {
         self.recording.number()
     }
 
-    /// Opens the target and runs the work. The record contains whatever happens.
+    /// Opens the target and runs the work. A record is made whatever happens.
     pub fn run(self, interrupt: &Arc<AtomicBool>) -> Recorded {
         let Begun { request, work, recording, file } = self;
         let shared = Shared::new(recording);

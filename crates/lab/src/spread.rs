@@ -15,7 +15,7 @@ const SSD: f64 = 0.03;
 const CARD: f64 = 0.05;
 const VIRTUAL_MACHINE: f64 = 0.15;
 
-/// Regions whose sizes differ by less than this factor count as equal.
+/// Regions whose sizes differ by at most this factor count as equal.
 const SIZE_FACTOR: f64 = 1.25;
 
 /// The standard deviation to assume between runs like this one before any repeat, as a fraction.

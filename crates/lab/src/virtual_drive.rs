@@ -44,23 +44,24 @@ pub(crate) fn initial_state(target: &str) -> State {
     named.map_or(State::Fresh, State::named)
 }
 
-/// Refuses a word that is no state.
+/// Refuses a word that does not name a state in which a drive can begin.
 fn check_state(word: &str) -> Result<()> {
     let known = [State::Fresh, State::Filled, State::Used, State::Trimmed];
     if known.contains(&State::named(word)) {
         return Ok(());
     }
-    let text = format!("'{word}' is no state: fresh, filled, used or trimmed");
+    let text = format!("no state '{word}'; known: fresh, filled, used, trimmed");
     Err(LabError::usage(text).advise("?state=used"))
 }
 
 fn parse(spec: &str) -> Result<DriveSpec> {
     let (name, query) = spec.split_once('?').unwrap_or((spec, ""));
-    let base = if name.contains('/') || name.ends_with(".toml") {
+    let in_file = name.contains('/') || name.ends_with(".toml");
+    let base = if in_file {
         let text = fs::read_to_string(name).map_err(|e| LabError::usage(format!("{name}: {e}")));
-        DriveSpec::parse(name, &text?)
+        DriveSpec::parse(name, &text?).map_err(LabError::usage)
     } else {
-        DriveSpec::preset(name)
+        DriveSpec::preset(name).map_err(|e| LabError::usage(e).advise("ssdyno drives"))
     };
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let wrong = || LabError::usage(format!("{PREFIX}{spec}: '{pair}' is not key=value"));
@@ -71,8 +72,10 @@ fn parse(spec: &str) -> Result<DriveSpec> {
     states.map(|(_, word)| check_state(word)).collect::<Result<Vec<_>>>()?;
     // A state belongs to the run, not to the drive's description.
     pairs.retain(|(key, _)| *key != "state");
-    let found = base.and_then(|base| base.with_overrides(&pairs));
-    found.map_err(|e| LabError::usage(e).advise("ssdyno drives"))
+    base?.with_overrides(&pairs).map_err(|e| {
+        let advice = (!in_file).then(|| format!("ssdyno drives show {name}"));
+        LabError::usage(e).advise_if(advice)
+    })
 }
 
 #[cfg(test)]
@@ -93,6 +96,13 @@ mod tests {
         assert!(known("sim:samsung-970-pro-1t?capacity").is_err_and(|e| e.contains("key=value")));
         assert!(known("sim:no-such-drive").is_err_and(|e| e.contains("no such drive")));
         assert!(known("sim:./none.toml").is_err());
+        let advice = |spec: &str| {
+            let error = described(spec, 7).expect("virtual").expect_err("an error");
+            error.advice().map(String::from)
+        };
+        let parameters = Some("ssdyno drives show samsung-970-pro-1t".into());
+        assert_eq!(advice("sim:samsung-970-pro-1t?capacity=1GiB&colour=red"), parameters);
+        assert_eq!(advice("sim:no-such-drive?colour=red"), Some("ssdyno drives".into()));
         assert!(known("sim:samsung-970-pro-1t?state=used").is_ok());
         assert!(known("sim:samsung-970-pro-1t?state=old").is_err_and(|e| e.contains("no state")));
         assert_eq!(initial_state("sim:a?capacity=1GiB&state=used"), State::Used);

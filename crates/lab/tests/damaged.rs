@@ -1,8 +1,8 @@
 //! A store with changed rows gives records or one-line errors, whatever was changed.
 //!
-//! The store is that of the migration test. Each mutation changes a byte of one value of one row,
-//! either as stored or inside the compressed parts. These are recompressed, so that decompression
-//! does not catch the change.
+//! The store is that of the migration test. Each mutation changes one value of one row, either as
+//! stored or inside the compressed parts. These are recompressed, so that decompression does not
+//! catch the change.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +38,7 @@ const COLUMNS: [(&str, &str, bool); 14] = [
     ("place", "model", false),
 ];
 
-/// The store in the format of version 2, without a log file.
+/// The store, migrated to the current format, without a log file.
 fn store() -> (tempfile::TempDir, Vec<u8>) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("runs.sqlite");

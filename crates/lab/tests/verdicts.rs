@@ -26,7 +26,7 @@ fn the_link_is_not_blamed_for_random_access_limited_by_another_cause() {
         "host time of 100 us",
         "device depth 2",
         "cache ends inside the run",
-        "12 times the link",
+        "8 times the link",
         "NAND-bound SATA drive",
         "worn, reads repeat",
     ];

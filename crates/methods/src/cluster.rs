@@ -20,7 +20,7 @@ use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
 
-/// Units: 2 KiB to 1 MiB.
+/// Units as powers of two: 2 KiB to 1 MiB.
 const UNITS: std::ops::RangeInclusive<u32> = 11..=20;
 
 /// The largest unit of FAT32, bytes.
@@ -35,10 +35,10 @@ const FAT32_REGION: u64 = 4352 << 20;
 /// The largest region moved unit by unit, bytes.
 const BY_UNIT: u64 = 64 << 20;
 
-/// Seconds of one figure that is moved unit by unit.
+/// Maximum duration of one measurement unit by unit, seconds.
 const EACH_SECONDS: f64 = 4.0;
 
-/// Bytes of a file, as in `mark`; of a test on a small drive.
+/// Bytes of a file, as in `mark`; at most a quarter of the region.
 const FILE: u64 = 8 << 20;
 
 /// The knee: the smallest unit with this share of the best rate.
@@ -194,7 +194,7 @@ fn measure(
     Ok(())
 }
 
-/// The files through a file system.
+/// Records the files through a file system and publishes the rate.
 fn record(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError> {
     let size = binary_tight(u64::from(script.cluster));
     let key = MetricKey::of_words(&[&"cluster", &script.name(), &size]);
@@ -207,7 +207,7 @@ fn record(session: &mut Session<'_>, script: &Script) -> Result<(), MethodError>
     Ok(())
 }
 
-/// Blocks of a unit in order, one in flight.
+/// Sequential transfers of one unit each, one in flight.
 fn by_unit(whole: &Whole, kind: OpKind, unit: u32) -> workload::Workload {
     let cell = CellKey {
         words: vec!["unit".into()],

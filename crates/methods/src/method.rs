@@ -88,7 +88,7 @@ impl MethodInfo {
 }
 
 impl Session<'_> {
-    /// Runs a method and computes its answer from the outcome.
+    /// Runs a method. Each checkpoint computes its answer from the outcome so far.
     pub fn run(&mut self, method: &MethodInfo, options: &Options) -> Result<(), MethodError> {
         options.check()?;
         self.answer = method.answer;

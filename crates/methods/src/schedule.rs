@@ -5,9 +5,9 @@
 //!
 //! Rounds come in pairs, forwards and backwards. Over a pair every workload has the same mean
 //! position, so a steadily slowing drive changes no ratio between them. The start shifts from pair
-//! to pair, so that a workload does not always follow the same one.
+//! to pair, so that no workload is always the first or the last of its round.
 
-/// Positions of `count` workloads in round `round`.
+/// The indices of `count` workloads, in the order in which round `round` runs them.
 pub(crate) fn order(count: usize, round: u32) -> Vec<usize> {
     let shift = (round / 2) as usize * (count / 2 + 1);
     let mut order: Vec<usize> = (0..count).map(|i| (i + shift) % count).collect();

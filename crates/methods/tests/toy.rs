@@ -1,5 +1,5 @@
-//! A new method takes its own file and one registration: here it is, with an option of its own,
-//! through the public surface alone.
+//! A new method needs one file and one registration. This one also declares an option, and uses
+//! only the public API.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use model::ftl::collect::Policy;
 /// Tolerated relative deviation from the closed form.
 const TOLERANCE: f64 = 0.01;
 
-/// Pages per superblock, and number of superblocks: enough for the number to hardly matter.
+/// Pages per superblock, and number of superblocks: so many that their number hardly matters.
 const SIZES: [(u32, u32); 3] = [(128, 8192), (1024, 2048), (16_384, 200)];
 
 /// Capacity and mapping unit. The state of a drive and the time for ten drive writes grow with the
@@ -36,7 +36,7 @@ fn amplification(tiny: bool, only: Option<u32>) -> usize {
     println!(
         "Write amplification of uniform random writes, measured over two drive writes after three"
     );
-    println!("(over forty for random victims among few superblocks), and its deviation from the");
+    println!("(over forty for 1 or 2 choices among few superblocks), and its deviation from the");
     println!("closed form (goal: within {:.0}%).\n", TOLERANCE * 100.0);
     println!("| policy | pages per superblock | OP 7% | OP 15% | OP 28% | OP 50% |");
     println!("|---|---|---|---|---|---|");

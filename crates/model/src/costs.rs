@@ -1,4 +1,4 @@
-//! The times that commands take besides flash and link: of the controller, of the host, of lookups.
+//! Times of a command other than those of flash and link: controller, host, lookups, sleep.
 //!
 //! They are converted once from the description, because every command needs several of them.
 

@@ -18,12 +18,12 @@ pub struct Health {
     pub counters: Counters,
     /// Percentage of rated life used; can exceed 100.
     pub wear_percent: f64,
-    /// Percentage of spare superblocks left.
+    /// Percentage of spare superblocks left; 100 if the drive never had any.
     pub spare_percent: f64,
     /// Bytes programmed into flash for any reason.
     pub programmed_bytes: u64,
     /// Whether the drive refuses writes.
     pub read_only: bool,
-    /// Temperature at the last command, degrees Celsius.
+    /// Temperature at its last update, degrees Celsius.
     pub temperature_c: f64,
 }

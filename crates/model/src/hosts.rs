@@ -1,7 +1,7 @@
 //! Built-in hosts: the system between a program and a drive, for `sim:DRIVE?host=NAME`.
 //!
 //! The files of `drives/hosts/`, included at build time. They have the format of drives, but
-//! contain only `[host]` and `[[link]]`.
+//! contain only a name, a description, `[host]` and `[[link]]`.
 
 /// A host's name and file content.
 macro_rules! host {

@@ -1,8 +1,8 @@
 //! Permitted range and unit of every numeric parameter of a virtual drive.
 //!
-//! The ranges include every drive ever built, by a wide margin. They exclude typing errors, and
-//! values that would simulate for hours or overflow a clock. A test fails if a parameter has no
-//! range here.
+//! The ranges cover real drives by a wide margin, except for capacities above 16 TB. They exclude
+//! typing errors, and values that would simulate for hours or overflow a clock. A test fails if a
+//! parameter has no range here.
 
 use toml::{Table, Value};
 use workload::units;

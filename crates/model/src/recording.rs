@@ -1,7 +1,6 @@
 //! Records the content of a drive on request: the location of each write, and the data that a read
-//! returns.
-//! Addresses pass through the drive's faults and its counterfeit capacity; [`Content`] stores the
-//! result.
+//! returns. Addresses pass through the drive's faults and its counterfeit capacity; [`Content`]
+//! stores the result.
 
 use std::ops::Range;
 

@@ -308,7 +308,7 @@ fn links_can_be_put_before_any_drive() {
 }
 
 /// A whole drive has a separate frontier for moved data and keeps a few superblocks free. The
-/// closed form's ratio of physical to logical pages excludes the flash of both.
+/// closed form's ratio of physical to logical pages excludes the free ones.
 #[test]
 fn write_amplification_of_a_whole_drive_is_near_the_closed_form() {
     for share in ["0.07", "0.15", "0.28", "0.5"] {

@@ -38,8 +38,9 @@ fn undescribed_flash_is_typical_tlc() {
     assert!((4.0..=20.0).contains(&*spec.nand.slc_read_us));
 }
 
-/// Sense and erase times are within the published ranges. Program times are exempt: if only the
-/// rate of a drive is known, they are fitted to it with a guessed number of dies.
+/// Sense and erase times are within the published ranges. Program times only have to give a
+/// plausible rate: if only the rate of a drive is known, they are fitted to it with a guessed
+/// number of dies.
 #[test]
 fn flash_timings_of_presets_are_realistic() {
     for spec in presets() {

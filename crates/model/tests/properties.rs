@@ -1,5 +1,6 @@
-//! Invariants of every drive under any sequence of commands: the mapping is one to one, counts add
-//! up, time is monotonic, every block holds its last write, and the same seed gives the same run.
+//! Invariants of every drive under any sequence of commands: a page mapping is one to one, its
+//! counts add up, time is monotonic, every block holds its last write, and the same seed gives the
+//! same run.
 
 mod common;
 

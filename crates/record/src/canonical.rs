@@ -1,10 +1,10 @@
 //! Canonical JSON: equal content has equal text.
 //!
-//! Follows RFC 8785: members sorted by name (by code point), no white space, strings with the
-//! fewest escapes, doubles as JavaScript writes them (`1.0` is `1`). Two rules differ. Integers
-//! are written in full, because records contain 64-bit counters. A member that is `null`, `[]` or
-//! `{}` carries no information and is omitted, so a field added by a later version does not change
-//! a record that lacks it.
+//! Follows RFC 8785: members sorted by name, no white space, strings with the fewest escapes,
+//! doubles as JavaScript writes them (`1.0` is `1`). Three rules differ. Names are compared by code
+//! point rather than by UTF-16 code unit. Integers are written in full, because records contain
+//! 64-bit counters. A member that is `null`, `[]` or `{}` carries no information and is omitted, so
+//! a field added by a later version does not change a record that lacks it.
 //!
 //! The text is rewritten during parsing, without a tree, so memory is bounded by the text.
 

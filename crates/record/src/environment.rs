@@ -37,7 +37,7 @@ pub struct Environment {
     pub hypervisor: Option<String>,
     /// One-minute load average at the start.
     pub load: Option<f64>,
-    /// Backend that issued the I/O (`uring`, `aio`, `psync`, `null`, `sim`).
+    /// Backend that issued the I/O (`uring`, `aio`, `psync`, `mmap`, `nvme`, `null`, `sim`).
     pub backend: Option<String>,
     /// Clock used (`tsc`, `cntvct`, `monotonic`, `virtual`).
     pub clock: Option<String>,

@@ -51,8 +51,8 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts each of these values: faster than one at a time, because only the buckets are in
-    /// memory.
+    /// Counts each of these values: faster than one at a time, because sum, minimum and maximum
+    /// stay in registers.
     pub fn record_all(&mut self, values: &[u64]) {
         let (mut sum, mut min, mut max) = (0, self.min, self.max);
         for &value in values {
@@ -66,7 +66,7 @@ impl Histogram {
         (self.min, self.max) = (min, max);
     }
 
-    /// Counts a value `times` times, as from a table. Counts must stay below `u64::MAX`.
+    /// Counts a value `times` times, as from a table. The total count is limited to `u64::MAX`.
     pub fn record_many(&mut self, value: u64, times: u64) {
         let times = times.min(u64::MAX - self.count);
         if times > 0 {
@@ -256,8 +256,8 @@ impl Histogram {
     }
 }
 
-/// The JSON form: exact count, sum, minimum and maximum, and the non-empty buckets, each as
-/// `[lower edge, count]`.
+/// The JSON form: exact count, minimum and maximum, the sum as a double (exact up to 2^53), and the
+/// non-empty buckets, each as `[lower edge, count]`.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     count: u64,

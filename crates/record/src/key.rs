@@ -251,7 +251,7 @@ impl MetricKey {
         }
     }
 
-    /// Its first two words, without block size and depth: `seq-read` for `seq-read-1MiB-q8`.
+    /// Its first two words: `seq-read` for `seq-read-1MiB-q8`.
     pub fn kind(&self) -> String {
         self.to_string().splitn(3, '-').take(2).collect::<Vec<_>>().join("-")
     }

@@ -301,7 +301,7 @@ kinds! {
         Incompressible = "INCOMPRESSIBLE",
         /// The drive serves small working sets from a cache.
         DeviceCache = "DEVICE CACHE",
-        /// No read cache is visible.
+        /// No read cache is visible at depth 1.
         NoDeviceCache = "NO DEVICE CACHE",
         /// The drive caches only part of its mapping table, and random reads beyond it take longer.
         MapCache = "MAP CACHE",

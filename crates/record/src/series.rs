@@ -66,8 +66,8 @@ impl Series {
     /// Merges the rows in pairs; an odd last row is kept.
     ///
     /// Rates become means weighted by time. Columns of bytes per second get companions `NAME.low`
-    /// and `NAME.high` with the extremes of the intervals merged so far. Latencies and temperatures
-    /// keep the greater value, so a percentile becomes an upper bound.
+    /// and `NAME.high` with the extremes of the intervals merged so far. All other columns, such as
+    /// latencies and temperatures, keep the greater value, so a percentile becomes an upper bound.
     pub fn thin(&mut self) {
         self.add_extremes();
         let starts = std::iter::once(0).chain(self.t_ns.iter().copied());
@@ -88,7 +88,7 @@ impl Series {
             for end in [LOW, HIGH] {
                 let name = format!("{}{end}", rate.name);
                 match self.columns.iter_mut().find(|c| c.name == name) {
-                    // Rows older than the column cover a single interval.
+                    // Rows without an extreme cover a single interval.
                     Some(known) => known.values.iter_mut().zip(&rate.values).for_each(|(k, r)| {
                         *k = k.or(*r);
                     }),

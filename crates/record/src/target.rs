@@ -109,9 +109,10 @@ pub struct Health {
 }
 
 impl Health {
-    /// Upper bound of the fraction of the drive's life used by writing this many bytes, at the same
-    /// wear per byte as so far; it may exceed 1. Drives report whole percents, so up to one more
-    /// percent may be used. `None` if the drive reports no wear.
+    /// Fraction of the drive's life used by writing this many bytes; it may exceed 1. With a rated
+    /// life, the fraction of it; otherwise an upper bound, at the same wear per byte as so far:
+    /// drives report whole percents, so up to one more percent may be used. `None` without a rated
+    /// life if the reported wear is unknown or below 1%.
     pub fn life_share(&self, bytes: u64) -> Option<f64> {
         if let Some(rated) = self.rated_bytes.filter(|rated| *rated > 0) {
             return Some(bytes as f64 / rated as f64);

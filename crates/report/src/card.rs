@@ -1,8 +1,8 @@
 //! The record as a card of 1200 x 630 for a forum or a review: drive, answer, six tiles, stamp.
 //!
 //! A self-contained SVG: no script, no picture, no link. A card is public, so it contains no serial
-//! number, host name or path. Text is placed by counting characters, assuming the widest letters of
-//! a common sans-serif font.
+//! number, host name or path. Text is placed by counting characters, assuming the widest of the
+//! common sans-serif fonts.
 
 use maud::{Markup, html as markup};
 use record::{Level, Run, TargetKind, Tile, Unit};
@@ -147,7 +147,7 @@ fn whisker(tile: &Tile, most: f64, x: usize, y: usize, width: usize) -> Markup {
     }
 }
 
-/// The largest size up to `most` at which the text fits.
+/// The largest size up to `most` at which the text fits, but at least 8.
 fn size_for(text: &str, width: usize, most: usize) -> usize {
     let letters = text.chars().count().max(1);
     let fits = (width as f64 / (letters as f64 * LETTER)) as usize;

@@ -1,7 +1,7 @@
 //! The grid familiar from CrystalDiskMark: workloads down, reads and writes across.
 //!
-//! Built from the keys of the metrics alone: any method whose metrics are cells gets the grid;
-//! metrics with other keys are left for a plain table.
+//! Built from the keys of metrics and histograms, whatever the method: any method whose metrics are
+//! cells gets the grid; metrics with other keys are left for a plain table.
 
 use record::{CellKey, LatencyProfile, Metric, MetricKey, Order, Run, Unit};
 use workload::OpKind;
@@ -124,7 +124,7 @@ impl<'a> Grid<'a> {
         true
     }
 
-    /// Fills in percentiles without a metric from the histogram.
+    /// Fills in the latencies of a side from its histogram, if no metric has any.
     fn fill_latency(&mut self, profile: &LatencyProfile) {
         let key = MetricKey::parse(&profile.name);
         let Some(cell) = key.as_cell().filter(|_| key.statistic.is_none()) else { return };

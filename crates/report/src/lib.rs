@@ -1,4 +1,4 @@
-//! Shows a record: terminal, Markdown, CSV, JSON, and one HTML file with charts.
+//! Shows a record: terminal, Markdown, CSV, JSON, an SVG card, and one HTML file with charts.
 //!
 //! A [`record::Run`] goes in, text comes out: every form is a pure function of the record and, on a
 //! screen, of a [`Style`]. Nothing computed here affects a conclusion; unknown values are shown as

@@ -94,7 +94,7 @@ pub(crate) fn interval_heading<'a>(metrics: impl Iterator<Item = &'a Metric>) ->
     }
 }
 
-/// The interval in the unit of [`bare`]: `6952-7010`; `n=1` for a single replicate.
+/// The interval in the unit of [`bare`]: `6952-7010`; without one, the number of replicates: `n=1`.
 pub(crate) fn interval(metric: &Metric) -> String {
     match ends(metric) {
         Some((low, high)) => format!("{}-{}", bare(metric.unit, low), bare(metric.unit, high)),

@@ -6,7 +6,7 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
 
 /// The values, scaled from 0 to their maximum, in at most `columns` characters, each the median of
-/// a group of values. An unknown value is a blank; without known values the line is empty.
+/// a group of values. An unknown value is a blank; without a positive value the line is empty.
 pub fn sparkline(values: &[Option<f64>], columns: usize, style: &Style) -> String {
     let columns = columns.min(values.len());
     let bounds = |i: usize| i * values.len() / columns;

@@ -1,8 +1,9 @@
 //! Style of text on a screen: colour, width, characters.
 //!
 //! The caller decides (a terminal or a pipe, `NO_COLOR`, the locale) and passes a [`Style`]; the
-//! environment is never read here. All external text reaches the screen through [`Style::paint`],
-//! which makes it [`emit::plain`]: a model name must not move the cursor.
+//! environment is never read here. [`Style::paint`] makes external text [`emit::plain`], because a
+//! model name must not move the cursor; the command passes the whole text through [`emit::screen`],
+//! which also covers text that was not painted.
 
 /// Capabilities of a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 mod common;
 
+use record::VerdictKind;
 use report::{Style, terminal};
 
 const NARROW: Style = Style { colour: false, width: 80, unicode: true };
@@ -11,7 +12,7 @@ const WIDE: Style = Style { colour: false, width: 120, unicode: true };
 fn quick_fits_one_screen_of_80_columns() {
     let text = terminal(&common::quick(), &NARROW);
     insta::assert_snapshot!("quick-80", text);
-    // The sample has everything: wear, two long verdicts, two doubts with advice, errors.
+    // The sample has everything: wear, two long verdicts, two doubts (one with advice), errors.
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
 }
 
@@ -69,6 +70,32 @@ fn a_prediction_wider_than_a_factor_of_two_is_noisy_except_on_the_full_screen() 
     }
     assert!(terminal(&run, &NARROW).contains("too noisy"));
     assert!(!report::terminal_in_full(&run, &NARROW).contains("too noisy"));
+}
+
+#[test]
+fn a_conclusion_that_the_headline_already_states_is_not_repeated() {
+    let mut run = common::answered();
+    run.verdicts[0].kind = VerdictKind::Knee;
+    for (text, shown) in [("The drive reads 3.52 GB/s.", false), ("It reads 3.52 GB/s.", true)] {
+        run.verdicts[0].text = text.replace("It reads", "It always reads");
+        let text = terminal(&run, &NARROW);
+        assert_eq!(text.lines().any(|line| line.starts_with("why")), shown, "{text}");
+    }
+}
+
+#[test]
+fn no_read_cache_at_depth_1_is_not_shown_beside_a_cache_found_at_another_depth() {
+    let mut run = common::answered();
+    let verdict = |kind| {
+        let mut verdict = run.verdicts[0].clone();
+        verdict.kind = kind;
+        verdict
+    };
+    let [none, some] = [VerdictKind::NoDeviceCache, VerdictKind::DeviceCache].map(verdict);
+    run.verdicts.push(none);
+    assert!(terminal(&run, &NARROW).contains("no read cache"));
+    run.verdicts.push(some);
+    assert!(!terminal(&run, &NARROW).contains("no read cache"));
 }
 
 #[test]

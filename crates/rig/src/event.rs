@@ -47,7 +47,7 @@ impl Pass {
         }
     }
 
-    /// How often it moves each byte.
+    /// How many times it moves each byte.
     fn turns(self) -> u64 {
         match self {
             Pass::Compare => 1,

@@ -1,4 +1,4 @@
-//! One job: a workload with its way of issue, on one target.
+//! One job: a workload, and how its operations are issued, on one target.
 //!
 //! A job is plain data except for its sources and its control, so any [`crate::Rig`] can plan,
 //! refuse or run it. A job only names files; it does not open them.

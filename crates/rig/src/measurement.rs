@@ -106,7 +106,7 @@ pub struct Measurement {
     pub series: Series,
     /// Mean number of operations in flight, computed from their service times (Little's law).
     pub effective_depth: f64,
-    /// Operations issued after their due time because no slot was free.
+    /// Operations issued more than 100 us after their due time, usually because no slot was free.
     pub late_ops: u64,
     /// Processor time of the issuing threads, nanoseconds.
     pub cpu_ns: u64,

@@ -38,7 +38,7 @@ pub struct JobResult {
     /// Histogram of operations in flight at each issue: 1, 2-3, 4-7, ..., 64 or more.
     pub depths: [u64; 7],
     /// Histogram of operations submitted per turn of the worker: 0, 1-4, 5-8, ..., 33-64, more than
-    /// 64.
+    /// 64. Turns without any are not counted, so the first class is always empty.
     pub handed: [u64; 7],
     /// Histogram of operations completed per turn, in the same classes.
     pub returned: [u64; 7],

@@ -1,4 +1,4 @@
-//! Errors of the store. Each is one line that names the file.
+//! Errors of the store. Each is one line; an error about the file names it.
 
 use std::fs::File;
 use std::io::ErrorKind;

@@ -231,7 +231,8 @@ fn set_journal(conn: &Connection, wanted: Journal) -> rusqlite::Result<Journal> 
 }
 
 /// Whether the error means that the location is not writable, rather than that the file is bad.
-/// The log needs a file next to the store even for reading, so a full disk counts.
+/// The log needs a file next to the store even for reading, so a full disk counts, which SQLite may
+/// report as an I/O error.
 fn cannot_write(error: &rusqlite::Error) -> bool {
     use ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
     matches!(

@@ -1,4 +1,4 @@
-//! Earlier runs: of a drive, and of each drive of a machine.
+//! Earlier runs: of a drive, and the latest of each target of a machine.
 //!
 //! They are read during every run and comparison, so the time must depend on the runs that are
 //! returned and not on the size of the store. Numbers are found first, by index, and only then are

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A step is the distance from the previous bucket: 1 in a dense stretch. With its count, that is
-//! two bytes per bucket before deflate; as JSON it would be fourteen. HdrHistogram's format is not
-//! usable: its buckets differ, so edges, minimum, maximum and sum would change, and with them the
-//! record's hash.
+//! two or three bytes per bucket before deflate; as JSON it would be fourteen. HdrHistogram's
+//! format is not usable: its buckets differ, so edges, minimum, maximum and sum would change, and
+//! with them the record's hash.
 
 use record::{Histogram, LatencyProfile};
 

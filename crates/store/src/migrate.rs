@@ -3,7 +3,8 @@
 //! leaves version 1 unchanged.
 //!
 //! Version 1 stored a record, except metrics and series, as JSON in `run.body`. An unreadable
-//! record is moved as is: as before, it is listed but cannot be loaded.
+//! record is moved as is; one with unreadable metrics or series is moved without its content. As
+//! before, both are listed but cannot be loaded.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use crate::series::unpack_values;
 use crate::summary::{Kind, RunTarget, Summary};
 use crate::writer::Writer;
 
-/// Progress is reported if a migration takes longer than this.
+/// Interval between reports of progress; a shorter migration reports none.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Renames the old tables to make room for the new ones. Drops the old indexes first, because the
@@ -36,8 +37,8 @@ pub type Progress = fn(done: u64, of: u64);
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// Sets the callback for a migration that takes more than 2 s. It is global, because a store is
-/// opened in many places but migrated only once. Only the first call has an effect.
+/// Sets the callback that a migration calls every 2 s. It is global, because a store is opened in
+/// many places but migrated only once. Only the first call has an effect.
 pub fn on_migration(progress: Progress) {
     // Later calls have no effect.
     let _ = PROGRESS.set(progress);

@@ -24,7 +24,7 @@ pub struct LastState {
 }
 
 impl LastState {
-    /// Whether the drive reports more bytes written now than after that run.
+    /// Whether the drive reports more bytes written now than after that run, beyond the tolerance.
     pub fn was_written_since(&self, drive: &DriveIdentity) -> bool {
         let now = drive.health.written_bytes.zip(self.written_bytes);
         let more = now.map(|(now, then)| now.saturating_sub(then));

@@ -2,7 +2,8 @@
 //!
 //! A schedule is kept in nanoseconds with a 64-bit fraction, so 300,000/s stays 300,000/s for
 //! hours. A late drive never moves a due time, because response times are measured from it.
-//! Rounding to whole microseconds would give 31% too many Poisson arrivals at that rate.
+//! Truncating the mean gap and each gap to whole microseconds would give 32% too many Poisson
+//! arrivals at that rate.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -88,7 +89,7 @@ pub trait Pace {
     /// Removes and returns the next due time if it is at or before `now`.
     fn next_due(&mut self, now: u64) -> Option<u64>;
 
-    /// When to wake up for the next operation; `None` if it is already due.
+    /// When to wake up for the next operation; `None` or a time in the past if it is already due.
     fn wake_at(&self) -> Option<u64>;
 
     /// Moves all future due times by `ns`, a time in which no worker could run. A closed loop has
@@ -120,8 +121,8 @@ impl Pace for Closed {
 /// A schedule of due times: fixed rate, Poisson, or bursts.
 #[derive(Clone, Debug)]
 pub struct Open {
-    /// Next due time in nanoseconds on a clock that runs only during bursts; `fraction` is in units
-    /// of 2^-64 ns.
+    /// Next due time in nanoseconds on a clock that runs only during bursts, or on the normal clock
+    /// if bursts are closed loops; `fraction` is in units of 2^-64 ns.
     due: u64,
     fraction: u64,
     step: Step,

@@ -276,8 +276,8 @@ impl Workload {
         }
     }
 
-    /// The slice of the region used by job `job`. Slices are equal, in multiples of the largest
-    /// block.
+    /// The slice of the region used by job `job`. Slices are equal multiples of the largest block,
+    /// except for the last.
     pub fn slice(&self, job: u32) -> Region {
         let jobs = u64::from(self.jobs.max(1));
         let block = u64::from(self.blocks.max().max(1));

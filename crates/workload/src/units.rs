@@ -102,7 +102,7 @@ pub fn decimal(bytes: u64) -> String {
 }
 
 /// Throughput in decimal MB/s with three or four significant digits: `3480 MB/s`, `41.2 MB/s`; in
-/// kB/s below 1 MB/s, in GB/s from 10,000 MB/s.
+/// kB/s or B/s below 1 MB/s, in GB/s from 10,000 MB/s.
 pub fn throughput(bytes_per_s: f64) -> String {
     match bytes_per_s.abs() {
         v if v > 0.0 && v < 999.5 => format!("{} B/s", significant(bytes_per_s)),

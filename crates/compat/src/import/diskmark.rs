@@ -48,7 +48,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             row(&mut run, line, major, &section)
                 .ok_or_else(|| lines.wrong("not a row of results"))?;
         } else if fact(&mut run, line) {
-            // A comment may follow; other text is not from the tool.
+            // Lines that are neither are skipped, up to the user's comment or the next result.
         } else if line.starts_with("Comment") {
             break;
         }
@@ -154,7 +154,7 @@ fn block_bytes(words: &str) -> Option<u64> {
     (1.0..1e6).contains(&value).then(|| value as u64 * scale)
 }
 
-/// Parses test, date and system. Returns whether the line was one of them.
+/// Parses profile, test, date and system. Returns whether the line was one of them.
 fn fact(run: &mut Run, line: &str) -> bool {
     let Some((key, value)) = line.split_once(':') else { return false };
     let value = value.trim();

@@ -1,5 +1,5 @@
 //! Builds records from parsed results. Metrics have the same names as ssdyno's, so that they can be
-//! compared, and nothing is added that was not in the text.
+//! compared, and nothing is added that does not follow from the text.
 
 use record::{
     CellKey, Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run,
@@ -112,7 +112,8 @@ pub(crate) struct Side {
     pub percentiles: Vec<(f64, f64)>,
 }
 
-/// Adds the rate and the latencies of one direction. A name already taken gets a suffix.
+/// Adds the rate and the latencies of one direction. A name already taken gets a suffix. Returns
+/// the name used.
 pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
     let mut shape = shape.clone();
     let mut count = 1;

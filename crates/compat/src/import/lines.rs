@@ -87,7 +87,7 @@ pub(crate) fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.split_once(word).map(|(_, rest)| rest)
 }
 
-/// The number at the start of a text, and the rest. No sign, and no exponent except `e-05`.
+/// The number at the start of a text, and the rest. No sign; only a negative exponent (`e-05`).
 pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

@@ -102,8 +102,8 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// All results in a text, in order; with `format`, only those of that format. The records have no
-/// id yet, and no start time if the tool does not report it. A text without a result is an error.
+/// All results in a text, in order; with `only`, only those of that format. The records have no id
+/// yet, and no start time if the tool does not report it. A text without a result is an error.
 pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let runs = results(text, only)?;
     if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
@@ -155,7 +155,8 @@ fn is_heading(line: &str) -> bool {
     words.len() < line.len() && words.starts_with(' ')
 }
 
-/// Gives the results of a section its only title: iozone, unlike fio, has no name for a result.
+/// Gives untitled results the title of the others in their section, if those have only one: iozone,
+/// unlike fio, has no name for a result.
 fn share_title(section: &mut [Run]) {
     let title = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
     let mut titles: Vec<String> = section.iter().filter_map(title).collect();

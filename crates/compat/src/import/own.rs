@@ -16,7 +16,7 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     })
 }
 
-/// Number of digits in a record's id.
+/// Number of characters in a record's id.
 const ID_DIGITS: usize = 26;
 
 /// Whether the text of an object is a record: the schema is a member, at any position.

@@ -1,9 +1,9 @@
 //! Splits a stream of results into pieces: single ssdyno records, and the text between them.
 //!
-//! A store of 100,000 records is larger than memory, so at most one record is in memory, and its
-//! size is limited. Text of other tools is read whole, up to the same limit, because a result may
-//! be anywhere in it. A record starts with `{` in the first column and ends with its last brace, on
-//! the same line or a later one.
+//! A store of 100,000 records can be larger than memory, so at most one record is in memory, and
+//! its size is limited. Text of other tools is read whole, up to the same limit, because a result
+//! may be anywhere in it. A record starts with `{` in the first column and ends with the line of
+//! the matching brace.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
@@ -41,7 +41,7 @@ pub struct Pieces<R> {
     lines: usize,
     /// Text that precedes the next record, and its first line.
     text: (Vec<u8>, usize),
-    /// An incomplete object that starts in the first column, or a line read ahead.
+    /// An incomplete object that starts in the first column.
     object: Object,
     /// Complete pieces: text, and the record after it.
     ready: VecDeque<Piece>,

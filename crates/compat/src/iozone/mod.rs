@@ -2,7 +2,7 @@
 //! iozone's table.
 //!
 //! Source: iozone's documentation and published outputs. An iozone option that ssdyno does not
-//! support is an error that names it and suggests an alternative; none is ignored.
+//! support is an error that names it and suggests an alternative; one without effect gets a note.
 
 mod size;
 mod sweep;
@@ -21,7 +21,7 @@ pub struct Command {
     pub run: Iozone,
     /// `-f`: the file as typed; `None`: a scratch file in the current directory.
     pub file: Option<String>,
-    /// `-R`: repeat the figures, one block per test.
+    /// `-R`: repeat the figures, one block per figure.
     pub excel: bool,
     /// `-b`: file for the table as CSV.
     pub csv: Option<String>,

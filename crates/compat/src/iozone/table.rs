@@ -68,7 +68,7 @@ fn line(row: &Row, run: &Run) -> String {
             _ => 9,
         };
         let kib = kib(run, row, figure.name()).map_or(String::new(), |kib| kib.to_string());
-        // Seven digits fill a column; a figure is always preceded by a blank.
+        // A figure is always preceded by a blank, even if it then exceeds its column.
         text += &if kib.len() < width { format!("{kib:>width$}") } else { format!(" {kib}") };
     }
     text.trim_end().to_string() + "\n"

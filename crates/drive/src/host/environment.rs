@@ -138,13 +138,13 @@ pub(crate) fn hypervisor(machine: &Machine) -> Option<String> {
     let words = ["sys_vendor", "product_name"].map(|f| dmi(machine, f).unwrap_or_default());
     let firmware = FIRMWARE.iter().find(|(mark, _)| words.iter().any(|word| word.contains(mark)));
     match firmware {
-        // Amazon and Google also offer bare metal; the processor then decides.
+        // Amazon and Google also offer bare metal; the flags of an x86 processor decide.
         Some((_, name)) if flagged || flags.is_none() => Some(name.to_string()),
         _ => flagged.then(|| cpuid_name().unwrap_or_else(|| "unknown".into())),
     }
 }
 
-/// The twelve letters of CPUID leaf 0x40000000.
+/// The hypervisor named by the twelve-character signature in CPUID leaf 0x40000000.
 #[cfg(target_arch = "x86_64")]
 fn cpuid_name() -> Option<String> {
     let leaf = core::arch::x86_64::__cpuid(0x4000_0000);

@@ -1,5 +1,6 @@
-//! Block devices: opened for reading by default, and for writing only if confirmed with `--destroy`
-//! or borrowed, unused, and granted exclusively by the kernel (rules 2 and 4 of safety).
+//! Block devices: opened for reading by default. They are opened for writing only if confirmed with
+//! `--destroy` or borrowed, and then only if they are unused and the kernel grants exclusive access
+//! (rules 2 and 4 of safety).
 
 use std::fs::{File, OpenOptions};
 use std::io::Error;
@@ -21,8 +22,8 @@ use crate::node::Node;
 use crate::stack::Walk;
 use crate::usage;
 
-/// A new process holds descriptors closed by other threads until it executes its program, and
-/// formatting tools release a drive late. Both take milliseconds.
+/// A forked child keeps copies of descriptors that other threads have closed until it calls exec,
+/// and formatting tools release a drive late. Both take milliseconds.
 const BUSY_RETRIES: u32 = 5;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 

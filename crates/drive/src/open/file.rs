@@ -27,7 +27,7 @@ pub(super) fn plan(
     let block_bytes = direct_bytes(&location.filesystem, &location.stack);
     let allowed = allowed(spec, meta.len(), request)?;
     check_access(&location.path, allowed)?;
-    // The location is that of the inspected file, even if the name is moved meanwhile.
+    // The name may have been moved meanwhile; the location must be that of the inspected file.
     let identity = FileIdentity::of(meta);
     pinned(&location.path, allowed == Safety::Reads, identity)?;
     let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;

@@ -1,8 +1,8 @@
 //! Opens the target named by the user, after all possible checks.
 //!
 //! A directory gets a scratch file. A file or block device is opened as it is, for reading unless
-//! confirmed with `--destroy`. Each kind of target first creates a [`Plan`] without changing
-//! anything, at which `--dry-run` ends; opening carries out the plan.
+//! confirmed with `--destroy` (a device: or borrowed). Each kind of target first creates a [`Plan`]
+//! without changing anything, at which `--dry-run` ends; opening carries out the plan.
 
 pub(crate) mod device;
 mod file;
@@ -35,7 +35,8 @@ pub struct OpenRequest {
     /// `reads`.
     pub wants: Safety,
     /// Confirmation (`--destroy`): the serial number of the drive, or the size in bytes of a file
-    /// or of a device without a serial number. A wrong value is always refused.
+    /// or of a device without a serial number. A wrong value is always refused; a directory refuses
+    /// any value.
     pub destroy: Option<String>,
     /// Allows taking a drive without an IOMMU from the kernel (`--no-iommu`).
     pub no_iommu: bool,
@@ -56,7 +57,7 @@ impl OpenRequest {
 pub struct Planned {
     /// The target as [`open`] would return it.
     pub info: TargetInfo,
-    /// The data that would be lost, in words: the contents of a confirmed drive.
+    /// The data that would be lost, in words: the contents of a confirmed drive or file.
     pub destroys: Option<String>,
     /// Identity of the file, if the target is a file.
     pub file: Option<FileIdentity>,
@@ -105,7 +106,7 @@ pub fn open_planned(
     let machine = Machine::here();
     let plan = plan(&machine, spec, request)?;
     if planned.is_some_and(|file| !plan.file().is_some_and(|now| now.is_same_file(&file))) {
-        let what = "its name refers to another file since the run was planned".into();
+        let what = "its name no longer refers to the planned file".into();
         return Err(DriveError::Changed { path: spec.into(), what });
     }
     plan.carry_out(&machine, request)

@@ -41,6 +41,12 @@ pub(super) fn plan(
     spec: &str,
     request: &OpenRequest,
 ) -> Result<Plan, DriveError> {
+    if request.destroy.is_some() {
+        return Err(DriveError::Refused {
+            text: format!("--destroy permits overwriting a drive or a file, {spec} is a directory"),
+            hint: Some("without --destroy, which works on a scratch file".into()),
+        });
+    }
     let path = Path::new(spec);
     let location = machine.locate(path)?;
     accessat(CWD, path, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
@@ -183,14 +189,20 @@ fn reopens(file: &File) -> bool {
 }
 
 fn with_name(dir: &Path) -> Result<(File, PathBuf), DriveError> {
-    let path = dir.join(new_name());
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(&path).map_err(|e| creation_failed(dir, e))?;
-    // Until it is locked, the file looks like an orphan, and another run may unlink it. Without
-    // lock support, no run takes it for an orphan, because removing one requires the same lock.
-    let _ = flock(&file, FlockOperation::LockExclusive);
-    Ok((file, path))
+    loop {
+        let path = dir.join(new_name());
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(&path).map_err(|e| creation_failed(dir, e))?;
+        // Without lock support, no run takes it for an orphan, because removing one requires the
+        // same lock.
+        let _ = flock(&file, FlockOperation::LockExclusive);
+        // Until it was locked, the file looked like an orphan, and another run may have unlinked
+        // it. Nobody else uses the random name.
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Ok((file, path));
+        }
+    }
 }
 
 fn creation_failed(dir: &Path, error: std::io::Error) -> DriveError {

@@ -7,8 +7,8 @@ use super::Opened;
 use crate::partitions::{self, Planned, Table};
 
 impl Opened {
-    /// Its partition table, on the first `bytes`, with sectors of `sector` bytes; `None` without a
-    /// table.
+    /// The partition table on the first `bytes` of the target, with sectors of `sector` bytes;
+    /// `None` if there is no table.
     pub fn partition_table(&self, bytes: u64, sector: u32) -> Option<Table> {
         Table::read(&self.file, bytes, sector)
     }
@@ -19,9 +19,9 @@ impl Opened {
         partitions::order(&self.file, sector)
     }
 
-    /// Renumbers the partitions of an MBR in the order of the drive, durably; returns the old
-    /// number of each, from the new number 1. Only the positions of the entries in the table
-    /// change. `None` if the order is already right or there is no table to change.
+    /// Renumbers the partitions of an MBR in their order on the drive, durably; returns their old
+    /// numbers in the new order. Only the positions of the entries in the table change. `None` if
+    /// the order is already right or there is no table to change.
     pub fn renumber_partitions(&self, sector: u32) -> io::Result<Option<Vec<u32>>> {
         partitions::renumber(&self.file, sector)
     }

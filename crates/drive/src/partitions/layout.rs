@@ -2,7 +2,8 @@
 //!
 //! Modelled on the four-partition drive of a dual-boot RISC OS machine: a loader from which the
 //! firmware boots, FileCore, a FAT partition readable by both systems, and Linux, numbered in order
-//! of position. All partitions are aligned to 1 MiB, and so to every page and erase block.
+//! of position. All partitions are aligned to 1 MiB, a multiple of every page size; an erase block
+//! may be larger.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -87,7 +88,7 @@ pub enum LayoutError {
     /// A malformed size.
     #[error("the size of {0}: {1}")]
     Size(&'static str, String),
-    /// No partition, or more than fit in the table.
+    /// More partitions than fit in the table.
     #[error("{0} partitions: an MBR has one to four")]
     Count(usize),
     /// More than one partition without a size.
@@ -186,7 +187,7 @@ fn bytes(size: &str) -> Result<u64, String> {
     }
 }
 
-/// Checks the size limits of the file systems.
+/// Checks the maximum size of FileCore and the minimum size of FAT32.
 fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError> {
     let limit = |why: String| Err(LayoutError::Limit { word, bytes, why });
     match word {

@@ -38,9 +38,9 @@ pub(crate) fn write(
     drive.sync_data()
 }
 
-/// Renumbers the partitions of an MBR in the order of the drive, durably; returns the old number of
-/// each, from the new number 1. Only the positions of the entries in the table change. `None` if
-/// the order is already right or there is no table to change.
+/// Renumbers the partitions of an MBR in their order on the drive, durably; returns their old
+/// numbers in the new order. Only the positions of the entries in the table change. `None` if the
+/// order is already right or there is no table to change.
 pub(crate) fn renumber(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
     let mut block = vec![0; sector.max(512) as usize];
     drive.read_exact_at(&mut block, 0)?;
@@ -58,8 +58,8 @@ pub(crate) fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
 }
 
 /// Sorts the four entries of a boot record by their first sector, with unused entries last; returns
-/// their old numbers. `None` if they were in order. Ignores the protective record of a GPT, whose
-/// numbers are elsewhere.
+/// the old numbers of the used ones. `None` if they were in order, if the block is no boot record,
+/// or if it is the protective record of a GPT, whose numbers are elsewhere.
 pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
     const PROTECTIVE: u8 = 0xee;
     if block[510..512] != [0x55, 0xaa] {
@@ -100,7 +100,7 @@ pub fn boot_record(places: &[Planned], sector: u32, signature: u32) -> Vec<u8> {
     block
 }
 
-/// The CHS address of a sector, which is limited to 1023 cylinders.
+/// The CHS address of a sector; beyond cylinder 1023, the highest address.
 fn cylinder_head_sector(at: u64) -> [u8; 3] {
     let (cylinder, rest) = (at / (HEADS * SECTORS), at % (HEADS * SECTORS));
     if cylinder > 1023 {

@@ -35,7 +35,7 @@ pub struct Claim {
     _lock: File,
 }
 
-/// How a driver in this process accesses a function, and the function accesses memory.
+/// How the driver in this process accesses a function, and how the function accesses memory.
 #[derive(Debug)]
 pub enum Reach<'a> {
     /// Through VFIO, in an IOMMU group.

@@ -12,7 +12,7 @@ use crate::error::DriveError;
 use crate::machine::{self, Machine};
 use crate::node::Node;
 
-/// PCI class of an NVMe controller, and of bridges (upper 16 bits).
+/// PCI class of an NVMe controller, and base class (the upper 8 of 24 bits) of bridges.
 const NVME_CLASS: u32 = 0x01_0802;
 const BRIDGE: u32 = 0x06;
 
@@ -84,8 +84,9 @@ impl Function {
         Some(target.file_name()?.to_str()?.to_string())
     }
 
-    /// Other functions of its group with another driver: all must be free before one may be driven
-    /// from user space, because the IOMMU cannot isolate them. Bridges do not count.
+    /// Other functions of its group with a driver other than `vfio-pci`: all must be free before
+    /// one may be driven from user space, because the IOMMU cannot isolate them. Bridges do not
+    /// count.
     pub fn group_peers(&self) -> Vec<String> {
         let members = machine::names(&self.dir.join("iommu_group/devices"));
         let held = |name: &String| {
@@ -137,7 +138,7 @@ impl Function {
         OpenOptions::new().write(true).open(self.dir.join("reset")).map(drop)
     }
 
-    /// Disables the function's access to memory and resets it, so that it has lost all addresses.
+    /// Disables the function's access to memory and resets it, so that it forgets all addresses.
     /// Only for a function without a driver.
     pub fn silence(&self) -> io::Result<()> {
         let config = OpenOptions::new().read(true).write(true).open(self.dir.join("config"))?;

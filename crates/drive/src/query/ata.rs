@@ -78,8 +78,8 @@ fn health(file: &File, identify: &Identify) -> io::Result<Health> {
     Ok(by_statistics.or(by_attributes))
 }
 
-/// Pages of ACS-3, A.5: general (1), general errors (4), temperature (5), transport (6) and solid
-/// state device (7). Missing pages are skipped.
+/// Pages of ACS-3, A.5: general (1), general errors (4), transport (6) and solid state device (7).
+/// Missing pages are skipped.
 fn statistics(file: &File, sector_bytes: u32) -> Health {
     let value = |number: u8, at: usize, bits: u32| {
         statistic(&page(file, &statistics_command(number)).ok()?, number, at, bits)

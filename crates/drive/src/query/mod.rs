@@ -2,7 +2,7 @@
 //!
 //! Each bus has a file, which adds the drive's responses to the identity, and failed queries with
 //! their reasons to `missing` (rule 9 of safety). All commands are read-only. A drive is queried
-//! when it is listed and when it is opened for a run, never during a measurement.
+//! when it is listed, when it is opened for a run, and after the run, never during a measurement.
 
 mod ata;
 mod card;

@@ -35,7 +35,7 @@ pub(super) fn run(query: &mut Query<'_>) {
     }
 }
 
-/// The namespace of a node; a drive with only one has number 1.
+/// Number of the namespace of a node; 1, the usual number of an only one, if sysfs lacks it.
 pub(crate) fn nsid(reported: Option<u32>) -> u32 {
     reported.unwrap_or(1)
 }
@@ -76,7 +76,7 @@ pub(crate) fn log(file: &File, page: u8, bytes: usize) -> io::Result<Vec<u8>> {
 fn report_controller(query: &mut Query<'_>, controller: &Info) {
     let version = version(controller).map(|v| format!("NVMe {v}"));
     version.into_iter().for_each(|version| query.detail("version", version));
-    // With multipath, the names are elsewhere in sysfs.
+    // Names that sysfs does not report.
     let id = &mut *query.id;
     id.model = id.model.take().or_else(|| text(&controller.model));
     id.serial = id.serial.take().or_else(|| text(&controller.serial));

@@ -1,5 +1,5 @@
-//! Ioctls of block devices: blocks erased without an ordinary discard (secure discard, zeroes), and
-//! the kernel's copy of a partition table.
+//! Ioctls of block devices: secure discard, zeroing, and rereading of the partition table. The
+//! engine issues ordinary discards.
 //!
 //! Sources: `include/uapi/linux/fs.h`, the kernel's `block/ioctl.c`.
 

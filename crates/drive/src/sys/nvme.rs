@@ -1,8 +1,8 @@
 //! NVMe admin commands through the kernel's driver.
 //!
 //! Source: `include/uapi/linux/nvme_ioctl.h`. The ioctl returns a negative errno, 0, or the drive's
-//! status. It needs CAP_SYS_ADMIN; since Linux 6.2, identify and most logs need only a readable
-//! node.
+//! status. It needs CAP_SYS_ADMIN; since Linux 6.2, Identify needs only a readable node. Logs still
+//! need the capability.
 
 use std::fs::File;
 use std::io;

@@ -1,5 +1,6 @@
-//! Stream calls around a synchronous backend. The program moves one byte per call, and the backend
-//! transfers data only when the stream's buffer, which is the operation's buffer, is empty or full.
+//! Stream calls around a backend with one operation in flight. The program moves one byte per call,
+//! and the backend transfers data only when the stream's buffer, which is the operation's buffer,
+//! is empty or full.
 //!
 //! The calls are made rather than calculated, because their cost depends on the processor and
 //! limits a program that works byte by byte on a fast drive.

@@ -61,7 +61,8 @@ pub(crate) trait Backend {
     /// timers of real machines are inexact; nanoseconds.
     const SPIN_NS: u64 = 60_000;
 
-    /// Whether data are moved. A virtual drive only computes the time.
+    /// Whether buffers hold the data of operations. A virtual drive has none and computes only
+    /// times.
     const CARRIES_DATA: bool = true;
 
     /// Whether its clock is virtual and waits for the worker. [`Backend::returns_at`] is known only

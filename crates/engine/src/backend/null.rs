@@ -1,8 +1,9 @@
 //! The null backend: operations complete without any action. The cost of a workload on it is the
 //! cost of the instrument itself.
 //!
-//! It honors the queue depth: operations stay in flight until the worker waits. Then as many
-//! complete as were submitted, oldest first.
+//! It honors the queue depth: operations stay in flight until the worker waits for completions.
+//! Then as many complete as were submitted, or as it waits for if those are more, oldest first. A
+//! turn that submits nothing, or waits until a time, completes all.
 
 use std::io;
 

@@ -51,7 +51,7 @@ impl Handles {
         again(&self.buffered, true, flags)
     }
 
-    /// The descriptor that uses the page cache, if there is one.
+    /// The descriptor that uses the page cache, or else the only one.
     pub(super) fn buffered(&self) -> &File {
         &self.buffered
     }

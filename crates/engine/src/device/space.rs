@@ -9,7 +9,8 @@ use workload::Region;
 
 use crate::sys;
 
-/// Extends a regular file to `end` and allocates its space, so that writing does not also grow it.
+/// Extends a shorter regular file to `end` and allocates its space, so that writing does not also
+/// grow it.
 pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
     let meta = file.metadata()?;
     if !meta.is_file() || meta.len() >= end {
@@ -19,7 +20,7 @@ pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
 }
 
 /// Allocates the space of a file up to `end`, and extends it unless the flags keep its length. If
-/// the file system cannot reserve space, the file is sparse.
+/// the file system cannot reserve space, the file is extended as a sparse file, whatever the flags.
 pub(crate) fn allocate(file: &File, flags: FallocateFlags, end: u64) -> io::Result<()> {
     match fallocate(file, flags, 0, end) {
         Ok(()) => Ok(()),

@@ -16,8 +16,9 @@ use crate::sys::arena::Arena;
 /// How often the interrupt flag is checked while waiting for the drive.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Maximum time between two checks of the target within a step, nanoseconds. A check reads sysfs or
-/// sends Identify commands, about 1 ms, so that one before each write would be the limit.
+/// Maximum age of the last check of the target before a write within a step, nanoseconds. A check
+/// reads sysfs or sends Identify commands and takes about 1 ms: one before each write would limit
+/// the speed.
 const CHECK_EVERY_NS: u64 = 1_000_000_000;
 
 /// The state of the block interface.

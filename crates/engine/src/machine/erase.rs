@@ -37,7 +37,8 @@ impl Machine {
         put.map_err(|e: DeviceError| device_error(&self.info, "writing canaries", e))
     }
 
-    /// Returns the error for a failed erase. A command that the device lacks is not a failure.
+    /// Returns the error for a failed erase. A command that the device lacks is reported as
+    /// unsupported, except a discard, which fails.
     pub(super) fn not_erased(&self, how: Erase, error: DeviceError) -> RigError {
         if how != Erase::Discard && is_unsupported(&error) {
             let text = format!("{}: the device does not support it", how.name());

@@ -25,7 +25,8 @@ fn expected() -> Expected {
     Expected { spec, serial: SERIAL.into(), nsid: 1, bytes: BYTES, block_bytes: 512 }
 }
 
-/// A machine and the connection to its controller. Commands are aborted after `patience` / 8.
+/// A machine and the connection to its controller. Commands are aborted after `patience` / 8, at
+/// most 30 s.
 fn machine_with(setup: Setup, patience: Duration) -> (Machine, Wire) {
     machine_of(Wire::new(setup, BYTES / 512), patience)
 }

@@ -39,7 +39,7 @@ impl Machine {
     }
 
     /// Checks that the target is still the one that was opened. Called before each phase that
-    /// changes it, and after the last.
+    /// changes it, and repeatedly while the block interface writes.
     pub fn check_again(&self) -> Result<()> {
         self.device.check().map_err(|e| match e.fault() {
             Fault::Io => RigError::Target { fault: Fault::Io, text: e.to_string(), advice: None },

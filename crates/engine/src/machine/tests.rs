@@ -1,4 +1,4 @@
-//! Tests a machine on a device without a file descriptor, used as methods use any rig.
+//! Tests a machine on a device without a file descriptor, through the interface that methods use.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -22,8 +22,8 @@ pub(super) fn own_read_bytes() -> Option<u64> {
 }
 
 /// Processor time of this process's kernel workers (`iou-wrk-*`), which carry out requests that
-/// could not be issued inline. They end with their ring, so those of an earlier measurement do not
-/// count.
+/// could not be issued inline. They end with the thread that used the ring, so those of an earlier
+/// measurement do not count.
 pub(super) fn kernel_worker_cpu_ns() -> u64 {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else { return 0 };
     let cpu = |task: fs::DirEntry| {

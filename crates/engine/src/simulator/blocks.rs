@@ -21,7 +21,7 @@ use super::Simulator;
 use super::stamped::Stamped;
 use crate::admit;
 
-/// Maximum requests in flight: the queue of a typical NVMe host.
+/// Maximum requests in flight; arbitrary.
 const DEPTH: usize = 64;
 
 /// Content and requests in flight.

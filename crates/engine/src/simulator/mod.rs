@@ -2,9 +2,9 @@
 //! time.
 //!
 //! One thread keeps the time and runs all jobs ([`crate::conductor`]); the sampler merges their
-//! reports as on a real drive. It is a separate rig rather than a device of [`crate::Machine`],
-//! because the machine's threads wait for a clock, whereas here the clock waits for the workers.
-//! Time passes only in jobs, preparations, the block interface and `idle`.
+//! reports as on a real drive. The simulator is a separate rig rather than a device of
+//! [`crate::Machine`], because the machine's threads wait for a clock, whereas here the clock waits
+//! for the workers. Time passes only in jobs, preparations, the block interface and `idle`.
 
 mod age;
 mod blocks;

@@ -68,7 +68,7 @@ impl Prepare for Simulator {
         Ok(region.bytes)
     }
 
-    /// Discards a region, then returns the content of its blocks.
+    /// Discards a region, then reports the state of the sampled blocks.
     fn release(&mut self, region: Region) -> Result<Released> {
         let places = release::places(region);
         let held: Vec<bool> = places.iter().map(|p| self.drive.is_mapped(p.at)).collect();

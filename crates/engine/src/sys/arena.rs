@@ -23,7 +23,8 @@ pub(crate) struct Arena {
 unsafe impl Send for Arena {}
 
 impl Arena {
-    /// An arena of `slots` slots of at least `bytes` bytes, zeroed and resident.
+    /// An arena of `slots` slots of at least `bytes` bytes, zeroed. Its pages become resident when
+    /// they are registered or first used.
     pub(crate) fn new(slots: usize, bytes: usize) -> io::Result<Arena> {
         let stride = bytes.max(1).next_multiple_of(PAGE);
         let length = (stride * slots.max(1)).next_multiple_of(PAGE);

@@ -1,5 +1,5 @@
-//! System calls on files and threads that have no safe wrapper: discarding, extent maps, dropping
-//! cached pages of a device, timer slack.
+//! System calls on files and threads that have no safe wrapper: discards, trimming of file systems,
+//! extent maps, counting and dropping cached pages, timer slack.
 
 use std::fs::File;
 use std::io;
@@ -132,7 +132,7 @@ pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
     cachestat(file, length).or_else(|_| mincore(file, length))
 }
 
-/// `include/uapi/linux/mman.h`; the number is the same on all architectures except alpha.
+/// `include/uapi/linux/mman.h`; the number is the same on all architectures except alpha and MIPS.
 fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     const CACHESTAT: libc::c_long = 451;
     let range = [0, length];

@@ -116,7 +116,8 @@ impl Mapping {
         self.sync_range(self.base.as_ptr(), self.length)
     }
 
-    /// Makes a range durable and drops its pages, as fio does to bypass the cache.
+    /// Makes a range durable and unmaps its pages, as fio does to bypass the cache. The page cache
+    /// may still keep them.
     pub(crate) fn evict(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let page = rustix::param::page_size();
         let first = offset as usize / page * page;

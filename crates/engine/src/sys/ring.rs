@@ -55,7 +55,8 @@ impl<'r> Ring<'r> {
         let fds: Vec<_> = files.list().iter().map(|file| file.as_raw_fd()).collect();
         let fixed_files = submitter.register_files(&fds).is_ok();
         // SAFETY: the range is mapped now, and the kernel pins its pages for as long as they are
-        // registered. Fails under a low memlock limit; then buffers are passed by address.
+        // registered. Fails under a low memlock limit, and for more than 1 GiB; then buffers are
+        // passed by address.
         let fixed_buffers = unsafe { submitter.register_buffers(&[arena.whole()]) }.is_ok();
         // This only saves a descriptor lookup. Kernels before 5.18 do not support it.
         let _ = submitter.register_ring_fd();

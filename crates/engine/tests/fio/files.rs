@@ -82,7 +82,7 @@ fn what_is_filled_leaves_the_reserve() {
     assert_eq!(std::fs::metadata(directory.path().join("a.0.0")).expect("a file").len(), 3 * 4096);
 }
 
-/// fio's example surface-scan, with a size for the rest of a file system.
+/// fio's example surface-scan, with size= in place of fill_device=1.
 #[test]
 fn a_scan_reads_what_the_job_before_wrote() {
     let directory = tempfile::tempdir().expect("a directory");

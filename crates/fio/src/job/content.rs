@@ -23,7 +23,7 @@ pub struct Content {
     /// `dedupe_working_set_percentage=`: size of that set, percent of `size`, 0 to 100; 5 by
     /// default.
     pub dedupe_set_percent: u32,
-    /// `dedupe_global`: all jobs share the set.
+    /// `dedupe_global`: the jobs with this option share the set.
     pub dedupe_global: bool,
 }
 

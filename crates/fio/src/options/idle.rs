@@ -10,8 +10,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     idle("iomem_align", "buffers are aligned to pages, which suits every device")
         .also(&["mem_align"]),
     idle("hugepage-size", "it concerns mem=, for which only plain memory is supported"),
-    idle("clocksource", "the clock is the system's monotonic one, which is the fastest"),
-    idle("gtod_cpu", "reading the clock costs about 20 ns; no thread is needed for it"),
+    idle("clocksource", "always the fastest: the processor's counter if the kernel trusts it"),
+    idle("gtod_cpu", "reading the clock costs 8 to 40 ns; no thread is needed for it"),
     idle("job_start_clock_id", "it selects the clock of a job's start time in fio's JSON"),
     idle("comm", "it names fio's threads for top and ps"),
     idle("verifysort", "deprecated in fio, where it has no effect"),

@@ -1,8 +1,9 @@
 //! fio's logs over time: bandwidth, IOPS and latency, with one line per operation or per average.
 //!
-//! A line is `time (ms), value, direction, block size, offset or 0, priority`. Bandwidth is in
-//! KiB/s, latency in ns; direction is 0 for reads, 1 for writes, 2 for trims. The names are fio's:
-//! `PREFIX_bw.N.log`, with clones counted from 1 over the whole plan.
+//! A line is `time (ms), value, direction, block size, priority`; `log_offset` adds the offset
+//! before the priority. Bandwidth is in KiB/s, latency in ns; direction is 0 for reads, 1 for
+//! writes, 2 for trims. The names are fio's: `PREFIX_bw.N.log`, with clones counted from 1 over
+//! the whole plan.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ pub static METRICS: [MetricInfo; 4] = [
     MetricInfo::number("{job}.effective_depth", "mean number of operations in flight"),
 ];
 
-/// The figures of every result. With several results, names start with the job's name.
+/// The figures of every result. Their names start with the name of the result.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
     let results = shown(ran);
     let one = |(name, shown): (String, &Shown<'_>)| figures(&name, shown);

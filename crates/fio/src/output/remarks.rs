@@ -1,5 +1,5 @@
-//! Remarks on fio's results, for stderr: figures that fio measures but does not print, findings
-//! about the numbers, and the files that stay.
+//! Remarks on fio's results, for stderr: figures that fio does not print, findings about the
+//! numbers, and the files that stay.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn remarks(ran: &Ran<'_>) -> String {
     text
 }
 
-/// Figures of a job that fio has but does not print.
+/// Figures of a result that fio does not print.
 fn figures(text: &mut String, shown: &Shown<'_>) {
     let job = shown.job;
     let depth: f64 = shown.runs.iter().map(|run| run.did.measurement.effective_depth).sum();
@@ -103,7 +103,7 @@ fn line_of(finding: &Finding) -> String {
     format!("{sign} {}", finding.text)
 }
 
-/// Remarks on a job that are independent of its results.
+/// Remarks on one result, other than findings.
 fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
     let job = shown.job;
     let mut notes = Vec::new();

@@ -28,6 +28,6 @@ pub(super) fn processors(job: &Job) -> Result<Vec<usize>, RunError> {
 fn listed(job: &Job, node: u32) -> Result<String, RunError> {
     std::fs::read_to_string(format!("{NODES}/node{node}/cpulist")).map_err(|_| {
         let text = format!("{}: this machine has no NUMA node {node}", job.origin);
-        RunError::usage(text, "numactl --show lists the nodes; or omit the numa_ options")
+        RunError::usage(text, "numactl --hardware lists the nodes; or omit the numa_ options")
     })
 }

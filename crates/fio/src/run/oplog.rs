@@ -63,7 +63,7 @@ impl OpLog {
         Ok(())
     }
 
-    /// Discards all operations after a reset of the job's statistics.
+    /// Discards all operations so far, because the job's statistics were reset.
     pub(super) fn clear(&mut self) {
         (self.written, self.failed) = (0, None);
         self.buffer.clear();

@@ -12,7 +12,7 @@ use crate::{Blocks, Job, PerKind, RateProcess};
 fn rates(job: &Job) -> PerKind<Option<f64>> {
     let mean = |blocks: &Blocks| match blocks {
         Blocks::Fixed(bytes) => *bytes as f64,
-        // Uniform between the bounds: larger draws are limited to the upper bound.
+        // Exact if sizes are multiples of `min` and `min` divides `max`, otherwise approximate.
         Blocks::Range { min, max } => (*min + *max) as f64 / 2.0,
         Blocks::Split(shares) => {
             let sum = shares.iter().map(|s| s.bytes as f64 * f64::from(s.percent)).sum::<f64>();

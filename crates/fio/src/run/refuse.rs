@@ -1,6 +1,6 @@
 //! Options that the parser accepts but the runner does not support, on any target or on drives
-//! without the kernel. They are refused before anything is touched, never dropped silently. The rig
-//! reports options without effect, such as the page cache of a virtual drive.
+//! that bypass the kernel. They are refused before anything is touched, never dropped silently.
+//! The rig reports options without effect, such as page cache options on a virtual drive.
 
 use super::RunError;
 use crate::{Engine, Job};
@@ -21,7 +21,7 @@ pub(super) fn on_virtual_drive(job: &Job) -> Result<(), RunError> {
     }
 }
 
-/// Refuses a job that maps a drive without the kernel: a virtual drive or `pci:ADDRESS`.
+/// Refuses `ioengine=mmap` on a drive that bypasses the kernel: a virtual drive or `pci:ADDRESS`.
 pub(super) fn mapped(job: &Job) -> Result<(), RunError> {
     match job.engine {
         Engine::Mmap => on_drive(job, "ioengine=mmap on this drive: it has no memory to map"),

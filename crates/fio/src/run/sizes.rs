@@ -55,7 +55,8 @@ pub(super) fn fills(job: &Job) -> bool {
     job.space.fill_device && job.space.size.is_none() && job.space.filesize.is_none()
 }
 
-/// A file's share of `all` bytes; the first files get an additional block if there is a remainder.
+/// A file's share of `all` bytes. A remainder of whole blocks goes to the first files, one block
+/// each; as in fio, the rest is not used.
 fn share(job: &Job, place: FileState, all: u64) -> u64 {
     let least = job.access.min_bs().max(1);
     let count = place.count.max(1);

@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((iops, seen.deviation), (vec![500, 510, 520, 530], 15.0));
         assert!((seen.criterion - 100.0 * 15.0 / 515.0).abs() < 1e-9, "{seen:?}");
         assert_eq!((seen.mean(|w| w.iops), seen.mean(|w| w.lat)), (515, 50_000));
-        // The same with a limit below a deviation of 15.
+        // A deviation equal to the limit is not below it.
         let absolute = asked(Criterion::Iops, false, Threshold::Absolute(15.0));
         assert!(found(absolute, &[job(&[500, 510, 520, 530])]).0.is_empty());
     }

@@ -1,9 +1,9 @@
 //! Arithmetic in values, in parentheses as in fio: `size=(8*(1+3))k`.
 //!
 //! Supports `+ - * / % ^`, unary minus, parentheses, integers and fractions, and the suffixes
-//! of sizes and times, which bind more loosely than `* / % ^`, so that `4*2k` is 8k. Suffixes are
-//! powers of 1024 (`kib` and the like: 1000), regardless of `kb_base`. Fractions are computed in
-//! floating point, integers in 64 bits; integer overflow is an error.
+//! of sizes and times, which bind more loosely than `* / % ^`, so that `10/5k` is 2k. Size suffixes
+//! are powers of 1024 (`kib` and the like: 1000), regardless of `kb_base`. Fractions are computed
+//! in floating point, integers in 64 bits; integer overflow is an error.
 
 use super::Parsed;
 

@@ -1,9 +1,9 @@
 //! `buffer_pattern` and `verify_pattern`: a sequence of texts, numbers and placeholders.
 //!
-//! `"abc"` stands for the bytes of the text. `0xdeadbeef` stands for its bytes from the left, where
-//! an odd first digit is a byte. A decimal number stands for as many bytes as it needs, lowest
-//! first, or four if negative. `%o` is eight bytes for the offset of the block. `'file'` is the
-//! content of a file.
+//! `"abc"` stands for the bytes of the text. `0xdeadbeef` stands for its bytes from the left; with
+//! an odd number of digits, the first digit alone is a byte. A decimal number stands for as many
+//! bytes as it needs, lowest first, or four if negative. `%o` is eight bytes for the offset of the
+//! block. `'file'` is the content of a file.
 
 use workload::Motif;
 

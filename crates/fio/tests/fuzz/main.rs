@@ -1,5 +1,5 @@
 //! Runs every parser on a few thousand inputs derived from its examples, the same in every run.
-//! `cargo xtask fuzz NAME --time 10m` continues from there.
+//! `cargo xtask fuzz NAME --time 10m` runs one of them for longer.
 
 mod targets;
 

@@ -102,7 +102,8 @@ fn compare(ways: &Ways) -> bool {
     unmarked == 0
 }
 
-/// Whether a finding of either run says that this cell is not steady or works within a cache.
+/// Whether a finding of either run says that this cell is not steady or, for writes and mixes,
+/// findings of both say that they stayed within a cache.
 fn marked(name: &str, both: &[Vec<Finding>; 2]) -> bool {
     let inside = |findings: &Vec<Finding>| {
         findings.iter().any(|finding| finding.kind == FindingKind::InsideCache)

@@ -2,7 +2,7 @@
 //!
 //! Every run has its own record in the store. The result is evaluated after certain numbers of
 //! pairs (see [`analysis::look`]). The comparison ends when every primary metric has its claim, at
-//! the last look, or when the user stops it. It then reports the result so far.
+//! the last look, or when the user stops it or a run fails, with the result so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

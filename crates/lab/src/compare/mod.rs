@@ -149,7 +149,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
             true => "they have no value in common".to_string(),
             false => format!("known: {}", known.join(", ")),
         };
-        return Err(LabError::usage(format!("both sides have no metric '{metric}'; {known}")));
+        return Err(LabError::usage(format!("the sides share no metric '{metric}'; {known}")));
     }
     // All tests of one comparison form one family, however many sides there are.
     let family: Vec<Sides> =

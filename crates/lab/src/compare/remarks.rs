@@ -14,7 +14,7 @@ use super::{Comparison, Doubt, Odd, Side, name, sentence};
 pub struct Remarks {
     /// Conditions that differ, and findings that reduce confidence in a side.
     pub warnings: Vec<String>,
-    /// Minor remarks.
+    /// The conditions known for only one side.
     pub notes: Vec<String>,
 }
 

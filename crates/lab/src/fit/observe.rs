@@ -1,9 +1,9 @@
 //! Extracts measurements from records for a fit. Pure.
 //!
 //! A record contains its workloads in full, so the model can run the same ones. Only measurements
-//! of a drive in a known state are used: cells of `quick` (on a region written once in order),
-//! passes of `sustain`, the fresh and filled states of `states`, reads of `zones`, and workloads of
-//! `ssdyno io`.
+//! of a drive in a known state are used: cells of `quick` and `authentic` (on a region written once
+//! in order), passes of `sustain`, the fresh and filled states of `states`, ascending reads of
+//! `zones`, and writes of `ssdyno io` to a fresh drive.
 
 use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,

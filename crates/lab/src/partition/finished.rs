@@ -1,6 +1,6 @@
-//! A partitioned drive from start to end, on a virtual drive: a table whose numbers are out of
-//! order, as partitioning tools leave it, is brought into the order of the drive, each partition
-//! gets its file system, and everything is read back.
+//! Partitions a virtual drive end to end: a table whose numbers are out of order, as partitioning
+//! tools leave it, is brought into the order of the drive, each partition gets its file system, and
+//! everything is read back.
 
 use std::cell::RefCell;
 use std::io;
@@ -17,7 +17,8 @@ use crate::error::{ErrorKind, LabError, Result};
 /// Disk signature: arbitrary, but constant, so that a replication is deterministic.
 const SIGNATURE: u32 = 0x5d1a_0000;
 
-/// Maximum bytes that tables and empty file systems take: 1/n of a drive, or the minimum in bytes.
+/// Limit of the bytes written for tables and empty file systems: 1/`SHARE` of the drive, but at
+/// least `LEAST` bytes.
 const SHARE: u64 = 16;
 const LEAST: u64 = 4 << 20;
 

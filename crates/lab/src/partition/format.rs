@@ -108,8 +108,9 @@ pub(super) fn read_back(drive: &dyn Storage, place: &Planned, sector: u32) -> io
     Ok(u64::from(layout.clusters) * u64::from(layout.cluster_bytes))
 }
 
-/// Default cluster sizes of Windows. Source: Microsoft, "Default cluster size for NTFS, FAT, and
-/// exFAT".
+/// Default cluster sizes of Windows, except FAT32 up to 256 MiB (always 512 bytes; Windows: up to
+/// 2 KiB) and above 32 GiB (32 KiB; Windows has no default). Source: Microsoft, "Default cluster
+/// size for NTFS, FAT, and exFAT".
 fn cluster_bytes(kind: Kind, bytes: u64, sector: u32) -> u32 {
     const GIB: u64 = 1 << 30;
     let bytes = match (kind, bytes) {

@@ -58,13 +58,13 @@ impl Disc {
             return Ok(());
         }
         let text =
-            format!("{} may only be read, and a wrong table loses everything on it", self.target);
+            format!("{} may only be read: a wrong table would lose everything on it", self.target);
         let advice = "--destroy with its serial number, or its size in bytes if it has none";
         Err(LabError::new(ErrorKind::Refused, text).advise(advice))
     }
 
     /// The old partition numbers in the order of the drive; `None` if they are already in that
-    /// order.
+    /// order, or if the drive has no MBR.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
         let request = OpenRequest::to(Safety::Reads);
         let opened = drive::open(&self.target, &request)?;
@@ -139,8 +139,8 @@ impl Disc {
         let error = partitions::reread(&self.target).err()?;
         Some(match error.kind() {
             // The kernel's answer for a loop device without partitions.
-            io::ErrorKind::InvalidInput => "the table is written, but the kernel reads no tables \
-                                            of this device (loop devices: losetup --partscan)"
+            io::ErrorKind::InvalidInput => "the table is written, but the kernel does not scan \
+                                            this device for one (loop devices: losetup --partscan)"
                 .to_string(),
             _ => format!("the table is written, but the kernel has not read it yet: {error}"),
         })

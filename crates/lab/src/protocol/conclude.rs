@@ -32,7 +32,7 @@ pub struct Elapsed {
 /// The conclusion of a protocol.
 #[derive(Debug, Serialize)]
 pub struct Conclusion {
-    /// All measurements.
+    /// All completed measurements.
     pub elapsed: Vec<Elapsed>,
     /// The comparison of the two sides, step by step.
     pub sentences: Vec<String>,

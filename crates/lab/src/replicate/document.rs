@@ -1,8 +1,8 @@
 //! A published experiment as data: the files in `published/`, embedded at build time.
 //!
-//! An experiment is a virtual drive and its steps. A figure names its experiment and how to read it
-//! from the record. A workload is written as options of `ssdyno io`, so that a reader can repeat it
-//! manually.
+//! An experiment is a virtual drive with a method or steps. A figure names its experiment and how
+//! to read it from the record. A workload is written as options of `ssdyno io`, so that a reader
+//! can repeat it manually.
 
 use std::collections::BTreeMap;
 

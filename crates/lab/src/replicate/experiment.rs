@@ -52,7 +52,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Disables conclusions, because no rule covers a series of steps.
+    /// Runs the steps without conclusions, because no rule covers a series of steps.
     fn run(&self, session: &mut Session<'_>) -> Result<()> {
         session.conclude(Vec::new());
         self.experiment.steps.iter().try_for_each(|step| {

@@ -177,12 +177,12 @@ fn published(figure: &Compared) -> String {
     }
 }
 
-/// The tolerance of a figure; empty for a limit.
+/// The tolerance of a figure; empty if it is 0, which only a limit may have.
 fn allowed(tolerance: f64) -> String {
     if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
 }
 
-/// Names of missed figures, grouped by reason.
+/// Names of missed figures with the reason; consecutive ones with the same reason form a group.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
     let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
@@ -272,7 +272,8 @@ fn unit_of(unit: PublishedUnit) -> Unit {
     }
 }
 
-/// Rounds to at most four significant digits, without trailing zeros.
+/// At most four significant digits and three decimals, but all digits before the point; without
+/// trailing zeros.
 pub(super) fn number(value: f64) -> String {
     let whole = value.abs().max(1.0).log10() as usize + 1;
     let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));

@@ -10,8 +10,8 @@ pub const TARGETS: &[Target] = &[PUBLISHED, IMAGE, PROTOCOL, ANSWERS];
 /// Each line is an offset and bytes in hexadecimal.
 const IMAGE: Target = Target { name: "image", run: image, corpus: IMAGES };
 
-/// Parses a header and the first record. A header with a wrong checksum is replaced by a valid one,
-/// so that the record is parsed anyway.
+/// Parses a header and one record. An invalid header is replaced by a valid one, so that the record
+/// is parsed anyway.
 fn image(input: &[u8]) -> u64 {
     let bytes = fuzz::bytes(input, 1 << 16);
     let good = image::Head { block_bytes: 4096, bytes: 3 * 4096 };

@@ -151,7 +151,7 @@ pub const SCENARIOS: [Scenario; 41] = [
     Scenario { name: "SATA III", cause: |s| port(s, "sata-3"), lift: fast_link },
     Scenario { name: "USB 2", cause: |s| port(s, "usb-2"), lift: fast_link },
     Scenario { name: "SD high speed", cause: |s| port(s, "sd-high"), lift: fast_link },
-    Scenario { name: "12 times the link", cause: fast_link, lift: |_| {} },
+    Scenario { name: "8 times the link", cause: fast_link, lift: |_| {} },
     Scenario {
         name: "mapping unit 64 KiB",
         cause: |s| s.map.unit_bytes.value = 65_536,

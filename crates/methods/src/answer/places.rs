@@ -65,10 +65,14 @@ pub(crate) fn zones(out: &Outcome) -> Option<Answer> {
 pub(crate) fn align(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "What do misaligned writes cost?");
     let aligned = draft.value("align-0")?;
+    let mut within: f64 = 0.0;
     let offsets = out.family("align-{bytes}.ratio");
     let offsets = offsets.filter_map(|(m, at)| {
         let ratio = m.value?;
         let slower = ratio < 1.0 - EVEN && m.high.is_none_or(|high| high < 1.0);
+        // The largest difference that the measurement permits.
+        let ends = [m.low, Some(ratio), m.high].into_iter().flatten();
+        within = ends.fold(within, |most, end| most.max((1.0 - end).abs()));
         Some((u64::from(at.number(0)), ratio, slower))
     });
     let offsets: Vec<(u64, f64, bool)> = offsets.collect();
@@ -86,9 +90,9 @@ pub(crate) fn align(out: &Outcome) -> Option<Answer> {
             let percent = 100.0 * ratio;
             format!("Misaligned 4 KiB writes may be slower ({percent:.0}% of aligned): not certain")
         }
-        (None, Some((_, ratio))) => {
-            let within = (100.0 * (1.0 - ratio)).abs().ceil();
-            format!("Alignment makes no difference to 4 KiB writes (within {within}%)")
+        (None, Some(_)) => {
+            let percent = (100.0 * within).round().max(1.0);
+            format!("Alignment makes no visible difference to 4 KiB writes (within {percent}%)")
         }
         (None, None) => format!("Aligned 4 KiB writes reach {}", rate(aligned)),
     };

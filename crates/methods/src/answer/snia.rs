@@ -11,7 +11,8 @@ use workload::units::{binary, duration, latency as time};
 use super::{Draft, count, name_of, rate};
 use crate::Outcome;
 
-/// All values of a steady window stay within this share of their mean, by the specification.
+/// Half height of the band drawn around the mean of a steady window, as a share of that mean. The
+/// specification limits the range of the window to twice this share (20%), not each value to it.
 const PTS_BAND: f64 = 0.1;
 
 /// The round in which the test reached steady state: the plateau's, or else the specification's.

@@ -9,7 +9,7 @@ use crate::Outcome;
 /// drive differ by that much (guess).
 const SAME: f64 = 0.1;
 
-/// States, in the order of the document.
+/// States, in the order of the experiment (`states.rs`).
 const STATES: [(&str, &str); 6] = [
     ("states-fresh", "fresh"),
     ("states-filled", "full"),

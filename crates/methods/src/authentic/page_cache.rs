@@ -11,8 +11,8 @@ use crate::session::Session;
 use crate::test_region::TestRegion;
 use crate::verdict::PageCache;
 
-/// Bytes read: few enough to stay in memory on any machine, enough for some hundred reads per
-/// second.
+/// Size of the region, which is read repeatedly until the time ends: small enough to stay in the
+/// page cache on any machine.
 const BYTES: u64 = 16 << 20;
 
 pub(super) static CHECK: Check = Check { share: 0.1, writes: false, run };

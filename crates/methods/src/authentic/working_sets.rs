@@ -19,7 +19,7 @@ use crate::{MethodError, Round};
 /// The smallest set.
 const FIRST: u64 = 1 << 20;
 
-/// Factor from one set to the next.
+/// Factor from one set to the next; 1.5 to 6 from the last but one to the largest.
 const FACTOR: u64 = 4;
 
 /// The largest set. A larger one could not be read once in the available time, and no drive has a

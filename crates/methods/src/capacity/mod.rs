@@ -40,9 +40,9 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             spaced addresses, over the last 64th (16 to 256 MiB), and then over the first bytes, as \
             many as the spacing (64 MiB on a card of 4 GB, at most 256 MiB). Then reads all of them in \
             the same order. A drive that ignores high address bits returns the stamps of other \
-            addresses, whatever its real capacity. A drive that drops data beyond its memory \
-            returns none, unless it has a cache as large as the last 64th; the answer gives that \
-            size. Reports the real capacity, and the probability of finding a drive on which 1% of \
+            addresses, whatever its real capacity; above 512 GiB, some capacities escape, and the \
+            verdict gives the probability. A drive that drops data beyond its memory returns none, \
+            unless it has a cache as large as the last 64th; the answer gives that size. Reports the real capacity, and the probability of finding a drive on which 1% of \
             the places are bad. On a directory, writes and reads a scratch file as a whole, which \
             says nothing about the rest of the drive. With --size the file may take all free \
             space, where other methods leave 10%, except on the root file system. A device \

@@ -23,7 +23,7 @@ pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {
         ),
         _ => String::new(),
     };
-    let text = format!("The drive keeps up with {} operations a second.{on_the_way}", count(value));
+    let text = format!("The drive keeps up with {} IOPS.{on_the_way}", count(value));
     let ends = [("kept up with", knee.low), ("no longer", knee.high)];
     let evidence =
         ends.into_iter().filter_map(|(name, end)| Some(Evidence::new(name, end?, Unit::Iops)));

@@ -2,8 +2,9 @@
 //!
 //! A line that begins with an apostrophe is a heading for the indented lines below it. Only
 //! settings that determine the I/O are read: run time and ramp, access specifications, workers with
-//! their outstanding I/Os, assigned specifications and disk extents. An unsupported setting that
-//! would change the I/O is an error that quotes its line.
+//! their outstanding I/Os, assigned specifications and disk extents. Test types that vary the I/O
+//! between runs are refused; other settings, such as the data pattern, are ignored. An error quotes
+//! its line.
 
 use std::fmt;
 
@@ -86,7 +87,7 @@ impl IcfScript {
 /// An invalid or unsupported line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IcfError {
-    /// Its number, from 1.
+    /// Its number, from 1; for a fault of the whole file, the number of its lines.
     pub line: usize,
     /// Its text.
     pub text: String,

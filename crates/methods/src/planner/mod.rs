@@ -2,8 +2,8 @@
 //!
 //! It records every step, keeps its own clock, and returns the worst case: operations as fast as
 //! link and pacing allow, and no steady state. Each step has a **maximum** of bytes written
-//! (`bound.rs`), which the run never exceeds, and an **expected** duration (`expect.rs`), which is
-//! an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
+//! ([`rig::bound`]), which the run never exceeds, and an **expected** duration (`expect.rs`), which
+//! is an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
 
 mod blocks;
 mod expect;

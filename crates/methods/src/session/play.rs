@@ -11,7 +11,8 @@ pub(crate) type Part = (Workload, Vec<Box<dyn Source>>);
 
 impl Session<'_> {
     /// [`Session::measure`] with operations from external sources, for workloads that run at the
-    /// same time. The measurement of all of them is that of the first: at least one is needed.
+    /// same time, at least one. Returns one measurement of all of them, reported under the name of
+    /// the first.
     pub(crate) fn play(
         &mut self,
         parts: Vec<Part>,

@@ -46,7 +46,7 @@ const PRECONDITION_BLOCK: u32 = 128 << 10;
 /// Queue depth of the precondition, and of tests for which the specification leaves it open.
 const DEPTH: u32 = 32;
 
-/// The rate has recovered from this share of the previous rate.
+/// A rate counts as recovered once it reaches this share of the earlier rate.
 const RECOVERED_FROM: f64 = 0.95;
 
 /// The specification sets the number of rounds.
@@ -80,8 +80,8 @@ enum Part {
     Latencies(Workload),
     /// Alternates a workload with a rest.
     Rests { cell: Cell, seconds: f64, cycles: u32 },
-    /// Runs a long workload. With `against`, also reports the time until it is as fast as that
-    /// workload was at its end.
+    /// Runs a long workload. With `against`, also reports the time until it reaches
+    /// [`RECOVERED_FROM`] of the rate that workload had at its end.
     OverTime { workload: Workload, against: Option<&'static str> },
 }
 

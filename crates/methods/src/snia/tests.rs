@@ -9,7 +9,7 @@ use crate::{MethodError, Options, Outcome, find};
 
 const BYTES: u64 = 128 << 20;
 
-/// A drive that random writes slow down until it is full.
+/// Runs a test on a drive whose random writes slow down as it fills, by up to `full_cost`.
 fn run(name: &str, seconds: u64, full_cost: f64) -> Outcome {
     let (out, result) = run_at(10e6, name, seconds, full_cost);
     result.expect("nothing is wrong");

@@ -51,7 +51,7 @@ pub(crate) static XSR: MethodInfo = MethodInfo {
         ),
         MetricInfo::ns(
             "snia-xsr-sequential-after.recovery",
-            "time until the last part is as fast as the first was at its end",
+            "time until the last part reaches 95% of the rate that the first had at its end",
         ),
     ]],
     run: |session, options| run(session, options, &XSR, parts),

@@ -83,7 +83,7 @@ pub(crate) fn device_cache(sets: &[WorkingSet], far: Option<&WorkingSet>) -> Rul
         Ruling::yes(VerdictKind::DeviceCache, text)
     } else if high < STEP_MAX {
         let text = format!(
-            "No read cache is visible: reads within {} take at most {high:.1} times as long as \
+            "No read cache is visible at depth 1: reads within {} take at most {high:.1} times as long as \
              within {}.",
             binary(large.bytes),
             binary(small.bytes)

@@ -153,7 +153,7 @@ mod tests {
         };
         assert_eq!(slower(10.5e3, 10e3).as_deref(), Some("rand-read-4KiB-q32"));
         assert_eq!(slower(9.5e3, 10e3).as_deref(), Some("rand-write-4KiB-q32"));
-        // Both sides together take 100 us, or at most 160 us if nothing overlaps.
+        // Both sides together take 100 us. That adds up for a mix of 62.5 us (1.6) to 167 us (0.6).
         assert!(slower(10e3, 15.9e3).is_some() && slower(10e3, 16.1e3).is_none());
         assert!(slower(10e3, 6.1e3).is_some() && slower(10e3, 5.9e3).is_none());
     }

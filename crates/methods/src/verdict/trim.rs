@@ -16,7 +16,7 @@ use super::{Ruling, percent};
 const CHANGED_FROM: f64 = 0.9;
 
 /// Reads of discarded blocks, and writes after a discard, count as faster if the lower end of the
-/// ratio's interval is above this.
+/// ratio's interval is above this; see [`faster`] for wide intervals.
 const FASTER_FROM: f64 = 1.1;
 
 /// Name of the signal that scatters most.
@@ -127,7 +127,8 @@ fn writes(c: &Comparison) -> Signal {
 }
 
 /// Whether discards make the operation faster. Two pairs give a wide interval; if it does not
-/// decide, a ratio beyond all noise, twice [`FASTER_FROM`], does.
+/// decide, the ratio does: yes above twice [`FASTER_FROM`], which is beyond all noise, and no below
+/// [`FASTER_FROM`].
 fn faster(c: &Comparison) -> Option<bool> {
     let low = c.low.unwrap_or(0.0);
     let high = c.high.unwrap_or(f64::INFINITY);

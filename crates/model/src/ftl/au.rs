@@ -228,7 +228,8 @@ impl AuMapped {
     /// Completes an open AU from the old one, then releases the old one.
     fn close(&mut self, index: usize, at: u64, flash: &mut impl Flash) {
         if self.rules.any_order(self.open[index].au) {
-            // The new AU contains pages in any order; the missing ones are added.
+            // Only the number of pages in the new AU is known, so the positions from it on are
+            // copied.
             let held = self.open[index].next;
             let left = self.rules.au_pages.saturating_sub(held);
             self.copy_to(index, held + left, at, flash);

@@ -71,7 +71,7 @@ impl Draws {
 pub fn victim(policy: Policy, blocks: &mut Superblocks, draws: &mut Draws) -> Option<u32> {
     match policy {
         Policy::Greedy => blocks.emptiest(),
-        // Start with the cache: folding it frees all but a third of its flash, whereas data that
+        // Start with the cache: folding it frees all but 1/bits of its flash, whereas data that
         // were never overwritten yield nothing.
         Policy::Fifo => blocks.oldest(true).or_else(|| blocks.oldest(false)),
         Policy::Choices(d) => {

@@ -28,7 +28,7 @@ pub enum Cause {
 /// The flash below a translation. Times are nanoseconds of virtual time; every operation returns
 /// its completion time.
 pub trait Flash {
-    /// Reads `n` pages from `ppn`, for the host or to move them.
+    /// Reads `n` pages from `ppn`, to move them.
     fn read(&mut self, at: u64, ppn: u32, n: u32, slc: bool) -> u64;
     /// Programs the program unit that begins at `ppn`.
     fn program(&mut self, at: u64, ppn: u32, slc: bool, cause: Cause) -> u64;

@@ -4,10 +4,10 @@
 //! dynamic part is therefore limited by the space the host has not filled. It can also use spare
 //! flash, but no more than the host leaves unfilled: a full drive needs its spare flash for
 //! collection and has no dynamic part. Once the cache is full, the drive writes directly and spends
-//! part of its time draining until the cache accepts writes again; after idle time, it does so at
-//! once. On drives without a direct path, every write to the cache instead waits for an equal
-//! amount to be folded. The shapes of sustained writes follow from these rules alone (see
-//! `tests/fills.rs`).
+//! part of its time draining until the cache accepts writes again. A cache drained in idle time
+//! accepts them at once. On drives without a direct path, every write to the cache instead waits
+//! for an equal amount to be folded. The shapes of sustained writes follow from these rules alone
+//! (see `tests/fills.rs`).
 
 use super::superblock::Layout;
 

@@ -31,7 +31,8 @@ impl Layout {
     }
 }
 
-/// Flag in the live count of a superblock that cannot be collected: free, open or retired.
+/// Flag in the live count of a superblock that cannot be chosen for collection: free, open, being
+/// collected or retired.
 const PINNED: u32 = 1 << 31;
 const GROUP: usize = 64;
 
@@ -305,7 +306,7 @@ impl Superblocks {
         None
     }
 
-    /// The least erased closed superblock, if others have `lead` more erases.
+    /// The least erased closed superblock, if the most erased one has more than `lead` more erases.
     pub fn least_worn(&self, lead: u32) -> Option<u32> {
         let used = (0..self.count()).filter(|&sb| self.uses[sb as usize] != Use::Out);
         let most = used.map(|sb| self.erases(sb)).max()?;

@@ -1,4 +1,5 @@
-//! Ten random drive writes and their outcome: stalls, write amplification and page counts.
+//! Ten drive writes, the first sequential and the others random, and their outcome: stalls, write
+//! amplification and page counts.
 
 use model::{DriveSpec, Status};
 use workload::{Op, OpKind};

@@ -101,8 +101,8 @@ struct ChartValue {
     high: Option<f64>,
 }
 
-/// A metric's figure in a chart's unit. In a chart of times, a rate is the time of one operation of
-/// `bytes`.
+/// A metric's figure in a chart's unit. In a chart of times, a throughput becomes the time of one
+/// operation of that many `bytes`.
 fn figure_of(metric: &Metric, unit: Unit, bytes: f64) -> Option<ChartValue> {
     let finite = |v: Option<f64>| v.filter(|v| v.is_finite());
     let Metric { value, low, high, .. } = metric;

@@ -1,4 +1,4 @@
-//! Points with whiskers, joined within a group, with fitted lines.
+//! Points with whiskers, joined within each group, or with fitted lines.
 
 use record::{Axis, Chart, FittedLine, Run};
 

@@ -47,7 +47,7 @@ impl Scale {
         }
     }
 
-    /// At most `most` ticks at round values.
+    /// Ticks at round values: at most `most`, or one more on a linear scale.
     pub(super) fn ticks(&self, most: usize, base: Base) -> Vec<f64> {
         match (self.log, base) {
             (true, Base::Two) => self.powers(2.0, most),

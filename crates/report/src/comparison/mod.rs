@@ -1,8 +1,8 @@
 //! The output of a comparison of runs: on a screen, as Markdown, and as a page.
 //!
-//! All three show the same content in the same order: the sides, the conclusion in a sentence, the
-//! ratio of each claimed quantity with its interval, other differences, and then doubts. The
-//! permitted claims are decided by the caller; nothing is computed here.
+//! All three show the sides, the conclusion in a sentence, the ratio of each quantity with its
+//! interval, and then other differences and doubts; only the page has the curves. The permitted
+//! claims are decided by the caller; nothing is computed here.
 
 mod curve;
 mod markdown;

@@ -1,7 +1,7 @@
 //! The comparison as a page: text, bars and lines, without a script.
 //!
-//! The forest plot and the overlay are positioned in percent, so that they fit both phone and
-//! desktop; text is never scaled.
+//! The forest plot is positioned in percent, and the lines of the overlay are stretched, so that
+//! both fit a phone and a desktop; text is never scaled.
 
 use maud::{Markup, html as markup};
 use workload::units::{decimal, throughput};

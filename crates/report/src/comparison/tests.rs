@@ -1,4 +1,4 @@
-//! All forms of a comparison have the same content, conclusion first; charts have correct axes.
+//! Every form of a comparison has the conclusion before its details; charts have correct axes.
 
 use record::{Run, Series, Target, TargetKind, Unit};
 

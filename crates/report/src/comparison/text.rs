@@ -62,7 +62,7 @@ fn table(against: &Against, style: &Style) -> String {
     table.headed(PLOT, "").render(style) + &more
 }
 
-/// The rows, each name in the first column or on a line `apart`.
+/// The rows, each name in the first column or, if `apart`, on a line of its own.
 fn rows(against: &Against, style: &Style, apart: bool) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[left, right, right, right, left, left, left]);

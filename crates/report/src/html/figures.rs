@@ -1,4 +1,4 @@
-//! Placeholders for the charts, each with a table of the same data.
+//! Placeholders for the charts, with tables that summarize their data.
 //!
 //! A chart is an empty element with a `data-chart`; `script/` fills it.
 
@@ -23,8 +23,7 @@ pub(super) fn over_time(run: &Run) -> Markup {
             h2 { "Over time" }
             p.note {
                 "Drag across a chart to zoom in. Where there are more values than the screen "
-                "can show, the line is the median and the band reaches from the least to the "
-                "greatest."
+                "can show, the line is the median and the band spans minimum to maximum."
             }
             div data-chart="timeline" {}
             h3 data-for="repeats" { "Replicates overlaid" }
@@ -93,8 +92,7 @@ pub(super) fn latencies(run: &Run) -> Markup {
             div.pair { @for side in sides.into_iter().flatten() { (side) } }
             @if tables {
                 p.note {
-                    "–: fewer than ten operations were slower, so that the percentile would be "
-                    "chance."
+                    "–: fewer than ten operations were slower, too few for that percentile."
                 }
             }
             @if !run.latencies.is_empty() { (distributions(run)) }

@@ -13,7 +13,7 @@ use crate::grid::{Grid, Row};
 use crate::names::DIRECTIONS;
 use crate::quantity;
 
-/// Maximum number of tiles: two rows on a phone, one on a desktop.
+/// Maximum number of tiles: three rows on a phone, one on a desktop.
 const TILES_MAX: usize = 6;
 
 /// The drive's name if known, otherwise the target.
@@ -131,7 +131,7 @@ fn tiles(run: &Run) -> Vec<Tile> {
     tiles
 }
 
-/// The tiles of the answer, in its order. The metric adds the number of repeats.
+/// The tiles of the answer, in its order. The metric adds the interval and its basis.
 fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
     let tile = |tile: &record::Tile| match run.metric(&tile.metric) {
         Some(metric) => of_metric(tile.label.clone(), metric, run),
@@ -144,7 +144,8 @@ fn of_answer(answer: &Answer, run: &Run) -> Vec<Tile> {
     answer.tiles.iter().map(tile).collect()
 }
 
-/// The deepest sequential and random rows in both directions, then the median latency at depth 1.
+/// The first (largest, then deepest) sequential and random rows in both directions, then the median
+/// latency of random I/O at depth 1.
 fn of_grid(grid: &Grid<'_>, run: &Run) -> Vec<Tile> {
     let mut tiles = Vec::new();
     for order in [Order::Sequential, Order::Random] {

@@ -13,7 +13,7 @@ pub use self::beside::{Beside, BesideFigure, Published, beside};
 pub use self::page::html;
 pub use self::text::text;
 
-/// Width of a text chart's rates and of its longest bar.
+/// Maximum width of a time series in a text chart.
 pub const SKETCH_COLUMNS: usize = 50;
 
 /// A repeated publication, in words and numbers ready for display.

@@ -73,7 +73,7 @@ fn table(figures: &[ReplicatedFigure], style: &Style) -> String {
     table.or_without(&["from"], style).render(style)
 }
 
-/// A chart, or nothing if all its lines are unknown.
+/// A chart, or nothing if it has no lines.
 fn sketch(chart: &Sketch, style: &Style) -> String {
     let Some(width) = chart.lines.iter().map(|(name, ..)| name.chars().count()).max() else {
         return String::new();

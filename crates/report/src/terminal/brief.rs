@@ -270,10 +270,26 @@ fn reasons(page: &mut Page, run: &Run, answer: &Answer) {
             VerdictKind::Mark | VerdictKind::Speed => verdict.text.clone(),
             _ => one_line(&verdict.text, page.text_width() - 2),
         };
-        page.labelled("why", Ink::Plain, &line);
+        if !repeats(&answer.headline, &line) {
+            page.labelled("why", Ink::Plain, &line);
+        }
     }
-    let checks = distinct(run.verdicts.iter().filter_map(|v| check(&v.kind)).map(String::from));
-    page.items("checked", &checks);
+    page.items("checked", &checks(&run.verdicts));
+}
+
+/// Whether the headline already says all of a conclusion.
+fn repeats(headline: &str, conclusion: &str) -> bool {
+    let [headline, conclusion] = [headline, conclusion].map(str::to_lowercase);
+    let statement = conclusion.trim_end_matches(['.', ';', ':']);
+    headline.contains(statement.strip_prefix("the drive ").unwrap_or(statement))
+}
+
+/// The results of the checks that no other conclusion of the run qualifies: reads at depth 1 may
+/// show no cache, and reads at a higher depth one.
+fn checks(verdicts: &[Verdict]) -> Vec<String> {
+    let cache = verdicts.iter().any(|v| v.kind == VerdictKind::DeviceCache);
+    let valid = verdicts.iter().filter(|v| !(cache && v.kind == VerdictKind::NoDeviceCache));
+    distinct(valid.filter_map(|v| check(&v.kind)).map(String::from))
 }
 
 /// The bottlenecks of the main numbers: the labels that share one, and the bottleneck in a line.

@@ -1,4 +1,4 @@
-//! The short screen of `ssdyno io`: one workload, its rate, and its service and response times.
+//! The results of `ssdyno io` on both screens: workload, rates, service and response times.
 
 use record::{Metric, MetricKey, Run, Statistic};
 

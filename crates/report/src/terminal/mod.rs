@@ -51,7 +51,7 @@ pub fn terminal_in_full(run: &Run, style: &Style) -> String {
     in_full(run, style, |_| 0)
 }
 
-/// The run as text, without the number of metrics beside a grid that `leave_out` returns.
+/// The run as text. `leave_out` returns how many of the metrics beside a grid are left out.
 fn in_full(run: &Run, style: &Style, leave_out: impl Fn(&Grid<'_>) -> usize) -> String {
     let mut page = Page::new(style);
     header(&mut page, run);

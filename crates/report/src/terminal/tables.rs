@@ -15,8 +15,8 @@ use workload::units::{amount, latency};
 /// off the screen.
 const OTHERS_MAX: usize = 4;
 
-/// Number of metrics that a page of limited length leaves out, because there is a grid and they are
-/// many.
+/// Number of metrics that a page of limited length leaves out: all those beside a grid, if there
+/// are more than [`OTHERS_MAX`].
 pub(super) fn left_out(grid: &Grid<'_>) -> usize {
     let others = grid.others.len();
     if grid.rows.is_empty() || others <= OTHERS_MAX { 0 } else { others }

@@ -27,7 +27,7 @@ impl Noise {
     }
 }
 
-/// One cell of the sample grid: order, direction (share of reads), block, depth, IOPS, median ns.
+/// One cell of the sample grid: name, reads in percent, block bytes, depth, IOPS, median ns.
 struct Cell(&'static str, u32, u32, u32, f64, f64);
 
 const CELLS: [Cell; 9] = [
@@ -276,7 +276,7 @@ fn add_latency(run: &mut Run, name: &str, op: &str, reads: u32, median_ns: f64, 
     });
 }
 
-/// Latencies around a median with a tail up to twenty times the median.
+/// Latencies around a median with a tail up to about twenty times the median.
 pub fn latencies(count: u32, median_ns: f64, noise: &mut Noise) -> Histogram {
     let mut histogram = Histogram::default();
     for _ in 0..count {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::CompareArgs;
 use crate::commands::runs::{load, open};
-use crate::failure::{CHECK_FAILED, Failure, IO, Result, USAGE};
+use crate::failure::{Failure, IO, Result, USAGE};
 use crate::{present, screen};
 
 /// The caveat of records that were not measured in alternation.
@@ -36,7 +36,8 @@ pub fn run(args: &CompareArgs) -> Result {
         false => show(args, &view(args, &titles, &sides, &found, CONFOUNDED))?,
     }
     match found.iter().all(|comparison| comparison.pairs.is_empty()) {
-        true => Ok(ExitCode::from(CHECK_FAILED)),
+        // Nothing was compared: the wrong runs were named.
+        true => Ok(ExitCode::from(USAGE)),
         false => Ok(ExitCode::SUCCESS),
     }
 }

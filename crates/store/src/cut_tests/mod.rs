@@ -1,9 +1,9 @@
-//! Power cuts of the store: SQLite's real files, cut at every system call that changes them.
+//! Power cuts of the store: SQLite's real files, cut between the system calls that change them.
 //!
 //! A child, this test binary under `strace`, runs [`script`] and leaves a mark after each step that
 //! must survive. The trace is replayed into an image of durable and volatile content. The power is
-//! cut after each call; the store must then open, be sound, and contain every run reported as
-//! saved. The next child continues from one of these cuts, so recoveries are cut as well.
+//! cut at evenly spaced calls; the store must then open, be sound, and contain every run reported
+//! as saved. The next child continues from one of these cuts, so recoveries are cut as well.
 //! `SSDYNO_CUTS` sets the number of cuts (`cargo xtask bench cuts` makes 100,000). A failure
 //! reports its position.
 

@@ -82,7 +82,8 @@ fn plan() -> Plan {
     }
 }
 
-/// Series of `points` points with predictable values: point `i` of column `c` is `i + c / 8`.
+/// Series of `points` points with predictable values: point `i` of column `c` is `i + c / 8`, but
+/// every third point of the second column is unknown.
 pub fn series(name: &str, replicate: u32, points: u64) -> Series {
     let mut series = Series::new(name, replicate, u64::from(replicate) * 1_000_000_000);
     for i in 0..points {

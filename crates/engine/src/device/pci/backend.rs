@@ -92,7 +92,8 @@ impl<B: Bus> QueueBackend<B> {
     /// once they cover enough busy time.
     #[inline]
     fn account(&mut self) {
-        /// Traffic is sampled ten times a second.
+        /// Busy time after which the statistics are passed on: little compared with the sampling
+        /// interval of 100 ms.
         const KEPT_NS: u64 = 5_000_000;
         let now = self.clock.now();
         let passed = now - self.turned_at;

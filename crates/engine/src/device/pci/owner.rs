@@ -19,7 +19,7 @@ use super::super::{Able, DeviceError};
 use super::bus::{Bus, Transfers};
 use super::traffic::Traffic;
 
-/// Number of queue pairs to request. Every server drive grants that many; others grant fewer.
+/// Number of queue pairs to request: as many as server drives usually grant. Others grant fewer.
 const QUEUES_WANTED: u16 = 128;
 
 /// Timeout of a format, nanoseconds: erasing block by block takes minutes per terabyte. The same
@@ -116,7 +116,8 @@ impl<B: Bus> Owner<B> {
         self.namespace.size << self.place.block_bits
     }
 
-    /// The health log; `None` while another thread holds the lock, which can take seconds.
+    /// The health log; `None` if it cannot be read, or while another thread holds the lock, which
+    /// can take seconds.
     pub(crate) fn health(&self) -> Option<nvme::health::Health> {
         self.up.try_lock().ok()?.controller.health().ok()
     }
@@ -133,8 +134,8 @@ impl<B: Bus> Owner<B> {
         Ok((info.map_err(failed)?, namespace))
     }
 
-    /// Returns the index of the format with this block size. The error states why the
-    /// namespace cannot be formatted alone.
+    /// Returns the index of the format with this block size. Fails if the drive does not support
+    /// it, or if a format would also erase other namespaces.
     pub(crate) fn format_of(&self, block_bytes: u32) -> Able<u8> {
         let absent = |text: String| Err(DeviceError::Absent(text));
         if !self.info.formats {

@@ -4,8 +4,8 @@
 //! runs in real time and completes commands at once. In both cases the controller has no thread: it
 //! works whenever the driver waits for it ([`nvme::Clock::pause`]).
 //!
-//! The controller's memory consists of words, and transfers copy bytes to and from it. Its pages
-//! are in reverse order on the bus, so that a wrong PRP list is detected.
+//! The controller's memory consists of words, and transfers copy bytes to and from it. Pages for
+//! data are in reverse order on the bus, so that a wrong PRP list is detected.
 
 use std::io;
 use std::ops::Range;
