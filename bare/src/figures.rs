@@ -1,7 +1,7 @@
 //! The workloads of document 001, printed as rows of the table that `ssdyno import` reads.
 //!
-//! The document writes sequentially in blocks of 64 KiB or more. Each workload has a fixed time,
-//! after the region has been written once, because drives read unwritten blocks faster. The
+//! The document writes sequentially in blocks of 64 KiB or more. Each workload runs for a fixed
+//! time, after the region has been written once, because drives read unwritten blocks faster. The
 //! driver's own cost per command is measured separately, in batches.
 
 use nvme::{Kind, Request};
@@ -127,8 +127,8 @@ fn row(drive: &Drive, name: &str, statistic: &str, unit: &str, value: u64) {
     ));
 }
 
-/// Keeps `depth` requests in flight while `more` returns true. Returns the number of requests and
-/// nanoseconds.
+/// Keeps the workload's number of requests in flight while `more`, given the number submitted and
+/// the nanoseconds elapsed, returns true. Returns the number of requests and nanoseconds.
 fn run(
     drive: &mut Drive,
     workload: &Workload,

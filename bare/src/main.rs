@@ -2,8 +2,8 @@
 //!
 //! Finds the controller, starts it, writes and reads back the first blocks, then measures the
 //! workloads of document 001: sequential in blocks of 64 KiB or more, and random. The serial port
-//! carries messages as comments, and the figures as the table of `ssdyno export --csv`, which
-//! `ssdyno import` reads. The drive is overwritten.
+//! carries messages as comments, and the figures as a table that `ssdyno import` reads. The drive
+//! is overwritten.
 
 #![no_std]
 #![no_main]
@@ -37,7 +37,7 @@ pub struct Drive {
     pub place: FormattedNamespace,
     /// Size of the namespace, bytes.
     pub bytes: u64,
-    /// Serial number, without padding.
+    /// Serial number, padded; [`text`] removes the padding.
     pub serial: [u8; 20],
 }
 
@@ -57,7 +57,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Called by the architecture's boot code, with a stack and uninitialised memory.
+/// Called by the architecture's boot code, which has set up a stack. The loader has zeroed the
+/// static memory.
 pub fn main() -> ! {
     let ok = match run() {
         Ok(()) => true,

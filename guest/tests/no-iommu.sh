@@ -81,7 +81,7 @@ is "driver after a kill" "$(driver $at)" ""
 exits 3 "a run before recovery" ssdyno io pci:$at --rw read --no-iommu --time 1s
 says "ssdyno recover"
 exits 0 "recover" ssdyno recover
-says "pci:$at, serial number $word: it is with the kernel again"
+says "pci:$at, serial number $word: returned to the kernel"
 holds "returned to the kernel" back
 
 interrupted() { kill -INT $run; }

@@ -74,7 +74,7 @@ fn imports<'a>(
 ) -> BTreeSet<&'a Module> {
     let named = paths(code).into_iter().filter_map(|path| {
         let mut full = absolute(own, &path)?;
-        // A chain of re-exports ends where the item is declared; the limit ends a circle of them.
+        // A chain of re-exports ends where the item is declared; the limit ends a cycle of them.
         for _ in 0..=modules.len() {
             let n = (0..=full.len()).rev().find(|n| modules.contains_key(&full[..*n]))?;
             let declared = full.get(n).and_then(|name| uses.get(&full[..n].to_vec())?.get(name));

@@ -29,7 +29,7 @@ impl Target {
     }
 }
 
-/// Runs the fuzzer of the target's room; without a name, lists all targets.
+/// Runs the fuzzer of the target's room, or of all; without a known name, prints the usage.
 pub fn run(words: &[String]) -> Result<ExitCode> {
     let all = targets()?;
     let (name, options) = words.split_first().map_or(("", words), |(n, rest)| (n.as_str(), rest));

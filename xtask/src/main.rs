@@ -1,7 +1,7 @@
 //! The project's own commands, as `cargo xtask CHORE`.
 //!
 //! Written in Rust rather than as shell scripts, so that they run wherever the project does and get
-//! the same checks. One file per command; none needs a manual installation.
+//! the same checks. One module per command; `test` installs the Debian packages that they use.
 
 #![forbid(unsafe_code)]
 

@@ -15,11 +15,11 @@ const PACKAGES: &[(&[&str], &str)] = &[
     (&["fio"], "fio"),               // the same I/O by another tool
     (&["qemu-system-x86_64"], "qemu-system-x86"), // a guest with drives of every kind
     (&["qemu-system-aarch64"], "qemu-system-arm"), // the driver on a bare Cortex-A53
-    (&[KERNEL], "linux-image-amd64"), // its kernel
-    (&["busybox"], "busybox-static"), // its shell
+    (&[KERNEL], "linux-image-amd64"), // the guest's kernel
+    (&["busybox"], "busybox-static"), // the guest's shell
     (&["nvme"], "nvme-cli"),         // another NVMe tool, in the guest
-    (&["hdparm"], "hdparm"),         // the same
-    (&["sfdisk"], "fdisk"),          // the same
+    (&["hdparm"], "hdparm"),         // another ATA tool, in the guest
+    (&["sfdisk"], "fdisk"),          // another partitioning tool, in the guest
     (&["jq"], "jq"),                 // reads JSON in the guest
     (&["dmsetup"], "dmsetup"),       // held drives
     (&["valgrind"], "valgrind"),     // instructions of the NVMe driver

@@ -49,7 +49,7 @@ pub fn printed(command: &mut Command) -> Result<(bool, String)> {
     Ok((said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned()))
 }
 
-/// Runs a command to its end and returns its output, or an error with its last lines.
+/// Runs a command to its end and returns its output (both streams), or an error that contains it.
 pub fn output(command: &mut Command) -> Result<String> {
     let (success, said) = capture(command)?;
     if !success {

@@ -1,6 +1,6 @@
 //! QEMU's board `virt` with a Cortex-A53, entered at EL1 without address translation and without
-//! firmware, so BARs have no addresses yet. Tables of 1 GiB blocks map devices below 1 GiB and from
-//! 256 GiB on (the bus configuration space), and memory in between.
+//! firmware, so BARs have no addresses yet. Three blocks of 1 GiB are identity-mapped: the devices
+//! below 1 GiB, the memory from 1 GiB on, and the bus configuration space from 256 GiB on.
 
 use core::arch::{asm, global_asm};
 

@@ -25,8 +25,8 @@ const BAR0: usize = 0x10;
 
 /// Reads a device's register.
 pub fn read32(address: usize) -> u32 {
-    // SAFETY: the address is in a BAR that was found on the bus and that nothing else uses; all
-    // memory of the machine is identity-mapped.
+    // SAFETY: the address is in a BAR that was found on the bus, or in a fixed register window of
+    // the board; nothing else uses it, and it is identity-mapped.
     unsafe { (address as *const u32).read_volatile() }
 }
 

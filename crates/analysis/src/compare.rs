@@ -1,9 +1,9 @@
 //! Comparison of two conditions: A, B, B, A, A, B, B, A ...
 //!
 //! Pairs are compared by a t test on their log ratios. The order matters more than the test: if a
-//! drive drifts by 1% per run (it warms up, its cache fills), AAABBB nearly always "finds" a
-//! difference that does not exist, while ABBA keeps its nominal error rate. The tests verify these
-//! claims. The caller must alternate the order; this module cannot check it.
+//! drive drifts by 1% per run (it warms up, its cache fills), six runs of A followed by six of B
+//! nearly always "find" a difference that does not exist, while ABBA keeps its nominal error rate.
+//! The tests verify these claims. The caller must alternate the order; this module cannot check it.
 
 use crate::student::Spread;
 

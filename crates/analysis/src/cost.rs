@@ -17,8 +17,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Fits pairs of a size in bytes and a mean time in nanoseconds. Returns `None` with fewer than
-    /// three pairs, or if larger transfers take no longer.
+    /// Fits pairs of a size in bytes and a mean time in nanoseconds. If t0 would be negative, or
+    /// all sizes are equal, the line goes through the origin. Returns `None` with fewer than three
+    /// pairs, if a time is not positive, or if larger transfers take no longer.
     pub fn fit(times: &[(u32, f64)]) -> Option<Cost> {
         let usable = times.iter().all(|(_, ns)| ns.is_finite() && *ns > 0.0);
         if times.len() < 3 || !usable {

@@ -6,8 +6,9 @@
 //! and only a large difference supports a claim about the drives.
 //!
 //! Several quantities form a family. Holm's procedure keeps the probability of any false claim in
-//! the family at 5%. Each interval has the confidence level of its quantity's test, so an interval
-//! that excludes 1 is equivalent to a claim.
+//! the family at 5%. Each interval has the confidence level of its quantity's test, so a claimed
+//! difference always has an interval that excludes 1. The converse fails only for a difference so
+//! small that the runs are judged equivalent.
 
 use crate::compare::{EQUIVALENT_WITHIN, Outcome};
 use crate::student::{Spread, t_quantile, two_sided};
@@ -402,7 +403,7 @@ mod tests {
     }
 
     /// A correct prior makes the outlook conservative. If the true spread is twice the prior,
-    /// coverage drops by up to 10% after one run, and by less after each additional one.
+    /// coverage drops by up to 10 percentage points after one run, and by less after more runs.
     #[test]
     fn the_outlook_contains_the_next_run() {
         for k in [1, 3, 5] {

@@ -104,7 +104,7 @@ impl Media {
         self.put(lba, data);
     }
 
-    /// Zeroes blocks. Without a cache, pieces that are all zeros take no memory.
+    /// Zeroes blocks. Without a cache, pieces zeroed in whole take no memory.
     pub(crate) fn zero(&mut self, mut lba: u64, blocks: u64) {
         let (end, zeros) = (lba + blocks, vec![0; self.block_bytes as usize]);
         let in_piece = PIECE_BYTES as u64 / u64::from(self.block_bytes);

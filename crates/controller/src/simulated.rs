@@ -70,7 +70,7 @@ impl Default for Setup {
 pub struct Counters {
     /// I/O commands fetched.
     pub commands: u64,
-    /// Doorbell registers written.
+    /// Writes to doorbell registers.
     pub doorbells: u64,
     /// Faults by kind, in the order of the fields of [`Faults`], without the delay.
     pub faults: [u64; 9],

@@ -1,8 +1,8 @@
 //! Runs the driver against a controller with all faults enabled: no request may be lost, corrupted
 //! or left hanging.
 //!
-//! These runs are long enough to include every fault. `cargo xtask bench nvme` runs a million
-//! commands, with doorbells and with a controller that dozes.
+//! The two longest runs include every fault. `cargo xtask bench nvme` runs a million commands, with
+//! doorbells and with a controller that dozes.
 //!
 //! Two mutants, checked by hand, fail these tests. One reuses PRP list pages in submission order,
 //! as if commands completed in that order: `Queue::enter` builds the list of every transfer in the

@@ -22,7 +22,7 @@ pub trait Drive {
     /// bytes.
     fn submit(&mut self, sector: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Waits for every submitted write, including the caller's data, and makes them durable. Fails
+    /// Waits for all submitted writes, including the caller's data, and makes them durable. Fails
     /// if any of them failed, because later writes refer to them. Completes a started flush.
     fn flush(&mut self) -> Result<(), Self::Error>;
 

@@ -40,7 +40,7 @@ pub(crate) const BOOT_SECTORS: u64 = 12;
 pub(crate) const CHECKSUM_SECTOR: u64 = 11;
 
 /// The up-case table, which maps only the letters a to z: 60 bytes in the compressed form of
-/// section 7.2.5.1 (FFFFh and a count: that many characters map to themselves).
+/// section 7.2.5 (FFFFh and a count: that many characters map to themselves).
 pub(crate) fn upcase_table() -> [u8; 60] {
     let mut table = [0; 60];
     put_u16(&mut table, 0, 0xffff);
@@ -117,8 +117,8 @@ pub(crate) fn root_entries(label: &str, bitmap: (u32, u64), upcase: u32) -> [u8;
     set
 }
 
-/// The entry set of a contiguous file: name, first cluster, bytes with content, size and creation
-/// time.
+/// The entry set of a contiguous file: name, first cluster, bytes with content, size, and the time
+/// for all three timestamps.
 pub(crate) fn file_set(name: &Name, first: u32, valid: u64, bytes: u64, time: u32) -> [u8; SET] {
     let mut set = [0; SET];
     let (characters, length) = name.dotted();

@@ -1,9 +1,9 @@
 //! Tests power cuts before and during every write of a recording, with and without a volatile
 //! cache.
 //!
-//! After each cut, the only problems are lost clusters and an unfinished last file, and earlier
-//! files are intact. A cut loses at most the distance of checkpoints on exFAT and one file on
-//! FAT32.
+//! After each cut, the only problems are the dirty flag, lost clusters, an unfinished last file
+//! and, on FAT32, two FATs that differ; earlier files are intact. A cut loses at most the distance
+//! of checkpoints on exFAT and one file on FAT32.
 
 mod common;
 

@@ -1,8 +1,9 @@
 //! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 //!
-//! A child process does the work and writes each input to a file before trying it. If the child
-//! dies (panic, stack or memory exhausted, hang), the input that killed it remains in
-//! `target/fuzz/NAME/current`.
+//! A child process does the work and writes each mutated input to a file before trying it. If the
+//! child dies (panic, stack or memory exhausted, hang), the input that killed it remains in
+//! `target/fuzz/NAME/current`. The examples are tried first and not written: if one of them kills
+//! the child, that file is empty.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

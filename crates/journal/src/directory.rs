@@ -94,7 +94,7 @@ impl JournalDir {
     }
 
     /// Checks that blocks of this device may be kept here: on another drive, not in memory, and
-    /// with no earlier blocks left to restore. Changes nothing.
+    /// with no earlier blocks left to restore. Creates nothing.
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
@@ -198,7 +198,7 @@ impl JournalDir {
         homes::left_in(&self.others.iter().filter(own).cloned().collect::<Vec<_>>())
     }
 
-    /// Journals left by ended runs, in this place and registered elsewhere.
+    /// Journals left by ended runs: in this directory, in the registry's, and those registered.
     fn everywhere(&self) -> Result<Vec<Leftover>, JournalError> {
         if self.dir == self.registry {
             return self.unfinished();
@@ -215,7 +215,8 @@ impl JournalDir {
     }
 
     /// Journals left in this place by ended runs, sorted by name. In the default place, includes
-    /// registered journals elsewhere. Excludes journals held by a run in progress.
+    /// registered journals elsewhere, and completes removals that a killed run had begun. Excludes
+    /// journals held by a run in progress.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -256,7 +257,7 @@ impl JournalDir {
         }
     }
 
-    /// Removes a journal and its entry. Its blocks must be restored, or never overwritten.
+    /// Removes a journal and its entry. Its blocks must have been restored or never overwritten.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         let disk = &*self.disk;
         registry::begin_closing(disk, &self.registry, path)?;

@@ -1,5 +1,5 @@
-//! Journals in the default places of this machine's other accounts: `sudo` may leave one in its
-//! user's home, while `sudo -i` looks in root's.
+//! Journals in the default places of this machine's other accounts: `sudo` may leave one in the
+//! caller's home, while `sudo -i` looks in root's.
 //!
 //! Other users can write to these places. A journal there is therefore only reported, and its drive
 //! is not overwritten: nothing is restored from it or removed, and no path that it contains is

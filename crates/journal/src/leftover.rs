@@ -32,7 +32,7 @@ pub enum State {
     Torn,
     /// Complete: blocks may have been overwritten.
     Whole(Box<Header>),
-    /// The journal was complete, but it or its entry is not readable.
+    /// The journal was complete, but it or its entry is unreadable.
     Damaged {
         /// The damage, in words.
         reason: String,
@@ -66,7 +66,7 @@ impl Leftover {
         self.drive().is_some_and(|key| key.overlaps(drive))
     }
 
-    /// Whether the drive of its blocks can be any.
+    /// Whether its blocks may belong to any drive.
     pub(crate) fn is_of_unknown_drive(&self) -> bool {
         matches!(self.state, State::Damaged { drive: None, .. })
     }

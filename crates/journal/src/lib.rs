@@ -1,11 +1,11 @@
 //! Blocks borrowed from a drive, kept on another drive until they are restored.
 //!
 //! A method of the class `borrows` overwrites blocks of a drive in use and restores them. Before
-//! the first is overwritten, all are saved in a file on another drive, which is synced together
+//! the first is overwritten, all are saved to a file on another drive, which is synced together
 //! with its directory: a kill or power loss loses no data at any moment. [`Borrowed`] contains the
 //! bytes with a checksum per block. A [`JournalDir`] keeps them as a file (format: `file.rs`) until
 //! they are verified and the journal is closed. [`JournalDir::unfinished`] lists the files left by
-//! earlier runs. [`Kept`] opens one, compares it with the drive and restores blocks.
+//! earlier runs. [`Kept`] opens one, and its [`Borrowed`] compares and restores blocks.
 
 #![forbid(unsafe_code)]
 

@@ -110,7 +110,7 @@ fn parse(path: &Path) -> Result<Entry, String> {
     serde_json::from_reader(file).map_err(|e| e.to_string())
 }
 
-/// Path of a journal's entry without its extension: both have the same name.
+/// Path of a journal's entry, except for the extension, which is still that of the journal.
 fn of(dir: &Path, journal: &Path) -> PathBuf {
     dir.join(journal.file_name().unwrap_or_default())
 }

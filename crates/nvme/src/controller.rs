@@ -243,7 +243,8 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
     }
 
     /// Requests I/O queue pairs; returns the number granted. They are numbered from 1. Must be
-    /// called before the first queue is created.
+    /// called before the first queue is created, and again after a reset, because some controllers
+    /// forget the number.
     pub fn grant_queues(&mut self, wanted: u16) -> Result<u16, Error> {
         let zero_based = u32::from(wanted.max(1) - 1);
         let granted = self.admin(&Command::set_feature(QUEUES, zero_based | zero_based << 16))?;

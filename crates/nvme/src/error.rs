@@ -27,11 +27,11 @@ pub enum Error {
     },
     /// A ring is not contiguous on the bus.
     Scattered,
-    /// More trackers are needed than were passed.
+    /// More trackers are needed than were passed, or than a queue can have.
     Trackers {
         /// Trackers needed.
         needed: usize,
-        /// Trackers passed.
+        /// Trackers passed, or the maximum of a queue.
         there: usize,
     },
     /// An admin command was not answered; contains its opcode.

@@ -6,7 +6,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The page size of the driver and of its PRP lists, bytes. All controllers support it.
+/// The page size of the driver and of its PRP lists, bytes. A controller whose smallest page is
+/// larger is refused.
 pub const PAGE_BYTES: usize = 4096;
 
 /// Registers of a controller (BAR 0).

@@ -1,9 +1,9 @@
 //! PRP lists: the pages of a transfer (NVMe 1.4, section 4.3).
 //!
 //! A command contains the address of the first page and, in a transfer of two pages, of the second;
-//! otherwise it points to a list. In a list longer than a page, the last entry of each page points
-//! to the next page. A list therefore serves every shorter transfer from the same offset, except
-//! one whose last data page would take the place of such a pointer.
+//! for more pages, it points to a list. In a list longer than a page, the last entry of each page
+//! but the last points to the next page. A list therefore serves every shorter transfer from the
+//! same offset, except one whose last data page would take the place of such a pointer.
 
 use core::sync::atomic::AtomicU32;
 

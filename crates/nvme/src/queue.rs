@@ -366,7 +366,7 @@ where
         passed(event.wrapping_add(1)) < passed(old)
     }
 
-    /// Collects completed requests; returns how many commands have completed.
+    /// Collects completed requests; returns the number of completions read, including stray ones.
     #[inline]
     pub fn poll(&mut self, mut done: impl FnMut(Completed)) -> u32 {
         let (words, trackers) = (self.memory.words(), self.trackers.as_mut());
@@ -521,7 +521,7 @@ fn describe<D: DmaMap + ?Sized>(
     tracker.prp = (first, second);
 }
 
-/// What a completion ended.
+/// The result of a completion.
 enum Found {
     /// A request: its slot and status.
     Request(usize, Status),

@@ -75,7 +75,7 @@ pub enum Overdue {
 /// Counts since the queue was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Commands written to the ring.
+    /// Commands submitted.
     pub commands: u64,
     /// Writes to doorbell registers.
     pub doorbells: u64,

@@ -11,7 +11,7 @@ use store::StoreError;
 
 use crate::screen;
 
-/// A check or verdict failed.
+/// A check failed.
 pub const CHECK_FAILED: u8 = 1;
 /// Bad usage.
 pub const USAGE: u8 = 2;
@@ -19,7 +19,7 @@ pub const USAGE: u8 = 2;
 pub const REFUSED: u8 = 3;
 /// I/O error on the target.
 pub const IO: u8 = 4;
-/// Interrupted by the user: 128 + SIGINT, the shell convention.
+/// Ended by SIGINT, SIGTERM or SIGHUP: 128 + SIGINT, the shell convention for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
 /// Result of a command.

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first ends the run cleanly and keeps the results, the second quits immediately.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first ends the run cleanly and keeps the results, the
+//! second quits immediately.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -104,7 +104,8 @@ impl Live {
         }
     }
 
-    /// Also says on the progress line what the next signal does, once this flag is set.
+    /// Once this flag is set, the progress line about borrowed blocks names the effect of the next
+    /// signal.
     pub fn with_interrupt(self, interrupt: &Arc<AtomicBool>) -> Live {
         Live { interrupt: Arc::clone(interrupt), ..self }
     }
@@ -150,7 +151,7 @@ impl Live {
         show_returning(&self.bar, progress, message);
     }
 
-    /// Prints how the borrowed blocks went back, unless the run is quiet.
+    /// Prints the result for the borrowed blocks, unless the run is quiet or prints events.
     fn returned(&mut self, compared_bytes: u64, restored_bytes: u64) {
         self.pace = Pace::default();
         if !self.output.quiet && !self.output.events {

@@ -43,7 +43,7 @@ fn width() -> usize {
     asked.or_else(real).unwrap_or(WIDTH)
 }
 
-/// Height of the terminal, lines; `None` if stdout is none.
+/// Height of the terminal, lines; `None` if stdout is not a terminal.
 pub fn height() -> Option<u32> {
     let size = terminal_size::terminal_size().filter(|_| stdout().is_terminal());
     size.map(|(_, height)| u32::from(height.0))

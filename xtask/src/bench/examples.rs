@@ -33,8 +33,8 @@ pub fn coverage(effort: Effort) -> Result<Outcome> {
     Ok(Outcome::Ran { met: met || !effort.is_whole(), text })
 }
 
-/// Coverage on the real disk under a directory, or of the number of rounds. The results contain no
-/// path of this machine.
+/// Coverage on the real disk under a directory, or the effect of the number of rounds. The results
+/// contain no path of this machine.
 pub fn part_of_coverage(name: &str, command: &str, words: &[&str]) -> Result<ExitCode> {
     let (met, text) = printed_by("coverage", words)?;
     print!("{text}");

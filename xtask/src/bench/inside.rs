@@ -27,7 +27,7 @@ const NOTES: &str = "Each run uses another specimen in another session, with the
 
 /// Runs the test.
 pub fn run(effort: Effort) -> Result<Outcome> {
-    // The test of the whole workspace, as built by the suite.
+    // With `--workspace`, cargo reuses what the suite has built.
     let test =
         ["test", "-q", "--workspace", "--test", "inside", "error_rates", "--", "--nocapture"];
     let mut command = cargo(&test);

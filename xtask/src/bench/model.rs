@@ -23,7 +23,7 @@ pub struct Goal {
     limit: Limit,
 }
 
-/// The goals.
+/// The bound on a figure.
 enum Limit {
     AtLeast(f64),
     AtMost(f64),

@@ -1,10 +1,11 @@
 //! `cargo xtask bench nvme`: the NVMe driver with the simulated controller.
 //!
-//! Runs a million commands with every fault, with doorbells and with a controller that dozes: none
-//! lost, none corrupt, none hung. Callgrind counts the driver's instructions per operation at depth
-//! 16: everything below the two functions of the example `instructions` that call the driver, minus
-//! the controller's side of a doorbell. Doorbells are counted per operation in batches of 16. All
-//! figures are counts, so one run is enough and other load does not matter.
+//! Runs a million commands with every fault, twice: with plain doorbells, and with shadow doorbells
+//! and a controller that dozes. None may be lost, corrupt or hung. Callgrind counts the driver's
+//! instructions per operation at depth 16: everything below the two functions of the example
+//! `instructions` that call the driver, minus the controller's side of a doorbell. Doorbells are
+//! counted per operation in batches of 16. All figures are counts, so one run is enough and other
+//! load does not matter.
 
 use std::fmt::Write as _;
 use std::path::Path;

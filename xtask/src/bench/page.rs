@@ -2,8 +2,8 @@
 //! and the size of the page of a `sustain` over 2 TB.
 //!
 //! The points are three workloads with 100 ms rows, imported like a foreign record. The page is
-//! opened with a probe at its end that unfolds everything, waits for the charts, and writes the
-//! time since the start of the navigation to the document.
+//! opened with a probe at its end, which unfolds everything, waits for the charts, and adds to the
+//! document the time since navigation started.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -110,7 +110,7 @@ fn with_points(exported: &str, rows: u64) -> Result<Value> {
 fn seconds_to_draw(browser: &Path, bench: &Bench, page: &Path) -> Result<f64> {
     let probed = bench.path("probed.html");
     let text = std::fs::read_to_string(page)?;
-    let at = text.rfind("</body>").context("the page has an end")?;
+    let at = text.rfind("</body>").context("the page has no </body>")?;
     std::fs::write(&probed, format!("{}{PROBE}{}", &text[..at], &text[at + "</body>".len()..]))?;
     let profile = format!("--user-data-dir={}", bench.path("profile").display());
     let address = format!("file://{}", probed.display());
@@ -119,7 +119,7 @@ fn seconds_to_draw(browser: &Path, bench: &Bench, page: &Path) -> Result<f64> {
     let dom = output(&mut program(browser, &words))?;
     let found = dom.split_once("id=\"drawn\">").and_then(|(_, rest)| rest.split_once("</pre>"));
     let (said, _) = found.context("the page was not drawn")?;
-    let (ms, canvases) = said.split_once(' ').context("a time and a count")?;
+    let (ms, canvases) = said.split_once(' ').context("the probe wrote no time and count")?;
     if canvases == "0" {
         bail!("no chart was drawn");
     }

@@ -4,7 +4,7 @@
 //! speed of a real drive. The kernel's side uses the fastest of several ways, fio's polled io_uring
 //! among them. Processor and drive are emulated on one core each: on a shared core, a polling
 //! driver would take time from its own drive. Each figure still includes the time of the emulated
-//! drive, which at 64 KiB mostly copies data. A second drive therefore transfers none.
+//! drive, which at 64 KiB mostly copies data. A second drive therefore transfers no data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ pub fn run(_effort: Effort) -> Result<Outcome> {
     Ok(Outcome::of_table(table))
 }
 
-/// IOPS of all runs, by case and path.
+/// IOPS of all runs, by case and way.
 fn figures(said: &str) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
     let mut found: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for line in said.lines() {

@@ -47,8 +47,8 @@ pub const KILLS: Promise = Promise {
     times: 1000,
 };
 
-/// Plans of methods on a directory and on a loop device: every method that its plan says ends
-/// within this number of seconds. Needs root.
+/// Plans of methods in a directory and on a loop device: nearly every method with a plan of at most
+/// this many seconds. The loop device needs root.
 pub const PLANS: Promise = Promise {
     name: "plans",
     tests: &[

@@ -31,7 +31,7 @@ struct Stall {
     service_ms: f64,
 }
 
-/// Runs the test on every asynchronous backend and the synchronous one.
+/// Runs the test on the backends `uring`, `aio` and `psync`.
 pub fn run(binary: &Path, bench: &Bench, effort: Effort) -> Result<String> {
     let mounted = Loop::new(256).and_then(|ring| ring.mounted(bench.path("mount")));
     let (_ring, mount) = match mounted {

@@ -1,6 +1,6 @@
 //! The Debian package: the installed tree, packed by `dpkg-deb`.
 //!
-//! `dpkg-deb` instead of debhelper, which needs a source package and some hundred megabytes of
+//! `dpkg-deb` instead of debhelper, which needs a source package and several hundred megabytes of
 //! tools. This module meets the other requirements of the policy manual: compressed manual pages
 //! and changelog, a copyright file, plain permissions, root as owner of everything.
 
@@ -122,7 +122,7 @@ fn put_compressed(tree: &Path, place: &str, content: &[u8]) -> Result<()> {
     output(&mut program("gzip", &["-9nf", &file.to_string_lossy()])).map(drop)
 }
 
-/// The size of a directory on a disk with 4 KiB blocks.
+/// The size in KiB of a file or directory on a disk with 4 KiB blocks.
 fn kilobytes(path: &Path) -> Result<u64> {
     if !path.is_dir() {
         return Ok(fs::metadata(path)?.len().div_ceil(4096) * 4);

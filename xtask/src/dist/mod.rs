@@ -43,7 +43,7 @@ impl Dist {
     }
 }
 
-/// Builds everything and prints the location.
+/// Builds everything; prints the paths and sizes of the binary and the package.
 pub fn run() -> Result<ExitCode> {
     let metadata = metadata()?;
     let target = metadata["target_directory"].as_str().context("cargo metadata")?;

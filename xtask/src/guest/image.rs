@@ -16,7 +16,7 @@ use crate::run::{find, output, program, root};
 const TOOLS: &[&str] = &[
     "nvme",
     "hdparm",
-    "jq", // another reader of drive identities
+    "jq", // reads JSON in the scripts
     "lsblk",
     "blkid",
     "sfdisk",

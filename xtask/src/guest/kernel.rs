@@ -1,5 +1,5 @@
-//! The guest's kernel: the newest from the package `linux-image-amd64` in /boot, with the modules
-//! used by the tests.
+//! The guest's kernel: the newest in /boot (on Debian, from the package `linux-image-amd64`), with
+//! the modules used by the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,8 +13,8 @@ use crate::run::{find, program};
 /// Modules that a script may load; their dependencies are added.
 const MODULES: &[&str] = &[
     "virtio_pci",
-    "virtio_console",
-    "virtio_blk", // the door to the host, and disks beside the test
+    "virtio_console", // the port to the host
+    "virtio_blk",     // `scratch` disks
     "nvme",
     "ahci",
     "sd_mod",
@@ -80,7 +80,7 @@ impl Kernel {
         if unpacked.exists() {
             return Ok(unpacked);
         }
-        // Otherwise, QEMU can only start packed images.
+        // QEMU starts an unpacked image only if the kernel has a PVH entry point.
         let config = fs::read_to_string(format!("/boot/config-{}", self.version));
         if !config.unwrap_or_default().lines().any(|line| line == "CONFIG_PVH=y") {
             return Ok(self.image.clone());

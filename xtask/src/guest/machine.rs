@@ -29,7 +29,7 @@ const MIB: u64 = 1 << 20;
 pub struct Drive {
     /// Its word in `drives`.
     pub name: String,
-    /// In order of creation; a test unplugs the first device.
+    /// In order of creation; a test unplugs the device that has the drive's name as its ID.
     pub devices: Vec<Value>,
     /// Block devices of the drive in the guest.
     pub volumes: Vec<Volume>,
@@ -179,12 +179,15 @@ fn serial(name: &str) -> String {
     format!("SSDYNO-{}", name.to_uppercase())
 }
 
-/// The size after the colon, in MiB; an SD card's must be a power of two.
+/// The size after the colon, in bytes; 128 MiB without one. An SD card's must be a power of two.
 fn size(word: &str) -> Result<u64> {
     let Some((_, size)) = word.split_once(':') else {
         return Ok(128 * MIB);
     };
-    let mib: u64 = size.strip_suffix('M').and_then(|n| n.parse().ok()).context("a size in M")?;
+    let mib: u64 = size
+        .strip_suffix('M')
+        .and_then(|n| n.parse().ok())
+        .context("a size is a number and M, such as 64M")?;
     Ok(mib * MIB)
 }
 

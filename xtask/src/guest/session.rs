@@ -67,7 +67,7 @@ fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     let mut command = program("setpriv", &words);
     let mut kernel = String::from("console=ttyS0 quiet panic=-1 nokaslr no_timer_check");
     if case.script.iommu {
-        // Before the functions for which it translates. VFIO also requires interrupt remapping.
+        // Must precede the PCI devices that it translates for. VFIO also needs interrupt remapping.
         command.args(["-device", "intel-iommu,intremap=on,caching-mode=on"]);
         kernel += " intel_iommu=on";
     }
@@ -104,7 +104,7 @@ fn cores(list: &str) -> Vec<usize> {
     list.split(',').filter_map(span).flatten().collect()
 }
 
-/// The drives of a case, and the number of its guest's starts.
+/// The drives of a case, and how often its guest has booted and asked for a reset.
 struct Guest {
     drives: Vec<Drive>,
     later: Vec<Drive>,

@@ -4,8 +4,8 @@
 //! cargo-mutants changes one expression at a time and runs the room's tests. A mutant that no test
 //! catches is a *survivor*. Each survivor is either caught by a new test or listed in
 //! `xtask/survivors.toml` with the reason why it does not matter. The command ends with exit code 1
-//! if a survivor is not listed. It installs cargo-mutants if necessary; `cargo xtask test` never
-//! does.
+//! if a survivor is not listed, or a listed mutant no longer exists. It installs cargo-mutants if
+//! necessary; `cargo xtask test` never does.
 //!
 //! The same code and seed give the same sample: the first N mutants that build, from a list
 //! shuffled with the seed.

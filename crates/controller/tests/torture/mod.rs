@@ -42,11 +42,11 @@ pub struct Outcome {
     pub overdue: u64,
     pub resets: u64,
     pub commands: u64,
-    /// Doorbell registers written.
+    /// Writes to doorbell registers.
     pub doorbells: u64,
     pub faults: [u64; 9],
     pub violations: u64,
-    /// Wraps of the completion rings, each with a phase change.
+    /// Estimated wraps of the completion rings, each with a phase change; resets are ignored.
     pub turns: u64,
 }
 
@@ -430,7 +430,7 @@ impl Torture {
             let counters = lane.queue.counters();
             self.outcome.strays += counters.strays;
             self.outcome.overdue += counters.overdue;
-            // The completion ring has four entries per tracker.
+            // The completion ring has four entries per tracker, if the controller allows it.
             self.outcome.turns += counters.commands / (4 * lane.queue.layout().trackers()) as u64;
         }
         Outcome {
@@ -467,8 +467,7 @@ fn lane(
     Lane { queue, flying: vec![None; plan.slots], data_at }
 }
 
-/// Returns a word of a block's content, which is never zero and differs for every word of every
-/// version.
+/// Returns a word of a block's content: a hash of block, version and position, never zero.
 fn word(place: FormattedNamespace, lba: u64, version: u32, i: u32) -> u32 {
     let seed = u64::from(version) << 32 | u64::from(i) ^ lba << 12 ^ u64::from(place.nsid) << 60;
     (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 | 1

@@ -27,7 +27,7 @@ pub enum Problem {
     },
     /// The boot region differs from its copy.
     BackupDiffers,
-    /// The bitmap is missing or too short for the number of clusters.
+    /// The bitmap is missing, or its size does not match the number of clusters.
     Bitmap,
     /// The up-case table is missing or damaged.
     Upcase,

@@ -9,12 +9,13 @@
 //!    next file, start another flush;
 //! 3. after that flush, the data of stage 1 are safe.
 //!
-//! A checkpoint begins some distance before the bytes at risk reach the promised maximum, and only
-//! at that maximum does the recorder demand [`Recorder::sync`], which waits. Crash safety depends
-//! only on the order of writes. On exFAT, the entry of a new file has a valid length of 0; on FAT32
-//! it has the full size. Closing shortens the entry, flushes, then frees the excess clusters. A
-//! power cut in between leaves lost clusters, never an entry without its clusters. Earlier files
-//! are never torn, because no entry set crosses a sector.
+//! A checkpoint begins some distance before the bytes at risk reach the promised maximum. The
+//! recorder demands [`Recorder::sync`], which waits, only at that maximum, before the first file
+//! and at the end of the space. Crash safety depends only on the order of writes. On exFAT, the
+//! entry of a new file has a valid length of 0; on FAT32 it has the full size. Closing shortens the
+//! entry, flushes, then frees the excess clusters. A power cut in between leaves lost clusters,
+//! never an entry without its clusters. Earlier files are never torn, because no entry set crosses
+//! a sector.
 
 mod entries;
 
@@ -38,7 +39,8 @@ const SLACK_BYTES_MAX: u64 = 256 << 20;
 pub struct Recording {
     /// The stem of the names; a number follows in the remaining digits.
     pub name: Name,
-    /// Size of a file in bytes; reduced to whole clusters and to the file system's maximum.
+    /// Size of a file in bytes; reduced to whole clusters, at least one, and to the file system's
+    /// maximum.
     pub file_bytes: u64,
     /// On exFAT, the most that a power cut can lose, in bytes, if less than a whole file. `None`: a
     /// whole file.

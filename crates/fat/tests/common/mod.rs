@@ -39,9 +39,10 @@ pub struct Disk {
     pub flushes: u64,
     /// Whether writes are logged as data instead of metadata.
     pub data: bool,
-    /// Position in the log of a started flush, and the number of questions until it completes.
+    /// Position in the log of a started flush, and the number of polls that still find it
+    /// incomplete.
     pub started: Option<(usize, u32)>,
-    /// Number of questions until the next started flush completes, less 1.
+    /// Number of polls that find the next started flush incomplete.
     pub latency: u32,
     /// Whether flushes do nothing, to prove that the tests notice.
     pub lies: bool,
@@ -98,7 +99,7 @@ impl Disk {
         file
     }
 
-    /// Reads an image back after another program has possibly changed it.
+    /// Reads the nonzero sectors back from an image that another program may have changed.
     pub fn reload(&mut self, file: &File) {
         let all: Vec<u64> = self.sectors.keys().copied().collect();
         for sector in all {

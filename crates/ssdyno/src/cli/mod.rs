@@ -47,7 +47,7 @@ Examples:
   ssdyno show last --html               the last run as a page with charts
 
 In a directory, ssdyno works on a scratch file and removes it. A device is only
-read, unless you permit overwriting it with --destroy=SERIAL.";
+read, unless you permit more with --borrow or --destroy=SERIAL.";
 
 /// How fast a drive really is, why, and whether the number can be trusted.
 #[derive(Debug, Parser)]

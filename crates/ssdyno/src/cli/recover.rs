@@ -15,7 +15,7 @@ A journal whose blocks are all unchanged is closed. If blocks differ, either the
 run damaged them or something has written to the drive since. Only you can know;
 --replay undoes both.
 
-Exit code 1: a journal remains.";
+Exit code 1: a journal or a detached drive remains.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -28,7 +28,7 @@ pub struct RunArgs {
     /// Approximate duration: 30s, 5m
     #[arg(long, value_parser = units::parse_duration, value_name = "TIME")]
     pub time: Option<Duration>,
-    /// Repeats of each workload; intervals need at least two
+    /// Replicates of each workload; intervals need at least two
     #[arg(long, value_name = "N")]
     pub replicates: Option<u32>,
     #[command(flatten)]

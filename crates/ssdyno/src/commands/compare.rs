@@ -21,7 +21,7 @@ use crate::{present, screen};
 const CONFOUNDED: &str = "not measured in alternation: drift between the sides (heat, cache, state) is part of \
                           the difference";
 
-/// Maximum number of a side's runs in its heading.
+/// Maximum number of runs named in the heading of a side; more are only counted.
 const NAMED: usize = 6;
 
 /// Compares groups of records with the first group, or two targets in turns.

@@ -17,7 +17,8 @@ use crate::{present, screen};
 /// Relative error beyond which a prediction is marked.
 const NEAR: f64 = 0.1;
 
-/// The beginning of a description, by which an earlier fit is recognised.
+/// The beginning of every description, fitted or hand-written; `-o` replaces only files that begin
+/// like this.
 const FITTED_HEAD: &[u8] = b"name = ";
 
 /// Fits a description to records.

@@ -108,7 +108,7 @@ impl Rows {
 
 fn list(as_json: bool) -> Result {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    table.heading(["format", "what is imported"]);
+    table.heading(["format", "input"]);
     for format in &FORMATS {
         table.row([Cell::new(Ink::Strong, format.name), Cell::from(format.about)]);
     }

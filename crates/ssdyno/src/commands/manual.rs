@@ -20,7 +20,8 @@ const SECTIONS: &str = r#".SH "EXIT STATUS"
 Done; every check passed.
 .TP
 1
-A check failed: wrong content was read, or a verdict is negative.
+A check failed: wrong content was read, a command failed, a journal remains, or a published
+figure was missed.
 .TP
 2
 Bad usage.
@@ -32,7 +33,7 @@ Refused for safety: nothing was written.
 An I/O error on the target or on a file of the user.
 .TP
 130
-Ended by Ctrl\-C; the record contains the part that was measured.
+Ended by Ctrl\-C, SIGTERM or SIGHUP; the record contains the part that was measured.
 .SH FILES
 .TP
 .I $XDG_DATA_HOME/ssdyno/runs.sqlite
@@ -52,7 +53,7 @@ A scratch file on a file system without unnamed files. The next run removes it.
 The width of the output, including to a pipe.
 .TP
 .B NO_COLOR
-Any value: no colour.
+Any value but an empty one: no colour.
 .TP
 .BR LC_ALL ", " LC_CTYPE ", " LANG
 A locale without UTF\-8 gets ASCII.

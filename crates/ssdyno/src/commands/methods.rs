@@ -26,7 +26,7 @@ pub fn run(args: &MethodsArgs) -> Result {
 
 fn table(methods: &[&MethodInfo]) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Left]);
-    table.heading(["method", "safety", "time", "what it answers"]);
+    table.heading(["method", "safety", "time", "question"]);
     for info in methods {
         table.row([
             Cell::new(Ink::Strong, info.name),

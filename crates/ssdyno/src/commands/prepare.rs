@@ -36,7 +36,7 @@ fn bind(target: &str, serial: &str) -> Result {
 
 fn unbind(target: &str) -> Result {
     machine::unbind(target)?;
-    present::done(&format!("{target} is with the kernel\n"))
+    present::done(&format!("{target} belongs to the kernel\n"))
 }
 
 fn erase(by: &EraseArgs) -> Erase {

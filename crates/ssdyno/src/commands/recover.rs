@@ -48,7 +48,8 @@ pub fn run(args: &RecoverArgs) -> Result {
 }
 
 /// For commands other than `recover`: prints a line on stderr for each drive that a run left
-/// detached, and for each drive with a journal in the default directory or else in this one.
+/// detached, for each drive with a journal in the default directory or else in this one, and for
+/// each drive whose blocks a run with another home directory left.
 pub fn mention(journal: Option<&Path>) {
     for drive in left_detached() {
         screen::say(&format!("note: a run left {drive} detached from the kernel: ssdyno recover"));
@@ -97,7 +98,7 @@ impl RecoveryWatcher for Screen {
     }
 }
 
-/// A line of JSON, for a drive or a journal.
+/// An element of the JSON list: a drive or a journal.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Line<'a> {
@@ -109,7 +110,7 @@ enum Line<'a> {
 fn way(drive: &Returned) -> String {
     let Returned { target, serial, failed } = drive;
     match failed {
-        None => format!("{target}, serial number {serial}: it is with the kernel again\n"),
+        None => format!("{target}, serial number {serial}: returned to the kernel\n"),
         Some(why) => format!("{target}, serial number {serial}: {why}\n"),
     }
 }

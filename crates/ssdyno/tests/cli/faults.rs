@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::common::{Going, Place, metric, or_skip, warnings};
 
-/// Calls that fail with an error, either from the first on or once later. Early failures hit the
+/// Calls that fail with an error, either once or from the given call on. Early failures hit the
 /// loader, which is not ours, so calls used by it fail later.
 const FAULTS: [&str; 41] = [
     "clone,clone3:error=EAGAIN:when=1+",

@@ -1,5 +1,5 @@
 //! Hostile text in every place that accepts foreign text, passed through every output: nothing gets
-//! through that could control a terminal, a spreadsheet or a browser.
+//! through that could control a terminal or a browser.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Place, Said};
 
 /// Sets the title, clears the screen, moves the cursor; the same with one-byte codes; reverses the
-/// text direction; hides text; breaks lines; closes an element; a formula.
+/// text direction; hides text; breaks lines; closes an element and opens a script.
 const HOSTILE: [&str; 7] = [
     "\u{1b}]0;owned\u{7}",
     "\u{1b}[2J\u{1b}[1;1H",

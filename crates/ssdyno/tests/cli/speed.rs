@@ -23,7 +23,7 @@ const BYTES: u64 = 24 * MIB;
 /// 1,000).
 const KILLS: u64 = 6;
 
-/// Kills per device in a long test, which uses up to four at once.
+/// Kills per device in a long test, which uses up to four devices at once.
 const KILLS_OF_DEVICE: u64 = 250;
 
 /// A device with content that varies from block to block, and a separate journal.
