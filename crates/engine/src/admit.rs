@@ -3,7 +3,7 @@
 
 use record::Safety;
 use rig::{Job, Result, RigError, TargetInfo};
-use workload::{Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
+use workload::{BlockSizes, Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
 
 /// Checks that the target allows and supports the workload. O_DIRECT is assumed to work until the
 /// target has been opened.
@@ -82,13 +82,39 @@ pub(crate) fn admit_blocks_at(offset: u64, bytes: u64, info: &TargetInfo) -> Res
 fn admit_blocks(workload: &Workload, info: &TargetInfo) -> Result<()> {
     let block = u64::from(info.logical_block_bytes.max(1));
     let direct = workload.caching == Caching::Bypass && info.target.direct != Some(false);
-    let sizes = [u64::from(workload.blocks.min()), u64::from(workload.blocks.max())];
-    let places = [workload.region.start, workload.shift_bytes];
-    if direct && sizes.iter().chain(&places).any(|n| n % block != 0) {
+    let whole = |bytes: u64| bytes.is_multiple_of(block);
+    let sizes_fit = match &workload.blocks {
+        BlockSizes::Fixed(bytes) => whole(u64::from(*bytes)),
+        BlockSizes::Split(parts) => parts.iter().all(|(bytes, _)| whole(u64::from(*bytes))),
+    };
+    let places_fit = whole(workload.region.start) && whole(workload.shift_bytes);
+    if direct && !(sizes_fit && places_fit) {
         return Err(RigError::Unsupported(format!(
             "block sizes and offsets must be multiples of the drive's {block}-byte blocks \
              (without --buffered)"
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Mix, Pattern, Region};
+
+    use super::*;
+
+    #[test]
+    fn every_size_of_a_split_consists_of_whole_blocks() {
+        let info = TargetInfo { logical_block_bytes: 4096, ..TargetInfo::null(1 << 20) };
+        let region = Region::first(1 << 20);
+        let mut workload = Workload::new("w", Pattern::Uniform, Mix::READ, 4096, region);
+        let mut fits = |sizes: &[u32]| {
+            workload.blocks = BlockSizes::Split(sizes.iter().map(|bytes| (*bytes, 1)).collect());
+            admit(&workload, &info).is_ok()
+        };
+        assert!(fits(&[4096, 8192, 16_384]));
+        assert!(!fits(&[4096, 6144, 8192]));
+        workload.caching = Caching::Buffered;
+        assert!(admit(&workload, &info).is_ok());
+    }
 }

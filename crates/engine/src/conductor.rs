@@ -129,12 +129,11 @@ impl<'a> Conductor<'a> {
 
     fn step(&mut self, number: usize, now: u64, horizon: u64) -> io::Result<Step> {
         if let State::Waits(_) = &self.jobs[number] {
-            let interval = (now - self.origin) / self.interval_ns;
             let State::Waits(player) = std::mem::replace(&mut self.jobs[number], State::Ended)
             else {
                 return Ok(Step::Ended);
             };
-            let stage = (self.drive, now, interval, self.halt, number);
+            let stage = (self.drive, now, now - self.origin, self.halt, number);
             self.jobs[number] = State::Runs(begin(*player, stage));
         }
         match &mut self.jobs[number] {
@@ -205,7 +204,7 @@ impl<B: Backend, P: Pace> Steps for Running<'_, B, P> {
     }
 }
 
-/// The drive, the time and interval in which a job begins, and its number.
+/// The drive, the time at which a job begins, that time since the start of all, and its number.
 type Begin<'a> = (&'a RefCell<&'a mut Drive>, u64, u64, &'a Halt, usize);
 
 fn begin<'a>(player: Player<'a>, stage: Begin<'a>) -> Box<dyn Steps + 'a> {
@@ -239,7 +238,7 @@ impl<'a, B: Backend + 'a> UsePace for OnPace<'a, B> {
     type Out = Box<dyn Steps + 'a>;
 
     fn with<P: Pace + 'static>(self, pacer: P) -> Self::Out {
-        let OnPace { player, stage: (_, now, interval, halt, number), backend } = self;
+        let OnPace { player, stage: (_, now, after_ns, halt, number), backend } = self;
         let task = Task {
             workload: player.workload,
             issue: player.issue,
@@ -251,7 +250,7 @@ impl<'a, B: Backend + 'a> UsePace for OnPace<'a, B> {
         };
         let mut worker =
             Worker::new(backend, task, player.sources, player.recorder, player.control);
-        worker.begin::<P>(now, interval);
+        worker.begin::<P>(now, after_ns);
         Box::new(Running { worker, pacer })
     }
 }

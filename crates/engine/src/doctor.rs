@@ -22,6 +22,9 @@ const CPU_BOUND: f64 = 0.95;
 /// because a write that also updates a file's timestamp cannot be issued inline.
 const PUNTED_SHARE: f64 = 0.1;
 
+/// The largest buffer that the kernel registers with io_uring, bytes.
+const REGISTERED_MAX: u64 = 1 << 30;
+
 /// Shortest time for which a processor share is meaningful, nanoseconds.
 const TOO_SHORT_NS: u64 = 10_000_000;
 
@@ -136,7 +139,12 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
 fn lacking(case: &Case<'_>) -> Option<Finding> {
     let missing = case.seen.ends.iter().find(|e| !e.missing.is_empty())?.missing.join(" and ");
     let text = format!("io_uring runs without {missing}: each operation costs more processor time");
-    let advice = "raise the memlock limit (ulimit -l)";
+    let buffers = u64::from(case.workload.depth) * u64::from(case.workload.blocks.max());
+    let advice = if buffers > REGISTERED_MAX {
+        "the kernel registers at most 1 GiB per job: smaller blocks, or a smaller queue depth"
+    } else {
+        "raise the memlock limit (ulimit -l)"
+    };
     Some(Finding::new(FindingKind::UringLacks, Level::Note, text).advise(advice))
 }
 
@@ -201,10 +209,11 @@ fn synchronous(case: &Case<'_>) -> Option<Finding> {
         case.workload.depth,
         rig::backend_name(case.backend)
     );
-    Some(
-        Finding::new(FindingKind::DepthIsAFiction, Level::Note, text)
-            .advise("--backend uring or aio keeps more operations in flight"),
-    )
+    let finding = Finding::new(FindingKind::DepthIsAFiction, Level::Note, text);
+    Some(match case.backend.is_some_and(BackendKind::is_synchronous) {
+        true => finding.advise("--backend uring or aio keeps more operations in flight"),
+        false => finding,
+    })
 }
 
 fn overloaded(case: &Case<'_>) -> Option<Finding> {
@@ -338,4 +347,53 @@ fn others(case: &Case<'_>) -> Option<Finding> {
         Evidence::new("device bytes / own bytes", all as f64 / ours as f64, Unit::Number);
     let finding = Finding::new(FindingKind::SharedDrive, Level::Warn, text).with(evidence);
     Some(finding.advise("measure again while no other program uses the drive"))
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Mix, Pattern, Region};
+
+    use super::*;
+    use crate::recorder::JobEnd;
+
+    /// The finding of a rule about a job of this backend and end.
+    fn found(
+        rule: fn(&Case<'_>) -> Option<Finding>,
+        backend: BackendKind,
+        (depth, block): (u32, u32),
+        end: JobEnd,
+    ) -> Option<Finding> {
+        let region = Region::first(1 << 40);
+        let workload =
+            Workload { depth, ..Workload::new("w", Pattern::Uniform, Mix::READ, block, region) };
+        rule(&Case {
+            backend: Some(backend),
+            workload: &workload,
+            info: &TargetInfo::null(1 << 40),
+            measurement: &Measurement::default(),
+            seen: &Seen::of_job(end, [const { None }; 4]),
+            written_share: None,
+        })
+    }
+
+    #[test]
+    fn a_higher_memlock_limit_is_advised_only_if_it_helps() {
+        let advised = |depth, block| {
+            let end = JobEnd { missing: vec!["registered buffers"], ..JobEnd::default() };
+            let found = found(lacking, BackendKind::Uring, (depth, block), end);
+            found.and_then(|f| f.advice).is_some_and(|advice| advice.contains("memlock"))
+        };
+        assert!(advised(32, 4096) && advised(64, 16 << 20));
+        assert!(!advised(128, 16 << 20));
+    }
+
+    #[test]
+    fn another_backend_is_advised_only_instead_of_a_synchronous_one() {
+        let advised = |backend| {
+            let end = JobEnd { depth_capped: Some(1), ..JobEnd::default() };
+            found(synchronous, backend, (64, 4096), end).expect("capped").advice.is_some()
+        };
+        assert!(advised(BackendKind::Psync) && advised(BackendKind::Mmap));
+        assert!(!advised(BackendKind::Uring) && !advised(BackendKind::Nvme));
+    }
 }

@@ -208,7 +208,7 @@ impl<B: Backend> UsePace for OnPace<'_, '_, B> {
             .map(|backend| Worker::new(backend, task, vec![part.source], recorder, part.control));
         let Some(origin) = runner.gate.pass() else { return Ok(StopReason::Interrupted) };
         let begin = runner.begin_after(&part.start.after, origin) + part.start.delay_ns;
-        worker?.run(pacer, begin, (begin - origin) / launch.interval_ns)
+        worker?.run(pacer, begin, begin - origin)
     }
 }
 

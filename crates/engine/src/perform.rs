@@ -264,6 +264,7 @@ impl Results<'_> {
         measurement.effective_depth = in_flight as f64 / measurement.elapsed_ns.max(1) as f64;
         JobResult {
             begin_ns,
+            origin_ns: end.origin_ns,
             issue_end_ns: end.issue_end_ns,
             checks_ns: end.checks_ns,
             end_ns: end.end_ns,

@@ -31,6 +31,13 @@ impl SlotPriorities {
         priority
     }
 
+    /// Removes the priority of the slot's previous operation: a flush or discard has none.
+    pub(crate) fn clear(&mut self, slot: u32) {
+        if let Some(priority) = self.slots.get_mut(slot as usize) {
+            *priority = 0;
+        }
+    }
+
     /// The priority of the operation in a slot.
     pub(crate) fn of(&self, slot: u32) -> u16 {
         self.slots.get(slot as usize).copied().unwrap_or(0)

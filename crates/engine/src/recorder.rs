@@ -37,8 +37,10 @@ pub(crate) enum Report {
 pub(crate) struct JobEnd {
     /// The worker's number.
     pub job: u32,
-    /// First issue, nanoseconds since the workload began; 0 with a schedule. After a restart, the
-    /// time of the restart.
+    /// Start of the workload, nanoseconds since the performance began.
+    pub origin_ns: u64,
+    /// First issue, nanoseconds since the workload began; 0 with a schedule. After a ramp-up, the
+    /// time of its end; after a restart, the time of the restart.
     pub begin_ns: u64,
     /// Last completion, nanoseconds since the workload began.
     pub end_ns: u64,
@@ -49,9 +51,9 @@ pub(crate) struct JobEnd {
     pub checks_ns: u64,
     /// Blocks that failed verification, if requested.
     pub dumps: Vec<Dump>,
-    /// Usage of the thread during the job.
+    /// Usage of the thread since `begin_ns`.
     pub usage: ThreadUsage,
-    /// Operations issued.
+    /// Operations issued since the ramp-up or the last restart.
     pub issued: u64,
     /// Distribution of the queue depth at each issue, including the operation issued.
     pub depths: Counts,
@@ -84,6 +86,7 @@ pub(crate) struct JobEnd {
 impl JobEnd {
     /// Merges the totals of another worker of the same job.
     pub(crate) fn merge(&mut self, other: JobEnd) {
+        self.origin_ns = self.origin_ns.min(other.origin_ns);
         self.begin_ns = self.begin_ns.min(other.begin_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
         self.issue_end_ns = self.issue_end_ns.max(other.issue_end_ns);
@@ -229,9 +232,9 @@ impl Recorder {
         }
     }
 
-    /// Sets the interval of the measurement in which the job begins.
-    pub(crate) fn begins_in(&mut self, interval: u64) {
-        self.first = interval;
+    /// Sets the time at which the job begins, nanoseconds since the performance began.
+    pub(crate) fn begins_after(&mut self, ns: u64) {
+        self.first = ns / self.interval_ns;
     }
 
     /// Counts a completed operation. Returns whether a whole group was counted, which takes longer.
@@ -258,18 +261,20 @@ impl Recorder {
     }
 
     /// Reports the counts and continues in the interval that contains `now`. `temperature_c` is
-    /// set if the backend knows the temperature.
+    /// set if the backend knows the temperature. Returns whether the ramp-up has ended, so that all
+    /// counts start again.
     #[cold]
-    pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) {
+    pub(crate) fn publish(&mut self, now: u64, temperature_c: Option<f64>) -> bool {
         self.pulse.beat();
         let open = self.open;
         if now < self.ramp_ns {
             self.interval_end = self.ramp_ns.min(now.saturating_add(self.interval_ns));
-            return;
+            return false;
         }
         if std::mem::take(&mut self.ramp_ns) > 0 {
             self.kinds.iter_mut().for_each(|tally| *tally = Tally::new(open));
-            return self.enter_interval(now / self.interval_ns);
+            self.enter_interval(now / self.interval_ns);
+            return true;
         }
         let kinds = Box::new(self.kinds.each_mut().map(|tally| tally.take(open)));
         if kinds.iter().any(Option::is_some) {
@@ -279,6 +284,7 @@ impl Recorder {
             self.out.send(report);
         }
         self.enter_interval((now / self.interval_ns).max(self.index + 1));
+        false
     }
 
     /// Discards everything counted so far except errors, here and in the reports.
@@ -307,7 +313,7 @@ impl Recorder {
     pub(crate) fn error(&mut self, op: Op, result: i64) {
         let kind = match result {
             moved if moved >= 0 => "short transfer".to_string(),
-            code => error_name(-code),
+            code => rig::error_name(&std::io::Error::from_raw_os_error(-code as i32)),
         };
         self.fault(op.kind.name(), &kind, op.offset);
     }
@@ -334,33 +340,6 @@ impl Recorder {
         end.errors = std::mem::take(&mut self.errors);
         self.out.send(Report::Done { job: self.job, end: Box::new(end) });
     }
-}
-
-/// The symbolic name of an errno common in storage, or `error` and the number.
-fn error_name(code: i64) -> String {
-    let names = [
-        (libc::EIO, "EIO"),
-        (libc::ENOSPC, "ENOSPC"),
-        (libc::EINVAL, "EINVAL"),
-        (libc::ENXIO, "ENXIO"),
-        (libc::ENODEV, "ENODEV"),
-        (libc::EROFS, "EROFS"),
-        (libc::EPERM, "EPERM"),
-        (libc::EACCES, "EACCES"),
-        (libc::EBADF, "EBADF"),
-        (libc::EAGAIN, "EAGAIN"),
-        (libc::ENODATA, "ENODATA"),
-        (libc::EILSEQ, "EILSEQ"),
-        (libc::EREMOTEIO, "EREMOTEIO"),
-        (libc::ETIMEDOUT, "ETIMEDOUT"),
-        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
-        (libc::EDQUOT, "EDQUOT"),
-        (libc::EFBIG, "EFBIG"),
-        (libc::ENOMEM, "ENOMEM"),
-        (libc::ECANCELED, "ECANCELED"),
-    ];
-    let known = names.iter().find(|n| i64::from(n.0) == code);
-    known.map_or_else(|| format!("error {code}"), |n| n.1.to_string())
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ pub(crate) fn summarise(
     direct: bool,
 ) -> Measurement {
     let ends = &seen.ends;
-    let begin_ns = ends.iter().map(|e| e.begin_ns).min().unwrap_or(0);
-    let end_ns = ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+    let begin_ns = ends.iter().map(|e| e.origin_ns + e.begin_ns).min().unwrap_or(0);
+    let end_ns = ends.iter().map(|e| e.origin_ns + e.end_ns).max().unwrap_or(0);
     let elapsed_ns = end_ns.saturating_sub(begin_ns).saturating_sub(seen.standstills.total_ns);
     let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
     let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls()));

@@ -8,8 +8,6 @@
 //! With a pattern instead of stamps, the number gives the block's position in its write, because
 //! each write starts the pattern again.
 
-use std::io;
-
 use rig::Dump;
 use workload::stamp::{self, Fault, Proof, Stamp};
 use workload::{Content, Filler, Op, OpKind, Region, Workload};
@@ -136,7 +134,8 @@ impl Verifier {
         }
     }
 
-    fn check(&mut self, offset: u64, buffer: &[u8]) -> Option<(Fault, u64)> {
+    /// Checks the content read from an address. Returns the first fault.
+    pub(crate) fn check(&mut self, offset: u64, buffer: &[u8]) -> Option<(Fault, u64)> {
         let mut first = None;
         for (i, block) in buffer.chunks(self.grid as usize).enumerate() {
             let at = offset + i as u64 * self.grid;
@@ -200,32 +199,19 @@ impl Verifier {
         Some(block)
     }
 
-    /// Reads back everything written, outside the measured time.
-    pub(crate) fn read_back(
-        &mut self,
-        mut read: impl FnMut(u64, &mut [u8]) -> io::Result<bool>,
-        buffer: &mut [u8],
-        mut fault: impl FnMut(Fault, u64),
-    ) -> io::Result<()> {
-        let blocks = (buffer.len() as u64 / self.grid).max(1);
-        let count = (self.slice.bytes / self.grid) as usize;
-        let mut at = 0;
-        while at < count {
-            let end = (at + blocks as usize).min(count);
-            let written = |s: &u32| *s != UNWRITTEN && *s != OPEN;
-            if self.sequences[at..end].iter().any(written) {
-                let offset = self.slice.start + at as u64 * self.grid;
-                let bytes = (end - at) * self.grid as usize;
-                if !read(offset, &mut buffer[..bytes])? {
-                    return Ok(());
-                }
-                if let Some((kind, address)) = self.check(offset, &buffer[..bytes]) {
-                    fault(kind, address);
-                }
-            }
-            at = end;
-        }
-        Ok(())
+    /// The first read at or after `from`, in steps of `bytes`, that contains blocks of known
+    /// content written by this run; `None` at the end of the slice.
+    pub(crate) fn next_written(&self, from: u64, bytes: u32) -> Option<Op> {
+        let blocks = (u64::from(bytes) / self.grid).max(1) as usize;
+        let whole = (self.slice.bytes / self.grid) as usize;
+        let first = (from.saturating_sub(self.slice.start) / self.grid) as usize;
+        let written = |s: &u32| *s != UNWRITTEN && *s != OPEN;
+        let (number, piece) = self.sequences[first.min(whole)..whole]
+            .chunks(blocks)
+            .enumerate()
+            .find(|(_, piece)| piece.iter().any(written))?;
+        let offset = self.slice.start + (first + number * blocks) as u64 * self.grid;
+        Some(Op { kind: OpKind::Read, offset, bytes: piece.len() as u32 * self.grid as u32 })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The block interface: written bytes can be read back from a file, a block device and a virtual
 //! drive, at any depth and in any order, and discards clear them.
 
+mod common;
+
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -22,12 +24,22 @@ fn quiet() -> Arc<AtomicBool> {
 }
 
 fn machine(path: &str, word: Option<u64>, backend: BackendKind, flag: Arc<AtomicBool>) -> Machine {
+    try_machine(path, word, backend, flag).expect("a machine")
+}
+
+/// Like [`machine`]; an error if this machine lacks the backend.
+fn try_machine(
+    path: &str,
+    word: Option<u64>,
+    backend: BackendKind,
+    flag: Arc<AtomicBool>,
+) -> Result<Machine, RigError> {
     let destroy = word.map(|bytes| bytes.to_string());
     let wants = if word.is_some() { Safety::Destroys } else { Safety::Reads };
     let opened =
         drive::open(path, &OpenRequest { destroy, ..OpenRequest::to(wants) }).expect("opens");
     let options = Options { backend: Some(backend), ..Options::default() };
-    Machine::new(opened, options, flag, Box::new(|_: &Event| {})).expect("a machine")
+    Machine::new(opened, options, flag, Box::new(|_: &Event| {}))
 }
 
 fn file(directory: &Path) -> String {
@@ -130,11 +142,16 @@ fn from_a_file_by_every_backend() {
     for backend in [BackendKind::Uring, BackendKind::Aio, BackendKind::Psync] {
         let directory = tempfile::tempdir().expect("a directory");
         let path = file(directory.path());
-        let mut machine = machine(&path, Some(BYTES), backend, quiet());
-        let depth = machine.blocks().expect("a block interface").depth();
-        let Ok(depth) = depth else {
-            println!("skipped: backend {} is not available", backend.name());
-            continue;
+        let opened = try_machine(&path, Some(BYTES), backend, quiet()).and_then(|mut machine| {
+            let depth = machine.blocks().expect("a block interface").depth()?;
+            Ok((machine, depth))
+        });
+        let (mut machine, depth) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                common::skip(backend, &error);
+                continue;
+            }
         };
         assert_eq!(depth == 1, backend == BackendKind::Psync, "{depth}");
         comes_back(&mut machine);
@@ -149,7 +166,10 @@ fn from_a_loop_device_and_a_discard_clears_them() {
     let directory = tempfile::tempdir().expect("a directory");
     let image = file(directory.path());
     let Some(device) = Loop::over(&image) else { return };
-    let mut machine = machine(&device.0, Some(BYTES), BackendKind::Uring, quiet());
+    let mut machine = match try_machine(&device.0, Some(BYTES), BackendKind::Uring, quiet()) {
+        Ok(machine) => machine,
+        Err(error) => return common::skip(BackendKind::Uring, &error),
+    };
     comes_back(&mut machine);
     assert_eq!(machine.target().state, State::Used);
     let region = Region::first(MIB);

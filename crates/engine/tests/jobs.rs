@@ -95,6 +95,18 @@ fn starts_and_waits_are_events_of_the_virtual_time() {
 }
 
 #[test]
+fn jobs_in_succession_are_measured_from_the_first_to_the_last() {
+    let mut drive = drive();
+    let second = Job { start: Start { after: 0..1, ..Start::default() }, ..reads(20) };
+    let stage = Stage { interval_ns: Some(MS), by_job: true, ..Stage::default() };
+    let whole = drive.perform(vec![reads(20), second], stage).expect("performed").whole;
+    // Each can end with an operation in flight.
+    assert!((40 * MS..41 * MS).contains(&whole.elapsed_ns), "{}", whole.elapsed_ns);
+    assert!(whole.effective_depth <= 1.0, "{}", whole.effective_depth);
+    assert!(whole.series.t_ns.len() >= 40, "{} rows", whole.series.t_ns.len());
+}
+
+#[test]
 fn the_end_of_one_is_the_end_of_all_that_say_so() {
     let mut drive = drive();
     let start = drive.elapsed_ns();

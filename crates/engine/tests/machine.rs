@@ -1,6 +1,8 @@
 //! The engine on real files of this machine, with every backend, every kind of end, and every kind
 //! of failure. Counts are exact, and no result depends on the machine's speed.
 
+mod common;
+
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,12 +27,17 @@ fn quiet() -> Arc<AtomicBool> {
 
 /// A machine on a test file that may be overwritten.
 fn on_file(path: &Path, backend: BackendKind) -> Machine {
+    try_on_file(path, backend).expect("a machine")
+}
+
+/// Like [`on_file`]; an error if this machine lacks the backend.
+fn try_on_file(path: &Path, backend: BackendKind) -> Result<Machine, RigError> {
     let bytes = fs::metadata(path).expect("exists").len();
     let request =
         OpenRequest { destroy: Some(bytes.to_string()), ..OpenRequest::to(Safety::Destroys) };
     let opened = drive::open(path.to_str().expect("UTF-8"), &request).expect("opens");
     let options = Options { backend: Some(backend), ..Options::default() };
-    Machine::new(opened, options, quiet(), nobody()).expect("a machine")
+    Machine::new(opened, options, quiet(), nobody())
 }
 
 fn file(directory: &Path, bytes: u64) -> std::path::PathBuf {
@@ -46,11 +53,8 @@ fn backends() -> Vec<BackendKind> {
     let works = |kind: &BackendKind| {
         let mut workload = workload("probe", Mix::READ, Pattern::Sequential, MIB);
         workload.stop.ops = Some(1);
-        let works = on_file(&path, *kind).measure(&workload).is_ok();
-        if !works {
-            println!("skipped: backend {} is not available", kind.name());
-        }
-        works
+        let measured = try_on_file(&path, *kind).and_then(|mut machine| machine.measure(&workload));
+        measured.inspect_err(|error| common::skip(*kind, error)).is_ok()
     };
     let kinds = [BackendKind::Uring, BackendKind::Aio, BackendKind::Psync];
     kinds.into_iter().filter(works).collect()

@@ -23,6 +23,8 @@ pub struct JobResult {
     pub seen: JobSeen,
     /// First issue, or end of the ramp-up, nanoseconds since the job began.
     pub begin_ns: u64,
+    /// Start of the job, nanoseconds since the start of all jobs.
+    pub origin_ns: u64,
     /// End of the workload, including its last flush, nanoseconds since the job began.
     pub issue_end_ns: u64,
     /// End of the job, including verification, nanoseconds since the job began.
@@ -31,9 +33,9 @@ pub struct JobResult {
     pub checks_ns: u64,
     /// Blocks that failed verification, if requested.
     pub dumps: Vec<Dump>,
-    /// Resource usage of its threads.
+    /// Resource usage of its threads since the ramp-up or the last reset.
     pub usage: ThreadUsage,
-    /// Operations issued, including the ramp-up.
+    /// Operations issued since the ramp-up or the last reset.
     pub issued: u64,
     /// Histogram of operations in flight at each issue: 1, 2-3, 4-7, ..., 64 or more.
     pub depths: [u64; 7],

@@ -88,19 +88,20 @@ impl Mix {
     }
 
     /// Sum of the weights.
-    pub fn total(&self) -> u32 {
-        self.read + self.write + self.flush + self.discard
+    pub fn total(&self) -> u64 {
+        OpKind::ALL.iter().map(|&kind| u64::from(self.weight(kind))).sum()
     }
 
     /// The smallest number of operations that has the exact shares; 0 for an empty mix.
     pub fn cycle(&self) -> u64 {
         let divisor = OpKind::ALL.iter().fold(0, |d, &kind| gcd(d, u64::from(self.weight(kind))));
-        u64::from(self.total()) / divisor.max(1)
+        self.total() / divisor.max(1)
     }
 
     /// The kind, if the mix has only one.
     pub fn only(&self) -> Option<OpKind> {
-        OpKind::ALL.into_iter().find(|&k| self.weight(k) == self.total() && self.total() > 0)
+        let total = self.total();
+        OpKind::ALL.into_iter().find(|&kind| u64::from(self.weight(kind)) == total && total > 0)
     }
 
     /// Whether the workload changes data on the drive.
@@ -306,6 +307,9 @@ impl Workload {
         }
         if self.blocks.min() == 0 {
             return Err(E::Zero("block size"));
+        }
+        if self.flush_every == Some(0) {
+            return Err(E::Zero("writes between flushes"));
         }
         if let BlockSizes::Split(parts) = &self.blocks
             && parts.iter().map(|p| u64::from(p.1)).sum::<u64>() == 0

@@ -24,14 +24,14 @@ enum Kinds {
     Mixed(Deck),
 }
 
-/// A deck with as many cards of each kind as its weight, dealt in random order and then reshuffled.
-/// Independent draws reach the shares only in the long run: over 40 operations, a whole cell on a
-/// slow card, they miss them by a tenth.
+/// A deck with cards of each kind in proportion to its weight, dealt in random order and then
+/// reshuffled. Independent draws reach the shares only in the long run: after 40 operations, all
+/// that a slow memory card completes in one measurement, the shares may be off by a tenth.
 #[derive(Debug)]
 struct Deck {
     whole: [u64; 4],
     left: [u64; 4],
-    /// Cards left of all kinds.
+    /// Total number of cards left.
     count: u64,
 }
 
@@ -39,7 +39,7 @@ impl Deck {
     /// The smallest deck with the shares of the mix. At least one weight must not be 0.
     fn of(mix: &Mix) -> Deck {
         let weights = OpKind::ALL.map(|kind| u64::from(mix.weight(kind)));
-        let decks = u64::from(mix.total()) / mix.cycle();
+        let decks = mix.total() / mix.cycle();
         Deck { whole: weights.map(|weight| weight / decks), left: [0; 4], count: 0 }
     }
 
@@ -147,8 +147,9 @@ impl OpStream {
     }
 
     /// If all operations have the same kind and size, as in most workloads, appends the next
-    /// `count` and returns true; otherwise draws nothing and returns false. It is faster than
-    /// [`OpStream::next_op`], which chooses a kind and a size for each operation.
+    /// `count` and returns true; otherwise, and for traces and flushes, draws nothing and returns
+    /// false. It is faster than [`OpStream::next_op`], which chooses a kind and a size for each
+    /// operation.
     pub(crate) fn draw_alike(&mut self, count: usize, out: &mut Vec<Op>) -> bool {
         match (&self.kinds, &self.sizes, &self.trace, &self.flush) {
             (&Kinds::Only(kind), &Sizes::Fixed(bytes), None, None) if kind != OpKind::Flush => {

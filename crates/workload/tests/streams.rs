@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use workload::{BlockSizes, Mix, Op, OpKind, OpStream, Pattern, Region, Workload};
+use workload::{BlockSizes, Mix, Op, OpKind, OpStream, Pattern, Region, Workload, WorkloadError};
 
 fn patterns() -> Vec<Pattern> {
     vec![
@@ -132,6 +132,26 @@ fn a_flush_comes_after_every_n_writes() {
     let kinds: Vec<OpKind> = take(&workload, 0, 8).iter().map(|op| op.kind).collect();
     use OpKind::{Flush, Write};
     assert_eq!(kinds, [Write, Write, Write, Flush, Write, Write, Write, Flush]);
+}
+
+#[test]
+fn flushes_without_writes_between_them_are_refused() {
+    let mut workload =
+        Workload::new("w", Pattern::Sequential, Mix::WRITE, 4096, Region::first(1 << 20));
+    workload.flush_every = Some(0);
+    assert_eq!(workload.check(), Err(WorkloadError::Zero("writes between flushes")));
+    workload.flush_every = Some(1);
+    assert_eq!(workload.check(), Ok(()));
+}
+
+#[test]
+fn weights_may_add_up_to_more_than_32_bits() {
+    let mix = Mix { read: u32::MAX, write: u32::MAX, flush: 0, discard: 0 };
+    assert_eq!((mix.total(), mix.cycle(), mix.only()), (2 * u64::from(u32::MAX), 2, None));
+    let workload = Workload::new("w", Pattern::Uniform, mix, 4096, Region::first(1 << 20));
+    assert_eq!(workload.check(), Ok(()));
+    let reads = take(&workload, 0, 100).iter().filter(|op| op.kind == OpKind::Read).count();
+    assert_eq!(reads, 50);
 }
 
 #[test]

@@ -40,6 +40,14 @@ impl<'f> Aio<'f> {
         Ok(Aio { context, arena, files, clock, events, cold, in_flight: 0, priorities })
     }
 
+    #[cold]
+    fn push_cold(&mut self, slot: u32, op: Op) {
+        if let Some(priorities) = &mut self.priorities {
+            priorities.clear(slot);
+        }
+        self.cold.push((slot, op));
+    }
+
     /// Submits everything queued. An operation rejected by the kernel completes with its error,
     /// like an asynchronous one.
     fn submit(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
@@ -74,7 +82,7 @@ impl Backend for Aio<'_> {
         let opcode = match op.kind {
             OpKind::Read => PREAD,
             OpKind::Write => PWRITE,
-            OpKind::Flush | OpKind::Discard => return self.cold.push((slot, op)),
+            OpKind::Flush | OpKind::Discard => return self.push_cold(slot, op),
         };
         let (file, offset) = self.files.at(op.offset);
         let fd = file.as_raw_fd();
@@ -101,7 +109,8 @@ impl Backend for Aio<'_> {
         let (least, timeout) = match wait {
             _ if !done.is_empty() => (0, Some(0)),
             Wait::No => (0, Some(0)),
-            Wait::For(least) => (least as usize, None),
+            // An operation that the kernel has not accepted yet cannot complete.
+            Wait::For(least) => ((least as usize).min(self.in_flight), None),
             Wait::Until(time) => (1, Some(time.saturating_sub(self.clock.now()))),
         };
         if self.in_flight == 0 && timeout.is_none_or(|ns| ns == 0) {
@@ -115,5 +124,56 @@ impl Backend for Aio<'_> {
         let events = self.events[..got].iter();
         done.extend(events.map(|e| Completion { slot: e.data as u32, result: e.result }));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rig::{Priorities, PriorityRule};
+
+    use super::*;
+
+    /// Runs a test on a file of one block, unless this machine has no Linux AIO.
+    fn on_aio(priorities: Option<SlotPriorities>, test: impl FnOnce(Aio<'_>)) {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(4096).expect("a block");
+        let (list, arena) = ([&file], Arena::new(8, 4096).expect("memory"));
+        let files = Files::new(&list, 63, false);
+        match Aio::new(Clock::new(), files, arena, priorities) {
+            Ok(aio) => test(aio),
+            Err(e) => println!("skipped: Linux AIO is not available: {e}"),
+        }
+    }
+
+    fn op(kind: OpKind) -> Op {
+        Op { kind, offset: 0, bytes: 4096 }
+    }
+
+    #[test]
+    fn a_turn_does_not_wait_for_more_than_is_in_flight() {
+        on_aio(None, |mut aio| {
+            let mut done = Vec::new();
+            (0..2).for_each(|slot| aio.push(slot, op(OpKind::Read)));
+            while done.len() < 2 {
+                aio.turn(Wait::For(5), &mut done).expect("a turn");
+            }
+            assert!(done.iter().all(|completion| completion.result == 4096), "{done:?}");
+        });
+    }
+
+    #[test]
+    fn a_flush_has_no_priority() {
+        let rule = PriorityRule { bytes: None, percent: 100, priority: 0x4001 };
+        let rules = Priorities { reads: vec![rule], writes: Vec::new(), seed: 1 };
+        on_aio(Some(SlotPriorities::new(rules)), |mut aio| {
+            let (mut seen, mut done) = (Vec::new(), Vec::new());
+            for op in [op(OpKind::Read), Op::FLUSH] {
+                aio.push(0, op);
+                aio.turn(Wait::For(1), &mut done).expect("a turn");
+                seen.push(aio.priority(0));
+                done.clear();
+            }
+            assert_eq!(seen, [0x4001, 0]);
+        });
     }
 }

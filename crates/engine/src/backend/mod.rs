@@ -22,7 +22,7 @@ mod uring;
 
 pub(crate) use aio::Aio;
 pub(crate) use bytes::ByBytes;
-pub(crate) use cold::discard;
+pub(crate) use cold::{discard, negative};
 pub(crate) use files::Files;
 pub(crate) use mmap::Mmap;
 pub(crate) use null::Null;

@@ -20,6 +20,8 @@ pub(crate) struct Uring<'r> {
     /// Discards, which not every kernel supports on a ring; the next turn carries them out.
     cold: Vec<(u32, Op)>,
     priorities: Option<SlotPriorities>,
+    /// Number of entries of the ring, which the kernel limits.
+    depth_max: u32,
 }
 
 impl<'r> Uring<'r> {
@@ -31,8 +33,17 @@ impl<'r> Uring<'r> {
         arena: Arena,
         priorities: Option<SlotPriorities>,
     ) -> Uring<'r> {
+        let depth_max = ring.params().sq_entries();
         let ring = Ring::new(ring, files, &arena);
-        Uring { ring, arena, files, clock, cold: Vec::new(), priorities }
+        Uring { ring, arena, files, clock, cold: Vec::new(), priorities, depth_max }
+    }
+
+    #[cold]
+    fn push_cold(&mut self, slot: u32, op: Op) {
+        if let Some(priorities) = &mut self.priorities {
+            priorities.clear(slot);
+        }
+        self.cold.push((slot, op));
     }
 }
 
@@ -40,6 +51,10 @@ impl Backend for Uring<'_> {
     #[inline]
     fn now(&self) -> u64 {
         self.clock.now()
+    }
+
+    fn depth_max(&self) -> u32 {
+        self.depth_max
     }
 
     #[inline]
@@ -50,8 +65,7 @@ impl Backend for Uring<'_> {
     #[inline]
     fn push(&mut self, slot: u32, op: Op) {
         if op.kind == OpKind::Discard {
-            self.cold.push((slot, op));
-            return;
+            return self.push_cold(slot, op);
         }
         let priority = self.priorities.as_mut().map_or(0, |rules| rules.give(slot, op));
         self.ring.push(op, slot, self.arena.pointer(slot), priority);
@@ -95,5 +109,52 @@ impl Drop for Uring<'_> {
         if !self.ring.settle() {
             self.arena.leak();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rig::{Priorities, PriorityRule};
+
+    use super::*;
+    use crate::sys::ring::make;
+
+    #[test]
+    fn the_depth_is_limited_to_the_entries_of_the_ring() {
+        for (entries, depth_max) in [(8, 8), (100, 128), (65_536, 32_768)] {
+            let mut ring = match make(entries) {
+                Ok(ring) => ring,
+                Err(e) => return println!("skipped: io_uring is not available: {e}"),
+            };
+            let file = tempfile::tempfile().expect("a file");
+            let (list, arena) = ([&file], Arena::new(1, 4096).expect("memory"));
+            let files = Files::new(&list, 63, false);
+            let uring = Uring::new(&mut ring, Clock::new(), files, arena, None);
+            assert_eq!(uring.depth_max(), depth_max);
+        }
+    }
+
+    #[test]
+    fn a_discard_has_no_priority() {
+        let mut ring = match make(1) {
+            Ok(ring) => ring,
+            Err(e) => return println!("skipped: io_uring is not available: {e}"),
+        };
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(4096).expect("a block");
+        let (list, arena) = ([&file], Arena::new(1, 4096).expect("memory"));
+        let files = Files::new(&list, 63, false);
+        let rule = PriorityRule { bytes: None, percent: 100, priority: 0x4001 };
+        let rules = Priorities { reads: vec![rule], writes: Vec::new(), seed: 1 };
+        let priorities = Some(SlotPriorities::new(rules));
+        let mut uring = Uring::new(&mut ring, Clock::new(), files, arena, priorities);
+        let (mut seen, mut done) = (Vec::new(), Vec::new());
+        for kind in [OpKind::Read, OpKind::Discard] {
+            uring.push(0, Op { kind, offset: 0, bytes: 4096 });
+            uring.turn(Wait::For(1), &mut done).expect("a turn");
+            seen.push(uring.priority(0));
+            done.clear();
+        }
+        assert_eq!(seen, [0x4001, 0]);
     }
 }

@@ -128,6 +128,7 @@ impl Device for Memory {
             start: None,
             bytes: drive.bytes.len() as u64,
             backing_file: None,
+            nsid: None,
         })
     }
 

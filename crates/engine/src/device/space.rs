@@ -20,13 +20,18 @@ pub(super) fn reserve(file: &File, end: u64) -> io::Result<()> {
 }
 
 /// Allocates the space of a file up to `end`, and extends it unless the flags keep its length. If
-/// the file system cannot reserve space, the file is extended as a sparse file, whatever the flags.
+/// the file system cannot reserve space, it only extends the file, as a sparse file.
 pub(crate) fn allocate(file: &File, flags: FallocateFlags, end: u64) -> io::Result<()> {
     match fallocate(file, flags, 0, end) {
         Ok(()) => Ok(()),
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => file.set_len(end),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => extend(file, flags, end),
         Err(e) => Err(e.into()),
     }
+}
+
+/// Extends a file without reserving space, unless the flags keep its length.
+fn extend(file: &File, flags: FallocateFlags, end: u64) -> io::Result<()> {
+    if flags.contains(FallocateFlags::KEEP_SIZE) { Ok(()) } else { file.set_len(end) }
 }
 
 /// Drops the target's pages from the kernel's cache.
@@ -40,8 +45,8 @@ pub(super) fn drop_caches(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Bytes of a regular file in the kernel's page cache; `None` if unknown (devices, and kernels that
-/// do not report it).
+/// Bytes of a regular file in the kernel's page cache; `None` if unknown (devices, kernels that do
+/// not report it, and files of other users that this process may not write).
 pub(super) fn cached_bytes(file: &File) -> io::Result<Option<u64>> {
     let meta = file.metadata()?;
     if !meta.is_file() {
@@ -60,4 +65,20 @@ pub(super) fn written_share(file: &File, region: Region) -> Option<f64> {
     let pieces = sys::file::pieces(file, region.start, region.bytes).ok()?;
     let written: u64 = pieces.iter().map(|piece| piece.bytes).sum();
     Some(written as f64 / region.bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_length_where_space_cannot_be_reserved() {
+        let file = tempfile::tempfile().expect("a file");
+        let length = |flags| {
+            extend(&file, flags, 4096).expect("extended");
+            file.metadata().expect("exists").len()
+        };
+        assert_eq!(length(FallocateFlags::KEEP_SIZE), 0);
+        assert_eq!(length(FallocateFlags::empty()), 4096);
+    }
 }

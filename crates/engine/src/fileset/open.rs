@@ -82,8 +82,10 @@ fn open_failed(job: &Job, path: &Path, error: io::Error) -> RigError {
     failed("open", path, error)
 }
 
-/// Reads a file once to fill the page cache.
+/// Reads a file once to fill the page cache. The given descriptor may bypass the cache, or may not
+/// read.
 fn read_through(file: &File) -> io::Result<()> {
+    let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let mut buffer = vec![0; BLOCK as usize];
     let mut at = 0;
     loop {
@@ -107,4 +109,22 @@ fn advise(job: &Job, file: &File) -> io::Result<()> {
         Some(Order::NoReuse) => Advice::NoReuse,
     };
     if file.metadata()?.is_file() { Ok(fadvise(file, 0, None, advice)?) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_opened_for_direct_writes_is_read_through_the_cache() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(BLOCK + 100).expect("extended");
+        for flags in [0, OFlags::DIRECT.bits() as i32] {
+            let opened = OpenOptions::new().write(true).custom_flags(flags).open(file.path());
+            match opened {
+                Ok(opened) => read_through(&opened).expect("read"),
+                Err(e) => println!("skipped: no O_DIRECT here: {e}"),
+            }
+        }
+    }
 }

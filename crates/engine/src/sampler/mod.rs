@@ -419,7 +419,7 @@ impl<'a> Sampler<'a> {
     /// Closes the data when every worker has reported its end.
     pub(crate) fn finish(mut self) -> Seen {
         let interval = self.subject.interval_ns;
-        let end = self.seen.ends.iter().map(|e| e.end_ns).max().unwrap_or(0);
+        let end = self.seen.ends.iter().map(|e| e.origin_ns + e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
         // A short last interval would give a noisy rate; its counts are in the totals.
         if end.saturating_sub(self.emitted * interval) > interval / 2 {

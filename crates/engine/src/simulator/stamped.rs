@@ -5,6 +5,7 @@
 //! block contains, which shows whether a run was overwritten.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use workload::stamp::{Layout, SECTOR, Stamp, read_sector, write};
 
@@ -16,6 +17,15 @@ struct Run {
     write: u64,
     /// Stamp of the first sector.
     stamp: Stamp,
+}
+
+impl Run {
+    /// The part beyond its first `blocks` blocks, if it is longer.
+    fn beyond(self, blocks: u64, block_bytes: u64) -> Option<Run> {
+        let rest = self.blocks.checked_sub(blocks).filter(|rest| *rest > 0)?;
+        let offset = self.stamp.offset + blocks * block_bytes;
+        Some(Run { blocks: rest, stamp: Stamp { offset, ..self.stamp }, ..self })
+    }
 }
 
 /// Runs by their first block.
@@ -41,13 +51,22 @@ impl Stamped {
         }
         let run = Run { blocks: bytes.len() as u64 / block_bytes, write: write_number, stamp };
         self.longest = self.longest.max(run.blocks);
-        let old = self.runs.insert(first, run);
-        // The rest of a longer run remains.
-        if let Some(old) = old.filter(|old| old.blocks > run.blocks) {
-            let offset = old.stamp.offset + run.blocks * block_bytes;
-            let blocks = old.blocks - run.blocks;
-            let rest = Run { blocks, stamp: Stamp { offset, ..old.stamp }, ..old };
-            self.runs.entry(first + run.blocks).or_insert(rest);
+        let (mut first, mut next) = (first, Some(run));
+        while let Some(run) = next {
+            next = match self.runs.entry(first) {
+                Entry::Vacant(place) => {
+                    place.insert(run);
+                    None
+                }
+                Entry::Occupied(mut place) => {
+                    let is_newer = run.write >= place.get().write;
+                    let older = if is_newer { place.insert(run) } else { run };
+                    // The rest of a longer older run remains.
+                    let covered = place.get().blocks;
+                    first += covered;
+                    older.beyond(covered, block_bytes)
+                }
+            };
         }
         true
     }
@@ -96,8 +115,19 @@ mod tests {
             let at = ((block - 100) * 4096) as usize;
             assert!(!known || write != 1 || found == bytes[at..at + 4096], "{block}");
         }
+        // The rest of the longer run continues beyond a newer run, and replaces an older one.
+        assert!(kept.keep(203, 4096, 5, &stamped(0, 3)));
+        assert!(kept.keep(200, 4096, 6, &bytes));
+        assert!(kept.keep(202, 4096, 7, &stamped(0, 1)));
+        assert!(kept.keep(200, 4096, 8, &stamped(0, 2)));
+        for block in 203..208 {
+            let mut found = vec![0; 4096];
+            assert!(kept.read(block, 6, &mut found), "{block}");
+            let at = ((block - 200) * 4096) as usize;
+            assert!(found == bytes[at..at + 4096], "{block}");
+        }
         let mut other = bytes;
         other[5000] ^= 1;
-        assert!(!kept.keep(200, 4096, 4, &other) && !kept.keep(200, 4096, 4, &[0; 4096]));
+        assert!(!kept.keep(300, 4096, 4, &other) && !kept.keep(300, 4096, 4, &[0; 4096]));
     }
 }

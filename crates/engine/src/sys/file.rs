@@ -4,6 +4,9 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Access, AtFlags, CWD};
 
 use super::check;
 
@@ -124,7 +127,8 @@ pub(crate) fn trim_free(place: &File) -> io::Result<u64> {
 }
 
 /// Bytes of a file in the page cache, from `cachestat` (since Linux 6.5) or from `mincore` on a
-/// mapping that is not accessed.
+/// mapping that is not accessed. Fails for a file that this process neither owns nor may write,
+/// because the kernel does not reveal it.
 pub(crate) fn cached_bytes(file: &File, length: u64) -> io::Result<u64> {
     if length == 0 {
         return Ok(0);
@@ -145,7 +149,12 @@ fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     Ok((found[0] * rustix::param::page_size() as u64).min(length))
 }
 
+/// For a file of another user, `mincore` would report every page as resident.
 fn mincore(file: &File, length: u64) -> io::Result<u64> {
+    if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?;
+    }
     let page = rustix::param::page_size() as u64;
     let mut resident = vec![0u8; length.div_ceil(page) as usize];
     let (length, fd) = (length as usize, file.as_raw_fd());
@@ -177,5 +186,24 @@ mod tests {
         assert_eq!(cached_bytes(&file, 65_636).expect("known"), 65_636);
         assert_eq!(mincore(&file, 65_636).expect("known"), 65_636);
         assert_eq!(cached_bytes(&file, 0).expect("known"), 0);
+    }
+
+    #[test]
+    fn the_cache_of_another_users_file_is_unknown() {
+        /// `nobody`.
+        const OTHER: libc::uid_t = 65_534;
+        let file = File::open("/etc/passwd").expect("every system has it");
+        let known = std::thread::spawn(move || {
+            if rustix::process::geteuid().is_root() {
+                // SAFETY: the call has no pointers. Without the C library it changes this thread.
+                let result = unsafe { libc::syscall(libc::SYS_setresuid, OTHER, OTHER, OTHER) };
+                if let Err(e) = check(result) {
+                    println!("skipped: root cannot become another user here: {e}");
+                    return None;
+                }
+            }
+            Some(mincore(&file, 100))
+        });
+        assert!(known.join().expect("no panic").is_none_or(|known| known.is_err()));
     }
 }

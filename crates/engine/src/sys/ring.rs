@@ -19,7 +19,8 @@ use crate::backend::Files;
 /// ends the run.
 const REFUSED_MAX: Duration = Duration::from_secs(3);
 
-/// Creates the most capable ring that the kernel supports: for Linux 6.6, 6.1, or earlier.
+/// Creates the most capable ring that the kernel supports: for Linux 6.6, 6.1, or at least 5.11,
+/// before which a wait cannot have a timeout.
 pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
     let entries = entries.next_power_of_two();
     let lean = |builder: &mut io_uring::Builder| {
@@ -28,11 +29,16 @@ pub(crate) fn make(entries: u32) -> io::Result<IoUring> {
     let (mut newest, mut newer) = (IoUring::builder(), IoUring::builder());
     lean(&mut newest);
     lean(&mut newer);
-    newest
+    let ring = newest
         .setup_no_sqarray()
         .build(entries)
         .or_else(|_| newer.build(entries))
-        .or_else(|_| IoUring::builder().setup_clamp().build(entries))
+        .or_else(|_| IoUring::builder().setup_clamp().build(entries))?;
+    if !ring.params().is_feature_ext_arg() {
+        let text = "the kernel is older than Linux 5.11";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+    }
+    Ok(ring)
 }
 
 /// The working halves of a ring, for the files of one job and one arena.

@@ -4,11 +4,13 @@ use rig::Logged;
 use workload::{Op, OpKind};
 
 use super::Worker;
-use super::issue::READS_SAMPLED;
 use crate::backend::Backend;
 
 /// Maximum number of wrong blocks kept: enough for a diagnosis, with little memory.
 const DUMPS_MAX: usize = 16;
+
+/// Number of reads checked for zeros: enough for a conclusion, at negligible cost.
+const READS_SAMPLED: u32 = 16;
 
 /// Logged operations per report: few messages, little memory.
 const LOG_BATCH: usize = 4096;
@@ -17,10 +19,18 @@ impl<B: Backend> Worker<'_, B> {
     #[cold]
     pub(super) fn failed(&mut self, slot: u32, result: i64) {
         let op = self.slots[slot as usize].op;
+        self.count_failure(op, result);
+        if let Some(verifier) = &mut self.verifier {
+            verifier.complete(slot, false, &[]);
+        }
+    }
+
+    /// Counts a failure, and gives up after too many in succession.
+    pub(super) fn count_failure(&mut self, op: Op, result: i64) {
         self.recorder.error(op, result);
         if self.forgiven(&op, result) {
             self.failures = 0;
-            return self.unverified(slot);
+            return;
         }
         let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
         let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
@@ -28,20 +38,28 @@ impl<B: Backend> Worker<'_, B> {
         if self.failures >= self.task.issue.failures_max {
             self.give_up();
         }
-        self.unverified(slot);
     }
 
-    fn unverified(&mut self, slot: u32) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.complete(slot, false, &[]);
-        }
+    /// Whether more reads are to be checked for zeros. A verified read is checked anyway.
+    fn samples_reads(&self) -> bool {
+        self.verifier.is_none()
+            && self.task.workload.mix.read > 0
+            && self.end.reads_sampled < READS_SAMPLED
+    }
+
+    /// Decides whether the next completions are examined one by one.
+    pub(super) fn look_again(&mut self) {
+        let watched = self.control.watches() || self.task.issue.log;
+        self.looks = watched || self.verifier.is_some() || self.samples_reads();
     }
 
     /// Examines a completed operation: for the control, the log, verification, or zeros.
     #[cold]
     pub(super) fn look_at(&mut self, slot: u32, now: u64, service_ns: u64) {
         let op = self.slots[slot as usize].op;
-        self.show(&op, service_ns, now);
+        if self.control.watches() {
+            self.show(&op, service_ns, now);
+        }
         if self.task.issue.log && now >= self.task.issue.ramp_ns {
             let priority = self.backend.priority(slot);
             self.log.push(Logged { priority, done_ns: now, service_ns, op });
@@ -51,9 +69,10 @@ impl<B: Backend> Worker<'_, B> {
         }
         if self.verifier.is_some() {
             self.verify(slot, op);
-        } else if op.kind == OpKind::Read && self.end.reads_sampled < READS_SAMPLED {
+        } else if op.kind == OpKind::Read && self.samples_reads() {
             self.end.reads_sampled += 1;
             self.end.reads_zero += u32::from(self.backend.read_zeros(slot, &op));
+            self.look_again();
         }
     }
 

@@ -15,6 +15,8 @@ use crate::sys::thread;
 /// A job's control, and its last ruling.
 pub(super) struct Control {
     by: Option<Box<dyn JobControl>>,
+    /// Whether the control wants to see completions.
+    watches: bool,
     ruling: Ruling,
     /// Whether too many operations have failed.
     gave_up: bool,
@@ -22,7 +24,8 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn new(by: Option<Box<dyn JobControl>>) -> Control {
-        Control { by, ruling: Ruling::GoOn, gave_up: false }
+        let watches = by.as_ref().is_some_and(|control| control.watches());
+        Control { by, watches, ruling: Ruling::GoOn, gave_up: false }
     }
 
     /// Whether the job was given up.
@@ -32,7 +35,7 @@ impl Control {
 
     /// Whether the control wants to see completions.
     pub(super) fn watches(&self) -> bool {
-        self.by.as_ref().is_some_and(|control| control.watches())
+        self.watches
     }
 
     /// Queue depth at the start, at most `depth`.
@@ -98,10 +101,26 @@ impl<B: Backend> Worker<'_, B> {
         let now = self.now();
         self.recorder.restart(now);
         self.log.clear();
-        self.used_before = thread::usage();
-        let JobEnd { depth_capped, missing, .. } = std::mem::take(&mut self.end);
-        self.end = JobEnd { begin_ns: now, depth_capped, missing, ..JobEnd::default() };
+        self.count_from(now);
+        self.end.issue_end_ns = 0;
         self.part.time_ns = now.saturating_add(Limits::of(&self.task).time_ns);
+    }
+
+    /// Restarts the counts at this time of the job. Faulty blocks are kept, like errors.
+    pub(super) fn count_from(&mut self, begin_ns: u64) {
+        self.used_before = thread::usage();
+        let before = std::mem::take(&mut self.end);
+        self.end = JobEnd {
+            origin_ns: before.origin_ns,
+            begin_ns,
+            issue_end_ns: before.issue_end_ns,
+            depth_capped: before.depth_capped,
+            missing: before.missing,
+            dumps: before.dumps,
+            stop: before.stop,
+            ..JobEnd::default()
+        };
+        self.look_again();
     }
 
     /// Sets the queue depth. Nothing is in flight.

@@ -15,9 +15,6 @@ use crate::standstill::LATE_NS;
 /// slots.
 const OP_LATE_NS: u64 = 100_000;
 
-/// Number of reads checked for zeros: enough for a conclusion, at negligible cost.
-pub(super) const READS_SAMPLED: u32 = 16;
-
 impl<B: Backend> Worker<'_, B> {
     /// Issues operations until the part ends, a ruling stops the loop, or the next turn would wait
     /// beyond `horizon`. In the last case it returns the time of that turn on the backend's clock,
@@ -81,7 +78,7 @@ impl<B: Backend> Worker<'_, B> {
             }
             stamp = (self.done.len() <= 1).then_some(now);
             if now >= self.recorder.interval_end() {
-                self.recorder.publish(now, self.backend.temperature());
+                self.publish(now);
                 stamp = None;
             }
             if self.count_completed(now) {
@@ -171,7 +168,7 @@ impl<B: Backend> Worker<'_, B> {
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {
                 self.failures = 0;
                 outdated |= self.recorder.count(kind, bytes, now - issued, now.saturating_sub(due));
-                if self.looks || self.end.reads_sampled < READS_SAMPLED {
+                if self.looks {
                     self.look_at(slot, now, now - issued);
                 }
             } else {
@@ -179,6 +176,15 @@ impl<B: Backend> Worker<'_, B> {
             }
         }
         outdated
+    }
+
+    /// Reports the counts of an interval. At the end of the ramp-up, all counts start again.
+    #[cold]
+    fn publish(&mut self, now: u64) {
+        let temperature_c = self.backend.temperature();
+        if self.recorder.publish(now, temperature_c) {
+            self.count_from(self.task.issue.ramp_ns);
+        }
     }
 
     /// Waits for everything in flight. Returns the time of the next turn if it is beyond the
@@ -192,7 +198,7 @@ impl<B: Backend> Worker<'_, B> {
             self.backend.turn(wait, &mut self.done)?;
             let now = self.now();
             if now >= self.recorder.interval_end() {
-                self.recorder.publish(now, self.backend.temperature());
+                self.publish(now);
             }
             self.count_completed(now);
         }

@@ -14,7 +14,10 @@ mod control;
 mod drawn;
 mod issue;
 mod phase;
+mod read_back;
 mod stood;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +28,6 @@ use workload::{Filler, Op, Pace, Source, Workload};
 use crate::backend::{Backend, Completion};
 use crate::borrowed::BorrowedBlocks;
 use crate::recorder::{JobEnd, Recorder};
-use crate::sys::arena::Arena;
 use crate::sys::thread;
 use crate::verify::Verifier;
 use control::Control;
@@ -77,7 +79,8 @@ pub(crate) struct Worker<'a, B> {
     free: Vec<u32>,
     done: Vec<Completion>,
     verifier: Option<Verifier>,
-    /// Whether completions are examined one by one, for verification, the log or the control.
+    /// Whether completions are examined one by one, for verification, the log or the control, or
+    /// until enough reads have been checked for zeros.
     looks: bool,
     filler: Filler,
     issued: u64,
@@ -96,7 +99,7 @@ pub(crate) struct Worker<'a, B> {
     flushes: bool,
     /// Standstill time already accounted for, nanoseconds.
     stood_ns: u64,
-    /// Usage of the thread when the job began.
+    /// Usage of the thread when the counts began: at the start, after the ramp-up, or at a restart.
     used_before: ThreadUsage,
     end: JobEnd,
 }
@@ -127,8 +130,8 @@ impl<'a, B: Backend> Worker<'a, B> {
             missing: backend.missing(),
             ..JobEnd::default()
         };
-        Worker {
-            looks: workload.verify || task.issue.log || control.watches(),
+        let mut worker = Worker {
+            looks: false,
             verifier: workload.verify.then(verifier),
             backend,
             sources: sources.into_iter().map(Drawn::new).collect(),
@@ -152,19 +155,22 @@ impl<'a, B: Backend> Worker<'a, B> {
             used_before: ThreadUsage::default(),
             end,
             task,
-        }
+        };
+        worker.look_again();
+        worker
     }
 
-    /// Runs the job from `origin` on the backend's clock to its end, on this thread. The recorder
-    /// reports the result. Returns the reason the job ended.
+    /// Runs the job from `origin` on the backend's clock to its end, on this thread. `after_ns` is
+    /// the time since the performance began. The recorder reports the result. Returns the reason
+    /// the job ended.
     pub(crate) fn run<P: Pace>(
         mut self,
         mut pacer: P,
         origin: u64,
-        interval: u64,
+        after_ns: u64,
     ) -> io::Result<StopReason> {
         self.wait_for(origin);
-        self.begin::<P>(origin, interval);
+        self.begin::<P>(origin, after_ns);
         let outcome = loop {
             match self.step(&mut pacer, u64::MAX) {
                 Ok(Step::Wake(_)) => {}
@@ -175,10 +181,13 @@ impl<'a, B: Backend> Worker<'a, B> {
         self.close(pacer, outcome)
     }
 
-    /// Begins the job at `origin` on the backend's clock, in the given interval of the performance.
-    pub(crate) fn begin<P: Pace>(&mut self, origin: u64, interval: u64) {
+    /// Begins the job at `origin` on the backend's clock, `after_ns` after the performance began.
+    pub(crate) fn begin<P: Pace>(&mut self, origin: u64, after_ns: u64) {
         self.origin = origin;
-        self.recorder.begins_in(interval);
+        self.recorder.begins_after(after_ns);
+        // A job that was stopped before its start began when it was stopped.
+        let early_ns = origin.saturating_sub(self.backend.now());
+        self.end.origin_ns = after_ns.saturating_sub(early_ns);
         self.used_before = thread::usage();
         // A schedule begins at the start, however late this thread woke. A closed loop begins with
         // its first operation.
@@ -215,12 +224,15 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         outcome?;
         self.end.backlog = self.backlog(&mut pacer);
-        if !self.sources.iter().any(Drawn::reads_back) {
-            self.verify_written()?;
+        if let Some(mut verifier) = self.verifier.take() {
+            if !self.sources.iter().any(Drawn::reads_back) {
+                self.read_back(&mut verifier)?;
+            }
+            self.end.verified_sectors = verifier.sectors();
         }
-        self.end.verified_sectors = self.verifier.as_ref().map_or(0, Verifier::sectors);
         self.report_log();
-        self.end.issued = self.issued;
+        // Each issue counted a depth.
+        self.end.issued = self.end.depths.busy();
         let stop = self.end.stop;
         self.recorder.finish(self.end);
         Ok(stop)
@@ -233,21 +245,6 @@ impl<'a, B: Backend> Worker<'a, B> {
         }
         let limit = Limits::of(&self.task).time_ns.saturating_sub(1);
         std::iter::from_fn(|| pacer.next_due(limit)).take(10_000_000).count() as u64
-    }
-
-    fn verify_written(&mut self) -> io::Result<()> {
-        let Some(verifier) = self.verifier.as_mut().filter(|_| self.task.workload.mix.write > 0)
-        else {
-            return Ok(());
-        };
-        let (recorder, backend) = (&mut self.recorder, &mut self.backend);
-        let bytes = self.task.workload.blocks.max();
-        // Aligned, for targets that bypass the page cache.
-        let mut arena = Arena::new(1, bytes as usize)?;
-        let read = |address, buffer: &mut [u8]| backend.read_back(address, buffer);
-        verifier.read_back(read, arena.slot(0, bytes), |fault, offset| {
-            recorder.fault("verify", fault.name(), offset);
-        })
     }
 
     /// The time on the backend's clock.

@@ -10,7 +10,7 @@ use rig::{Ruling, StopReason};
 use workload::{After, Closed, Op, Pace};
 
 use super::{Limits, Worker};
-use crate::backend::Backend;
+use crate::backend::{Backend, negative};
 
 /// The state of a worker between two steps.
 #[derive(Debug, PartialEq)]
@@ -135,6 +135,19 @@ impl<B: Backend> Worker<'_, B> {
         self.phase = Phase::Flush { left, then_reads };
     }
 
+    /// Begins the phase after the final flush. If a failure of the flush ended the job, the data
+    /// are not read back.
+    fn flushed(&mut self, then_reads: bool) {
+        if self.control.gave_up() {
+            self.end.stop = StopReason::Errors;
+            self.phase = Phase::Ended;
+        } else if then_reads {
+            self.begin_check(true);
+        } else {
+            self.phase = Phase::Ended;
+        }
+    }
+
     fn flush(&mut self, horizon: u64) -> io::Result<Option<u64>> {
         loop {
             if let Some(at) = self.drain(horizon)? {
@@ -145,13 +158,15 @@ impl<B: Backend> Worker<'_, B> {
             match left.pop() {
                 None => {
                     self.recorder.pulse.flush_ends();
-                    match then_reads {
-                        true => self.begin_check(true),
-                        false => self.phase = Phase::Ended,
-                    }
+                    self.flushed(then_reads);
                     return Ok(None);
                 }
-                Some(address) if self.task.issue.flush_uncounted => self.backend.sync(address)?,
+                Some(offset) if self.task.issue.flush_uncounted => {
+                    if let Err(e) = self.backend.sync(offset) {
+                        self.recorder.error(Op { offset, ..Op::FLUSH }, negative(&e));
+                        self.give_up();
+                    }
+                }
                 Some(offset) => {
                     let now = self.now();
                     self.issue(Op { offset, ..Op::FLUSH }, now, Some(now));

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use drive::{Claim, DriveError, DriveKey, PciOpened, Reach, Sample};
 use journal::Storage;
+use nvme::identify::Namespace;
 use nvme::{Cause, Kind, Range, Request, Status};
 use record::{Finding, Health};
 use rig::{BackendKind, Erase, TargetInfo};
@@ -195,6 +196,15 @@ impl<B: Bus> PciDevice<B> {
     }
 }
 
+/// The difference in size or format between a namespace then and now.
+fn difference(then: &Namespace, now: &Namespace) -> Option<String> {
+    if then.size != now.size {
+        return Some(format!("it had {} blocks, now {}", then.size, now.size));
+    }
+    (then.current != now.current)
+        .then(|| format!("its format was number {}, now {}", then.current, now.current))
+}
+
 fn side_queue<B: Bus>(owner: &Arc<Owner<B>>) -> io::Result<QueuePair<B>> {
     QueuePair::open(owner, 1, SIDE_BYTES)
 }
@@ -290,10 +300,7 @@ impl<B: Bus> Device for PciDevice<B> {
         if serial != self.serial {
             return changed(format!("its serial number was {}, now {serial}", self.serial));
         }
-        if (namespace.size, namespace.current) != (then.size, then.current) {
-            return changed(format!("it had {} blocks, now {}", then.size, namespace.size));
-        }
-        Ok(())
+        difference(then, &namespace).map_or(Ok(()), changed)
     }
 
     fn settle(&self, _everywhere: bool) -> Able<()> {
@@ -390,5 +397,24 @@ impl<B: Bus> Storage for PciDevice<B> {
 
     fn forget(&self, _region: Region) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_format_is_named() {
+        let device = PciDevice::at_once("null:nvme".into(), 1 << 20, TIMEOUT);
+        let then = device.expect("starts").owner.namespace.clone();
+        let mut now = then.clone();
+        assert_eq!(difference(&then, &now), None);
+        now.current = 1;
+        let text = difference(&then, &now).expect("another format");
+        assert_eq!(text, "its format was number 0, now 1");
+        now.size = 4096;
+        let text = difference(&then, &now).expect("another size");
+        assert_eq!(text, "it had 2048 blocks, now 4096");
     }
 }
