@@ -21,16 +21,14 @@ pub enum Held {
     Anything,
 }
 
-/// Marks a discarded block of a drive that guarantees nothing.
-const ANYTHING: u64 = u64::MAX;
-
 /// Content of all blocks.
 #[derive(Debug, Default)]
 pub struct Content {
     pieces: BTreeMap<u64, Vec<u64>>,
     writes: u64,
-    /// Ranges written without recording their content, as start and end: disjoint and not adjacent.
-    /// They take precedence over the pieces.
+    /// Ranges that hold anything, as start and end: disjoint and not adjacent. They were written
+    /// without recording their content, or discarded on a drive that guarantees nothing, and take
+    /// precedence over the pieces.
     unkept: BTreeMap<u64, u64>,
 }
 
@@ -43,7 +41,6 @@ impl Content {
         let piece = self.pieces.get(&(block / PIECE));
         match piece.map_or(0, |p| p[(block % PIECE) as usize]) {
             0 => Held::Zeros,
-            ANYTHING => Held::Anything,
             write => Held::Write(write),
         }
     }
@@ -61,29 +58,32 @@ impl Content {
     pub fn write(&mut self, places: &[Range<u64>]) {
         self.writes += 1;
         for blocks in places {
-            for block in self.carve(blocks).into_iter().flatten() {
-                self.replace(block, ANYTHING);
-            }
+            self.carve(blocks);
             for block in blocks.clone() {
                 self.replace(block, self.writes);
             }
         }
     }
 
-    /// Records a write without its content: the blocks then hold anything. Adjacent ranges are
-    /// merged, so sequential writes of any length take no memory.
-    pub fn write_unkept(&mut self, blocks: Range<u64>) {
+    /// Records a write, stored in these ranges of blocks, without its content: the blocks then hold
+    /// anything.
+    pub fn write_unkept(&mut self, places: &[Range<u64>]) {
         self.writes += 1;
-        self.carve(&blocks);
+        places.iter().for_each(|blocks| self.lose(blocks));
+    }
+
+    /// Makes the blocks hold anything. Adjacent ranges are merged, so sequential ranges of any
+    /// length take no memory.
+    fn lose(&mut self, blocks: &Range<u64>) {
+        self.carve(blocks);
         let before = self.unkept.range(..blocks.start).next_back().map(|(a, b)| (*a, *b));
         let start = before.filter(|(_, b)| *b == blocks.start).map_or(blocks.start, |(a, _)| a);
         let end = self.unkept.remove(&blocks.end).unwrap_or(blocks.end);
         self.unkept.insert(start, end);
     }
 
-    /// Removes a range from the unkept ones. Returns the parts that were in them.
-    fn carve(&mut self, blocks: &Range<u64>) -> Vec<Range<u64>> {
-        let mut parts = Vec::new();
+    /// Removes a range from the unkept ones.
+    fn carve(&mut self, blocks: &Range<u64>) {
         while let Some((a, b)) = self.unkept.range(..blocks.end).next_back().map(|(a, b)| (*a, *b))
             && b > blocks.start
         {
@@ -94,21 +94,22 @@ impl Content {
             if b > blocks.end {
                 self.unkept.insert(blocks.end, b);
             }
-            parts.push(a.max(blocks.start)..b.min(blocks.end));
         }
-        parts
     }
 
     /// Records a discard of `blocks`.
     pub fn discard(&mut self, blocks: Range<u64>, zeros: bool) {
+        if !zeros {
+            return self.lose(&blocks);
+        }
         self.carve(&blocks);
         let mut block = blocks.start;
         while block < blocks.end {
             let stop = blocks.end.min((block / PIECE + 1) * PIECE);
-            if zeros && stop - block == PIECE {
+            if stop - block == PIECE {
                 self.pieces.remove(&(block / PIECE));
             } else {
-                (block..stop).for_each(|b| self.replace(b, if zeros { 0 } else { ANYTHING }));
+                (block..stop).for_each(|b| self.replace(b, 0));
             }
             block = stop;
         }
@@ -129,7 +130,7 @@ mod tests {
         let mut content = Content::default();
         content.write(&[Range { start: 10, end: 20 }]);
         for start in [100, 0, 50, 150] {
-            content.write_unkept(start..start + 50);
+            content.write_unkept(&[Range { start, end: start + 50 }]);
         }
         assert_eq!(content.unkept, BTreeMap::from([(0, 200)]), "one range");
         assert_eq!((content.held(15), content.held(199)), (Held::Anything, Held::Anything));
@@ -139,7 +140,27 @@ mod tests {
         assert_eq!((content.held(89), content.held(90)), (Held::Anything, Held::Write(number)));
         content.discard(0..12, true);
         assert_eq!((content.held(11), content.held(12)), (Held::Zeros, Held::Anything));
-        content.write_unkept(12..14);
+        content.write_unkept(&[Range { start: 12, end: 14 }]);
         assert_eq!(content.unkept, BTreeMap::from([(12, 90), (110, 200)]));
+    }
+
+    #[test]
+    fn an_unkept_write_counts_once_wherever_it_is_stored() {
+        let mut content = Content::default();
+        content.write_unkept(&[95..100, 0..5]);
+        content.write_unkept(&[]);
+        assert_eq!(content.writes(), 2);
+        assert_eq!(content.unkept, BTreeMap::from([(0, 5), (95, 100)]));
+    }
+
+    #[test]
+    fn a_discard_that_guarantees_nothing_takes_no_memory() {
+        let mut content = Content::default();
+        content.discard(0..1 << 40, false);
+        assert!(content.pieces.is_empty());
+        assert_eq!((content.held(1 << 39), content.writes()), (Held::Anything, 0));
+        content.write(&[Range { start: 10, end: 20 }]);
+        let held = [9, 10, 20].map(|block| content.held(block));
+        assert_eq!(held, [Held::Anything, Held::Write(1), Held::Anything]);
     }
 }

@@ -339,12 +339,12 @@ impl Drive {
     #[inline]
     fn store(&mut self, at: u64, from: u64, to: u64) -> Result<u64, Full> {
         let page = u64::from(self.page_bytes);
-        let (lpn, end) = (self.page_of(from), self.page_of(to));
+        let (lpn, end) = (self.page_of(from), self.page_of(to - 1) + 1);
+        let at = self.map_cache.look_up(at, lpn, end - lpn, true, &mut self.media);
         if from.is_multiple_of(page) && to.is_multiple_of(page) {
             if !self.partials.is_empty() {
-                self.partials.forget(lpn, end - lpn);
+                self.forget_partials(lpn, end - lpn);
             }
-            let at = self.map_cache.look_up(at, lpn, end - lpn, true, &mut self.media);
             self.put(at, lpn, end - lpn)?;
             return Ok(at);
         }
@@ -356,7 +356,7 @@ impl Drive {
             let range = (from % page) as u32..(from % page + (stop - from)) as u32;
             held = match range.len() as u64 == page {
                 true => {
-                    self.partials.forget(lpn, 1);
+                    self.forget_partials(lpn, 1);
                     self.put(held, lpn, 1)?;
                     held
                 }
@@ -381,12 +381,19 @@ impl Drive {
     #[cold]
     fn put_partial(&mut self, at: u64, lpn: u32, range: std::ops::Range<u32>) -> Result<u64, Full> {
         let whole = self.page_bytes;
+        self.media.buffer().release(self.partials.overlap(lpn, &range));
         if let Some(full) = self.partials.add(lpn, range, whole) {
             let done = if full.complete { at } else { self.modify(at, full.lpn) };
             self.put(done, full.lpn, 1)?;
             return Ok(done);
         }
         Ok(at)
+    }
+
+    /// Drops the parts of overwritten or discarded units that wait in the buffer.
+    fn forget_partials(&mut self, lpn: u32, n: u32) {
+        let dropped = self.partials.forget(lpn, n);
+        self.media.buffer().release(dropped);
     }
 
     /// Reads the old content of a mapping unit and merges it with the new; the core is busy until
@@ -438,7 +445,7 @@ impl Drive {
         let page = u64::from(self.page_bytes);
         let (lpn, end) = (self.page_of(op.offset + page - 1), self.page_of(op.end()));
         if lpn < end {
-            self.partials.forget(lpn, end - lpn);
+            self.forget_partials(lpn, end - lpn);
             match &mut self.translation {
                 Translation::Page(map) => map.discard(lpn, end - lpn),
                 Translation::Au(au) => au.discard(lpn, end - lpn),
@@ -462,7 +469,7 @@ impl Drive {
                     if spares == 0 { 1.0 } else { f64::from(blocks.spare()) / f64::from(spares) };
                 (blocks.total_erases() as f64 / f64::from(blocks.count() - spares), left * 100.0)
             }
-            Translation::Au(au) => (au.mean_erases(), 100.0),
+            Translation::Au(au) => (au.mean_erases(), if au.worn_out() { 0.0 } else { 100.0 }),
         };
         Health {
             counters: self.counters,
@@ -476,7 +483,10 @@ impl Drive {
     }
 
     fn worn_out(&self) -> bool {
-        matches!(&self.translation, Translation::Page(page) if page.worn_out())
+        match &self.translation {
+            Translation::Page(page) => page.worn_out(),
+            Translation::Au(au) => au.worn_out(),
+        }
     }
 
     /// Pages processed by the translation so far.

@@ -22,7 +22,8 @@ pub enum FaultKind {
     Flipped,
     /// The write is acknowledged and lost: its blocks keep their old content.
     Stale,
-    /// The second half of the write is lost.
+    /// The second half of the write is lost. Blocks are stored whole or not at all, so a write of
+    /// one block is lost, as with `Stale`.
     Torn,
     /// The write lands half the capacity away.
     Misplaced,
@@ -166,5 +167,11 @@ mod tests {
         assert_eq!(places(fate(FaultKind::Torn)), [Some(10), Some(11), None, None]);
         assert_eq!(places(fate(FaultKind::Misplaced)), [60, 61, 62, 63].map(Some));
         assert_eq!(fate(FaultKind::Misplaced).places(), 60..64);
+        let torn = FaultSpec {
+            kind: Figure::guess(FaultKind::Torn),
+            every: Figure::guess(1),
+            ..FaultSpec::default()
+        };
+        assert_eq!(Faults::new(&torn, 100).land(10..11).of(10), None, "a block is never torn");
     }
 }

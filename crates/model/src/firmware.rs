@@ -54,9 +54,10 @@ pub struct MapCache {
 }
 
 impl MapCache {
-    /// Creates a cache for `bytes` of map; 0 caches the whole map.
+    /// Creates a cache for `bytes` of map, at least one part; 0 caches the whole map.
     pub fn new(bytes: u64, miss: u64) -> MapCache {
-        MapCache { places: vec![(0, false); (bytes / 4096) as usize], miss }
+        let parts = if bytes == 0 { 0 } else { (bytes / 4096).max(1) };
+        MapCache { places: vec![(0, false); parts as usize], miss }
     }
 
     /// Returns the time at which the mapping of `n` pages is available.
@@ -109,6 +110,13 @@ impl Partials {
         self.waiting.is_empty()
     }
 
+    /// Number of waiting bytes that bytes `range` of a unit overwrite.
+    pub fn overlap(&self, lpn: u32, range: &Range<u32>) -> u64 {
+        let known = self.waiting.iter().find(|p| p.lpn == lpn).map_or(0..0, |p| p.range.clone());
+        let common = known.start.max(range.start)..known.end.min(range.end);
+        common.len() as u64
+    }
+
     /// Adds bytes `range` of a unit of `whole` bytes. Returns a unit to write now: this one if it
     /// is complete, its earlier part if there is a gap between the two, or the one that has waited
     /// longest if there is no room.
@@ -127,13 +135,47 @@ impl Partials {
         (self.waiting.len() > self.most).then(|| self.waiting.remove(0))
     }
 
-    /// Drops units that were completely overwritten or discarded.
-    pub fn forget(&mut self, lpn: u32, n: u32) {
-        self.waiting.retain(|p| p.lpn.wrapping_sub(lpn) >= n);
+    /// Drops units that were completely overwritten or discarded. Returns their waiting bytes.
+    pub fn forget(&mut self, lpn: u32, n: u32) -> u64 {
+        let dropped = self.waiting.extract_if(.., |p| p.lpn.wrapping_sub(lpn) < n);
+        dropped.map(|p| p.range.len() as u64).sum()
     }
 
     /// Takes the unit that has waited longest.
     pub fn take(&mut self) -> Option<Partial> {
         (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DriveSpec;
+    use crate::shape::Shape;
+
+    #[test]
+    fn a_map_cache_of_less_than_a_part_holds_one_part() {
+        let spec = DriveSpec::default();
+        let mut media = Media::new(&spec, &Shape::new(&spec));
+        let mut time = |bytes: u64| {
+            let mut cache = MapCache::new(bytes, 60_000);
+            [0, 1, PART_PAGES].map(|lpn| cache.look_up(0, lpn, 1, false, &mut media) > 0)
+        };
+        assert_eq!(time(0), [false; 3], "the whole map");
+        assert_eq!(time(1), [true, false, true]);
+        assert_eq!(time(4096), [true, false, true]);
+    }
+
+    #[test]
+    fn waiting_bytes_that_are_overwritten_are_counted() {
+        let mut partials = Partials::new(4);
+        assert_eq!(partials.overlap(7, &(0..512)), 0);
+        assert!(partials.add(7, 512..2048, 4096).is_none());
+        let overlaps = [0..512, 0..1024, 1024..1536, 1024..4096, 2048..4096];
+        assert_eq!(overlaps.map(|range| partials.overlap(7, &range)), [0, 512, 512, 1024, 0]);
+        assert_eq!(partials.overlap(8, &(0..4096)), 0);
+        assert!(partials.add(9, 0..512, 4096).is_none());
+        assert_eq!((partials.forget(8, 1), partials.forget(6, 4)), (0, 2048));
+        assert!(partials.is_empty());
     }
 }

@@ -26,6 +26,7 @@ pub struct Heat {
     joules_per_byte: [f64; 2],
     c_per_w: f64,
     time_constant_ns: f64,
+    /// In ascending order of the temperatures at which they start.
     steps: Vec<Throttle>,
     now_c: f64,
     updated: u64,
@@ -44,13 +45,15 @@ impl Heat {
             below_c: *s.below_c,
             ns_per_kib: 1024.0 * 1e3 / s.limit_mb_s.max(1e-3),
         });
+        let mut steps: Vec<Throttle> = steps.collect();
+        steps.sort_by(|a, b| a.above_c.total_cmp(&b.above_c));
         Heat {
             ambient_c: *spec.ambient_c,
             idle_w: *spec.idle_w,
             joules_per_byte: [*spec.program_w / 1e9, *spec.read_w / 1e9],
             c_per_w,
             time_constant_ns: *spec.bare_s * 1e9 * (c_per_w / bare.max(1e-9)),
-            steps: steps.collect(),
+            steps,
             now_c: *spec.ambient_c + *spec.idle_w * c_per_w,
             updated: 0,
             seen: Traffic::default(),
@@ -87,7 +90,9 @@ impl Heat {
         self.now_c = end + (self.now_c - end) * libm::exp(-time / self.time_constant_ns);
         self.updated = now;
         self.seen = traffic;
-        let stays = self.active.filter(|&i| self.now_c >= self.steps[i].below_c);
+        // All steps up to the active one have been reached, and each ends at its own temperature.
+        let holds = |i: &usize| self.now_c >= self.steps[*i].below_c;
+        let stays = self.active.and_then(|active| (0..=active).rev().find(holds));
         let reached = (0..self.steps.len()).rev().find(|&i| self.now_c >= self.steps[i].above_c);
         self.active = reached.max(stays);
     }
@@ -99,5 +104,35 @@ impl Heat {
         let begin = at.max(self.free);
         self.free = begin + (bytes as f64 / 1024.0 * self.steps[step].ns_per_kib) as u64;
         begin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DriveSpec;
+
+    #[test]
+    fn each_throttle_step_ends_at_its_own_temperature() {
+        let step = |above: u32, below: u32, limit: u32| {
+            format!(
+                "[[heat.throttle]]\nabove_c = {above}\nbelow_c = {below}\nlimit_mb_s = {limit}\n"
+            )
+        };
+        for steps in
+            [[step(75, 65, 400), step(80, 70, 100)], [step(80, 70, 100), step(75, 65, 400)]]
+        {
+            let spec = DriveSpec::parse("x.toml", &steps.concat()).expect("well formed");
+            let mut heat = Heat::new(&spec.heat);
+            let mut limit = |celsius: f64| {
+                // Without power, the drive takes the temperature of the air.
+                (heat.idle_w, heat.ambient_c) = (0.0, celsius);
+                heat.update(heat.updated + 1_000_000_000_000_000, Traffic::default());
+                heat.active.map(|i| (1024.0 * 1e3 / heat.steps[i].ns_per_kib).round())
+            };
+            let limits = [74.0, 76.0, 81.0, 71.0, 69.0, 64.0, 69.0].map(&mut limit);
+            let expected = [0.0, 400.0, 100.0, 100.0, 400.0, 0.0, 0.0];
+            assert_eq!(limits.map(|limit| limit.unwrap_or(0.0)), expected);
+        }
     }
 }

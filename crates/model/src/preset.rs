@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use crate::figure::{Figure, Origin};
 use crate::link::{BUSES, bus};
 use crate::ranges;
+use crate::shape::Shape;
 use crate::spec::{DriveSpec, LinkSpec};
 
 /// An error in a description, with its position.
@@ -195,6 +196,11 @@ impl DriveSpec {
         }
         let units = self.capacity.0 / u64::from(*self.map.unit_bytes);
         admit_units(units, usize::BITS).map_err(|why| ("capacity".into(), why))?;
+        if Shape::new(self).layout.page_numbers() >= u64::from(u32::MAX) {
+            let why = "too large: with the spare flash, and the pages of a superblock rounded up \
+                       to a power of two, page numbers exceed 32 bits";
+            return Err(("capacity".into(), why.into()));
+        }
         match self.link.iter().find(|link| bus(&link.bus, 0).is_none()) {
             Some(link) => {
                 Err(("link.bus".into(), format!("'{}' is not one of {BUSES}", *link.bus)))
@@ -484,5 +490,23 @@ mod tests {
         assert_eq!(why, "more than 2^28 mapping units, which a 32-bit system cannot address");
         assert_eq!(admit_units(units / 2, 32), Ok(()), "1 TB");
         assert!(admit_units(1 << 32, 64).is_err());
+    }
+
+    #[test]
+    fn flash_whose_page_numbers_exceed_32_bits_is_refused() {
+        let drive = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+        let with = |pairs: &[(&str, &str)]| drive.with_overrides(pairs).map_err(|e| e.to_string());
+        for op in ["1", "10"] {
+            let error = with(&[("capacity", "8TB"), ("op", op)]).expect_err("too much spare flash");
+            assert!(error.starts_with("capacity: too large: with the spare flash"), "{error}");
+        }
+        assert!(with(&[("capacity", "2TB"), ("op", "10")]).is_err());
+        // So many superblocks of one unit that their number exceeds 32 bits, too.
+        let small = [("unit", "512"), ("format", "512"), ("nand.page_bytes", "512")];
+        let single = [("nand.planes", "1"), ("nand.bits", "1"), ("superblock", "4096")];
+        let large = [("capacity", "1TB"), ("op", "10")];
+        assert!(with(&[small.as_slice(), &single, &large].concat()).is_err());
+        let usual = with(&[("capacity", "8TB"), ("op", "0.07")]);
+        assert!(usual.is_ok() || cfg!(target_pointer_width = "32"), "{usual:?}");
     }
 }

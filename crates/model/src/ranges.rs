@@ -14,6 +14,8 @@ type Range = (&'static str, f64, f64, &'static str);
 const LONGEST_US: f64 = 10e6;
 /// Maximum rate, MB/s.
 const FASTEST_MB_S: f64 = 1e6;
+/// Minimum rate, MB/s, except for 0 where that means no limit.
+const SLOWEST_MB_S: f64 = 0.001;
 /// Maximum capacity, bytes.
 const LARGEST: f64 = 1.6e13;
 
@@ -110,7 +112,7 @@ const RANGES: &[Range] = &[
     ("vary.session_seed", 0.0, f64::MAX, ""),
     ("heat.throttle.above_c", -60.0, 200.0, "degrees C"),
     ("heat.throttle.below_c", -60.0, 200.0, "degrees C"),
-    ("heat.throttle.limit_mb_s", 0.001, FASTEST_MB_S, "MB/s"),
+    ("heat.throttle.limit_mb_s", SLOWEST_MB_S, FASTEST_MB_S, "MB/s"),
 ];
 
 /// Checks every number of a description. An error consists of key and message.
@@ -135,6 +137,10 @@ fn check_at(key: &str, value: &Value) -> Result<(), (String, String)> {
         return Err((key.into(), format!("{number} has no permitted range")));
     };
     if (*low..=*high).contains(&number) {
+        if *unit == "MB/s" && number > 0.0 && number < SLOWEST_MB_S {
+            let range = format!("{SLOWEST_MB_S} and {high} MB/s");
+            return Err((key.into(), format!("{number} is neither 0 nor between {range}")));
+        }
         return Ok(());
     }
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
@@ -206,5 +212,17 @@ mod tests {
         let text = error("[[link]]\nbus = \"usb-2\"\nturnaround_us = 4294967296\n");
         let expected = "4294967296 is not between 0 and 10000000 us";
         assert_eq!(text, format!("x.toml:3: link.turnaround_us: {expected}"));
+    }
+
+    #[test]
+    fn a_rate_near_0_is_refused_where_0_means_no_limit() {
+        let host = ["host.read_copy_mb_s", "host.write_copy_mb_s"];
+        for key in [host[0], host[1], "buffer.intake_mb_s", "link.0.ceiling_mb_s"] {
+            let drive = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+            let with = |rate| drive.with_overrides(&[(key, rate)]).map_err(|e| e.message);
+            let expected = "0.000000001 is neither 0 nor between 0.001 and 1000000 MB/s";
+            assert_eq!(with("1e-9").expect_err("too slow"), expected, "{key}");
+            assert!(with("0").is_ok() && with("0.001").is_ok(), "{key}");
+        }
     }
 }

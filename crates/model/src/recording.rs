@@ -32,7 +32,7 @@ impl Drive {
         let landing = self.faults.land(op.offset / grid..op.end() / grid);
         let places = self.alias.written(landing.places());
         match self.forgetful {
-            true => places.into_iter().for_each(|blocks| content.write_unkept(blocks)),
+            true => content.write_unkept(&places),
             false => content.write(&places),
         }
     }

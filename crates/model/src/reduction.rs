@@ -5,7 +5,7 @@
 //! saved, and its effect on collection, are not modelled. A read cache serves recently read or
 //! written mapping units without accessing flash. Both are off unless a description enables them.
 
-use workload::Content;
+use workload::{Blend, Content};
 
 use crate::spec::ContentSpec;
 
@@ -35,9 +35,21 @@ impl Reduction {
             Content::Repeated if self.dedupe => 0.0,
             Content::Duplicate(share) if self.dedupe => 1.0 - share,
             Content::Random | Content::Repeated | Content::Duplicate(_) => 1.0,
-            Content::Original | Content::Blend(_) => 1.0,
+            Content::Blend(blend) => self.share_of_blend(blend),
+            Content::Original => 1.0,
         };
         share.max(LEAST)
+    }
+
+    /// Copies are deduplicated, and so are writes that consist of the pattern alone. The pattern
+    /// part of the rest compresses.
+    fn share_of_blend(&self, blend: &Blend) -> f64 {
+        let new = match blend.plain_percent {
+            _ if !self.dedupe => 1.0,
+            100 => 0.0,
+            _ => 1.0 - f64::from(blend.copy_percent) / 100.0,
+        };
+        new * (1.0 - self.compression * f64::from(blend.plain_percent) / 100.0)
     }
 }
 
@@ -97,6 +109,20 @@ mod tests {
         assert_eq!(shares(&[("compression", "1")]), [1.0, 0.5, 1.0, 1.0, LEAST]);
         assert_eq!(shares(&[("compression", "60%")]), [1.0, 0.7, 1.0, 1.0, 0.4]);
         assert_eq!(shares(&[("dedupe", "true")]), [1.0, 1.0, 0.5, LEAST, LEAST]);
+    }
+
+    #[test]
+    fn a_blend_compresses_by_its_pattern_and_deduplicates_by_its_copies() {
+        let share = |compression: f64, dedupe: bool, plain_percent: u32, copy_percent: u32| {
+            let (chunk, pattern) = (512, vec![7]);
+            let blend =
+                Blend { plain_percent, chunk, pattern, copy_percent, shared: None, anew: false };
+            Reduction { compression, dedupe }.stored_share(&Content::Blend(blend))
+        };
+        assert_eq!([share(0.0, false, 50, 50), share(0.0, false, 100, 0)], [1.0, 1.0]);
+        assert_eq!([share(1.0, false, 50, 50), share(1.0, false, 100, 0)], [0.5, LEAST]);
+        assert_eq!([share(0.0, true, 50, 25), share(0.0, true, 100, 0)], [0.75, LEAST]);
+        assert_eq!(share(0.5, true, 50, 50), 0.375);
     }
 
     #[test]

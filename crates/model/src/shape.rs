@@ -39,7 +39,8 @@ impl Shape {
             MapKind::Au => (spec.map.au.0 / page).max(1) as u32,
         };
         let total = (capacity + spare) / page;
-        let superblocks = total.div_ceil(u64::from(superblock_pages)) as u32;
+        let superblocks = total.div_ceil(u64::from(superblock_pages));
+        let superblocks = u32::try_from(superblocks).unwrap_or(u32::MAX);
         let spares = (f64::from(superblocks) * *spec.wear.spares).ceil() as u32;
         let layout = Layout {
             logical_pages: capacity.div_ceil(page) as u32,

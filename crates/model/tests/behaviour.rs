@@ -98,6 +98,26 @@ fn a_worn_drive_ends_read_only_and_still_reads() {
 }
 
 #[test]
+fn a_worn_card_ends_read_only_and_still_reads() {
+    let pairs = [("capacity", "64MiB"), ("endurance", "6")];
+    let mut drive = Drive::new(&spec("sd-class2", &pairs), 1);
+    assert!(!drive.health().read_only);
+    let (mut now, mut written) = (0, 0);
+    let status = loop {
+        let end = drive.submit(now, &op(Write, written % (64 << 20), 65536));
+        now = end.done_ns;
+        written += 65536;
+        if end.status != Status::Ok || written > 4 << 30 {
+            break end.status;
+        }
+    };
+    assert_eq!(status, Status::ReadOnly);
+    assert!(drive.health().read_only);
+    assert_eq!(drive.submit(now, &op(Write, 0, 65536)).status, Status::ReadOnly);
+    assert_eq!(drive.submit(now, &op(Read, 0, 65536)).status, Status::Ok);
+}
+
+#[test]
 fn wear_levelling_keeps_erases_together() {
     let spread = |lead: &str| {
         let pairs =
@@ -341,5 +361,43 @@ fn a_drive_with_one_frontier_collects_in_idle_time_only_what_fits_it() {
     for _ in 0..20 {
         bench.random(Write, 4096, 2 << 30, 0, 20.0);
         bench.idle(3600.0);
+    }
+}
+
+#[test]
+fn unaligned_writes_look_up_the_map_like_aligned_ones() {
+    let lookup = |offset: u64, bytes: u32| {
+        let time = |cache: &str| {
+            let pairs = [("capacity", "8GiB"), ("map.cache", cache)];
+            let mut drive = Drive::new(&spec("dramless-hmb-1t", &pairs), 1);
+            drive.submit(0, &op(Write, offset, bytes)).done_ns
+        };
+        time("8KiB") - time("0")
+    };
+    assert_eq!(lookup(0, 4096), 60_000);
+    assert_eq!(lookup(512, 512), 60_000);
+    assert_eq!(lookup(512, 4096), 60_000);
+    assert_eq!(lookup(0, 4608), 60_000);
+    assert_eq!(lookup((4 << 20) - 512, 1024), 120_000, "two parts of the map");
+}
+
+#[test]
+fn overwritten_and_discarded_parts_of_units_leave_the_buffer() {
+    let rate = |ops: &[Op]| {
+        // Not a multiple of the writes, so the sector that still waits takes no room from them.
+        let pairs = [("capacity", "4GiB"), ("slc", "0"), ("buffer", "1100KiB")];
+        let mut bench = Bench::new(&spec("samsung-980-pro-1t", &pairs));
+        for _ in 0..4000 {
+            for op in ops {
+                bench.now = bench.drive.submit(bench.now, op).done_ns;
+            }
+        }
+        bench.now += 1_000_000_000;
+        bench.sweep(Write, 1 << 30, (1 << 30) + (64 << 20), 128 << 10, 1)[0] / MB
+    };
+    let (fresh, sector) = (rate(&[]), op(Write, 512, 512));
+    for ops in [&[sector][..], &[sector, op(Write, 0, 4096)], &[sector, op(Discard, 0, 4096)]] {
+        let rate = rate(ops);
+        assert!(rate > 0.95 * fresh, "{fresh} MB/s fresh, {rate} after {ops:?}");
     }
 }

@@ -99,10 +99,19 @@ struct World {
     naive: HashMap<u64, Held>,
     writes: u64,
     now: u64,
+    /// End of each command.
+    ends: Vec<u64>,
     page_blocks: u64,
 }
 
 impl World {
+    fn new(spec: &DriveSpec, seed: u64) -> World {
+        let mut drive = Drive::new(spec, seed);
+        drive.remember();
+        let page_blocks = u64::from(*spec.map.unit_bytes / 512);
+        World { drive, naive: HashMap::new(), writes: 0, now: 0, ends: Vec::new(), page_blocks }
+    }
+
     fn command(&mut self, kind: OpKind, block: u32, n: u32) {
         let n = n.min(BLOCKS - block);
         let (offset, bytes) = (u64::from(block) * 512, n * 512);
@@ -113,6 +122,7 @@ impl World {
         let end = self.drive.submit(self.now, &op);
         assert_eq!(end.status, Status::Ok);
         assert!(end.done_ns >= self.now, "time runs backwards");
+        self.ends.push(end.done_ns);
         self.now += u64::from(n) * 997 % (end.done_ns - self.now + 1);
         let blocks = u64::from(block)..u64::from(block + n);
         match kind {
@@ -147,10 +157,7 @@ impl World {
 }
 
 fn play(spec: &DriveSpec, steps: &[Step]) {
-    let mut drive = Drive::new(spec, 1);
-    drive.remember();
-    let page_blocks = u64::from(*spec.map.unit_bytes / 512);
-    let mut world = World { drive, naive: HashMap::new(), writes: 0, now: 0, page_blocks };
+    let mut world = World::new(spec, 1);
     for step in steps {
         world.step(step);
     }
@@ -181,18 +188,9 @@ proptest! {
     #[test]
     fn the_same_seed_gives_the_same_run(spec in specs(), steps in steps()) {
         let run = || {
-            let mut drive = Drive::new(&spec, 7);
-            let (mut now, mut ends) = (0, Vec::new());
-            for step in &steps {
-                if let Step::Command(kind, block, n) = *step {
-                    let n = n.min(BLOCKS - block);
-                    let op = Op { kind, offset: u64::from(block) * 512, bytes: n * 512 };
-                    let op = if kind == OpKind::Flush { Op::FLUSH } else { op };
-                    now = drive.submit(now, &op).done_ns;
-                    ends.push(now);
-                }
-            }
-            (ends, drive.health())
+            let mut world = World::new(&spec, 7);
+            steps.iter().for_each(|step| world.step(step));
+            (world.ends, world.drive.work(), world.drive.health())
         };
         prop_assert_eq!(run(), run());
     }

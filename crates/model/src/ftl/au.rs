@@ -69,6 +69,8 @@ pub struct AuMapped {
     erases: Vec<u32>,
     total_erases: u64,
     clock: u64,
+    /// A write found no free AU, because too many have been retired.
+    worn_out: bool,
     work: Work,
 }
 
@@ -87,6 +89,7 @@ impl AuMapped {
             erases: vec![0; aus as usize],
             total_erases: 0,
             clock: 0,
+            worn_out: false,
             work: Work::default(),
             rules,
         }
@@ -95,6 +98,11 @@ impl AuMapped {
     /// Pages processed so far.
     pub fn work(&self) -> Work {
         self.work
+    }
+
+    /// Whether the card is worn out and accepts no more writes.
+    pub fn worn_out(&self) -> bool {
+        self.worn_out
     }
 
     /// Mean erases of an AU.
@@ -166,7 +174,10 @@ impl AuMapped {
             let oldest = closable.min_by_key(|&i| self.open[i].used);
             self.close(oldest.unwrap_or(0), at, flash);
         }
-        let Reverse((erases, place)) = self.free.pop().ok_or(Full)?;
+        let Some(Reverse((erases, place))) = self.free.pop() else {
+            self.worn_out = true;
+            return Err(Full);
+        };
         if erases > 0 {
             flash.erase(at, place);
         }
@@ -227,15 +238,9 @@ impl AuMapped {
 
     /// Completes an open AU from the old one, then releases the old one.
     fn close(&mut self, index: usize, at: u64, flash: &mut impl Flash) {
-        if self.rules.any_order(self.open[index].au) {
-            // Only the number of pages in the new AU is known, so the positions from it on are
-            // copied.
-            let held = self.open[index].next;
-            let left = self.rules.au_pages.saturating_sub(held);
-            self.copy_to(index, held + left, at, flash);
-        } else {
-            self.copy_to(index, self.rules.au_pages, at, flash);
-        }
+        // With any order, too, only the number of pages in the new AU is known, so the positions
+        // from it on are copied.
+        self.copy_to(index, self.rules.au_pages, at, flash);
         self.program_rest(index, at, flash);
         let open = self.open.swap_remove(index);
         if let Some(old) = self.place[open.au as usize].replace(open.place) {

@@ -11,6 +11,9 @@ use super::superblock::{Superblocks, mix};
 /// Largest number of superblocks for which cost-benefit examines all; larger drives are sampled at
 /// random.
 const COST_BENEFIT_LOOKS: u32 = 10_000;
+/// Maximum number of random superblocks examined for one victim. Arbitrary; published analyses use
+/// far fewer.
+const CHOICES_MAX: u32 = 1000;
 
 /// Victim selection policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +39,11 @@ impl TryFrom<String> for Policy {
             "cost-benefit" => Ok(Policy::CostBenefit),
             other => {
                 let d = other.strip_suffix("-choices").and_then(|d| d.parse().ok());
-                d.filter(|d| *d > 0).map(Policy::Choices).ok_or_else(|| {
-                    format!("'{text}' is not greedy, fifo, cost-benefit or, for example, 8-choices")
+                d.filter(|d| (1..=CHOICES_MAX).contains(d)).map(Policy::Choices).ok_or_else(|| {
+                    format!(
+                        "'{text}' is not greedy, fifo, cost-benefit or, for example, 8-choices \
+                         (at most {CHOICES_MAX})"
+                    )
                 })
             }
         }
@@ -98,4 +104,20 @@ fn cost_benefit(blocks: &Superblocks, draws: &mut Draws) -> Option<u32> {
         return (0..blocks.count()).filter(|&sb| blocks.is_candidate(sb)).reduce(best);
     }
     (0..COST_BENEFIT_LOOKS / 10).filter_map(|_| random_candidate(blocks, draws)).reduce(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_choices_is_limited() {
+        let policy = |text: &str| Policy::try_from(text.to_string());
+        assert_eq!(policy("1-choices"), Ok(Policy::Choices(1)));
+        assert_eq!(policy("1000-choices"), Ok(Policy::Choices(1000)));
+        for text in ["0-choices", "1001-choices", "4000000000-choices", "choices"] {
+            let error = policy(text).expect_err("no policy");
+            assert!(error.ends_with("8-choices (at most 1000)"), "{error}");
+        }
+    }
 }

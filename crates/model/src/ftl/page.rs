@@ -111,8 +111,7 @@ impl PageMapped {
     /// Creates an empty drive.
     pub fn new(layout: Layout, rules: Rules) -> PageMapped {
         let stride_bits = layout.stride_bits();
-        let total = u64::from(layout.superblocks + layout.spares);
-        let map = Map::new(u64::from(layout.logical_pages), total << stride_bits);
+        let map = Map::new(u64::from(layout.logical_pages), layout.page_numbers());
         let blocks = Superblocks::new(layout.superblocks, layout.spares, rules.wear);
         let draws = Draws(rules.seed);
         let batch = (4 * layout.unit_pages[0]).min(layout.superblock_pages / 8).max(1);

@@ -29,6 +29,11 @@ impl Layout {
     pub fn stride_bits(&self) -> u32 {
         self.superblock_pages.next_power_of_two().trailing_zeros()
     }
+
+    /// Number of physical page numbers, including those of spare superblocks.
+    pub fn page_numbers(&self) -> u64 {
+        (u64::from(self.superblocks) + u64::from(self.spares)) << self.stride_bits()
+    }
 }
 
 /// Flag in the live count of a superblock that cannot be chosen for collection: free, open, being
