@@ -134,7 +134,7 @@ impl Guard {
         if !node.name.starts_with("nvme") || node.partition().is_some() {
             return Err(incapable("needs a whole NVMe drive"));
         }
-        match held.is_exclusive() {
+        match held.may_destroy() {
             true => Ok((held, node)),
             false => Err(incapable("needs a drive opened with --destroy")),
         }
@@ -162,4 +162,54 @@ fn siblings(node: &Node) -> Vec<String> {
     let ours = namespace(&node.name);
     let all = node.names("device").into_iter().filter(named);
     all.filter(|name| namespace(name) != ours).map(|name| format!("/dev/{name}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use record::Safety;
+
+    use super::*;
+    use crate::guard::Identity;
+    use crate::machine::Machine;
+
+    /// A borrowed drive was opened exclusively, but not confirmed by its serial number.
+    #[test]
+    fn only_a_confirmed_drive_is_erased() {
+        let root = tempfile::TempDir::new().expect("a directory");
+        let disk = root.path().join("sys/devices/nvme0/nvme0n1");
+        fs::create_dir_all(&disk).expect("created");
+        // A regular file stands in for the node: its device number is 0:0.
+        for (file, text) in [("dev", "0:0"), ("size", "8"), ("nsid", "1")] {
+            fs::write(disk.join(file), text).expect("written");
+        }
+        let numbers = root.path().join("sys/dev/block");
+        fs::create_dir_all(&numbers).expect("created");
+        symlink(&disk, numbers.join("0:0")).expect("linked");
+        let machine = Machine::at(root.path());
+        let says = |allowed: Safety| {
+            let file = tempfile::tempfile().expect("a file");
+            file.set_len(4096).expect("sized");
+            let number = crate::machine::DevNumber::of(0);
+            let node = Node::numbered(&machine, number).expect("there");
+            let identity = Identity::of(&machine, &node).expect("known");
+            let guard = Guard::device(&machine, "/dev/nvme0n1".into(), file, allowed, identity);
+            let errors = [
+                guard.can_format(512),
+                guard.format(512),
+                guard.can_sanitize(),
+                guard.sanitize(&mut |_| ()),
+            ];
+            errors.map(|error| error.expect_err("not an NVMe drive").to_string())
+        };
+        let needs = "needs a drive opened with --destroy";
+        let refused = ["a format", "a format", "a sanitize", "a sanitize"];
+        let refused = refused.map(|what| format!("{what} {needs}"));
+        assert_eq!(says(Safety::Reads), refused);
+        assert_eq!(says(Safety::Borrows), refused);
+        let asked = says(Safety::Destroys);
+        assert!(asked.iter().all(|text| text.contains("of /dev/nvme0n1: ")), "{asked:?}");
+    }
 }

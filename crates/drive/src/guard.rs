@@ -6,6 +6,8 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use record::Safety;
+
 use crate::error::DriveError;
 use crate::identity;
 use crate::key::DriveKey;
@@ -85,7 +87,7 @@ pub(crate) struct Held {
     path: PathBuf,
     /// Opened with O_EXCL if the device is overwritten or borrowed, to prevent mounting.
     pub file: File,
-    exclusive: bool,
+    allowed: Safety,
     identity: Identity,
 }
 
@@ -138,17 +140,16 @@ impl Guard {
         Guard(Kind::Scratch(scratch))
     }
 
-    /// Guards an open device; `exclusive`: `file` was opened with O_EXCL, for overwriting or
-    /// borrowing.
+    /// Guards an open device. For overwriting or borrowing, `file` must be open with O_EXCL.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,
         file: File,
-        exclusive: bool,
+        allowed: Safety,
         identity: Identity,
     ) -> Guard {
         let machine = machine.clone();
-        Guard(Kind::Device(Box::new(Held { machine, path, file, exclusive, identity })))
+        Guard(Kind::Device(Box::new(Held { machine, path, file, allowed, identity })))
     }
 
     /// The key to recognise the device later; `None` if the target is not a device.
@@ -191,9 +192,10 @@ impl Held {
         Node::numbered(&self.machine, self.identity.number)
     }
 
-    /// Whether the device is held exclusively, for overwriting or borrowing.
-    pub fn is_exclusive(&self) -> bool {
-        self.exclusive
+    /// Whether the device may be overwritten: its serial number was typed, unlike that of a
+    /// borrowed device.
+    pub fn may_destroy(&self) -> bool {
+        self.allowed == Safety::Destroys
     }
 
     fn check(&self) -> Result<(), DriveError> {
@@ -218,8 +220,10 @@ impl Held {
             Some(Resized::Another(what)) => return Err(changed(what)),
             None => {}
         }
-        let reasons =
-            if self.exclusive { usage::uses_of(&self.machine, &node) } else { Vec::new() };
+        let reasons = match self.allowed >= Safety::Borrows {
+            true => usage::uses_of(&self.machine, &node),
+            false => Vec::new(),
+        };
         if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::DriveError;
 use crate::identity;
 use crate::machine::Machine;
-use crate::mounts::Mounts;
+use crate::mounts::{Mounts, is_remote};
 use crate::node::{Node, SECTOR, numbered_as};
 use crate::stack::{Stack, Walk};
 
@@ -33,6 +33,10 @@ pub struct DriveKey {
     pub bytes: u64,
     /// Backing file of a loop device.
     pub backing_file: Option<String>,
+    /// Number of an NVMe namespace, because all namespaces of a drive have its serial number;
+    /// `None` also in keys of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nsid: Option<u32>,
 }
 
 impl DriveKey {
@@ -52,6 +56,7 @@ impl DriveKey {
             start,
             bytes: node.bytes()?,
             backing_file: disk.backing_file().map(|file| file.display().to_string()),
+            nsid: disk.value("nsid"),
         })
     }
 
@@ -63,22 +68,29 @@ impl DriveKey {
 
     /// Whether both keys denote the same device, even in different places.
     pub fn is(&self, other: &DriveKey) -> bool {
-        DriveKey { path: String::new(), ..self.clone() }
-            == DriveKey { path: String::new(), ..other.clone() }
+        self.is_on_disk_of(other) && (self.start, self.bytes) == (other.start, other.bytes)
     }
 
     /// Whether both keys denote places on the same drive that have bytes in common, as a drive and
     /// its partition do.
     pub fn overlaps(&self, other: &DriveKey) -> bool {
-        let disk = |key: &DriveKey| {
-            (key.model.clone(), key.serial.clone(), key.disk_bytes, key.backing_file.clone())
-        };
         let begin = |key: &DriveKey| key.start.unwrap_or(0);
         let end = |key: &DriveKey| begin(key).saturating_add(key.bytes);
-        disk(self) == disk(other) && begin(self) < end(other) && begin(other) < end(self)
+        self.is_on_disk_of(other) && begin(self) < end(other) && begin(other) < end(self)
+    }
+
+    /// Whether both keys denote the same whole device. An unknown namespace may be any.
+    fn is_on_disk_of(&self, other: &DriveKey) -> bool {
+        fn disk(key: &DriveKey) -> (&Option<String>, &Option<String>, u64, &Option<String>) {
+            (&key.model, &key.serial, key.disk_bytes, &key.backing_file)
+        }
+        let namespaces = self.nsid.zip(other.nsid);
+        disk(self) == disk(other) && namespaces.is_none_or(|(a, b)| a == b)
     }
 
     /// Whether a serial number or backing file distinguishes it from other drives of the same size.
+    /// The serial number of a USB device may be that of a reader or dock: it then only
+    /// distinguishes the reader.
     pub fn is_unique(&self) -> bool {
         self.serial.is_some() || self.backing_file.is_some()
     }
@@ -98,42 +110,71 @@ impl DriveKey {
 
 /// The device nodes of this machine that match the key: none, one, or several similar ones.
 pub fn find(key: &DriveKey) -> Vec<String> {
-    let machine = Machine::here();
-    let nodes = machine.names("/sys/class/block").into_iter();
-    let nodes = nodes.filter_map(|name| Node::named(&machine, &name));
-    let keys = nodes.filter_map(|node| DriveKey::of(&machine, &node));
-    keys.filter(|found| found.is(key)).map(|found| found.path).collect()
+    Machine::here().find(key)
 }
 
 /// Location of a directory relative to the device whose data are to be stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separation {
-    /// On another drive, where it survives a power loss, or on one that the kernel does not
-    /// reveal (ZFS, network).
+    /// On another drive, where it survives a power loss, or on another machine.
     Elsewhere,
     /// On the same drive.
     SameDrive,
     /// In memory.
     Memory,
+    /// On a drive that the kernel does not reveal (ZFS, a container), which may be the same.
+    Unknown,
 }
 
-/// Location of a directory relative to a block device. Two namespaces of an NVMe drive are on the
-/// same drive; a loop device is a separate drive, wherever its backing file is.
+/// Location of a directory relative to a block device that the kernel grants exclusively. Two
+/// namespaces of an NVMe drive are on the same drive; a loop device is a separate drive, wherever
+/// its backing file is.
 pub fn separation(directory: &Path, device: &Path) -> Result<Separation, DriveError> {
-    let machine = Machine::here();
-    let keeps = machine.locate(directory)?.stack;
-    if keeps.ram || keeps.passed.iter().any(Node::is_ram) {
-        return Ok(Separation::Memory);
+    Machine::here().separation(directory, device)
+}
+
+impl Machine {
+    /// [`find`] on this machine.
+    pub fn find(&self, key: &DriveKey) -> Vec<String> {
+        let nodes = self.names("/sys/class/block").into_iter();
+        let nodes = nodes.filter_map(|name| Node::named(self, &name)).filter(Node::is_shown);
+        let keys = nodes.filter_map(|node| DriveKey::of(self, &node));
+        keys.filter(|found| found.is(key)).map(|found| found.path).collect()
     }
-    let node = Node::at_path(&machine, device);
-    let node = node.ok_or_else(|| DriveError::of("find", device, std::io::ErrorKind::NotFound))?;
-    let disk = node.disk();
-    let below = match numbered_as(&disk.name, "loop") {
-        true => Stack { passed: vec![node, disk], ..Stack::default() },
-        false => Walk::new(&machine, &Mounts::of(&machine)).under_node(&node),
-    };
-    let shared = keeps.passed.iter().any(|a| below.passed.iter().any(|b| same(&machine, a, b)));
-    Ok(if shared { Separation::SameDrive } else { Separation::Elsewhere })
+
+    /// [`separation`] on this machine.
+    pub fn separation(&self, directory: &Path, device: &Path) -> Result<Separation, DriveError> {
+        let place = self.locate(directory)?;
+        let keeps = place.stack;
+        if keeps.ram || keeps.passed.iter().any(Node::is_ram) {
+            return Ok(Separation::Memory);
+        }
+        let node = Node::at_path(self, device);
+        let node =
+            node.ok_or_else(|| DriveError::of("find", device, std::io::ErrorKind::NotFound))?;
+        let disk = node.disk();
+        let below = match numbered_as(&disk.name, "loop") {
+            true => Stack { passed: vec![node.clone(), disk], ..Stack::default() },
+            false => Walk::new(self, &Mounts::of(self)).under_node(&node),
+        };
+        let shared = keeps.passed.iter().any(|a| below.passed.iter().any(|b| same(self, a, b)));
+        let is_known = !keeps.passed.is_empty() || is_remote(&place.filesystem.kind);
+        Ok(match shared {
+            true => Separation::SameDrive,
+            false if is_known || is_alone(self, &node, &below) => Separation::Elsewhere,
+            false => Separation::Unknown,
+        })
+    }
+}
+
+/// Whether a device is all of its drive: no partition, without a layer below it, and without
+/// another device on the same hardware. If the kernel grants it exclusively, no mounted file system
+/// is on the drive.
+fn is_alone(machine: &Machine, node: &Node, below: &Stack) -> bool {
+    let others = machine.names("/sys/block").into_iter();
+    let others = others.filter_map(|name| Node::named(machine, &name)).filter(Node::is_shown);
+    let mut others = others.filter(|other| other != node && other.bytes() > Some(0));
+    below.passed.iter().all(|layer| layer == node) && !others.any(|o| same(machine, &o, node))
 }
 
 /// Whether two devices are on the same hardware.

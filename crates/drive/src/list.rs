@@ -10,7 +10,7 @@ use crate::contents::{self, Content};
 use crate::locate::filesystem;
 use crate::machine::Machine;
 use crate::mounts::{Mounts, swaps};
-use crate::node::{Node, SECTOR, numbered_as};
+use crate::node::{Node, SECTOR};
 use crate::partitions::{PartitionType, Table};
 use crate::query;
 use crate::stack::{Walk, mounted_nodes};
@@ -87,16 +87,8 @@ impl Machine {
         let nodes =
             self.names("/sys/block").into_iter().filter_map(|name| Node::named(self, &name));
         let mounts = Mounts::of(self);
-        nodes.filter(is_shown).map(|node| device(self, &mounts, &node)).collect()
+        nodes.filter(Node::is_shown).map(|node| device(self, &mounts, &node)).collect()
     }
-}
-
-/// Whether the list includes a device: it is neither unused nor a hidden path.
-pub(crate) fn is_shown(node: &Node) -> bool {
-    let made_on_demand = ["loop", "zram", "ram", "nbd"];
-    let is_unused = node.bytes().unwrap_or(0) == 0
-        && made_on_demand.iter().any(|kind| numbered_as(&node.name, kind));
-    node.value::<u8>("hidden") != Some(1) && !is_unused
 }
 
 fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {

@@ -113,6 +113,33 @@ fn octal(digits: &[u8]) -> Option<u8> {
     plain.then(|| u8::from_str_radix(text, 8).ok()).flatten()
 }
 
+/// Whether the data of a kind of file system are on another machine, or on the host of a virtual
+/// one.
+pub(crate) fn is_remote(kind: &str) -> bool {
+    const KINDS: [&str; 19] = [
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.rclone",
+        "fuse.s3fs",
+        "fuse.sshfs",
+        "fuse.vmhgfs-fuse",
+        "lustre",
+        "nfs",
+        "nfs4",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+    ];
+    KINDS.contains(&kind)
+}
+
 /// Devices and files used as swap.
 pub(crate) fn swaps(machine: &Machine) -> Vec<PathBuf> {
     let text = machine.text("/proc/swaps").unwrap_or_default();

@@ -150,6 +150,14 @@ impl Node {
         let paths: Vec<Node> = names.filter_map(|name| Node::named(machine, &name)).collect();
         if paths.is_empty() { vec![self.clone()] } else { paths }
     }
+
+    /// Whether users see the device: it is neither unused nor a hidden path of a drive.
+    pub fn is_shown(&self) -> bool {
+        let made_on_demand = ["loop", "zram", "ram", "nbd"];
+        let is_unused = self.bytes().unwrap_or(0) == 0
+            && made_on_demand.iter().any(|kind| numbered_as(&self.name, kind));
+        self.value::<u8>("hidden") != Some(1) && !is_unused
+    }
 }
 
 /// Whether a name is `kind` followed by a number.

@@ -83,7 +83,8 @@ impl<'m> Walk<'m> {
         if mount.in_memory() {
             return Stack { ram: true, ..Stack::default() };
         }
-        if let Some(upper) = overlay_data(mount).filter(|_| depth < DEPTH_MAX) {
+        let data = overlay_data(mount).filter(|dir| depth < DEPTH_MAX && self.sees(dir, mount));
+        if let Some(upper) = data {
             return self.path(&upper, depth + 1).on(upper.display().to_string());
         }
         match mounted_nodes(self.machine, mount).as_slice() {
@@ -95,6 +96,15 @@ impl<'m> Walk<'m> {
                 ..self.several(nodes, depth)
             },
         }
+    }
+
+    /// Whether a directory of an overlay is visible here: in a container, it is a path of the host.
+    fn sees(&self, dir: &Path, overlay: &Mount) -> bool {
+        let below = mount_of(self.machine, self.mounts, dir);
+        let real = self.machine.real_path(dir);
+        // A directory that this user may not search is visible nevertheless.
+        let missing = real.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        !missing && below.is_some_and(|below| below.id != overlay.id)
     }
 
     fn node(&self, node: &Node, depth: usize) -> Stack {
@@ -171,12 +181,24 @@ pub(crate) fn mounted_nodes(machine: &Machine, mount: &Mount) -> Vec<Node> {
         return Node::numbered(machine, mount.dev).into_iter().collect();
     }
     let sources = mount.source.split(':').filter(|source| source.starts_with("/dev/"));
-    let named: Vec<Node> =
-        sources.filter_map(|source| Node::at_path(machine, Path::new(source))).collect();
+    // A container may lack the device node, or the link to it.
+    let by_name = |source: &str| {
+        let name = source.strip_prefix("/dev/")?;
+        Node::named(machine, name).or_else(|| mapped(machine, name.strip_prefix("mapper/")?))
+    };
+    let node = |source| Node::at_path(machine, Path::new(source)).or_else(|| by_name(source));
+    let named: Vec<Node> = sources.filter_map(node).collect();
     match named.as_slice() {
         [one] if mount.kind == "btrfs" => btrfs_members(machine, one).unwrap_or(named),
         _ => named,
     }
+}
+
+/// The volume of the device mapper with this name.
+fn mapped(machine: &Machine, name: &str) -> Option<Node> {
+    let nodes = machine.names("/sys/class/block").into_iter();
+    let mut nodes = nodes.filter_map(|node| Node::named(machine, &node));
+    nodes.find(|node| node.text("dm/name").as_deref() == Some(name))
 }
 
 /// All devices of the btrfs file system on this device.

@@ -92,7 +92,8 @@ impl Watch {
 }
 
 impl Sample {
-    fn and(self, other: Sample) -> Sample {
+    /// The sum of both, without a temperature.
+    pub(crate) fn and(self, other: Sample) -> Sample {
         Sample {
             read_bytes: self.read_bytes + other.read_bytes,
             written_bytes: self.written_bytes + other.written_bytes,

@@ -23,7 +23,6 @@ fn destroy(word: &str) -> OpenRequest {
 fn refused(result: Result<Opened, DriveError>) -> String {
     let error = result.expect_err("must be refused");
     assert_eq!(error.fault(), Fault::Refused, "{error}");
-    assert_eq!(error.fault(), Fault::Refused);
     let text = error.to_string();
     assert!(!text.contains('\n'), "one line: {text}");
     text

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use common::Built;
@@ -28,6 +29,11 @@ fn quiet() -> Built {
 fn found(built: &Built) -> Vec<(String, Level)> {
     let findings = built.machine().fitness(Duration::ZERO);
     findings.into_iter().map(|finding| (finding.kind.to_string(), finding.level)).collect()
+}
+
+fn texts(built: &Built) -> Vec<String> {
+    let findings = built.machine().fitness(Duration::ZERO);
+    findings.into_iter().map(|finding| finding.text).collect()
 }
 
 fn only(name: &str, level: Level) -> Vec<(String, Level)> {
@@ -90,6 +96,46 @@ fn each_finding_alone() {
 }
 
 #[test]
+fn a_boards_present_state_is_not_its_history() {
+    for (bits, state) in [
+        ("50005", "undervoltage now"),
+        // Throttled, or at the soft temperature limit; undervoltage earlier.
+        ("50004", "throttling now"),
+        ("d0008", "throttling now"),
+        ("50000", "undervoltage since boot"),
+        ("40000", "throttling since boot"),
+    ] {
+        let built = quiet();
+        built.file("/sys/devices/platform/soc/soc:firmware/get_throttled", bits);
+        assert_eq!(texts(&built), [format!("the board's firmware reports {state}")], "{bits}");
+    }
+}
+
+/// Since Linux 6.4 the visible head of an NVMe drive with multipath counts too; before, only the
+/// hidden paths do.
+#[test]
+fn the_io_of_a_drive_with_multipath_is_reported_once() {
+    let (idle, busy) = ("1 0 8 1 2 0 16 1 0 5 6\n", "1 0 8 1 2 0 16 1 2 5 6\n");
+    for head_stat in [idle, busy] {
+        let built = quiet();
+        let head = "/sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+        let controller = "/sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0";
+        let path = format!("{controller}/nvme0c0n1");
+        built
+            .disk(head, "259:1", 1 << 30)
+            .disk(&path, "259:0", 1 << 30)
+            .link(&format!("{head}/device"), "/sys/devices/virtual/nvme-subsystem/nvme-subsys0")
+            .link(&format!("{path}/device"), controller)
+            .files(&path, &[("hidden", "1")])
+            .file(&format!("{path}/stat"), busy)
+            .file(&format!("{head}/stat"), head_stat);
+        let texts = texts(&built);
+        assert_eq!(texts.len(), 1, "{texts:?}");
+        assert!(texts[0].starts_with("nvme0n1 has other I/O"), "{texts:?}");
+    }
+}
+
+#[test]
 fn only_the_machines_battery_counts() {
     let built = quiet();
     let battery = [("type", "Battery"), ("status", "Discharging")];
@@ -147,13 +193,36 @@ fn an_unprivileged_user_sees_the_restrictions() {
     let notes = ["memlock", "not-root"].map(|name| (name.to_string(), Level::Note));
     assert_eq!(found(&built), notes);
     built.file("/proc/sys/kernel/io_uring_disabled", "1\n");
+    built.file("/proc/sys/kernel/io_uring_group", "-1\n");
     assert_eq!(found(&built)[0], ("no-io-uring".to_string(), Level::Warn));
-    // A drive whose node this user cannot open.
-    let disk = "/sys/devices/pci0000:00/ata1/host0/block/sda";
-    built.disk(disk, "8:0", 1 << 30).dir("/sys/devices/pci0000:00/ata1/host0/device");
-    built.link(&format!("{disk}/device"), "/sys/devices/pci0000:00/ata1/host0/device");
-    std::fs::remove_file(built.path("/dev/sda")).expect("there");
-    assert!(found(&built).contains(&("no-device-access".to_string(), Level::Note)));
+    let in_group = format!("{}Gid:\t100\t100\t100\t100\nGroups:\t100 990\n", status(1000, "0"));
+    built.file("/proc/self/status", in_group);
+    built.file("/proc/sys/kernel/io_uring_group", "990\n");
+    assert_eq!(found(&built), notes, "the group may use it");
+}
+
+/// Permissions are not the reason if a node is missing, as that of a hidden path, or has no medium.
+#[test]
+fn only_a_denied_drive_needs_permissions() {
+    let built = quiet();
+    built.file("/proc/self/status", status(1000, "0"));
+    for (name, number, bytes) in [("sda", "8:0", 1 << 30), ("sdb", "8:16", 0)] {
+        let device = format!("/sys/devices/pci0000:00/ata1/host0/{name}");
+        let disk = format!("{device}/block/{name}");
+        built.disk(&disk, number, bytes).link(&format!("{disk}/device"), &device);
+    }
+    let node = built.path("/dev/sda");
+    std::fs::remove_file(&node).expect("there");
+    let access = ("no-device-access".to_string(), Level::Note);
+    assert!(!found(&built).contains(&access), "{:?}", texts(&built));
+    // Root may open a file whatever its mode.
+    std::fs::write(&node, "").expect("written");
+    std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o000)).expect("changed");
+    or_skip!(match std::fs::File::open(&node) {
+        Ok(_) => Err("root may open every file".to_string()),
+        Err(_) => Ok(()),
+    });
+    assert!(found(&built).contains(&access), "{:?}", texts(&built));
 }
 
 #[test]
@@ -190,4 +259,10 @@ fn the_environment_of_a_board_and_of_a_server() {
     assert_eq!(server.machine().environment().board.as_deref(), Some("ACME X570 Pro"));
     server.files("/sys/class/dmi/id", &[("sys_vendor", "QEMU"), ("product_name", "Standard PC")]);
     assert_eq!(server.machine().environment().hypervisor.as_deref(), Some("QEMU"));
+    // The processors of ARM have no flag that shows a hypervisor.
+    for (name, hypervisor) in [("m6g.large", Some("Amazon EC2")), ("m6g.metal", None)] {
+        let vendor = ("sys_vendor", "Amazon EC2");
+        server.files("/sys/class/dmi/id", &[vendor, ("product_name", name)]);
+        assert_eq!(server.machine().environment().hypervisor.as_deref(), hypervisor, "{name}");
+    }
 }

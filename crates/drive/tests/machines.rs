@@ -98,7 +98,8 @@ fn an_nvme_drive_with_multipath() {
         .disk(&path, "259:0", 500 * GB)
         .files(&path, &[("hidden", "1")])
         .files(subsystem, &[("model", "ACME Twin"), ("serial", "T1"), ("firmware_rev", "1")])
-        .files(&controller, &[("transport", "pcie")])
+        .files(&controller, &[("transport", "pcie"), ("model", "ACME Twin"), ("serial", "T1")])
+        .link(&format!("{path}/device"), &controller)
         .files(&format!("{controller}/hwmon1"), &[("temp1_input", "30000")])
         .files(function, &[("current_link_speed", "16.0 GT/s PCIe"), ("current_link_width", "4")])
         .link(&format!("{head}/device"), subsystem)
@@ -115,6 +116,18 @@ fn an_nvme_drive_with_multipath() {
     assert_eq!((link.now.as_deref(), link.best), (Some("PCIe 4.0 x4"), None));
     let location = built.machine().locate("/data".as_ref()).expect("mounted");
     assert_eq!(location.disks, ["nvme0c0n1"]);
+    let bytes = drive.bytes.expect("sized");
+    let key = drive::DriveKey {
+        path: "/dev/nvme7n1".into(),
+        model: Some("ACME Twin".into()),
+        serial: Some("T1".into()),
+        disk_bytes: bytes,
+        start: None,
+        bytes,
+        backing_file: None,
+        nsid: None,
+    };
+    assert_eq!(built.machine().find(&key), ["/dev/nvme0n1"], "not also its hidden path");
 }
 
 #[test]
@@ -226,6 +239,8 @@ fn an_sd_card_and_an_emmc() {
         "179:16",
         GB,
     );
+    let card = "/sys/devices/platform/soc/mmc_host/mmc1/mmc1:0001";
+    built.link(&format!("{card}/mmcblk1boot0/device"), &format!("{card}/block/mmcblk1"));
     let list = built.list();
     let of = |name: &str| list.iter().find(|d| d.drive.name == name).map(|d| &d.drive).expect(name);
     let sd = of("mmcblk0");
@@ -240,7 +255,10 @@ fn an_sd_card_and_an_emmc() {
     let emmc = of("mmcblk1");
     assert_eq!((emmc.bus.as_str(), emmc.firmware.as_deref()), ("mmc", Some("0x0")));
     assert_eq!(emmc.link.clone().and_then(|link| link.now), None, "no debugfs");
-    assert_eq!(of("mmcblk1boot0").bus, "mmc");
+    let boot = of("mmcblk1boot0");
+    assert_eq!(boot.bus, "mmc");
+    let missing = ["EXT_CSD: needs root and a mounted debugfs"];
+    assert_eq!((emmc.missing.as_slice(), boot.missing.len()), (&missing.map(String::from)[..], 0));
 }
 
 #[test]

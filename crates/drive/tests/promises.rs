@@ -151,7 +151,7 @@ fn the_guard_recognises_its_device() {
 }
 
 #[test]
-fn nothing_is_erased_without_destroy() {
+fn only_a_whole_nvme_drive_is_erased() {
     let device = or_skip!(Loop::of(8 * MIB));
     let reads = OpenRequest::to(Safety::Reads);
     let dir = TempDir::new().expect("a directory");

@@ -111,6 +111,90 @@ fn an_overlay_leads_to_its_upper_directory() {
     assert_eq!(found(&built, "/data"), expected(&["/upper", "/dev/sda2"], Some("sda"), &["sda"]));
 }
 
+/// In a container, the upper directory is a path of the host.
+#[test]
+fn an_overlay_whose_upper_directory_is_not_visible_has_no_layers() {
+    let built = machine();
+    let options = "rw,lowerdir=/l/A:/l/B,upperdir=/var/lib/docker/X/diff,workdir=/w";
+    let root = format!("28 1 0:50 / / rw - overlay overlay {options}");
+    built.mounts(&[&root]);
+    assert_eq!(found(&built, "/data"), expected(&[], None, &[]));
+    // A volume of the container.
+    built.mounts(&[&root, "29 28 8:2 /vol /data rw - ext4 /dev/sda2 rw"]);
+    assert_eq!(found(&built, "/data"), expected(&["/dev/sda2"], Some("sda"), &["sda"]));
+    // Without a node of the drive.
+    built.mounts(&[&root, "29 28 0:40 /vol /data rw - btrfs /dev/sda2 rw"]);
+    std::fs::remove_file(built.path("/dev/sda2")).expect("there");
+    assert_eq!(found(&built, "/data"), expected(&["/dev/sda2"], Some("sda"), &["sda"]));
+}
+
+/// docs/safety.md: a journal is "on another drive and not in memory".
+#[test]
+fn a_directory_on_an_unknown_drive_may_be_on_any_drive_in_use() {
+    use drive::Separation::{Elsewhere, Memory, SameDrive, Unknown};
+    let built = machine();
+    made_of(&built, "dm-0", "252:0", &["sda2"]);
+    let overlay = "overlay overlay rw,upperdir=/var/lib/docker/X/diff";
+    for (kind, partition, volume, disk) in [
+        ("ext4 /dev/sda1 rw", SameDrive, SameDrive, SameDrive),
+        ("nfs4 server:/export rw", Elsewhere, Elsewhere, Elsewhere),
+        ("tmpfs tmpfs rw", Memory, Memory, Memory),
+        // A drive granted exclusively has no file system in use, one of its partitions may.
+        ("zfs tank/home rw", Unknown, Unknown, Elsewhere),
+        (overlay, Unknown, Unknown, Elsewhere),
+    ] {
+        let number = if kind.starts_with("ext4") { "8:1" } else { "0:60" };
+        built.mounts(&[&format!("27 1 {number} / / rw - {kind}")]);
+        let of = |device: &str| {
+            let found = built.machine().separation("/data".as_ref(), device.as_ref());
+            found.expect("both exist")
+        };
+        let all = [of("/dev/sda2"), of("/dev/dm-0"), of("/dev/sda")];
+        assert_eq!(all, [partition, volume, disk], "{kind}");
+        let other = if kind.starts_with("ext4") { Elsewhere } else { disk };
+        assert_eq!(of("/dev/sdb"), other, "{kind}");
+    }
+}
+
+#[test]
+fn a_namespace_may_share_its_drive_with_an_unknown_file_system() {
+    let built = machine();
+    let controller = "/sys/devices/pci0000:00/0000:01:00.0/nvme/nvme0";
+    built.files(controller, &[("model", "ACME Twin"), ("serial", "T1")]);
+    let namespace = |number: u32| {
+        let disk = format!("{controller}/nvme0n{number}");
+        built.disk(&disk, &format!("259:{number}"), 100 * GB);
+        built.files(&disk, &[("nsid", &number.to_string())]);
+        built.link(&format!("{disk}/device"), controller);
+    };
+    namespace(1);
+    built.mounts(&["27 1 0:60 / / rw - zfs tank/home rw"]);
+    let separation = || {
+        let device = "/dev/nvme0n1".as_ref();
+        built.machine().separation("/data".as_ref(), device).expect("both exist")
+    };
+    assert_eq!(separation(), drive::Separation::Elsewhere);
+    namespace(2);
+    assert_eq!(separation(), drive::Separation::Unknown);
+
+    // Equal namespaces are different devices.
+    let key = |number| drive::DriveKey {
+        path: String::new(),
+        model: Some("ACME Twin".into()),
+        serial: Some("T1".into()),
+        disk_bytes: 100 * GB / 512 * 512,
+        start: None,
+        bytes: 100 * GB / 512 * 512,
+        backing_file: None,
+        nsid: number,
+    };
+    assert_eq!(built.machine().find(&key(Some(2))), ["/dev/nvme0n2"]);
+    assert!(!key(Some(1)).overlaps(&key(Some(2))) && !key(Some(1)).is(&key(Some(2))));
+    // A journal of an earlier version may be of any.
+    assert_eq!(built.machine().find(&key(None)), ["/dev/nvme0n1", "/dev/nvme0n2"]);
+    assert!(key(None).overlaps(&key(Some(2))));
+}
+
 #[test]
 fn a_loop_device_leads_to_its_backing_file() {
     let built = machine();

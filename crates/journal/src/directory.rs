@@ -106,6 +106,7 @@ impl JournalDir {
             Separation::Elsewhere => Ok(()),
             Separation::SameDrive => Err(JournalError::SameDrive { dir: self.dir.clone(), drive }),
             Separation::Memory => Err(JournalError::Memory { dir: self.dir.clone() }),
+            Separation::Unknown => Err(JournalError::PlaceUnknown { dir: self.dir.clone(), drive }),
         }
     }
 
@@ -116,36 +117,50 @@ impl JournalDir {
             make_durably(&*self.disk, dir).map_err(|e| JournalError::io("make", dir, e))?;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let device = drive.path.trim_start_matches("/dev/").replace('/', "-");
+        // Without dots, so that only the extension follows one.
+        let device = drive.path.trim_start_matches("/dev/").replace(['/', '.'], "-");
         let name = format!("{device}-{}-{}", now.as_nanos(), std::process::id());
         let part = self.dir.join(&name).with_extension(PART);
+        let path = part.with_extension(WHOLE);
         let header = Header::new(drive, borrowed, now.as_secs());
-        let journal = self.write(&part, &header, borrowed).and_then(|journal| {
+        // A file with such a name belongs to another run: it is neither replaced nor removed.
+        let file = match path.try_exists() {
+            Ok(true) => Err(io::ErrorKind::AlreadyExists.into()),
+            Ok(false) => self.disk.create(&part),
+            Err(error) => Err(error),
+        };
+        let file = file.map_err(|e| self.unwritten(&part, &header, e))?;
+        let journal = self.write(file, &part, &header, borrowed).and_then(|journal| {
             self.register(&journal, &header)?;
             Ok(journal)
         });
         if journal.is_err() {
-            // No block was overwritten, so these files are not needed.
+            // No block was overwritten, so these files and the entry are not needed.
             let _ = self.disk.remove(&part);
-            let _ = self.disk.remove(&part.with_extension(WHOLE));
+            let _ = self.remove(&path);
         }
         journal
     }
 
-    fn write(
-        &self,
-        part: &Path,
-        header: &Header,
-        borrowed: &Borrowed,
-    ) -> Result<Journal, JournalError> {
-        let failed = |source: io::Error| match source.kind() {
+    /// The error of a journal that cannot be written.
+    fn unwritten(&self, part: &Path, header: &Header, source: io::Error) -> JournalError {
+        match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 JournalError::Full { dir: self.dir.clone(), bytes: header.region.bytes }
             }
             _ => JournalError::io("write", part, source),
-        };
-        // The bytes may be private, so only the owner may read them.
-        let mut file = self.disk.create(part).map_err(failed)?;
+        }
+    }
+
+    /// Writes the file of a new journal, which only its owner may read: the bytes may be private.
+    fn write(
+        &self,
+        mut file: File,
+        part: &Path,
+        header: &Header,
+        borrowed: &Borrowed,
+    ) -> Result<Journal, JournalError> {
+        let failed = |source| self.unwritten(part, header, source);
         if !file::lock(&file, part)? {
             return Err(JournalError::Held { path: part.to_path_buf() });
         }
@@ -222,10 +237,13 @@ impl JournalDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(|e| JournalError::io("read", &self.dir, e))?,
         };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // A journal that is overlooked would permit to overwrite its drive.
+        let paths: io::Result<Vec<PathBuf>> = entries.map(|e| e.map(|e| e.path())).collect();
+        let mut paths = paths.map_err(|e| JournalError::io("read", &self.dir, e))?;
         paths.sort_unstable();
-        let here = paths.iter().filter_map(|path| match registry::read(path) {
-            None => look(path).transpose(),
+        let here = paths.iter().filter_map(|path| match registry::read(path, file::follow_links) {
+            None if registry::is_closing(&self.registry, path) => self.remove(path).err().map(Err),
+            None => look(path, file::follow_links).transpose(),
             Some(registered) => self.follow(path, registered).transpose(),
         });
         here.collect()
@@ -238,11 +256,16 @@ impl JournalDir {
                 let state = State::Damaged { reason, drive: None };
                 Ok(Some(Leftover { path: path.to_path_buf(), state }))
             }
-            // The run was killed between its last two steps.
-            Registered::Closing(entry) => self.remove(&entry.path).map(|()| None),
+            // The run was killed between its last two steps. A directory that is missing, or empty
+            // because its file system is not mounted, may return with the journal, so the entry is
+            // kept until then. It refuses no run.
+            Registered::Closing(entry) => match entry.path.parent().is_none_or(has_files) {
+                true => self.remove(&entry.path).map(|()| None),
+                false => Ok(None),
+            },
             Registered::Needed(entry) => match entry.path.try_exists() {
                 Ok(true) => {
-                    let mut left = look(&entry.path)?;
+                    let mut left = look(&entry.path, file::follow_links)?;
                     if let Some(State::Damaged { drive, .. }) = left.as_mut().map(|l| &mut l.state)
                     {
                         *drive = Some(Box::new(entry.drive));
@@ -301,4 +324,9 @@ fn make_durably(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         disk.make_directory(dir)?;
         disk.sync_names(dir.parent().unwrap_or(Path::new(".")))
     })
+}
+
+/// Whether a directory is present and not empty.
+fn has_files(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some())
 }

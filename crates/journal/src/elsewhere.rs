@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use drive::DriveKey;
+use emit::shell_word;
 
 /// A journal that a run with another home directory left.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,7 @@ pub struct ElsewhereLeft {
 impl ElsewhereLeft {
     /// The command that restores its blocks.
     pub fn command(&self) -> String {
-        format!("XDG_STATE_HOME={} ssdyno recover", self.state.display())
+        let state = self.state.display().to_string();
+        format!("XDG_STATE_HOME={} ssdyno recover", shell_word(&state))
     }
 }

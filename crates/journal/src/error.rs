@@ -1,9 +1,10 @@
-//! Errors of borrowing and restoring.
+//! Errors in borrowing and restoring blocks.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use drive::DriveError;
+use emit::shell_word;
 use rig::Fault;
 use thiserror::Error;
 
@@ -33,8 +34,16 @@ pub enum JournalError {
         /// The directory.
         dir: PathBuf,
     },
-    /// The file system of the journal is full.
-    #[error("no room for the journal in {}, which needs {bytes} bytes: nothing was overwritten", dir.display())]
+    /// The drive of the directory is unknown, and may be the borrowed one.
+    #[error("the journal in {} could be on {drive} itself: its drive is unknown", dir.display())]
+    PlaceUnknown {
+        /// The directory.
+        dir: PathBuf,
+        /// The drive's device node.
+        drive: String,
+    },
+    /// The file system of the journal is full, or a quota on it is exhausted.
+    #[error("no room for the journal in {}: it needs {bytes} bytes; nothing was overwritten", dir.display())]
     Full {
         /// The directory.
         dir: PathBuf,
@@ -126,13 +135,15 @@ impl JournalError {
         use JournalError::*;
         match self {
             NoHome => Some("XDG_STATE_HOME=DIR, a directory that every run uses".into()),
-            SameDrive { .. } | Memory { .. } | Full { .. } => {
+            SameDrive { .. } | Memory { .. } | PlaceUnknown { .. } | Full { .. } => {
                 Some("--journal DIR, a directory on another drive".into())
             }
             Unfinished { id, path, .. } => {
-                let dir = path.parent().unwrap_or(Path::new("."));
-                let command = format!("ssdyno recover --journal {}", dir.display());
-                Some(format!("{command}; with --discard {id}, its blocks are given up"))
+                let dir = path.parent().unwrap_or(Path::new(".")).display().to_string();
+                let dir = shell_word(&dir);
+                Some(format!(
+                    "ssdyno recover --journal {dir}; with --discard {id} to give up its blocks"
+                ))
             }
             DriveUnknown { id, .. } => {
                 Some(format!("ssdyno recover --discard {id}, if no drive needs its blocks"))

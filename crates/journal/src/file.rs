@@ -13,7 +13,8 @@
 //! journal holds a lock (`flock`), which the kernel releases if the run dies.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
@@ -108,6 +109,11 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
+/// Opens a file of this user, also through a symbolic link.
+pub(crate) fn follow_links(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
 /// Takes the lock of a journal; returns `false` if a run holds it.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -115,6 +121,16 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(JournalError::io("lock", path, error)),
     }
+}
+
+/// Reads the original bytes. What is missing at the end or cannot be read stays zero and fails its
+/// block's checksum, so that the other blocks can still be compared and restored.
+fn read_blocks(file: &impl FileExt, start: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    for (index, block) in bytes.chunks_mut(BLOCK).enumerate() {
+        let _ = file.read_exact_at(block, start + (index * BLOCK) as u64);
+    }
+    bytes
 }
 
 /// A journal left by an earlier run, read and locked.
@@ -139,12 +155,50 @@ impl Kept {
         }
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
-        // Bytes missing at the end become zeros, which fail their block's checksum.
-        let mut bytes = Vec::new();
-        let there = reader.take(header.region.bytes).read_to_end(&mut bytes);
-        there.map_err(|e| JournalError::io("read", path, e))?;
-        bytes.resize(header.region.bytes as usize, 0);
+        let start = reader.stream_position().map_err(|e| JournalError::io("read", path, e))?;
+        let bytes = read_blocks(&file, start, header.region.bytes as usize);
         let borrowed = Borrowed::of(header.region, bytes, header.checksums.clone());
         Ok(Kept { path: path.to_path_buf(), header, borrowed, _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with an unreadable sector, which ends early.
+    struct Worn {
+        bytes: Vec<u8>,
+        bad: u64,
+    }
+
+    impl FileExt for Worn {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            if (offset..offset + buffer.len() as u64).contains(&self.bad) {
+                return Err(Errno::IO.into());
+            }
+            let rest = self.bytes.get(offset as usize..).unwrap_or_default();
+            let length = rest.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&rest[..length]);
+            Ok(length)
+        }
+
+        fn write_at(&self, _buffer: &[u8], _offset: u64) -> io::Result<usize> {
+            Err(Errno::ROFS.into())
+        }
+    }
+
+    #[test]
+    fn an_unreadable_sector_costs_only_its_block() {
+        let start = 100;
+        let content: Vec<u8> = (0..4 * BLOCK).map(|i| (i % 251) as u8 + 1).collect();
+        let kept = 3 * BLOCK + 9;
+        let bytes = [&[0; 100], &content[..kept]].concat();
+        let worn = Worn { bytes, bad: start + BLOCK as u64 + 5 };
+        let read = read_blocks(&worn, start, content.len());
+        assert_eq!(read[..BLOCK], content[..BLOCK]);
+        assert_eq!(read[BLOCK..2 * BLOCK], vec![0; BLOCK], "the block with the bad sector");
+        assert_eq!(read[2 * BLOCK..kept], content[2 * BLOCK..kept]);
+        assert!(read[kept..].iter().all(|byte| *byte == 0), "beyond the end of the file");
     }
 }

@@ -5,10 +5,13 @@
 //! is not overwritten: nothing is restored from it or removed, and no path that it contains is
 //! opened. Recovery is left to a run with that home directory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
+use rustix::fs::OFlags;
 
 use crate::elsewhere::ElsewhereLeft;
 use crate::leftover::{State, look};
@@ -38,13 +41,47 @@ pub(crate) fn left_in(states: &[PathBuf]) -> Vec<ElsewhereLeft> {
 /// The journal that a file contains or registers, and the drive of its blocks. Opens only regular
 /// files, and none that they name.
 fn read(path: &Path) -> Option<(PathBuf, DriveKey)> {
-    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
-    match registry::read(path) {
+    match registry::read(path, open_regular) {
         Some(Registered::Needed(entry)) => Some((entry.path, entry.drive)),
         Some(_) => None,
-        None => match look(path).ok()??.state {
+        None => match look(path, open_regular).ok()??.state {
             State::Whole(header) => Some((path.to_path_buf(), header.drive)),
             _ => None,
         },
+    }
+}
+
+/// Opens a regular file without following a link. A pipe does not block the caller, and what was
+/// opened is what is checked: its owner may replace the file at any moment.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("not a regular file")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened_and_a_pipe_does_not_block() {
+        let dir = TempDir::new().expect("a directory");
+        let [file, link, pipe] =
+            ["a.journal", "b.journal", "c.journal"].map(|n| dir.path().join(n));
+        fs::write(&file, "x").expect("written");
+        symlink(&file, &link).expect("linked");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        assert!(open_regular(&file).is_ok());
+        for path in [&link, &pipe, &dir.path().to_path_buf()] {
+            assert!(open_regular(path).is_err(), "{}", path.display());
+        }
     }
 }

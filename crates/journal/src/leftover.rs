@@ -83,13 +83,16 @@ impl Leftover {
 }
 
 /// The state of a file in the directory; `None` for other files and for journals held by a run.
-pub(crate) fn look(path: &Path) -> Result<Option<Leftover>, JournalError> {
+pub(crate) fn look(
+    path: &Path,
+    open: impl Fn(&Path) -> io::Result<File>,
+) -> Result<Option<Leftover>, JournalError> {
     let part = match path.extension().and_then(|e| e.to_str()) {
         Some(PART) => true,
         Some(WHOLE) => false,
         _ => return Ok(None),
     };
-    let mut file = match File::open(path) {
+    let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(|e| JournalError::io("read", path, e))?,
     };

@@ -8,11 +8,13 @@
 //! unreachable, never finished.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
+use crate::file::follow_links;
 use crate::{Disk, JournalError};
 
 /// Extension of an entry whose journal is needed.
@@ -91,18 +93,24 @@ pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), J
     Ok(())
 }
 
+/// Whether the blocks of a journal are verified, so that it can be removed.
+pub(crate) fn is_closing(dir: &Path, journal: &Path) -> bool {
+    let entry = parse(&of(dir, journal).with_extension(CLOSING), follow_links);
+    entry.is_ok_and(|entry| entry.path == journal)
+}
+
 /// Reads a file in the registry's directory; `None` if it is not an entry.
-pub(crate) fn read(path: &Path) -> Option<Registered> {
+pub(crate) fn read(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Option<Registered> {
     let make = match path.extension()?.to_str()? {
         NEEDED => Registered::Needed,
         CLOSING => Registered::Closing,
         _ => return None,
     };
-    Some(parse(path).map_or_else(Registered::Damaged, make))
+    Some(parse(path, open).map_or_else(Registered::Damaged, make))
 }
 
-fn parse(path: &Path) -> Result<Entry, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
+fn parse(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Result<Entry, String> {
+    let file = open(path).map_err(|e| e.to_string())?;
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     if length > ENTRY_MAX {
         return Err(format!("{length} bytes are too long for an entry"));

@@ -56,6 +56,7 @@ fn key(serial: &str) -> DriveKey {
         start: None,
         bytes: BYTES as u64,
         backing_file: None,
+        nsid: None,
     }
 }
 

@@ -7,12 +7,16 @@ mod common;
 mod kernel;
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use drive::DriveKey;
-use journal::{BLOCK, Borrowed, JournalDir, JournalError, Kept, State};
+use journal::{
+    BLOCK, Borrowed, Disk, ElsewhereLeft, JournalDir, JournalError, Kept, Kernel, State,
+};
 use kernel::{Loop, Mounted};
 use rig::Fault;
 use serde_json::{Value, json};
@@ -405,6 +409,115 @@ fn a_journal_with_verified_blocks_is_finished() {
     assert!(default.unfinished().expect("readable").is_empty());
     assert_eq!(fs::read_dir(place.dir()).expect("there").count(), 0);
     assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0);
+}
+
+/// The same, but its file system was unmounted meanwhile: the journal is stale when it returns, so
+/// its entry is kept until then.
+#[test]
+fn a_journal_with_verified_blocks_that_returns_is_finished() {
+    let (dir, place, _) = killed_elsewhere();
+    let default = JournalDir::at(&dir.path().join("state"));
+    let entry =
+        fs::read_dir(default.dir()).expect("there").next().expect("one").expect("one").path();
+    fs::rename(&entry, entry.with_extension("closing")).expect("renamed");
+    fs::rename(place.dir(), dir.path().join("unplugged")).expect("renamed");
+    assert!(default.unfinished().expect("readable").is_empty());
+    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 1, "the entry remains");
+    fs::rename(dir.path().join("unplugged"), place.dir()).expect("renamed");
+    // As `recover --journal DIR`, which lists only that directory.
+    assert!(place.unfinished().expect("readable").is_empty());
+    assert_eq!(fs::read_dir(place.dir()).expect("there").count(), 0);
+    assert_eq!(fs::read_dir(default.dir()).expect("there").count(), 0);
+}
+
+/// The kernel's operations, but the names in one directory cannot be made durable.
+#[derive(Debug)]
+struct NoNames(PathBuf);
+
+impl Disk for NoNames {
+    fn create(&self, path: &Path) -> io::Result<File> {
+        Kernel.create(path)
+    }
+
+    fn append(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        Kernel.append(file, path, bytes)
+    }
+
+    fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        Kernel.sync(file, path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Kernel.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Kernel.remove(path)
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        Kernel.make_directory(path)
+    }
+
+    fn sync_names(&self, directory: &Path) -> io::Result<()> {
+        match directory == self.0 {
+            true => Err(io::Error::other("no durable names")),
+            false => Kernel.sync_names(directory),
+        }
+    }
+}
+
+/// Nothing was overwritten, so nothing may refuse the next run.
+#[test]
+fn a_journal_that_cannot_be_registered_refuses_no_later_run() {
+    let dir = TempDir::new().expect("a directory");
+    let (registry, elsewhere) = (dir.path().join("state"), dir.path().join("stick"));
+    let drive = drive_at(&dir.path().join("drive"), &content());
+    let borrowed = Borrowed::read(&drive, Region::first(BYTES as u64)).expect("read");
+    let key = common::key(BYTES as u64);
+    let place = JournalDir::at(&elsewhere).registered_in(&registry);
+    let failing = place.clone().on(Arc::new(NoNames(registry.clone())));
+    failing.keep(&key, &borrowed).expect_err("not registered");
+    place.keep(&key, &borrowed).expect("nothing is left").close().expect("closed");
+    for dir in [&registry, &elsewhere] {
+        assert_eq!(fs::read_dir(dir).expect("there").count(), 0, "{}", dir.display());
+    }
+}
+
+#[test]
+fn regions_of_a_drive_with_a_dot_in_its_name_have_journals_of_their_own() {
+    let dir = TempDir::new().expect("a directory");
+    let drive = drive_at(&dir.path().join("drive"), &content());
+    let key = DriveKey { path: "/dev/pmem0.1".into(), ..common::key(BYTES as u64) };
+    let (place, default) = (dir.path().join("stick"), dir.path().join("state"));
+    let place = JournalDir::at(&place).registered_in(&default);
+    let journals = [0, BLOCK as u64].map(|start| {
+        let region = Region { start, bytes: BLOCK as u64 };
+        let borrowed = Borrowed::read(&drive, region).expect("read");
+        place.keep(&key, &borrowed).expect("kept")
+    });
+    let names = journals.each_ref().map(|j| j.path().to_string_lossy().into_owned());
+    assert!(names.iter().all(|name| name.contains("/pmem0-1-")), "{names:?}");
+    for dir in [place.dir(), &default] {
+        assert_eq!(fs::read_dir(dir).expect("there").count(), 2, "{}", dir.display());
+    }
+    for journal in journals {
+        assert!(journal.path().exists());
+        journal.close().expect("closed");
+    }
+}
+
+#[test]
+fn commands_to_copy_are_quoted() {
+    let left = ElsewhereLeft {
+        path: "/data/A B/x.journal".into(),
+        drive: common::key(512),
+        state: "/data/A B/.local/state".into(),
+    };
+    assert_eq!(left.command(), "XDG_STATE_HOME='/data/A B/.local/state' ssdyno recover");
+    let (drive, id, path) = ("/dev/sdx".into(), "x".into(), "/my stick/x.journal".into());
+    let advice = JournalError::Unfinished { drive, id, path }.advice().expect("advice");
+    assert!(advice.starts_with("ssdyno recover --journal '/my stick'; with "), "{advice}");
 }
 
 /// docs/safety.md: "Journals in the homes of other accounts".

@@ -15,8 +15,8 @@ use crate::partitions::{self, Entry};
 /// Recognised content of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Content {
-    /// `ext4`, `vfat`, `LUKS`, `gpt`, `mbr`, ... in the terms of `lsblk`; `data` for non-zero bytes
-    /// of an unknown kind.
+    /// `ext4`, `vfat`, `crypto_LUKS`, `gpt`, `mbr`, ... in the terms of `lsblk`; `data` for
+    /// non-zero bytes of an unknown kind.
     pub kind: String,
     /// Label, or partition name in the table, if any.
     pub label: Option<String>,

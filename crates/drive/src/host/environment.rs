@@ -138,8 +138,11 @@ pub(crate) fn hypervisor(machine: &Machine) -> Option<String> {
     let words = ["sys_vendor", "product_name"].map(|f| dmi(machine, f).unwrap_or_default());
     let firmware = FIRMWARE.iter().find(|(mark, _)| words.iter().any(|word| word.contains(mark)));
     match firmware {
-        // Amazon and Google also offer bare metal; the flags of an x86 processor decide.
-        Some((_, name)) if flagged || flags.is_none() => Some(name.to_string()),
+        // Amazon and Google also offer bare metal; the flags of an x86 processor decide, on ARM the
+        // name, such as `m6g.metal`.
+        Some((_, name)) if flagged || (flags.is_none() && !words[1].contains(".metal")) => {
+            Some(name.to_string())
+        }
         _ => flagged.then(|| cpuid_name().unwrap_or_else(|| "unknown".into())),
     }
 }

@@ -1,6 +1,8 @@
 //! Checks whether a machine is fit for measurements: reports conditions that would distort a result
 //! or make a measurement fail, each with advice.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use record::{Evidence, Finding, FindingKind, Level, Unit};
@@ -9,9 +11,7 @@ use super::cgroup::{self, Limit};
 use super::environment::{governor, hypervisor, load};
 use super::process::Process;
 use super::snapshot::Snapshot;
-use crate::allow::allowance;
 use crate::identity;
-use crate::list::is_shown;
 use crate::machine::Machine;
 use crate::node::Node;
 
@@ -50,7 +50,7 @@ impl Machine {
         findings.extend(about_machine.into_iter().flatten());
         findings.extend(cgroup::limits(self).into_iter().map(limited));
         let nodes = self.names("/sys/block").into_iter().filter_map(|n| Node::named(self, &n));
-        findings.extend(nodes.filter(is_shown).flat_map(|node| about_drive(self, &node)));
+        findings.extend(nodes.filter(Node::is_shown).flat_map(|node| about_drive(self, &node)));
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
         findings
     }
@@ -120,8 +120,8 @@ fn board_throttled(machine: &Machine) -> Option<Finding> {
     let text = machine.text("/sys/devices/platform/soc/soc:firmware/get_throttled")?;
     let bits = u32::from_str_radix(text.trim_start_matches("0x"), 16).ok().filter(|b| *b != 0)?;
     let now = bits & 0xf != 0;
-    let what = if bits & 0x1_0001 != 0 { "undervoltage" } else { "throttling" };
-    let when = if now { "now" } else { "since boot" };
+    let (undervoltage, when) = if now { (1, "now") } else { (1 << 16, "since boot") };
+    let what = if bits & undervoltage != 0 { "undervoltage" } else { "throttling" };
     let level = if now { Level::Warn } else { Level::Note };
     let text = format!("the board's firmware reports {what} {when}");
     Some(
@@ -132,7 +132,9 @@ fn board_throttled(machine: &Machine) -> Option<Finding> {
 
 fn no_uring(machine: &Machine, process: &Process) -> Option<Finding> {
     let disabled: u32 = machine.value("/proc/sys/kernel/io_uring_disabled")?;
-    let for_us = disabled >= 2 || (disabled == 1 && !process.may_administer);
+    let group = machine.value("/proc/sys/kernel/io_uring_group");
+    let may_use = process.may_administer || group.is_some_and(|id| process.groups.contains(&id));
+    let for_us = disabled >= 2 || (disabled == 1 && !may_use);
     for_us.then(|| {
         let text =
             "io_uring is disabled for this user: libaio is used instead, at a higher cost per I/O";
@@ -167,11 +169,13 @@ fn no_device_access(machine: &Machine, process: &Process) -> Option<Finding> {
         return None;
     }
     let nodes = machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
-    let drives = nodes.filter(|node| node.dir.join("device").exists());
-    let denied: Vec<String> = drives
-        .filter(|node| allowance(machine, node).most.is_none())
-        .map(|node| node.name)
-        .collect();
+    let drives = nodes.filter(|node| node.is_shown() && node.dir.join("device").exists());
+    // Other errors are those of the drive: no medium, or no node any more.
+    let is_denied = |node: &Node| {
+        let error = File::open(machine.path(node.path())).err();
+        error.is_some_and(|error| error.kind() == ErrorKind::PermissionDenied)
+    };
+    let denied: Vec<String> = drives.filter(is_denied).map(|node| node.name).collect();
     (!denied.is_empty()).then(|| {
         let text = format!(
             "this user cannot open {}: only directories on such drives can be measured",

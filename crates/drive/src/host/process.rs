@@ -13,6 +13,8 @@ pub(super) struct Process {
     pub root: bool,
     pub may_lock: bool,
     pub may_administer: bool,
+    /// Groups of the process; -1, no group, is not among them.
+    pub groups: Vec<i64>,
     /// Logical processors available to the process.
     pub threads: Option<u32>,
     /// Limit on locked memory, bytes; `None`: no limit reported.
@@ -33,6 +35,12 @@ impl Process {
             root: field("Uid").and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"),
             may_lock: capable(MAY_LOCK),
             may_administer: capable(MAY_ADMINISTER),
+            groups: ["Gid", "Groups"]
+                .into_iter()
+                .filter_map(field)
+                .flat_map(|ids| ids.split_whitespace())
+                .filter_map(|id| id.parse().ok())
+                .collect(),
             threads: field("Cpus_allowed").and_then(count_bits),
             lock_bytes_max: machine.text("/proc/self/limits").as_deref().and_then(lock_limit),
         }

@@ -27,13 +27,16 @@ impl Snapshot {
         let nodes =
             machine.names("/sys/block").into_iter().filter_map(|n| Node::named(machine, &n));
         let counters = |node: Node| {
-            let sample = watch::parse(&std::fs::read(node.dir.join("stat")).ok()?)?;
+            // The head of an NVMe drive with multipath and its hidden paths count the same I/O.
+            let stats = node.counted(machine).into_iter().map(|node| node.dir.join("stat"));
+            let mut samples = stats.map(|stat| watch::parse(&std::fs::read(stat).ok()?));
+            let sample = samples.try_fold(Sample::default(), |sum, one| Some(sum.and(one?)))?;
             // A loop or dm device only repeats the counts of the underlying drive.
             node.dir.join("device").exists().then_some((node.name, sample))
         };
         let (cpu_ticks, stolen_ticks) = cpu(&machine.text("/proc/stat").unwrap_or_default());
         Snapshot {
-            drives: nodes.filter_map(counters).collect(),
+            drives: nodes.filter(Node::is_shown).filter_map(counters).collect(),
             cpu_ticks,
             stolen_ticks,
             swapped_pages: swapped(&machine.text("/proc/vmstat").unwrap_or_default()),
@@ -96,7 +99,8 @@ impl Snapshot {
 
 fn busy(name: &str, before: &Sample, after: &Sample, seconds: f64) -> Option<Finding> {
     let busy_ms = after.busy_ms.saturating_sub(before.busy_ms) as f64;
-    let share = if seconds > 0.0 { busy_ms / 1e3 / seconds } else { 0.0 };
+    // Several paths can be busy at the same time.
+    let share = if seconds > 0.0 { (busy_ms / 1e3 / seconds).min(1.0) } else { 0.0 };
     if share <= BUSY_SHARE && after.in_flight == 0 {
         return None;
     }

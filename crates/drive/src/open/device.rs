@@ -152,7 +152,7 @@ pub(super) fn open(
     let write = allowed >= Safety::Borrows;
     let held = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
-    let guard = Guard::device(machine, path.to_path_buf(), held, write, identity);
+    let guard = Guard::device(machine, path.to_path_buf(), held, allowed, identity);
     guard.check_again()?;
     Ok((file, guard))
 }

@@ -26,6 +26,9 @@ const FILECORE_SECTORS: u64 = 1 << 29;
 /// Minimum clusters of FAT32, each of at least one sector; a volume with fewer is FAT16.
 const FAT32_CLUSTERS: u64 = 65_525;
 
+/// Maximum size of FAT16: 65,524 clusters of at most 64 KiB.
+const FAT16_BYTES: u64 = 4 << 30;
+
 /// A purpose of a partition, as typed by the user.
 struct Purpose {
     word: &'static str,
@@ -144,7 +147,7 @@ impl Layout {
         let has_rest = self.0.iter().any(|w| w.bytes.is_none());
         if requested > there || (has_rest && requested == there) {
             return Err(LayoutError::NoRoom {
-                requested: requested + u64::from(has_rest) * ALIGNMENT,
+                requested: requested.saturating_add(u64::from(has_rest) * ALIGNMENT),
                 there,
             });
         }
@@ -187,7 +190,7 @@ fn bytes(size: &str) -> Result<u64, String> {
     }
 }
 
-/// Checks the maximum size of FileCore and the minimum size of FAT32.
+/// Checks the maximum sizes of FileCore and FAT16 and the minimum size of FAT32.
 fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError> {
     let limit = |why: String| Err(LayoutError::Limit { word, bytes, why });
     match word {
@@ -195,13 +198,20 @@ fn limits(word: &'static str, bytes: u64, sector: u64) -> Result<(), LayoutError
             let most = units::binary(FILECORE_SECTORS * sector);
             limit(format!("FileCore addresses 2^29 sectors of {sector} bytes, {most}"))
         }
-        "loader" | "fat32" if bytes < FAT32_CLUSTERS * sector => {
-            let least =
-                units::binary((FAT32_CLUSTERS * sector).next_multiple_of(ALIGNMENT) + ALIGNMENT);
+        "loader" | "fat32" if bytes < fat32_bytes(sector) => {
+            let least = units::binary(fat32_bytes(sector));
             limit(format!("FAT32 needs 65,525 clusters, {least} with sectors of {sector} bytes"))
+        }
+        "fat16" if bytes > FAT16_BYTES => {
+            limit(format!("FAT16 ends at {}", units::binary(FAT16_BYTES)))
         }
         _ => Ok(()),
     }
+}
+
+/// Minimum size of a FAT32 partition: its clusters, and a MiB for its two FATs and their alignment.
+fn fat32_bytes(sector: u64) -> u64 {
+    (FAT32_CLUSTERS * sector).next_multiple_of(ALIGNMENT) + ALIGNMENT
 }
 
 #[cfg(test)]
@@ -241,7 +251,18 @@ mod tests {
         assert!(refusal("ext4=1G,ext4=1G,ext4=1G,ext4=1G,ext4").starts_with("5 partitions"));
         assert!(refusal("ext4=60G,exfat=5G").contains("64 GiB"));
         assert!(refusal("fat32=16M").contains("FAT32 needs"));
+        assert!(refusal("fat32=32M").contains("33 MiB"), "its FATs take some of the clusters");
+        assert!(refusal("fat16=20G").contains("FAT16 ends at 4 GiB"));
+        assert!(refusal("ext4=18446744073709551615,linux").contains("but the drive has 64 GiB"));
         assert!(refusal("ext4=much").contains("not a size"));
+    }
+
+    #[test]
+    fn the_smallest_fat32_depends_on_the_sector() {
+        for (sector, refused, taken) in [(512, "32M", "33M"), (4096, "256M", "257M")] {
+            plan(&format!("fat32={refused}"), 64 << 30, sector).expect_err(refused);
+            plan(&format!("loader={taken}"), 64 << 30, sector).expect(taken);
+        }
     }
 
     #[test]

@@ -59,15 +59,21 @@ fn entry(record: &Record, base: u64, number: u32, drive: (u64, u64)) -> Option<E
     (start > 0 && whole.bytes > 0).then_some(whole)
 }
 
+/// Number of the first logical partition.
+const FIRST_LOGICAL: u32 = 5;
+
 /// Follows the chain of extended boot records. Each contains one partition, relative to the record,
 /// and the position of the next record, relative to the first. A chain that goes backwards is
 /// broken; it ends there.
 fn logical<I: Image + ?Sized>(image: &I, first: u64, drive: (u64, u64), entries: &mut Vec<Entry>) {
-    let mut at = first;
-    for number in 5..ENTRIES_MAX {
+    let (mut at, mut number) = (first, FIRST_LOGICAL);
+    for _ in FIRST_LOGICAL..ENTRIES_MAX {
         let Some(records) = records(image, at * drive.1) else { return };
-        let partition = records.iter().find(|r| r.kind != 0 && !r.is_extended());
-        entries.extend(partition.and_then(|record| entry(record, at, number, drive)));
+        let is_partition = |r: &&Record| r.kind != 0 && r.sectors > 0 && !r.is_extended();
+        if let Some(partition) = records.iter().find(is_partition) {
+            entries.extend(entry(partition, at, number, drive));
+            number += 1;
+        }
         match records.iter().find(|record| record.is_extended()) {
             Some(next) if first + next.first > at => at = first + next.first,
             _ => return,

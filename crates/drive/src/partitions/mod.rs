@@ -27,6 +27,9 @@ use crate::machine::Machine;
 use crate::node::Node;
 use crate::sys;
 
+/// Type of the MBR entry that covers a drive with a GPT.
+const PROTECTIVE: u8 = 0xee;
+
 /// More entries than any tool creates; any further entries are ignored.
 const ENTRIES_MAX: u32 = 256;
 
@@ -83,13 +86,17 @@ impl Table {
         let mut by_start: Vec<&Entry> =
             self.entries.iter().filter(|e| !e.kind.is_extended()).collect();
         by_start.sort_by_key(|e| e.start);
-        let pairs = || by_start.iter().zip(by_start.iter().skip(1));
-        let overlaps = pairs().filter(|(a, b)| a.end() > b.start);
-        let overlaps =
-            overlaps.map(|(a, b)| format!("partitions {} and {} overlap", a.number, b.number));
-        let mut lines: Vec<String> = overlaps.collect();
-        // Logical partitions are numbered along their chain and are inside a primary one.
-        if pairs().any(|(a, b)| a.number > b.number && a.number < 5 && b.number < 5) {
+        let mut lines = Vec::new();
+        let mut farthest: Option<&Entry> = None;
+        for &entry in &by_start {
+            if let Some(before) = farthest.filter(|before| before.end() > entry.start) {
+                lines.push(format!("partitions {} and {} overlap", before.number, entry.number));
+            }
+            farthest = farthest.into_iter().chain([entry]).max_by_key(|e| e.end());
+        }
+        // The logical partitions of an MBR are numbered along their chain, inside a primary one.
+        let has_position = |number: &u32| self.kind != "mbr" || *number < 5;
+        if !by_start.iter().map(|e| e.number).filter(has_position).is_sorted() {
             lines.push("the partition numbers are not in order of position".into());
         }
         lines
@@ -108,7 +115,8 @@ pub fn is_partition(device: impl AsRef<Path>) -> bool {
 }
 
 /// Finds the table of an image. With `boot_sector`, sector 0 belongs to a file system, and its
-/// signature does not indicate a partition table.
+/// signature does not indicate a partition table. As in the kernel, an MBR without a protective
+/// entry precedes a GPT, which is then a remnant.
 pub(crate) fn find<I: Image + ?Sized>(
     image: &I,
     bytes: u64,
@@ -116,9 +124,17 @@ pub(crate) fn find<I: Image + ?Sized>(
     boot_sector: bool,
 ) -> Option<Table> {
     let sizes = [u64::from(block_bytes), 512, 4096];
-    let gpt = sizes.into_iter().find_map(|block| gpt::read(image, bytes, block));
-    let mbr = || mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
-    gpt.or_else(|| if boot_sector { None } else { mbr() })
+    let gpt = || sizes.into_iter().find_map(|block| gpt::read(image, bytes, block));
+    if boot_sector {
+        return gpt();
+    }
+    let mbr = mbr::read(image, bytes, u64::from(block_bytes.clamp(512, 65_536)));
+    let protects =
+        |mbr: &Table| mbr.entries.iter().any(|e| e.kind == PartitionType::Mbr(PROTECTIVE));
+    match mbr {
+        Some(mbr) if !protects(&mbr) => Some(mbr),
+        mbr => gpt().or(mbr),
+    }
 }
 
 #[cfg(test)]
@@ -193,5 +209,55 @@ mod tests {
         image[512 * 99..][..8].copy_from_slice(b"EFI PART");
         let table = find(image.as_slice(), image.len() as u64, 512, false);
         assert_eq!(table, Some(Table { kind: "gpt", entries: vec![] }));
+    }
+
+    /// An image written over a drive with a GPT leaves the copy at the end, or a header.
+    #[test]
+    fn an_mbr_precedes_the_remnant_of_a_gpt_unless_it_protects_it() {
+        for remnant in [512, 512 * 99] {
+            let mut image = vec![0u8; 512 * 100];
+            image[remnant..][..8].copy_from_slice(b"EFI PART");
+            record(&mut image[..512], 0, 0x0c, 8, 20);
+            record(&mut image[..512], 1, 0x83, 40, 20);
+            let find = |image: &[u8]| find(image, 512 * 100, 512, false).expect("a table");
+            let table = find(&image);
+            assert_eq!((table.kind, places(&table)), ("mbr", vec![(1, 8, 20), (2, 40, 20)]));
+            record(&mut image[..512], 2, PROTECTIVE, 1, 7);
+            assert_eq!(find(&image).kind, "gpt", "also beside other entries");
+        }
+    }
+
+    /// The kernel numbers the records with a partition.
+    #[test]
+    fn an_extended_record_without_a_partition_has_no_number() {
+        let mut image = vec![0u8; 512 * 1000];
+        record(&mut image[..512], 0, 0x05, 100, 900);
+        record(&mut image[100 * 512..][..512], 1, 0x05, 200, 100);
+        record(&mut image[300 * 512..][..512], 0, 0x83, 10, 50);
+        let table = find(image.as_slice(), image.len() as u64, 512, false).expect("signed");
+        assert_eq!(places(&table), [(1, 100, 900), (5, 310, 50)]);
+    }
+
+    #[test]
+    fn every_overlap_and_any_number_out_of_order_is_reported() {
+        let entry = |number, start, bytes| Entry {
+            number,
+            start,
+            bytes,
+            kind: PartitionType::Gpt(1),
+            name: None,
+        };
+        let oddities =
+            |kind, entries: &[Entry]| Table { kind, entries: entries.to_vec() }.oddities();
+        let inside = [entry(1, 0, 100), entry(2, 10, 10), entry(3, 30, 10), entry(4, 100, 10)];
+        let overlaps = ["partitions 1 and 2 overlap", "partitions 1 and 3 overlap"];
+        assert_eq!(oddities("gpt", &inside), overlaps);
+        let order = "the partition numbers are not in order of position";
+        let high = [entry(6, 0, 10), entry(5, 10, 10)];
+        assert_eq!(oddities("gpt", &high), [order]);
+        assert_eq!(oddities("mbr", &high), [""; 0], "logical partitions");
+        // Around logical partitions.
+        let primary = [entry(2, 0, 10), entry(5, 10, 10), entry(1, 20, 10)];
+        assert_eq!(oddities("mbr", &primary), [order]);
     }
 }

@@ -1,18 +1,18 @@
 //! Writes an MBR and removes traces of earlier contents.
 //!
 //! Signatures outlive tables: a GPT has a copy at the end of the drive, and an old file system at
-//! the start of a new partition would be recognised as its content. Therefore both ends of the
-//! drive and the first MiB of each partition are zeroed, and the table is written last: a power cut
-//! before that leaves a blank drive.
+//! the start or the end of a new partition would be recognised as its content. Therefore the first
+//! and the last MiB of the drive and of each partition are zeroed, and the table is written last: a
+//! power cut before that leaves a blank drive.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::{PartitionType, Planned};
+use super::{PROTECTIVE, PartitionType, Planned};
 use crate::response::u32_at;
 
-/// Bytes zeroed at each position: the farthest signatures from a start, ZFS labels, end at 512 KiB.
+/// Bytes zeroed at each end: the farthest signatures from an end, ZFS labels, are within 768 KiB.
 const WIPED: u64 = 1 << 20;
 
 /// The geometry used by BIOSes and partitioning tools.
@@ -27,9 +27,10 @@ pub(crate) fn write(
     places: &[Planned],
     signature: u32,
 ) -> io::Result<()> {
-    let ends = [0, bytes.saturating_sub(WIPED)];
     let zeros = vec![0; WIPED as usize];
-    for at in ends.into_iter().chain(places.iter().map(|p| p.start)) {
+    let ends = |start: u64, end: u64| [start, end.saturating_sub(WIPED).max(start)];
+    let of_places = places.iter().flat_map(|p| ends(p.start, p.start + p.bytes));
+    for at in ends(0, bytes).into_iter().chain(of_places) {
         let length = WIPED.min(bytes - at) as usize;
         drive.write_all_at(&zeros[..length], at)?;
     }
@@ -61,7 +62,6 @@ pub(crate) fn order(drive: &File, sector: u32) -> io::Result<Option<Vec<u32>>> {
 /// the old numbers of the used ones. `None` if they were in order, if the block is no boot record,
 /// or if it is the protective record of a GPT, whose numbers are elsewhere.
 pub fn bring_into_order(block: &mut [u8]) -> Option<Vec<u32>> {
-    const PROTECTIVE: u8 = 0xee;
     if block[510..512] != [0x55, 0xaa] {
         return None;
     }
@@ -127,7 +127,17 @@ mod tests {
             drive.write_all_at(&[0x53, 0xef], (1 << 20) + 1080).expect("written");
             let layout = Layout::parse("loader,filecore=300M,fat32=600M,ext4").expect("words");
             let places = layout.plan(bytes, sector).expect("it fits");
+            // The superblock of a member of md with metadata 1.0, 8 KiB before its end.
+            let ends: Vec<u64> = places.iter().map(|p| p.start + p.bytes).collect();
+            for end in &ends {
+                drive.write_all_at(&[0xfc, 0x4e, 0x2b, 0xa9, 1], end - 8192).expect("written");
+            }
             write(&drive, (bytes, sector), &places, 0x1234_5678).expect("written");
+            for end in &ends {
+                let mut last = vec![1; WIPED as usize];
+                drive.read_exact_at(&mut last, end - WIPED).expect("read");
+                assert!(last.iter().all(|byte| *byte == 0), "the end at {end}");
+            }
             let table = find(&drive, bytes, sector, false).expect("a table");
             assert_eq!(table.kind, "mbr");
             let read: Vec<_> =

@@ -56,11 +56,13 @@ impl FromStr for Address {
         let (rest, device) = rest.rsplit_once(':').ok_or(())?;
         let (domain, bus) = rest.rsplit_once(':').unwrap_or(("0000", rest));
         let (device, function) = (hex(device, 2)?, hex(function, 1)?);
+        // Domains made by the kernel, as for the drives behind Intel VMD, begin at 0x10000.
+        let digits = domain.len().clamp(4, 8);
         if device > 31 || function > 7 {
             return Err(());
         }
         Ok(Address {
-            domain: hex(domain, 4)?,
+            domain: hex(domain, digits)?,
             bus: hex(bus, 2)? as u8,
             device: device as u8,
             function: function as u8,
@@ -85,6 +87,10 @@ mod tests {
         let shown = |spec| Spec::parse(spec).map(|s| (s.address.to_string(), s.nsid)).ok();
         assert_eq!(shown("pci:00:05.0"), Some(("0000:00:05.0".into(), None)));
         assert_eq!(shown("pci:0001:AF:1f.7/2"), Some(("0001:af:1f.7".into(), Some(2))));
+        assert_eq!(shown("pci:10000:e1:00.0/1"), Some(("10000:e1:00.0".into(), Some(1))), "VMD");
+        for bad in ["pci:000:00:05.0", "pci:123456789:00:05.0", "pci::00:05.0"] {
+            assert_eq!(shown(bad), None, "{bad}");
+        }
         for bad in ["pci:", "pci:5", "pci:00:05", "pci:00:20.0", "pci:00:05.8", "00:05.0"] {
             assert_eq!(shown(bad), None, "{bad}");
         }

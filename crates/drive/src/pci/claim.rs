@@ -204,8 +204,13 @@ pub(super) fn take(
     let held = nodes.iter().map(|(_, node)| hold(node)).collect::<Result<Vec<_>, _>>()?;
     let reasons: Vec<String> =
         nodes.iter().flat_map(|(_, node)| usage::uses_of(machine, node)).collect();
-    if !reasons.is_empty() || nodes.len() != note.namespaces.len() {
+    if !reasons.is_empty() {
         return Err(DriveError::InUse { path: name, reasons });
+    }
+    let (then, now) = (note.namespaces.len(), nodes.len());
+    if then != now {
+        let what = format!("the number of its namespaces was {then}, now {now}");
+        return Err(DriveError::Changed { path: name, what });
     }
     let lock = notes.keep(function.address, note)?;
     let bound = function
@@ -218,7 +223,10 @@ pub(super) fn take(
         bound => {
             give_back(notes, function, Some(note))?;
             bound?;
-            let text = format!("{VFIO} did not bind {name}");
+            let text = match driver {
+                Some(driver) => format!("{driver} did not bind {name}"),
+                None => format!("{name} was bound to a driver again"),
+            };
             Err(DriveError::Refused { text, hint: Some("dmesg, for the reason".into()) })
         }
     }

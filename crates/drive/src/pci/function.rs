@@ -164,6 +164,9 @@ fn write(path: &Path, word: &str, address: &str) -> Result<(), DriveError> {
             path: format!("pci:{address}"),
             missing: "root".into(),
         },
+        _ if word.trim().is_empty() => {
+            DriveError::io(format!("cannot clear {}", path.display()), error)
+        }
         _ => DriveError::io(format!("cannot write {word} to {}", path.display()), error),
     })
 }
@@ -179,6 +182,15 @@ fn visible(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn an_error_of_clearing_a_file_is_one_line() {
+        let path = std::path::Path::new("/nonexistent/driver_override");
+        let error = super::write(path, "\n", "0000:00:05.0").expect_err("no such file");
+        let text = error.to_string();
+        assert!(text.starts_with("cannot clear /nonexistent/driver_override: "), "{text}");
+        assert!(!text.contains('\n'), "{text}");
+    }
+
     #[test]
     fn the_node_of_a_hidden_path_is_that_of_the_subsystem() {
         assert_eq!(super::visible("nvme0c1n2"), "nvme0n2");

@@ -200,7 +200,8 @@ fn without_iommu(spec: &str, function: &Function, allowed: bool) -> Result<(), D
     let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     if !allowed {
         let text = format!("{spec} has no IOMMU to protect memory from it");
-        let hint = "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or --no-iommu";
+        let hint =
+            "VT-d or AMD-Vi in the firmware and intel_iommu=on for Linux; or a run with --no-iommu";
         return Err(refused(text, hint));
     }
     // On other architectures a drive's writes may bypass the processor's caches.

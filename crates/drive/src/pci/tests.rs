@@ -9,7 +9,7 @@ use record::Safety;
 use tempfile::TempDir;
 
 use super::bound::{Holder, holder, left, listed};
-use super::claim::Claim;
+use super::claim::{Claim, take};
 use super::function::Function;
 use super::note::{Note, Notes};
 use super::{Spec, keys_of, plan};
@@ -132,6 +132,17 @@ fn a_namespace_has_the_same_key_with_the_kernel_and_without() {
     assert!(keys().is_empty(), "nothing identifies the drive");
     bench.notes.keep(bench.function().address, &note).expect("written");
     assert_eq!(keys(), [own]);
+}
+
+#[test]
+fn a_drive_whose_namespaces_changed_stays_with_the_kernel() {
+    let bench = Bench::new();
+    let note = Note { group: None, ..bench.note(false) };
+    fs::remove_dir_all(bench.path("sys/devices/pci0000:00/0000:00:05.0/nvme")).expect("removed");
+    let taken = take(&bench.machine, &bench.notes, &bench.function(), &note);
+    let text =
+        "pci:0000:00:05.0 changed since it was opened: the number of its namespaces was 1, now 0";
+    assert_eq!(taken.expect_err("changed").to_string(), text);
 }
 
 #[test]

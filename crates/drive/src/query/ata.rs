@@ -81,18 +81,20 @@ fn health(file: &File, identify: &Identify) -> io::Result<Health> {
 /// Pages of ACS-3, A.5: general (1), general errors (4), transport (6) and solid state device (7).
 /// Missing pages are skipped.
 fn statistics(file: &File, sector_bytes: u32) -> Health {
-    let value = |number: u8, at: usize, bits: u32| {
-        statistic(&page(file, &statistics_command(number)).ok()?, number, at, bits)
+    let read = |number: u8| (number, page(file, &statistics_command(number)).ok());
+    let [general, errors, transport, solid_state] = [1, 4, 6, 7].map(read);
+    let value = |(number, page): &(u8, Option<Vec<u8>>), at: usize, bits: u32| {
+        statistic(page.as_deref()?, *number, at, bits)
     };
-    let bytes = |at| value(1, at, 48).map(|n| n.saturating_mul(u64::from(sector_bytes)));
+    let bytes = |at| value(&general, at, 48).map(|n| n.saturating_mul(u64::from(sector_bytes)));
     Health {
-        power_cycles: value(1, 8, 32),
-        power_on_hours: value(1, 16, 32),
+        power_cycles: value(&general, 8, 32),
+        power_on_hours: value(&general, 16, 32),
         written_bytes: bytes(24),
         read_bytes: bytes(40),
-        media_errors: value(4, 8, 32),
-        link_errors: value(6, 24, 32),
-        wear_percent: value(7, 8, 8).map(|percent| percent as f64),
+        media_errors: value(&errors, 8, 32),
+        link_errors: value(&transport, 24, 32),
+        wear_percent: value(&solid_state, 8, 8).map(|percent| percent as f64),
         ..Health::default()
     }
 }

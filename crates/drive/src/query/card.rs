@@ -75,7 +75,8 @@ fn report_status(id: &mut DriveIdentity, status: Option<SdStatus>) {
 fn ext_csd(machine: &Machine, disk: &Node, id: &mut DriveIdentity) -> Option<ExtCsd> {
     let device = disk.dir.join("device").canonicalize().ok()?;
     let card = device.file_name()?.to_str()?.to_string();
-    let host = card.split(':').next()?;
+    // A boot partition, a separate device, is below the card's block device.
+    let (host, _) = card.split_once(':')?;
     let text = machine.text(format!("/sys/kernel/debug/{host}/{card}/ext_csd"));
     let found = text.and_then(|text| ExtCsd::parse(&from_hex(&text)?));
     if found.is_none() {

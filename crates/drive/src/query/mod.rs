@@ -74,8 +74,8 @@ impl Query<'_> {
 
     fn miss(&mut self, what: &str, error: &io::Error) {
         let why = match error.kind() {
-            // A simulated machine: the drive cannot be queried.
-            io::ErrorKind::Unsupported => return,
+            // A simulated machine, where no system call was made: the drive cannot be queried.
+            io::ErrorKind::Unsupported if error.raw_os_error().is_none() => return,
             io::ErrorKind::PermissionDenied => "needs root".to_string(),
             _ => error.to_string(),
         };

@@ -21,7 +21,7 @@ pub(super) fn run(query: &mut Query<'_>) {
 }
 
 /// Sticks and card readers report themselves as removable and get no ATA commands; an enclosure
-/// with a drive usually passes them through.
+/// with a drive may pass them through.
 fn ask_inside(query: &mut Query<'_>) {
     if query.disk.value::<u8>("removable") == Some(1) {
         return;

@@ -12,5 +12,6 @@ pub fn key(bytes: u64) -> DriveKey {
         start: None,
         bytes,
         backing_file: None,
+        nsid: None,
     }
 }
