@@ -35,6 +35,9 @@ pub(crate) fn jobs(
         let advice = "a job starts with --name=NAME, or with [NAME] in a job file";
         return Err(FioError::new("command line", "there is no job").advise(advice));
     }
+    // As in fio, the option of one job applies to all.
+    let exitall = builder.jobs.iter().any(|job| job.schedule.exitall);
+    builder.jobs.iter_mut().for_each(|job| job.schedule.exitall = exitall);
     Ok(builder.jobs)
 }
 

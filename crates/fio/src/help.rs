@@ -5,7 +5,7 @@ use emit::shell_word;
 
 use super::FioError;
 use super::assemble::{COMMAND_LINE, known};
-use super::options::{self, ENGINE_OPTIONS, ENGINES, Standing};
+use super::options::{self, ENGINE_OPTIONS, ENGINES, EngineEntry, Entry, Standing};
 use super::section::Section;
 use super::switches::Answer;
 
@@ -31,7 +31,7 @@ pub(crate) fn answer(answer: &Answer) -> Result<String, FioError> {
         Answer::Version => format!("fio-3.42 (as understood by ssdyno {})\n", VERSION),
         Answer::Options(name) if name.is_empty() || name == "all" => all_options(),
         Answer::Options(name) => one_option(name)?,
-        Answer::Engines(name) => engines(name),
+        Answer::Engines(name) => engines(name)?,
     })
 }
 
@@ -63,16 +63,39 @@ fn one_option(name: &str) -> Result<String, FioError> {
             None => error.advise("--cmdhelp=all"),
         });
     };
-    let names: Vec<_> = entry.names().collect();
-    Ok(format!("{}: {}\n", names.join(", "), standing(entry.standing)))
+    Ok(entry_line(entry))
 }
 
-fn engines(name: &str) -> String {
-    let mut text = String::new();
-    for entry in ENGINES.iter().filter(|entry| name.is_empty() || entry.names.contains(&name)) {
-        text += &format!("{}: {}\n", entry.names.join(", "), standing(entry.standing));
+fn entry_line(entry: &Entry) -> String {
+    let names: Vec<_> = entry.names().collect();
+    format!("{}: {}\n", names.join(", "), standing(entry.standing))
+}
+
+/// All engines, one engine, or an option of one: `libaio,hipri`.
+fn engines(words: &str) -> Result<String, FioError> {
+    let (name, option) = words.split_once(',').map_or((words, None), |(n, o)| (n, Some(o)));
+    let found: Vec<_> =
+        ENGINES.iter().filter(|entry| words.is_empty() || entry.names.contains(&name)).collect();
+    let unknown = |what, near: Option<String>| {
+        let error = FioError::new(COMMAND_LINE, format!("--enghelp={words}: {what}"));
+        error.advise(near.map_or("--enghelp".into(), |near| format!("--enghelp={near}")))
+    };
+    if found.is_empty() {
+        let near = emit::nearest(name, ENGINES.iter().flat_map(|e| e.names.iter().copied()));
+        return Err(unknown("not an engine of fio", near.map(String::from)));
     }
-    text
+    let Some(option) = option else {
+        let line = |entry: &EngineEntry| {
+            format!("{}: {}\n", entry.names.join(", "), standing(entry.standing))
+        };
+        return Ok(found.into_iter().map(line).collect());
+    };
+    let Some(entry) = options::engine_option(option) else {
+        let all = ENGINE_OPTIONS.iter().flat_map(|group| group.entries).flat_map(Entry::names);
+        let near = emit::nearest(option, all).map(|near| format!("{name},{near}"));
+        return Err(unknown("not an option of an engine", near));
+    };
+    Ok(entry_line(entry))
 }
 
 /// The equivalent command line of these sections, quoted for a shell.

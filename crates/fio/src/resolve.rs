@@ -24,6 +24,7 @@ pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> 
     queue(draft, &mut job)?;
     files(draft, &mut job, world);
     time(&mut job, notes);
+    flushes(&job, notes);
     pace(&mut job)?;
     zone(draft, &mut job)?;
     verify(draft, &mut job, notes)?;
@@ -155,6 +156,13 @@ fn time(job: &mut Job, notes: &mut Vec<String>) {
     if schedule.time_based && schedule.runtime.is_none() {
         schedule.time_based = false;
         notes.push("time_based has no effect without runtime=, as in fio".into());
+    }
+}
+
+fn flushes(job: &Job, notes: &mut Vec<String>) {
+    let syncing = &job.syncing;
+    if syncing.fsync > 0 && syncing.fdatasync > 0 && job.access.rw.writes() {
+        notes.push("every flush is an fsync, because of fsync= together with fdatasync=".into());
     }
 }
 

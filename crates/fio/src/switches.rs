@@ -55,7 +55,7 @@ pub(crate) enum Answer {
     Version,
     /// `--cmdhelp[=NAME]`.
     Options(String),
-    /// `--enghelp[=NAME]`.
+    /// `--enghelp[=NAME[,OPTION]]`.
     Engines(String),
 }
 

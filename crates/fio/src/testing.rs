@@ -4,8 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-use super::World;
+use rig::JobResult;
+
+use super::run::{JobRun, Judgement, OpLog, Ran};
 use super::value::Value;
+use super::{Job, Plan, Request, World, parse};
 
 /// A world with the given files and variables.
 #[derive(Debug, Default)]
@@ -37,4 +40,45 @@ impl World for Small {
 pub(crate) fn with_value<T>(text: &str, f: impl FnOnce(&Value) -> T) -> T {
     let notes = RefCell::default();
     f(&Value { text: Some(text), world: &Small::default(), kb: 1024, notes: &notes })
+}
+
+/// The plan for these words.
+pub(crate) fn plan(words: &[&str]) -> Plan {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    match parse(&words, &Small::default()) {
+        Ok(Request::Run(plan)) => *plan,
+        other => panic!("{words:?}: {other:?}"),
+    }
+}
+
+/// A clone that did nothing.
+pub(crate) fn job_run(job: &Job) -> JobRun<'_> {
+    JobRun {
+        job,
+        clone: 0,
+        serial: 0,
+        began_unix_ns: 0,
+        start_ns: 0,
+        interval_ns: 100_000_000,
+        place_bits: 63,
+        did: JobResult::default(),
+        log: OpLog::default(),
+        judgement: Judgement::default(),
+        steady: None,
+    }
+}
+
+/// The results of a plan with these clones.
+pub(crate) fn ran<'p>(plan: &'p Plan, jobs: Vec<JobRun<'p>>) -> Ran<'p> {
+    Ran {
+        plan,
+        jobs,
+        stages: Vec::new(),
+        disks: Vec::new(),
+        left: Vec::new(),
+        unremoved: Vec::new(),
+        ended_unix_ms: 0,
+        interrupted: false,
+        real: true,
+    }
 }

@@ -352,8 +352,43 @@ fn questions_are_answered() {
     assert!(answer(&["--cmdhelp=bs"]).contains("blocksize"));
     assert!(answer(&["--cmdhelp=all"]).lines().count() > 250);
     assert!(answer(&["--enghelp"]).contains("io_uring: supported"));
+    assert_eq!(answer(&["--enghelp=libaio"]), "libaio: supported\n");
+    assert!(answer(&["--enghelp=libaio,nowait"]).starts_with("nowait: refused"));
     assert_eq!(answer(&["--showcmd", "a.fio"]), "fio --bs=8k --name='a b' --thread\n");
     assert_eq!(answer(&["--parse-only", "a.fio", "--name=b", "--size=1m"]), "");
+}
+
+#[test]
+fn unknown_engines_are_errors() {
+    for (words, what, advice) in [
+        ("--enghelp=libaoi", "not an engine", "--enghelp=libaio"),
+        ("--enghelp=no-such-thing", "not an engine", "--enghelp"),
+        ("--enghelp=libaio,nowiat", "not an option", "--enghelp=libaio,nowait"),
+    ] {
+        let error = refusal(&[words]);
+        assert!(error.what.contains(what), "{words}: {error:?}");
+        assert_eq!(error.advice.as_deref(), Some(advice), "{words}");
+    }
+}
+
+#[test]
+fn exitall_of_one_job_applies_to_all() {
+    let exits = |words: &[&str]| -> Vec<bool> {
+        let all = [&["--name=a", "--size=1m", "--name=b", "--size=1m"], words].concat();
+        plan(&all).jobs.iter().map(|job| job.schedule.exitall).collect()
+    };
+    assert_eq!(exits(&["--exitall"]), [true, true]);
+    assert_eq!(exits(&["--name=c", "--stonewall", "--size=1m", "--exitall=1"]), [true; 3]);
+    assert_eq!(exits(&[]), [false, false]);
+}
+
+#[test]
+fn two_kinds_of_flushes_become_one_and_are_noted() {
+    let notes = |words: &[&str]| {
+        let all = [&["--name=a", "--size=1m", "--rw=write", "--fsync=10"], words].concat();
+        plan(&all).notes.len()
+    };
+    assert_eq!((notes(&[]), notes(&["--fdatasync=3"])), (0, 1));
 }
 
 #[test]

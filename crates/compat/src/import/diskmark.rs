@@ -16,6 +16,9 @@ const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 /// Block size of a sequential row that does not state it (versions 3 to 6), bytes.
 const SEQUENTIAL_BLOCK: [(u32, u64); 2] = [(5, 1 << 17), (3, 1 << 20)];
 
+/// Keys of the lines below the rows.
+const FACTS: [&str; 7] = ["Profile", "Test", "Mode", "Time", "Date", "OS", "Comment"];
+
 fn tool(line: &str) -> Option<(&'static str, String)> {
     let line = line.trim_start();
     TOOLS.iter().find_map(|tool| {
@@ -39,16 +42,19 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let major = if name == "KDiskMark" { 8 } else { major };
     let mut run = run("diskmark", name, Some(version), begin);
     let mut section = Section::default();
-    while let Some(line) = lines.peek().filter(|line| tool(line).is_none()) {
+    while let Some(line) = lines.peek().filter(|line| tool(line).is_none()).map(str::trim) {
+        if !run.metrics.is_empty() && !continues(line) {
+            break;
+        }
         lines.next();
-        let line = line.trim();
         if let Some(rest) = line.strip_prefix('[').filter(|_| line.contains(']')) {
             section = Section::of(rest);
         } else if is_row(line) {
             row(&mut run, line, major, &section)
                 .ok_or_else(|| lines.wrong("not a row of results"))?;
         } else if fact(&mut run, line) {
-            // Lines that are neither are skipped, up to the user's comment or the next result.
+            // Other lines are skipped, up to the user's comment: before the first row any, after it
+            // only `Mode` and `Time`.
         } else if line.starts_with("Comment") {
             break;
         }
@@ -85,6 +91,13 @@ impl Section {
     }
 }
 
+/// Whether a line may follow the first row of a result.
+fn continues(line: &str) -> bool {
+    let key = line.split_once(':').map(|(key, _)| key.trim());
+    let is_fact = key.is_some_and(|key| FACTS.contains(&key));
+    line.is_empty() || line.starts_with('[') || is_row(line) || is_fact
+}
+
 fn is_row(line: &str) -> bool {
     let begins = ["Sequential", "Random", "SEQ", "RND"].iter().any(|word| line.starts_with(word));
     begins && line.contains(':')
@@ -102,7 +115,11 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
     let mut shape = shape(label, major)?;
     shape.mixed = section.mixed;
     let iops = values.split_once('[').and_then(|(_, rest)| number(rest)).map(|(n, _)| n);
-    let rate = Some(value * scale).filter(|rate| *rate > 0.0)?;
+    let rate = value * scale;
+    if rate <= 0.0 {
+        // 0 is printed for a test that was not run, or failed.
+        return Some(());
+    }
     let iops = iops.filter(|iops| *iops > 0.0);
     let from_rate = shape.block_bytes.map(|block| rate / block as f64);
     let side = Side { bytes_per_s: Some(rate), iops: iops.or(from_rate), ..Side::default() };

@@ -5,7 +5,7 @@ use record::{
 };
 
 use super::found::{put, run};
-use super::lines::{ImportError, Lines, after, number};
+use super::lines::{ImportError, Lines, after, number, time_ns};
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     let begins = ["F3 write ", "F3 read ", "F3 probe ", "Average writing speed:", "Data OK:"];
@@ -17,6 +17,27 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 /// f3read's categories of lost data, and ssdyno's names for them.
 const LOST: [(&str, &str); 3] =
     [("Corrupted:", "flipped"), ("Slightly changed:", "torn"), ("Overwritten:", "misplaced")];
+
+/// Lines that end a result, unless a line that starts with the second words follows.
+const LAST: [(&str, Option<&str>); 5] = [
+    ("Average writing speed:", None),
+    ("Average reading speed:", None),
+    ("Probe time:", Some("Operation:")),
+    ("Write:", Some("Reset:")),
+    ("Reset:", None),
+];
+
+/// Lines without a value that is read, among those after the first value.
+const OTHER: [&str; 8] = [
+    "Module:",
+    "I/O average speeds:",
+    "Sequential write:",
+    "Random write:",
+    "Random read:",
+    "Probe time:",
+    "Operation:",
+    "WARNING:",
+];
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
@@ -30,10 +51,14 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         if line.starts_with("F3 ") {
             break;
         }
+        let known = entry(&mut run, line).map_err(|why| lines.wrong_at(lines.number(), why))?;
+        if !known && !run.metrics.is_empty() {
+            break;
+        }
         lines.next();
-        entry(&mut run, line).map_err(|why| lines.wrong(why))?;
-        let last = ["Average writing speed:", "Average reading speed:", "Write:", "Reset:"];
-        if last.iter().any(|words| line.starts_with(words)) {
+        let next = lines.peek().unwrap_or_default().trim_start();
+        let follows = |words: &Option<&str>| words.is_some_and(|words| next.starts_with(words));
+        if LAST.iter().any(|(words, more)| line.starts_with(words) && !follows(more)) {
             break;
         }
     }
@@ -43,7 +68,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
 }
 
-fn entry(run: &mut Run, line: &str) -> Result<(), String> {
+/// Reads a line. Returns whether it can follow the first value of a result.
+fn entry(run: &mut Run, line: &str) -> Result<bool, String> {
     let rate = |rest: &str| amount(rest, "/s").ok_or("no rate");
     if let Some(rest) = line.strip_prefix("Average writing speed:") {
         put(run, "seq-write", Unit::BytesPerSecond, rate(rest)?);
@@ -62,9 +88,9 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
         let count = sectors(rest).ok_or("no number of sectors")? as u64;
         lost(run, kind, count);
     } else {
-        probe(run, line)?;
+        return probe(run, line);
     }
-    Ok(())
+    Ok(true)
 }
 
 fn lost(run: &mut Run, kind: &str, count: u64) {
@@ -78,16 +104,21 @@ fn verdict(run: &mut Run, text: String, name: &str, value: f64) {
     run.verdicts.push(Verdict::new(VerdictKind::F3, text).with_evidence(evidence));
 }
 
-/// f3probe's verdict on a device.
-fn probe(run: &mut Run, line: &str) -> Result<(), String> {
+/// f3probe's verdict on a device, and its measurements. Returns the same as [`entry`].
+fn probe(run: &mut Run, line: &str) -> Result<bool, String> {
     for (words, real) in [("Good news: The device `", true), ("Bad news: The device `", false)] {
         let Some(rest) = line.strip_prefix(words) else { continue };
-        let path = rest.split('\'').next().unwrap_or_default().to_string();
+        let (path, said) = rest.split_once('\'').unwrap_or((rest, ""));
         run.target.kind = TargetKind::Device;
-        run.target.path = Some(path.clone());
-        run.target.spec = path;
-        let text = if real { "the device is genuine" } else { "the device is counterfeit" };
+        run.target.path = Some(path.to_string());
+        run.target.spec = path.to_string();
+        let text = match real {
+            true => "the device is genuine",
+            false if said.contains("damaged") => "the device is damaged",
+            false => "the device is counterfeit",
+        };
         run.verdicts.push(Verdict::new(VerdictKind::F3, text));
+        return Ok(true);
     }
     for (words, name) in [
         ("*Usable* size:", "usable"),
@@ -96,22 +127,25 @@ fn probe(run: &mut Run, line: &str) -> Result<(), String> {
         ("Physical block size:", "physical-block"),
     ] {
         let Some(rest) = line.strip_prefix(words) else { continue };
-        let bytes = blocks(rest).or_else(|| amount(rest, "")).ok_or("no size")?;
-        put(run, name, Unit::Bytes, bytes);
+        put(run, name, Unit::Bytes, size(rest).ok_or("no size")?);
+        return Ok(true);
     }
     for (words, name) in [("Read:", "read"), ("Write:", "write"), ("Reset:", "reset")] {
         let Some(rest) = line.strip_prefix(words) else { continue };
-        let Some(mean) = after(rest, "=").and_then(time_ns) else { continue };
-        let key = MetricKey::of_words(&[&"probe", &name]).with(Statistic::Mean);
-        put(run, key, Unit::Nanoseconds, mean);
+        if let Some(mean) = after(rest, "=").and_then(time_ns) {
+            let key = MetricKey::of_words(&[&"probe", &name]).with(Statistic::Mean);
+            put(run, key, Unit::Nanoseconds, mean);
+        }
+        return Ok(true);
     }
-    Ok(())
+    Ok(line.is_empty() || OTHER.iter().any(|words| line.starts_with(words)))
 }
 
-/// `30.07 MB/s`, `0.00 Byte`.
+/// `30.07 MB/s`, `0.00 Byte`, `0.00 Bytes`.
 fn amount(text: &str, suffix: &str) -> Option<f64> {
     let (value, unit) = number(text)?;
     let unit = unit.trim_start().split([' ', '(']).next()?.strip_suffix(suffix)?;
+    let unit = unit.trim_end_matches('s');
     let power = ["Byte", "KB", "MB", "GB", "TB", "PB"].iter().position(|u| *u == unit)?;
     Some(value * 1024f64.powi(power as i32))
 }
@@ -122,25 +156,21 @@ fn sectors(text: &str) -> Option<f64> {
     rest.trim_start().starts_with("sector").then_some(count)
 }
 
-/// `14.91 GB (31264768 blocks)`: blocks of 512 bytes, and `(2^34 Bytes)`.
-fn blocks(text: &str) -> Option<f64> {
-    let inside = after(text, "(")?;
-    if let Some(power) = inside.strip_prefix("2^").and_then(number) {
-        return (power.0 < 63.0).then(|| 2f64.powf(power.0));
+/// `14.91 GB (31264768 blocks)`, `16.00 GB (2^34 Bytes)`: in bytes, exact if the block size is
+/// known, otherwise as printed.
+fn size(text: &str) -> Option<f64> {
+    let printed = amount(text, "");
+    let inside = after(text, "(").unwrap_or_default();
+    if let Some((power, _)) = inside.strip_prefix("2^").and_then(number) {
+        return (power < 63.0).then(|| power.exp2()).or(printed);
     }
-    let (count, rest) = number(inside)?;
-    rest.trim_start().starts_with("block").then_some(count * 512.0)
+    let blocks = number(inside).filter(|(_, unit)| unit.trim_start().starts_with("block"));
+    blocks.and_then(|(count, _)| exact(count, printed?)).or(printed)
 }
 
-/// `112us`, `1.5ms`, `2.1s`.
-fn time_ns(text: &str) -> Option<f64> {
-    let (value, unit) = number(text)?;
-    let scale = match unit.trim() {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    Some(value * scale)
+/// The size of a number of blocks. The block size, a power of 2, is printed after the sizes, but
+/// follows from the printed size: its two decimals are precise to 0.5%.
+fn exact(count: f64, printed: f64) -> Option<f64> {
+    let bytes = count * (printed / count).log2().round().exp2();
+    ((bytes / printed - 1.0).abs() < 0.01).then_some(bytes)
 }

@@ -33,7 +33,9 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 }
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
-    let mut run = match document["ssdyno"]["version"].as_str() {
+    let ours = document["ssdyno"]["version"].as_str();
+    let own = ours.is_some();
+    let mut run = match ours {
         Some(ours) => run("fio", OWN_FIO, Some(ours.to_string()), begin),
         None => {
             let version = document["fio version"].as_str().unwrap_or_default();
@@ -41,11 +43,11 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
             run("fio", "fio", Some(version.to_string()), begin)
         }
     };
-    // A server's clients are in a different list, which had the same name in fio 2.
+    // Results from fio servers are in `client_stats`, in fio 2 as well as fio 3.
     let jobs = document.get("jobs").or(document.get("client_stats"))?.as_array()?;
     let global = document["global options"].as_object();
     for entry in jobs.iter().filter(|job| job["jobname"] != "All clients") {
-        job(&mut run, entry, global);
+        job(&mut run, entry, global, own);
     }
     began(&mut run, document);
     if let Some([disk]) = document["disk_util"].as_array().map(Vec::as_slice) {
@@ -67,7 +69,8 @@ impl<'a> Options<'a> {
     }
 }
 
-fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>) {
+/// Adds the results of a job. `own`: the output is that of `ssdyno fio`.
+fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>, own: bool) {
     let options = Options(job["job options"].as_object(), global);
     let known = options.0.is_some() || options.1.is_some();
     let name = job["jobname"].as_str().unwrap_or("unknown");
@@ -78,7 +81,7 @@ fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>) {
             continue;
         };
         let shape = if known { shape(&options, i) } else { Shape::default() };
-        let (measured, histogram) = measured(side);
+        let (measured, histogram) = measured(side, own);
         let metric = put_side(run, &shape, direction, &measured);
         if let Some(service) = histogram {
             run.latencies.push(LatencyProfile::new(metric, direction, service));
@@ -121,18 +124,23 @@ fn number(value: &Value, name: &str) -> Option<f64> {
     value.get(name)?.as_f64()
 }
 
-fn measured(side: &Value) -> (Side, Option<Histogram>) {
-    let (bytes, nanoseconds) = (number(side, "bw_bytes"), side.get("clat_ns"));
+fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
+    let (bytes, mut nanoseconds) = (number(side, "bw_bytes"), side.get("clat_ns"));
+    // In ssdyno's output, `clat_ns` and `lat_ns` are the same times, but only those whose
+    // percentiles were requested have any.
+    if own && nanoseconds.is_some_and(|latency| latency.get("percentile").is_none()) {
+        nanoseconds = side.get("lat_ns").or(nanoseconds);
+    }
     let kib = number(side, "bw").map(|kib| kib * 1024.0);
     let latency = nanoseconds.or(side.get("clat")).unwrap_or(&Value::Null);
     let scale = if nanoseconds.is_some() { 1.0 } else { 1e3 };
-    // fio 2 lists 0.00 for missing percentiles.
+    // fio 2 lists unused percentiles under the key `0.00`.
     let percentiles = latency["percentile"].as_object().into_iter().flatten();
     let percentiles = percentiles.filter_map(|(percent, value)| {
         let percent: f64 = percent.trim_start_matches('>').trim_start_matches('=').parse().ok()?;
         Some((percent / 100.0, value.as_f64()? * scale)).filter(|(share, _)| *share > 0.0)
     });
-    // Absent with gtod_reduce, where they are zeros.
+    // With gtod_reduce, fio measures no latency and reports zeros.
     let timed = number(latency, "max").filter(|max| *max > 0.0);
     let side = Side {
         bytes_per_s: bytes.or(kib),

@@ -4,7 +4,7 @@
 use record::{MetricKey, Run, Unit, size_word};
 
 use super::found::{put, run};
-use super::lines::{ImportError, Lines, number, size};
+use super::lines::{ImportError, Lines, number, size, time_ns};
 
 /// Column labels of `-a`, and ssdyno's names for them.
 const TIMES: [(&str, &str); 4] =
@@ -51,21 +51,6 @@ fn boundary(run: &mut Run, line: &str) -> Option<()> {
         put(run, MetricKey::parse(name).within(&at), Unit::Nanoseconds, ns);
     }
     Some(())
-}
-
-/// `1.24ms`, `425µs`, `-17ns`.
-fn time_ns(text: &str) -> Option<f64> {
-    let text = text.trim_start();
-    let (sign, digits) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
-    let (value, unit) = number(digits)?;
-    let scale = match unit.split_whitespace().next()? {
-        "ns" => 1.0,
-        "µs" | "us" | "\u{3bc}s" | "\u{fffd}s" | "\u{fffd}\u{fffd}s" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    Some(sign * value * scale)
 }
 
 /// `4MiB    8.79M/s  8.8M/s`: block size and rates. The rates' prefixes are decimal.

@@ -1,5 +1,5 @@
 //! hdparm -t and -T. MB are 2^20 bytes, in whole numbers; the printed rate is more precise than
-//! bytes and seconds.
+//! bytes and seconds. Rates below 1 MB/sec are printed in kB of 1024 bytes.
 
 use record::{Run, TargetKind, Unit};
 
@@ -25,11 +25,21 @@ fn device(line: &str) -> Option<&str> {
     line.trim().strip_suffix(':').filter(|path| path.starts_with("/dev/"))
 }
 
+/// Bytes per second after the `=` of a line.
+fn rate(rest: &str) -> Option<f64> {
+    let (value, unit) = number(after(rest, "=")?)?;
+    let scale = match unit.split_whitespace().next()? {
+        "MB/sec" => 1_048_576.0,
+        "kB/sec" => 1024.0,
+        _ => return None,
+    };
+    Some(value * scale)
+}
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    let timed = |lines: &Lines<'_>| lines.peek().and_then(timing).is_some();
     let mut ahead = lines.clone();
-    let first = ahead.next().unwrap_or_default();
-    let timed = |line: Option<&str>| line.is_some_and(|line| timing(line).is_some());
-    timed(Some(first)) || device(first).is_some() && timed(ahead.peek())
+    timed(lines) || ahead.next().and_then(device).is_some() && timed(&ahead)
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -42,11 +52,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     }
     while let Some((name, direct, rest)) = lines.peek().and_then(timing) {
         lines.next();
-        let rate = after(rest, "=").and_then(number);
-        let (value, _) = rate
-            .filter(|(_, unit)| unit.trim().starts_with("MB/sec"))
-            .ok_or_else(|| lines.wrong("no rate in MB/sec"))?;
-        put(&mut run, name, Unit::BytesPerSecond, value * 1_048_576.0);
+        let rate = rate(rest).ok_or_else(|| lines.wrong("no rate in MB/sec or kB/sec"))?;
+        put(&mut run, name, Unit::BytesPerSecond, rate);
         run.target.direct = direct.or(run.target.direct);
     }
     Ok(vec![run])

@@ -1,31 +1,15 @@
 //! iozone: its full output, only the table, or the tables that -R adds for spreadsheets.
 //!
-//! Columns of tests that were not run are blank, so a value is identified by its position: numbers
-//! end at fixed columns, 16 and 24 for file and record size, then every 9 (every 8 before version
-//! 3.4xx, where the heading has KB instead of kB). Rates are KiB/s.
+//! Columns of tests that were not run are blank, so a value is identified by its position: it ends
+//! in the same column as its heading, or one column from it. The widths differ between versions and
+//! between columns. Rates are KiB/s. The table of `ssdyno iozone` is in the same format.
 
 use methods::{IozoneFigure, iozone_metric};
 use record::{Finding, FindingKind, Level, Run, Unit};
 
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after};
-
-/// The headings of the -R tables, in column order.
-const REPORTS: [&str; 13] = [
-    "\"Writer report\"",
-    "\"Re-writer report\"",
-    "\"Reader report\"",
-    "\"Re-reader report\"",
-    "\"Random read report\"",
-    "\"Random write report\"",
-    "\"Backward read report\"",
-    "\"Record rewrite report\"",
-    "\"Stride read report\"",
-    "\"Fwrite report\"",
-    "\"Re-fwrite report\"",
-    "\"Fread report\"",
-    "\"Re-fread report\"",
-];
+use crate::iozone::{REPORTS, TITLE};
 
 /// File size and record size in KiB, figure and KiB/s.
 type Cell = (u64, u64, IozoneFigure, f64);
@@ -35,7 +19,8 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
 }
 
 fn is_title(line: &str) -> bool {
-    line.trim_start().starts_with("Iozone: Performance Test of File I/O")
+    let line = line.trim_start();
+    ["Iozone: Performance Test of File I/O", TITLE].iter().any(|title| line.starts_with(title))
 }
 
 /// The second of the table's two heading lines.
@@ -54,8 +39,10 @@ fn is_continuation(line: &str) -> bool {
     known || is_heading(line) || report(line).is_some()
 }
 
+/// The figure of a -R table, by its heading. Versions differ in case.
 fn report(line: &str) -> Option<IozoneFigure> {
-    let found = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line.trim()));
+    let line = line.trim().strip_prefix('"')?.strip_suffix('"')?;
+    let found = REPORTS.iter().position(|words| words.eq_ignore_ascii_case(line));
     found.map(|column| IozoneFigure::ALL[column])
 }
 
@@ -109,7 +96,7 @@ fn rows(
     run: &Run,
     cells: &mut Vec<Cell>,
 ) -> Result<(), ImportError> {
-    let width = if heading.trim_start().starts_with("KB") { 8 } else { 9 };
+    let ends = ends(heading);
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
     let asked = tests_asked(command);
     while let Some(line) = lines.peek() {
@@ -118,7 +105,7 @@ fn rows(
             break;
         }
         lines.next();
-        let row = by_column(line, width).or_else(|| in_order(line, asked.as_deref()));
+        let row = by_column(line, &ends).or_else(|| in_order(line, asked.as_deref()));
         cells.extend(row.ok_or_else(|| lines.wrong("not a row of iozone's table"))?);
     }
     Ok(())
@@ -131,16 +118,22 @@ fn words(line: &str) -> Vec<(&str, usize)> {
     line.split_whitespace().map(|word| (word, end(word))).collect()
 }
 
+/// The end columns of the figures' headings, counted from the end of the record size's.
+fn ends(heading: &str) -> Vec<usize> {
+    let words = words(heading);
+    let [_, (_, second), figures @ ..] = words.as_slice() else { return Vec::new() };
+    figures.iter().map(|(_, end)| end - second).collect()
+}
+
 /// Values by column. Leading blanks may be missing; blanks between values may not.
-fn by_column(line: &str, width: usize) -> Option<Vec<Cell>> {
+fn by_column(line: &str, ends: &[usize]) -> Option<Vec<Cell>> {
     let words = words(line);
     let [(file, first), (record, second), values @ ..] = words.as_slice() else { return None };
     (second - first == 8 && !values.is_empty()).then_some(())?;
     let (file, record) = (file.parse().ok()?, record.parse().ok()?);
     let cell = |(word, end): &(&str, usize)| {
-        let offset = end - second;
-        let figure = *IozoneFigure::ALL.get((offset / width).checked_sub(1)?)?;
-        offset.is_multiple_of(width).then_some((file, record, figure, rate(word)?))
+        let column = ends.iter().position(|heading| heading.abs_diff(end - second) <= 1)?;
+        Some((file, record, *IozoneFigure::ALL.get(column)?, rate(word)?))
     };
     values.iter().map(cell).collect()
 }

@@ -1,5 +1,7 @@
 //! Reads a text line by line, with line numbers for errors.
 
+use std::rc::Rc;
+
 use thiserror::Error;
 
 /// Maximum number of characters quoted from a line in a message.
@@ -17,27 +19,35 @@ pub struct ImportError {
     pub why: String,
 }
 
-/// Position of a parser in a text.
+/// Position of a parser in a text. Cheap to clone, because parsers look ahead with a clone.
 #[derive(Clone)]
 pub(crate) struct Lines<'a> {
     text: &'a str,
     /// Byte offset of each line.
-    starts: Vec<usize>,
+    starts: Rc<[usize]>,
+    /// Number of the first line, from 1.
+    first: usize,
     at: usize,
 }
 
 impl<'a> Lines<'a> {
-    pub fn new(text: &'a str) -> Lines<'a> {
+    /// Starts at the beginning of a text, whose first line has this number in its file.
+    pub fn new(text: &'a str, first: usize) -> Lines<'a> {
         let ends = text.match_indices('\n').map(|(i, _)| i + 1);
         let starts = [0].into_iter().chain(ends).filter(|i| *i < text.len()).collect();
-        Lines { text, starts, at: 0 }
+        Lines { text, starts, first, at: 0 }
+    }
+
+    /// The line at an index, without its terminator.
+    fn line(&self, at: usize) -> Option<&'a str> {
+        let start = *self.starts.get(at)?;
+        let end = self.starts.get(at + 1).copied().unwrap_or(self.text.len());
+        Some(self.text[start..end].trim_end_matches(['\n', '\r']))
     }
 
     /// The current line, without its terminator.
     pub fn peek(&self) -> Option<&'a str> {
-        let start = *self.starts.get(self.at)?;
-        let end = self.starts.get(self.at + 1).copied().unwrap_or(self.text.len());
-        Some(self.text[start..end].trim_end_matches(['\n', '\r']))
+        self.line(self.at)
     }
 
     /// Returns the current line and advances to the next.
@@ -49,12 +59,12 @@ impl<'a> Lines<'a> {
 
     /// The line `back` lines before the current one.
     pub fn before(&self, back: usize) -> Option<&'a str> {
-        Lines { at: self.at.checked_sub(back)?, ..self.clone() }.peek()
+        self.line(self.at.checked_sub(back)?)
     }
 
-    /// Number of the current line, from 1.
+    /// Number of the current line in its file, from 1.
     pub fn number(&self) -> usize {
-        self.at + 1
+        self.first + self.at
     }
 
     /// The text from the current line on.
@@ -71,12 +81,12 @@ impl<'a> Lines<'a> {
 
     /// An error at the line before the current one.
     pub fn wrong(&self, why: impl Into<String>) -> ImportError {
-        self.wrong_at(self.at.max(1), why)
+        self.wrong_at(self.number().saturating_sub(1).max(self.first), why)
     }
 
     /// An error at a line number.
     pub fn wrong_at(&self, number: usize, why: impl Into<String>) -> ImportError {
-        let line = Lines { at: number.saturating_sub(1), ..self.clone() }.peek().unwrap_or("");
+        let line = self.line(number.saturating_sub(self.first)).unwrap_or("");
         let shown = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
         ImportError { line: number, text: shown, why: why.into() }
     }
@@ -101,6 +111,21 @@ pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
 /// The number after a word: `usr=` in `cpu : usr=5.06%`.
 pub(crate) fn number_after(line: &str, word: &str) -> Option<f64> {
     number(after(line, word)?).map(|(value, _)| value)
+}
+
+/// Nanoseconds of a time such as `1.24ms`, `425µs`, `-17ns`.
+pub(crate) fn time_ns(text: &str) -> Option<f64> {
+    let text = text.trim_start();
+    let (sign, digits) = text.strip_prefix('-').map_or((1.0, text), |rest| (-1.0, rest));
+    let (value, unit) = number(digits)?;
+    let scale = match unit.split_whitespace().next()? {
+        "ns" => 1.0,
+        "µs" | "us" | "\u{3bc}s" | "\u{fffd}s" | "\u{fffd}\u{fffd}s" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(sign * value * scale)
 }
 
 /// A size such as `4k`, `4KiB`, `4096B`, `1M`; as in fio, the letters are powers of 1024.
@@ -143,7 +168,7 @@ mod tests {
 
     #[test]
     fn lines_have_numbers_and_are_quoted() {
-        let mut lines = Lines::new("one\r\ntwo\n\nfour");
+        let mut lines = Lines::new("one\r\ntwo\n\nfour", 1);
         assert_eq!((lines.next(), lines.number(), lines.peek()), (Some("one"), 2, Some("two")));
         assert_eq!(lines.rest(), "two\n\nfour");
         lines.skip(4);
@@ -155,12 +180,36 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_file_keeps_its_line_numbers() {
+        let mut lines = Lines::new("one\ntwo", 7);
+        assert_eq!((lines.number(), lines.before(1)), (7, None));
+        assert_eq!(lines.wrong("odd").to_string(), "line 7: odd: 'one'");
+        lines.next();
+        lines.next();
+        assert_eq!(lines.wrong("odd").to_string(), "line 8: odd: 'two'");
+    }
+
+    /// Import would take quadratic time if a parser that looks ahead copied the line starts.
+    #[test]
+    fn looking_ahead_copies_no_lines() {
+        let lines = Lines::new("one\ntwo", 1);
+        let mut ahead = lines.clone();
+        assert_eq!(
+            (ahead.next(), ahead.peek(), lines.peek()),
+            (Some("one"), Some("two"), Some("one"))
+        );
+        assert!(std::ptr::eq(lines.starts.as_ptr(), ahead.starts.as_ptr()));
+    }
+
+    #[test]
     fn numbers_and_sizes() {
         assert_eq!(number(" 5.44e-05 s"), Some((5.44e-05, " s")));
         assert_eq!(number("12,5"), Some((12.0, ",5")));
         assert_eq!((number("x"), number("1.2.3"), number("")), (None, None, None));
         assert_eq!(size("4k"), Some(4096));
         assert_eq!((size("4096B"), size("1MiB"), size("4x")), (Some(4096), Some(1 << 20), None));
+        assert_eq!((time_ns("-17ns"), time_ns(" 4.4ms\t")), (Some(-17.0), Some(4.4e6)));
+        assert_eq!((time_ns("1'13\""), time_ns("2")), (None, None));
         assert_eq!(unit_scale("MB/s"), Some(1e6));
         assert_eq!(
             (unit_scale("MiB/s"), unit_scale("Byte"), unit_scale("")),

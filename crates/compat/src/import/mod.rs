@@ -105,14 +105,15 @@ pub fn format(name: &str) -> Option<&'static Format> {
 /// All results in a text, in order; with `only`, only those of that format. The records have no id
 /// yet, and no start time if the tool does not report it. A text without a result is an error.
 pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
-    let runs = results(text, only)?;
-    if runs.is_empty() { Err(nothing(text, only)) } else { Ok(runs) }
+    let runs = results(text, 1, only)?;
+    if runs.is_empty() { Err(nothing(text, 1, only)) } else { Ok(runs) }
 }
 
-/// Like [`read`], but a text without a result gives an empty list.
-pub fn results(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
+/// Like [`read`], but a text without a result gives an empty list. `line` is the number of the
+/// text's first line in its file.
+pub fn results(text: &str, line: usize, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
-    let mut lines = Lines::new(text);
+    let mut lines = Lines::new(text, line);
     let (mut runs, mut section) = (Vec::new(), 0);
     while let Some(line) = lines.peek() {
         let before = lines.number();
@@ -169,14 +170,15 @@ fn share_title(section: &mut [Run]) {
     }
 }
 
-/// The error for a text without results; quotes the first line that is not blank.
-fn nothing(text: &str, only: Option<&Format>) -> ImportError {
+/// The error of a text without a result, which quotes the first line that is not blank. `line` is
+/// the number of the text's first line in its file.
+pub fn nothing(text: &str, line: usize, only: Option<&Format>) -> ImportError {
     let first = text.lines().position(|line| !line.trim().is_empty());
     let why = match only {
         Some(format) => format!("no result of {} from this line on", format.name),
         None => "no result of a known tool from this line on".to_string(),
     };
-    Lines::new(text).wrong_at(first.map_or(1, |i| i + 1), why)
+    Lines::new(text, line).wrong_at(line + first.unwrap_or(0), why)
 }
 
 /// The text of a file: UTF-8, or UTF-16 with a byte order mark, as written by Windows tools.

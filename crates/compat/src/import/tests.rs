@@ -180,6 +180,33 @@ fn iozone_values_are_identified_by_position() {
     assert_eq!(names, expected.map(|(n, v)| (n.to_string(), v)));
 }
 
+/// Rows of real iozone, without the command line that names the tests.
+#[test]
+fn iozone_columns_have_several_widths() {
+    let sample = sample!("iozone.txt");
+    let heading = sample.lines().find(|line| line.contains("reclen")).expect("the heading");
+    let rates = |text: &str| -> Vec<(String, u64)> {
+        values(&one(text)).into_iter().map(|(name, v)| (name.to_string(), v / 1024)).collect()
+    };
+    let all: Vec<u64> = (1..=13).map(|i| 1000 * i).collect();
+    let widths = [9, 9, 9, 9, 9, 9, 9, 10, 10, 9, 9, 9, 9];
+    let row: String = all.iter().zip(widths).map(|(v, width)| format!("{v:>width$}")).collect();
+    let full = rates(&format!("{heading}\n{:>16}{:>8}{row}\n", 64, 4));
+    assert_eq!(full.iter().map(|(_, v)| *v).collect::<Vec<_>>(), all);
+    let some = format!("{heading}\n{:>16}{:>8}{:>9}{:>74}\n", 64, 4, 100, 200);
+    let expected = [("iozone-64KiB-4KiB.write", 100), ("iozone-64KiB-4KiB.strided-read", 200)];
+    assert_eq!(rates(&some), expected.map(|(n, v)| (n.to_string(), v)));
+    let old = "              KB  reclen   write rewrite    read    reread    read   write    read \
+               rewrite    read   fwrite frewrite   fread  freread";
+    let some = format!("{old}\n{:>16}{:>8}{:>25}{:>49}{:>26}\n", 64, 4, 100, 200, 300);
+    let expected = [
+        ("iozone-64KiB-4KiB.read", 100),
+        ("iozone-64KiB-4KiB.strided-read", 200),
+        ("iozone-64KiB-4KiB.fread", 300),
+    ];
+    assert_eq!(rates(&some), expected.map(|(n, v)| (n.to_string(), v)));
+}
+
 #[test]
 fn iozone_for_spreadsheets_and_without_its_blanks() {
     let sheet = one(sample!("iozone-excel.txt"));
@@ -207,6 +234,15 @@ fn all_versions_of_diskmark() {
     let linux = one(sample!("kdiskmark.txt"));
     assert_eq!(linux.origin.as_ref().and_then(|o| o.tool.as_deref()), Some("KDiskMark"));
     assert_eq!(value(&linux, "rand-write-4KiB-q1"), 19_145.5);
+}
+
+#[test]
+fn a_diskmark_test_that_was_not_run_has_no_metric() {
+    let zero = "546.512 MB/s [    521.2 IOPS] < 15317.47 us>";
+    let text = sample!("cdm8.txt").replace(zero, "0.000 MB/s [      0.0 IOPS] <     0.00 us>");
+    let run = one(&text);
+    assert_eq!((run.metric("seq-read-1MiB-q8"), run.metrics.len()), (None, 12));
+    assert_eq!(value(&run, "seq-read-1MiB-q1"), 521_730_000.0);
 }
 
 /// Found by the fuzzer: the product was computed before the range check.
@@ -240,10 +276,42 @@ fn f3_units_are_binary() {
     let probe = one(sample!("f3probe.txt"));
     assert_eq!(value(&probe, "usable"), 15_742_975.0 * 512.0);
     assert_eq!(value(&probe, "probe-write.mean"), 4.4e6);
+    assert_eq!(value(&probe, "probe-reset.mean"), 1e3);
     assert!(probe.verdicts[0].text.contains("counterfeit"));
     let broken =
         sample!("f3read.txt").replace("Corrupted: 0.00 Byte (0 ", "Corrupted: 0.00 Byte (7 ");
     assert_eq!(one(&broken).errors.iter().map(|e| e.count).sum::<u64>(), 7);
+}
+
+#[test]
+fn f3probe_counts_blocks_of_the_drives_own_size() {
+    let text = sample!("f3probe.txt")
+        .replace("15742975 blocks", "1967871 blocks")
+        .replace("33554432 blocks", "4194304 blocks")
+        .replace("512.00 Byte (2^9 Bytes)", "4.00 KB (2^12 Bytes)");
+    let run = one(&text);
+    assert_eq!(value(&run, "usable"), 1_967_871.0 * 4096.0);
+    assert_eq!(value(&run, "announced"), 16.0 * 1_073_741_824.0);
+    assert_eq!((value(&run, "cache"), value(&run, "physical-block")), (0.0, 4096.0));
+    let odd = sample!("f3probe.txt").replace("15742975 blocks", "10000000 blocks");
+    assert_eq!(value(&one(&odd), "usable"), 7.51 * 1_073_741_824.0, "the count contradicts it");
+    let plural = sample!("f3probe.txt").replace("0.00 Byte (", "0.00 Bytes (");
+    assert_eq!(value(&one(&plural), "cache"), 0.0, "f3 10");
+}
+
+#[test]
+fn f3probe_tells_a_damaged_device_from_a_counterfeit() {
+    let verdict = |text: &str| one(text).verdicts[0].text.clone();
+    let (sample, said) = (sample!("f3probe.txt"), "Bad news: The device `/dev/sdb' is ");
+    assert_eq!(verdict(sample), "the device is counterfeit");
+    let damaged = sample.replace("a counterfeit of type limbo", "damaged");
+    assert_eq!(verdict(&damaged), "the device is damaged");
+    let good = sample.replace(
+        &format!("{said}a counterfeit of type limbo"),
+        "Good news: The device `/dev/sdb' is the real thing",
+    );
+    assert_eq!(verdict(&good), "the device is genuine");
+    assert_eq!(one(&good).target.spec, "/dev/sdb");
 }
 
 #[test]
@@ -253,6 +321,8 @@ fn hdparm_mb_is_mib() {
     assert_eq!(run.target.direct, Some(false));
     let rates: Vec<f64> = run.metrics.iter().filter_map(|m| m.value).collect();
     assert_eq!(rates, [1966.90 * 1_048_576.0, 280.59 * 1_048_576.0]);
+    let slow = sample!("hdparm.txt").replace("280.59 MB/sec", "812.50 kB/sec");
+    assert_eq!(value(&one(&slow), "seq-read"), 832_000.0);
 }
 
 #[test]
@@ -313,6 +383,36 @@ fn a_log_of_several_tools_gives_one_run_each() {
     assert_eq!(tools, ["iozone", "iozone", "fio", "hdparm"]);
     let only = read(&log, format("fio")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(only.len(), 1);
+}
+
+/// These tools have no last line, or one that is not always printed.
+#[test]
+fn results_without_a_last_line_end_before_the_next() {
+    let (disk, next, probe) = (sample!("cdm8.txt"), sample!("hdparm.txt"), sample!("f3probe.txt"));
+    let until = |end: &str| probe.split(end).next().unwrap_or_default();
+    for (text, tool) in [
+        (disk, "diskmark"),
+        (sample!("cdm3.txt"), "diskmark"),
+        (sample!("kdiskmark.txt"), "diskmark"),
+        (probe, "f3"),
+        (until("     Reset:"), "f3"),
+        (until(" Operation:"), "f3"),
+        (until("Probe time:"), "f3"),
+    ] {
+        let whole = one(text);
+        let found = runs(&format!("{text}\n{next}"));
+        let tools: Vec<_> = found.iter().map(|run| run.method.as_str()).collect();
+        assert_eq!(tools, [tool, "hdparm"], "{text}");
+        assert_eq!((values(&found[0]), &found[0].started), (values(&whole), &whole.started));
+    }
+}
+
+#[test]
+fn results_of_a_part_have_the_lines_of_the_file() {
+    let found = results(sample!("hdparm.txt"), 101, None).expect("a result");
+    assert_eq!(found[0].origin.as_ref().and_then(|o| o.place.as_deref()), Some("line 102"));
+    let odd = sample!("hdparm.txt").replace("MB/sec", "parrots");
+    assert_eq!(results(&odd, 101, None).expect_err("no rate").line, 103);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod sweep;
 mod table;
 mod words;
 
+pub(crate) use table::{REPORTS, TITLE};
 pub use table::{csv, excel, honest, table};
 pub use words::{Request, parse};
 

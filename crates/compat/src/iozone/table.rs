@@ -11,8 +11,11 @@ const HEAD: &str = "                                                            
               kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
 ";
 
-/// Headings of the spreadsheet blocks.
-const REPORTS: [&str; 13] = [
+/// The line above everything else.
+pub(crate) const TITLE: &str = "ssdyno: iozone's table";
+
+/// Headings of the spreadsheet blocks, without their quotes.
+pub(crate) const REPORTS: [&str; 13] = [
     "Writer report",
     "Re-writer report",
     "Reader report",
@@ -37,7 +40,7 @@ const HONEST: [(Honest, &str); 3] = [
 
 /// iozone's complete output, and nothing else: scripts count its lines from the end.
 pub fn table(command: &Command, run: &Run, began: &str) -> String {
-    let mut text = format!("        ssdyno: iozone's table\n\n        Run began: {began}\n\n");
+    let mut text = format!("        {TITLE}\n\n        Run began: {began}\n\n");
     for line in &command.lines {
         text += &format!("        {line}\n");
     }
@@ -212,6 +215,34 @@ mod tests {
         assert_eq!(alone.len(), expected.len());
         let fast = super::line(&ROW, &run(ROW, &[("write", 123_456_789), ("rewrite", 1)]));
         assert!(fast.contains("4 123456789        1"), "{fast}");
+    }
+
+    /// A saved table is imported with the same figures, without its first lines, too.
+    #[test]
+    fn a_printed_table_can_be_imported() {
+        for test in 3..=7 {
+            let measured = |f: &IozoneFigure| [0, test].contains(&f.test());
+            let figures: Vec<_> = IozoneFigure::ALL
+                .into_iter()
+                .filter(measured)
+                .map(|f| (f.name(), 1000 + f as u64))
+                .collect();
+            let command = command(&format!("-i 0 -i {test} -s 100m -r 4k"));
+            let text = table(&command, &run(ROW, &figures), "today");
+            let alone = &text[text.find(HEAD).expect("the head")..];
+            for text in [text.as_str(), alone] {
+                let runs =
+                    crate::import::read(text, None).unwrap_or_else(|e| panic!("{e}: {text}"));
+                let [imported] = runs.as_slice() else { panic!("{runs:?}") };
+                assert_eq!(imported.metrics.len(), figures.len(), "{text}");
+                for (name, expected) in &figures {
+                    assert_eq!(kib(imported, &ROW, name), Some(*expected), "{name}: {text}");
+                }
+                let origin = imported.origin.as_ref().expect("imported");
+                let whole = text.contains(TITLE);
+                assert_eq!(origin.command.is_some(), whole, "the command line is read: {text}");
+            }
+        }
     }
 
     #[test]

@@ -233,7 +233,7 @@ pub struct Syncing {
     /// `fsync=`: fsync after this many writes; 0: never. fio's results count it as a fourth kind of
     /// operation.
     pub fsync: u32,
-    /// `fdatasync=`: the same with fdatasync.
+    /// `fdatasync=`: the same with fdatasync, or with fsync if both are given.
     pub fdatasync: u32,
     /// `end_fsync`: fsync at the end of the write stage.
     pub end_fsync: bool,

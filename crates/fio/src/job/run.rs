@@ -27,7 +27,7 @@ pub struct Schedule {
     pub ramp_size: u64,
     /// `loops=`: repetitions of the whole job; at least 1.
     pub loops: u32,
-    /// `exitall`: the end of this job ends others. In fio, one job's option applies to all jobs.
+    /// `exitall`: the end of this job ends others. As in fio, one job's option sets it for all.
     pub exitall: bool,
     /// `exit_what=`: the jobs that it ends.
     pub exit_what: ExitWhat,
@@ -107,7 +107,8 @@ pub struct Queue {
     pub batch: u32,
     /// `iodepth_batch_complete_min=`: completions to wait for; 1 by default.
     pub complete_min: u32,
-    /// `iodepth_batch_complete_max=`: maximum completions collected; `complete_min` by default.
+    /// `iodepth_batch_complete_max=`: maximum completions collected; `complete_min` by default. The
+    /// runner ignores it.
     pub complete_max: u32,
     /// `iodepth_low=`: a full queue is drained to this depth before more is submitted; `depth` by
     /// default.

@@ -70,7 +70,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.syncing.sync, v.word(&words)?)
     }),
     supported("fsync", &[], |d, v| put(&mut d.job.syncing.fsync, v.count32(0, u32::MAX)?)),
-    supported("fdatasync", &[], |d, v| put(&mut d.job.syncing.fdatasync, v.count32(0, u32::MAX)?)),
+    supported("fdatasync", &[], |d, v| put(&mut d.job.syncing.fdatasync, v.count32(0, u32::MAX)?))
+        .says("with fsync=, both periods apply, but every flush is an fsync"),
     supported("end_fsync", &[], |d, v| put(&mut d.job.syncing.end_fsync, v.flag()?)),
     supported("fsync_on_close", &[], |d, v| put(&mut d.job.syncing.fsync_on_close, v.flag()?)),
 ];

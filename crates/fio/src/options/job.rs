@@ -31,7 +31,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("ramp_time", &[], |d, v| put(&mut d.job.schedule.ramp_time, v.time(SECOND)?)),
     supported("ramp_size", &[], |d, v| put(&mut d.job.schedule.ramp_size, v.bytes()?)),
     supported("loops", &[], |d, v| put(&mut d.job.schedule.loops, v.count32(0, u32::MAX)?.max(1))),
-    supported("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?)).bare(),
+    supported("exitall", &[], |d, v| put(&mut d.job.schedule.exitall, v.set()?))
+        .bare()
+        .says("as in fio, it applies to all jobs if one job has it"),
     supported("exit_what", &[], |d, v| {
         let words = [
             ("group", ExitWhat::Group),

@@ -23,7 +23,8 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("iodepth_batch_complete_max", &[], |d, v| {
         put(&mut d.complete_max, v.count32(0, DEEPEST)?)
-    }),
+    })
+    .says("no effect: all completed operations are collected together"),
     supported("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
     supported("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
     supported("io_submit_mode", &[], |d, v| {

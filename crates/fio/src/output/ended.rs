@@ -12,9 +12,9 @@ use crate::{Criterion, Threshold};
 
 /// The text after `err=`: the number and its meaning.
 pub(super) fn error(shown: &Shown<'_>) -> String {
-    match shown.runs.iter().map(|run| run.error()).find(|code| *code != 0) {
-        None => " 0".to_string(),
-        Some(code) => format!("{code:2} ({})", error_text(code)),
+    match shown.error() {
+        0 => " 0".to_string(),
+        code => format!("{code:2} ({})", error_text(code)),
     }
 }
 

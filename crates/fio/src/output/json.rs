@@ -2,8 +2,12 @@
 //!
 //! All of fio's fields are present under fio's names; ssdyno's additional fields are under
 //! `ssdyno`, which readers of fio's JSON ignore; the import recognises our results by its version.
-//! `clat_ns` and `lat_ns` are equal: from issue to completion, including the submitting call.
+//! `clat_ns` and `lat_ns` are the same times: from issue to completion, including the submitting
+//! call. Only their percentiles and bins can differ, because each has an option of its own.
 //! `slat_ns` is empty, because that call is not timed separately.
+
+use std::borrow::Cow;
+use std::time::Duration;
 
 use record::Histogram;
 use rig::{DiskUse, KindStats, ThreadUsage};
@@ -11,9 +15,10 @@ use serde_json::{Map, Value, json};
 use workload::OpKind;
 
 use super::shown::{Samples, Shown, Side, deviation};
-use super::{LAYOUT, ended, shown};
+use super::{LAYOUT, ended, shown, shows_disks};
+use crate::job::is_drive;
 use crate::run::Ran;
-use crate::{Amount, Blocks, Job, UnifiedRw};
+use crate::{Amount, Blocks, Job, PerKind, Share, UnifiedRw};
 
 /// fio's value for an unknown ETA.
 const NO_ETA: u32 = 2_147_483_647;
@@ -23,19 +28,22 @@ pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
     let jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
     let local = time.to_zoned(jiff::tz::TimeZone::system());
-    json!({
+    let mut document = json!({
         "fio version": LAYOUT,
         "timestamp": ran.ended_unix_ms / 1000,
         "timestamp_ms": ran.ended_unix_ms,
         "time": local.strftime("%a %b %e %H:%M:%S %Y").to_string(),
         "jobs": jobs,
-        "disk_util": ran.disks.iter().map(disk).collect::<Vec<_>>(),
         "ssdyno": {
             "version": env!("CARGO_PKG_VERSION"),
             "latency": "clat_ns and lat_ns are both from before the submitting call to completion",
             "findings": ran.stages.iter().flat_map(|stage| &stage.findings).collect::<Vec<_>>(),
         },
-    })
+    });
+    if shows_disks(ran) {
+        document["disk_util"] = ran.disks.iter().map(disk).collect();
+    }
+    document
 }
 
 fn job(shown: &Shown<'_>, bins: bool) -> Value {
@@ -51,13 +59,13 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
     let mut job = json!({
         "jobname": shown.job.name,
         "groupid": shown.job.group,
-        "error": shown.runs.iter().map(|run| run.error()).max(),
+        "error": shown.error(),
         "eta": NO_ETA,
         "elapsed": elapsed_ns.div_ceil(1_000_000_000),
         "job options": options(shown.job),
         "sync": {
             "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
-            "lat_ns": latency(shown.flushes().map(|f| &f.service), &shown.job.reporting.percentiles, bins),
+            "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown.job), bins),
         },
         "job_runtime": elapsed_ns / 1_000_000,
         "usr_cpu": percent(usage(|u| u.user_ns)),
@@ -86,7 +94,7 @@ fn ours(shown: &Shown<'_>) -> Value {
     let measured = || shown.runs.iter().map(|run| &run.did.measurement);
     let responses = shown.reported().into_iter().filter_map(|side| {
         let response = side.stats.response.as_ref()?;
-        let percentiles = &shown.job.reporting.percentiles;
+        let percentiles = any_percentiles(shown.job);
         Some((side.name().to_string(), latency(Some(response), percentiles, false)))
     });
     json!({
@@ -124,7 +132,8 @@ fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
 }
 
 fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
-    let percentiles = &shown.job.reporting.percentiles;
+    let reporting = &shown.job.reporting;
+    let percentiles = |wanted: bool| wanted.then_some(&reporting.percentiles[..]);
     let none = KindStats::default();
     let stats = side.as_ref().map_or(&none, |side| side.stats);
     let bytes_per_s = side.as_ref().map_or(0.0, Side::bytes_per_s);
@@ -141,8 +150,8 @@ fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
         "short_ios": 0,
         "drop_ios": 0,
         "slat_ns": plain(None),
-        "clat_ns": latency(service, percentiles, bins),
-        "lat_ns": latency(service, percentiles, bins),
+        "clat_ns": latency(service, percentiles(reporting.clat_percentiles), bins),
+        "lat_ns": latency(service, percentiles(reporting.lat_percentiles), bins),
     });
     let (bw, iops) = side.as_ref().map_or(Default::default(), |side| (side.bw, side.iops));
     let kib = Samples {
@@ -182,10 +191,22 @@ fn plain(histogram: Option<&Histogram>) -> Value {
     })
 }
 
-/// A latency with the percentiles that have at least ten samples beyond them.
-fn latency(histogram: Option<&Histogram>, percentiles: &[f64], bins: bool) -> Value {
+/// The percentiles of a latency that has no options of its own.
+fn any_percentiles(job: &Job) -> Option<&[f64]> {
+    let reporting = &job.reporting;
+    let wanted = reporting.clat_percentiles || reporting.lat_percentiles;
+    wanted.then_some(&reporting.percentiles)
+}
+
+/// A latency with the percentiles that have at least ten samples beyond them. As in fio, it has no
+/// bins either if its `percentiles` are not wanted.
+fn latency(histogram: Option<&Histogram>, percentiles: Option<&[f64]>, bins: bool) -> Value {
     let mut value = plain(histogram);
-    let (Some(fields), Some(histogram)) = (value.as_object_mut(), histogram) else { return value };
+    let (Some(fields), Some(histogram), Some(percentiles)) =
+        (value.as_object_mut(), histogram, percentiles)
+    else {
+        return value;
+    };
     let percentile = |p: &f64| Some((format!("{p:.6}"), json!(histogram.percentile(p / 100.0)?)));
     let found: Map<String, Value> = percentiles.iter().filter_map(percentile).collect();
     fields.insert("percentile".into(), Value::Object(found));
@@ -209,8 +230,8 @@ fn options(job: &Job) -> Value {
     put("direct", text(&u8::from(job.syncing.direct)));
     put("iodepth", text(&job.queue.depth));
     put("numjobs", text(&job.numjobs));
-    if let Blocks::Fixed(bytes) = &job.access.blocks.read {
-        put("bs", text(&size(*bytes)));
+    for (name, list) in blocks(&job.access.blocks) {
+        put(name, Value::String(list));
     }
     match job.space.size {
         Some(Amount::Bytes(bytes)) => put("size", text(&size(bytes))),
@@ -221,7 +242,7 @@ fn options(job: &Job) -> Value {
         put("rwmixread", text(&job.access.mix_read_percent));
     }
     if let Some(runtime) = job.schedule.runtime {
-        put("runtime", text(&runtime.as_secs()));
+        put("runtime", Value::String(time(runtime)));
     }
     if job.schedule.time_based {
         put("time_based", text(&1));
@@ -230,9 +251,51 @@ fn options(job: &Job) -> Value {
         put("group_reporting", text(&1));
     }
     if !job.files.names.is_empty() {
-        put("filename", text(&job.files.names.join(":")));
+        let names: Vec<_> = job.files.names.iter().map(|name| file_name(name)).collect();
+        put("filename", Value::String(names.join(":")));
     }
     Value::Object(options)
+}
+
+/// The options that give the sizes of reads, writes and trims: at least one of `bs`, `bsrange` and
+/// `bssplit`.
+fn blocks(blocks: &PerKind<Blocks>) -> impl Iterator<Item = (&'static str, String)> {
+    let options = blocks.each().map(|blocks| match blocks {
+        Blocks::Fixed(bytes) => ("bs", size(*bytes)),
+        Blocks::Range { min, max } => ("bsrange", format!("{}-{}", size(*min), size(*max))),
+        Blocks::Split(shares) => {
+            let share = |share: &Share| format!("{}/{}", size(share.bytes), share.percent);
+            ("bssplit", shares.iter().map(share).collect::<Vec<_>>().join(":"))
+        }
+    });
+    ["bs", "bsrange", "bssplit"].into_iter().filter_map(move |name| {
+        let of =
+            |(own, text): &(&str, String)| if *own == name { text.clone() } else { String::new() };
+        let [read, write, trim] = options.each_ref().map(of);
+        let text = match () {
+            () if read == write && write == trim => read,
+            () if write == trim => format!("{read},{write}"),
+            () => format!("{read},{write},{trim}"),
+        };
+        (!text.is_empty()).then_some((name, text))
+    })
+}
+
+/// A time in fio's notation: seconds, or with a smaller unit.
+fn time(time: Duration) -> String {
+    match (time.subsec_micros(), time.subsec_millis()) {
+        (0, _) => time.as_secs().to_string(),
+        (micros, millis) if micros == millis * 1000 => format!("{}ms", time.as_millis()),
+        _ => format!("{}us", time.as_micros()),
+    }
+}
+
+/// A name in a list separated by colons. That of a drive is taken whole.
+fn file_name(name: &str) -> Cow<'_, str> {
+    match is_drive(name) {
+        true => name.into(),
+        false => name.replace(':', "\\:").into(),
+    }
 }
 
 /// A size in fio's notation: `4k`, `1m`.
@@ -254,4 +317,93 @@ fn disk(disk: &DiskUse) -> Value {
         "in_queue": disk.in_queue,
         "util": disk.util,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::JobRun;
+    use crate::testing;
+
+    /// The results of a job with 100 reads of 1 us.
+    fn results(words: &[&str], bins: bool) -> Value {
+        let plan = testing::plan(&[&["--name=a", "--size=1m"], words].concat());
+        let mut run = testing::job_run(&plan.jobs[0]);
+        let mut stats = KindStats { ops: 100, ..KindStats::default() };
+        stats.service.record_many(1000, 100);
+        run.did.seen.kinds[OpKind::Read as usize] = Some(stats);
+        json(&testing::ran(&plan, vec![run]), bins)
+    }
+
+    #[test]
+    fn options_describe_the_blocks_of_every_direction() {
+        for (words, name, value) in [
+            (&["--bs=4k"][..], "bs", "4k"),
+            (&["--rw=write", "--bs=4k,64k"], "bs", "4k,64k"),
+            (&["--bs=4k,64k,512"], "bs", "4k,64k,512"),
+            (&["--bsrange=4k-64k"], "bsrange", "4k-64k"),
+            (&["--bssplit=4k/60:64k/40"], "bssplit", "64k/40:4k/60"),
+        ] {
+            let options = &results(words, false)["jobs"][0]["job options"];
+            assert_eq!(options[name], value, "{words:?}");
+            let given = ["bs", "bsrange", "bssplit"].iter().filter(|n| options.get(n).is_some());
+            assert_eq!(given.count(), 1, "{words:?}");
+        }
+        let both = results(&["--bs=8k", "--bsrange=4k-4k,4k-8k"], false);
+        let options = &both["jobs"][0]["job options"];
+        assert_eq!((&options["bs"], &options["bsrange"]), (&json!("4k,"), &json!(",4k-8k")));
+    }
+
+    #[test]
+    fn options_keep_short_times_and_colons_in_names() {
+        for (runtime, shown) in
+            [("2", "2"), ("1500ms", "1500ms"), ("500ms", "500ms"), ("5us", "5us")]
+        {
+            let given = format!("--runtime={runtime}");
+            let found = results(&[&given], false);
+            assert_eq!(found["jobs"][0]["job options"]["runtime"], shown);
+        }
+        for name in ["d/a\\:b:c", "sim:sd-150x"] {
+            let found = results(&[&format!("--filename={name}")], false);
+            assert_eq!(found["jobs"][0]["job options"]["filename"], name);
+        }
+    }
+
+    #[test]
+    fn disks_are_shown_unless_disabled() {
+        assert!(results(&[], false)["disk_util"].is_array());
+        assert_eq!(results(&["--disk_util=0"], false).get("disk_util"), None);
+    }
+
+    #[test]
+    fn percentiles_belong_to_the_latency_that_was_asked_for() {
+        for (words, clat, lat) in [
+            (&[][..], true, false),
+            (&["--clat_percentiles=0"], false, false),
+            (&["--lat_percentiles=1"], true, true),
+            (&["--clat_percentiles=0", "--lat_percentiles=1"], false, true),
+        ] {
+            let found = results(words, true);
+            let read = &found["jobs"][0]["read"];
+            for part in ["percentile", "bins"] {
+                let has = |latency: &str| read[latency].get(part).is_some();
+                assert_eq!((has("clat_ns"), has("lat_ns")), (clat, lat), "{words:?} {part}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_group_is_that_of_its_first_failed_clone() {
+        let plan = testing::plan(&["--name=a", "--size=1m", "--group_reporting"]);
+        let failed = |code: i32| -> JobRun<'_> {
+            let mut run = testing::job_run(&plan.jobs[0]);
+            run.judgement.failed = (code != 0).then(|| (code, String::new()));
+            run
+        };
+        let ran = testing::ran(&plan, [0, 5, 110].map(failed).into());
+        assert_eq!(json(&ran, false)["jobs"][0]["error"], 5);
+        assert!(super::super::normal(&ran).contains("err= 5"));
+        let good = testing::ran(&plan, vec![failed(0)]);
+        assert_eq!(json(&good, false)["jobs"][0]["error"], 0);
+    }
 }

@@ -1,9 +1,9 @@
 //! fio's logs over time: bandwidth, IOPS and latency, with one line per operation or per average.
 //!
 //! A line is `time (ms), value, direction, block size, priority`; `log_offset` adds the offset
-//! before the priority. Bandwidth is in KiB/s, latency in ns; direction is 0 for reads, 1 for
-//! writes, 2 for trims. The names are fio's: `PREFIX_bw.N.log`, with clones counted from 1 over
-//! the whole plan.
+//! before the priority. Times count from the end of the ramp. Bandwidth is in KiB/s, latency in ns;
+//! direction is 0 for reads, 1 for writes, 2 for trims. The names are fio's: `PREFIX_bw.N.log`,
+//! with clones counted from 1 over the whole plan.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,8 @@ struct Line {
 pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     let mut begun: Vec<BufWriter<emit::Replacement>> = Vec::new();
-    for (number, run) in (1..).zip(&ran.jobs) {
+    for run in &ran.jobs {
+        let number = run.serial + 1;
         for (name, value, prefix) in wanted(run) {
             let file = match run.job.logs.shared_file {
                 true => format!("{prefix}_{name}.log"),
@@ -82,7 +83,8 @@ fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
 
 fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {
     let logs = &run.job.logs;
-    let epoch_ms = if logs.unix_epoch { run.began_unix_ns / 1_000_000 } else { 0 };
+    let began_ns = run.began_unix_ns + run.start_ns + run.did.begin_ns;
+    let epoch_ms = if logs.unix_epoch { began_ns / 1_000_000 } else { 0 };
     let write = |line: Line| {
         let Line { ms, values, direction, bytes, offset, priority } = line;
         write!(out, "{}", ms + epoch_ms)?;
@@ -124,7 +126,7 @@ fn each(
             Value::Latency => logged.service_ns,
         };
         Some(Line {
-            ms: logged.done_ns / 1_000_000,
+            ms: logged.done_ns.saturating_sub(run.did.begin_ns) / 1_000_000,
             values: vec![amount],
             direction: direction(logged.op.kind)?,
             bytes,
@@ -140,7 +142,8 @@ fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
     let window_ns = run.job.logs.average.as_nanos() as u64;
     let seconds = window_ns as f64 / 1e9;
     let mut lines = Vec::new();
-    for (i, window) in (1..).zip(windows(run, window_ns)) {
+    let (first, windows) = windows(run, window_ns);
+    for (i, window) in (first + 1..).zip(windows) {
         for (direction, kind) in DIRECTIONS.into_iter().enumerate() {
             let (ops, bytes, sum_ns, max_ns) = window[kind as usize];
             if ops == 0 {
@@ -164,4 +167,53 @@ fn averages(run: &JobRun<'_>, value: Value) -> Vec<Line> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Op, OpKind};
+
+    use super::*;
+    use crate::run::OpLog;
+    use crate::testing;
+
+    /// The name and the content of the only log of a clone that logs one operation, completed 2 s
+    /// after it began.
+    fn log(words: &[&str], change: impl FnOnce(&mut JobRun<'_>)) -> (String, String) {
+        let plan =
+            testing::plan(&[&["--name=a", "--size=1m", "--write_iops_log=w"], words].concat());
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut run = testing::job_run(&plan.jobs[0]);
+        run.log = OpLog::within(directory.path()).expect("a file");
+        let op = Op { kind: OpKind::Read, offset: 0, bytes: 4096 };
+        run.log.add(&[Logged { priority: 0, done_ns: 2_000_000_000, service_ns: 1000, op }]);
+        change(&mut run);
+        let ran = testing::ran(&plan, vec![run]);
+        let written = write_logs(&ran, directory.path()).expect("written");
+        let [path] = &written[..] else { panic!("{written:?}") };
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        (name, std::fs::read_to_string(path).expect("read"))
+    }
+
+    #[test]
+    fn operations_count_from_the_end_of_the_ramp() {
+        let (_, lines) = log(&["--ramp_time=1500ms"], |run| run.did.begin_ns = 1_500_000_000);
+        assert_eq!(lines, "500, 1, 0, 4096, 0\n");
+    }
+
+    #[test]
+    fn unix_times_include_the_start_within_the_stage() {
+        let change = |run: &mut JobRun<'_>| {
+            (run.began_unix_ns, run.start_ns) = (1_000_000_000_000, 3_000_000_000);
+            run.did.begin_ns = 500_000_000;
+        };
+        let (_, lines) = log(&["--log_unix_epoch=1"], change);
+        assert_eq!(lines, "1005000, 1, 0, 4096, 0\n");
+    }
+
+    #[test]
+    fn names_count_all_clones_of_the_plan() {
+        // The first clone only created its files.
+        assert_eq!(log(&[], |run| run.serial = 1).0, "w_iops.2.log");
+    }
 }

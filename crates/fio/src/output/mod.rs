@@ -30,6 +30,11 @@ pub const LAYOUT: &str = "fio-3.33";
 
 use super::run::{JobRun, Ran};
 
+/// Whether the activity of disks is shown: by default, unless all jobs disable it.
+pub(crate) fn shows_disks(ran: &Ran<'_>) -> bool {
+    ran.plan.jobs.iter().any(|job| job.reporting.disk_util)
+}
+
 /// The results as shown: with `group_reporting`, the clones of a group are combined.
 pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();

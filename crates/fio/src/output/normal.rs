@@ -9,7 +9,7 @@ use workload::OpKind;
 
 use super::numbers::{self, LatencyUnit, short};
 use super::shown::{Samples, Shown, Side, deviation};
-use super::{ended, shown};
+use super::{ended, shown, shows_disks};
 use crate::run::Ran;
 use crate::{Job, Plan};
 
@@ -282,7 +282,7 @@ fn group_line(text: &mut String, name: &str, sides: &[&Side<'_>], bits: bool) {
 }
 
 fn disks(text: &mut String, ran: &Ran<'_>) {
-    if ran.disks.is_empty() || !ran.plan.jobs.iter().any(|job| job.reporting.disk_util) {
+    if ran.disks.is_empty() || !shows_disks(ran) {
         return;
     }
     text.push_str("\nDisk stats (read/write):\n");

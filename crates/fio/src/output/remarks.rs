@@ -69,9 +69,10 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
             lines.push(line);
         }
     };
+    // Reported below in fio's terms.
+    let noted = results.iter().any(|shown| depth_is_fiction(shown.job));
     for finding in ran.stages.iter().flat_map(|stage| &stage.findings) {
-        // Reported below in fio's terms.
-        if finding.kind != FindingKind::DepthIsAFiction {
+        if !(noted && finding.kind == FindingKind::DepthIsAFiction) {
             add(line_of(finding));
         }
     }

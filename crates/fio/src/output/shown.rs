@@ -42,20 +42,21 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    fn of(values: &[f64]) -> Samples {
-        let count = values.len();
-        if count == 0 {
-            return Samples::default();
+    /// The samples of several clones. As in fio, rates and numbers of samples are added up.
+    fn of(clones: impl Iterator<Item = Vec<f64>>) -> Samples {
+        let (mut all, mut squares) = (Samples::default(), 0.0);
+        for values in clones.filter(|values| !values.is_empty()) {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            squares += values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+            all.min += values.iter().copied().fold(f64::INFINITY, f64::min);
+            all.max += values.iter().copied().fold(0.0, f64::max);
+            all.mean += mean;
+            all.count += values.len();
         }
-        let mean = values.iter().sum::<f64>() / count as f64;
-        let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-        Samples {
-            min: values.iter().copied().fold(f64::INFINITY, f64::min),
-            max: values.iter().copied().fold(0.0, f64::max),
-            mean,
-            deviation: if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 },
-            count,
+        if all.count > 1 {
+            all.deviation = (squares / (all.count - 1) as f64).sqrt();
         }
+        all
     }
 }
 
@@ -116,13 +117,21 @@ impl<'r> Shown<'r> {
             .flat_map(|run| kinds.iter().filter(did).map(|kind| runtime_ns(run, *kind)));
         let runtime_ns = times.max().unwrap_or(0);
         let shown = &self.job.reporting;
-        let samples = |window, pick: fn(&(u64, u64, u64, u64)) -> u64| {
-            let all = self.runs.iter().flat_map(|run| samples(run, kinds, window, pick));
-            Samples::of(&all.collect::<Vec<_>>())
+        let samples = |window, pick: fn(&Sums) -> u64| {
+            let active = |run: &&&JobRun<'_>| {
+                kinds.iter().any(|kind| run.did.seen.kinds[*kind as usize].is_some())
+            };
+            let active = self.runs.iter().filter(active);
+            Samples::of(active.map(|run| samples(run, kinds, window, pick)))
         };
         let bw = samples(shown.bw_avg_time.as_nanos() as u64, |k| k.1);
         let iops = samples(shown.iops_avg_time.as_nanos() as u64, |k| k.0);
         Side { kind, stats, runtime_ns, bw, iops }
+    }
+
+    /// The error number of the first clone that failed; 0 for none.
+    pub(crate) fn error(&self) -> i32 {
+        self.runs.iter().map(|run| run.error()).find(|code| *code != 0).unwrap_or(0)
     }
 
     /// Flushes that were issued between operations.
@@ -197,40 +206,43 @@ fn sum(mut a: KindStats, b: KindStats) -> KindStats {
 }
 
 /// A rate in each complete window of a clone's time.
-fn samples(
-    run: &JobRun<'_>,
-    of: &[OpKind],
-    window_ns: u64,
-    pick: fn(&(u64, u64, u64, u64)) -> u64,
-) -> Vec<f64> {
-    let sums = windows(run, window_ns.max(run.interval_ns));
+fn samples(run: &JobRun<'_>, of: &[OpKind], window_ns: u64, pick: fn(&Sums) -> u64) -> Vec<f64> {
+    let (_, sums) = windows(run, window_ns.max(run.interval_ns));
     let seconds = window_ns.max(run.interval_ns) as f64 / 1e9;
-    let rate = |kinds: &[(u64, u64, u64, u64); 4]| {
+    let rate = |kinds: &[Sums; 4]| {
         of.iter().map(|kind| pick(&kinds[*kind as usize])).sum::<u64>() as f64 / seconds
     };
     sums.iter().map(rate).collect()
 }
 
-/// Operations, bytes, total and longest service time of a clone, by complete windows of its time.
-pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> Vec<[(u64, u64, u64, u64); 4]> {
+/// Operations, bytes, total and longest service time in nanoseconds.
+type Sums = (u64, u64, u64, u64);
+
+/// The sums of a clone, by complete windows of its time, and the number of the first window: 0
+/// unless earlier intervals were dropped.
+pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> (u64, Vec<[Sums; 4]>) {
     let per_window = (window_ns / run.interval_ns).max(1);
-    let intervals = &run.did.seen.intervals;
-    let first = intervals.first().map_or(0, |interval| interval.index);
-    let mut whole =
-        run.did.end_ns.saturating_sub(run.did.begin_ns) / (per_window * run.interval_ns);
-    if run.did.seen.forgotten > 0 {
-        let last = intervals.last().map_or(0, |interval| interval.index);
-        whole = whole.min((last + 1 - first) / per_window);
-    }
-    let mut sums = vec![[(0, 0, 0, 0); 4]; whole as usize];
-    for interval in intervals {
-        let at = (interval.index - first) / per_window;
-        let Some(window) = sums.get_mut(at as usize) else { continue };
+    let seen = &run.did.seen;
+    let ramp = run.ramp_intervals();
+    let origin = run.start_ns / run.interval_ns + ramp;
+    let measured_ns = run.did.end_ns.saturating_sub(ramp * run.interval_ns);
+    let whole = measured_ns / (per_window * run.interval_ns);
+    let first = match seen.intervals.first() {
+        Some(kept) if seen.forgotten > 0 => {
+            kept.index.saturating_sub(origin).div_ceil(per_window).min(whole)
+        }
+        _ => 0,
+    };
+    let mut sums = vec![[(0, 0, 0, 0); 4]; (whole - first) as usize];
+    let begin = origin + first * per_window;
+    for interval in &seen.intervals {
+        let Some(since) = interval.index.checked_sub(begin) else { continue };
+        let Some(window) = sums.get_mut((since / per_window) as usize) else { continue };
         for (sum, add) in window.iter_mut().zip(interval.kinds) {
             *sum = (sum.0 + add.0, sum.1 + add.1, sum.2 + add.2, sum.3.max(add.3));
         }
     }
-    sums
+    (first, sums)
 }
 
 impl Side<'_> {
@@ -263,4 +275,75 @@ pub(super) fn deviation(histogram: &Histogram) -> f64 {
         n as f64 * (middle - mean).powi(2)
     });
     (squares.sum::<f64>() / histogram.count().max(1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rig::JobInterval;
+
+    use super::*;
+    use crate::testing;
+
+    const INTERVAL_NS: u64 = 100_000_000;
+
+    /// A clone with these numbers of reads of 4 KiB, by interval of its stage. It ran for `ns`.
+    fn clone<'p>(job: &'p Job, reads: &[(u64, u64)], ns: u64) -> JobRun<'p> {
+        let mut run = testing::job_run(job);
+        let interval = |&(index, ops): &(u64, u64)| {
+            let mut kinds = [(0, 0, 0, 0); 4];
+            kinds[OpKind::Read as usize] = (ops, ops * 4096, ops * 1000, 1000);
+            JobInterval { index, kinds }
+        };
+        run.did.seen.intervals = reads.iter().map(interval).collect();
+        run.did.seen.kinds[OpKind::Read as usize] = Some(KindStats::default());
+        run.did.end_ns = ns;
+        run
+    }
+
+    /// Reads per window of one interval, and the number of the first window.
+    fn reads(run: &JobRun<'_>) -> (u64, Vec<u64>) {
+        let (first, sums) = windows(run, INTERVAL_NS);
+        (first, sums.iter().map(|window| window[OpKind::Read as usize].0).collect())
+    }
+
+    #[test]
+    fn samples_of_clones_are_added_up() {
+        let job = Job::default();
+        let ten = |ops: u64| (0..10).map(|index| (index, ops)).collect::<Vec<_>>();
+        let mut runs = [100, 100, 50].map(|ops| clone(&job, &ten(ops), 10 * INTERVAL_NS));
+        // A clone without reads has no samples of them.
+        runs[2].did.seen.kinds = [const { None }; 4];
+        let shown = Shown::of(runs.iter().collect());
+        let side = shown.side(OpKind::Read).expect("reads");
+        let each = Samples { min: 2000.0, max: 2000.0, mean: 2000.0, deviation: 0.0, count: 4 };
+        assert_eq!(side.iops, each);
+        assert_eq!(side.bw.mean, 2000.0 * 4096.0);
+        let uneven = Samples::of([vec![1.0, 3.0], Vec::new(), vec![4.0, 8.0]].into_iter());
+        assert_eq!((uneven.min, uneven.max, uneven.mean, uneven.count), (5.0, 11.0, 8.0, 4));
+        assert!((uneven.deviation - (10.0f64 / 3.0).sqrt()).abs() < 1e-9, "{uneven:?}");
+    }
+
+    #[test]
+    fn windows_begin_with_the_job_even_if_it_is_silent() {
+        let job = Job::default();
+        let mut late = clone(&job, &[(5, 3), (7, 1)], 5 * INTERVAL_NS);
+        late.start_ns = 3 * INTERVAL_NS + 7;
+        assert_eq!(reads(&late), (0, vec![0, 0, 3, 0, 1]));
+        // Counts of a time whose beginning was dropped keep their place.
+        late.did.seen.forgotten = 1;
+        assert_eq!(reads(&late), (2, vec![3, 0, 1]));
+    }
+
+    #[test]
+    fn the_incomplete_interval_after_a_ramp_is_omitted() {
+        let mut job = Job::default();
+        job.schedule.ramp_time = Duration::from_millis(209);
+        let mut ramped = clone(&job, &[(2, 1), (3, 10), (4, 10)], 509_000_000);
+        ramped.did.begin_ns = 209_000_000;
+        assert_eq!(reads(&ramped), (0, vec![10, 10]));
+        ramped.did.begin_ns = 2 * INTERVAL_NS;
+        assert_eq!(reads(&ramped), (0, vec![1, 10, 10]));
+    }
 }

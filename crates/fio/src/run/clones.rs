@@ -62,7 +62,6 @@ impl JobClone<'_> {
                 _ => all,
             },
         };
-        let flush = job.syncing.fsync.max(job.syncing.fdatasync);
         Outline {
             access: Access {
                 mix_read_percent: super::rates::mix_read_percent(job),
@@ -78,10 +77,49 @@ impl JobClone<'_> {
                 // fio's number applies to each loop, but ends all of them together.
                 ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
             }),
-            flush_every: if job.access.rw.writes() { flush } else { 0 },
+            flush_every: match job.access.rw.writes() {
+                true => [job.syncing.fsync, job.syncing.fdatasync],
+                false => [0; 2],
+            },
             verify_only: job.verify.only,
             throttle: super::rates::throttle(job, self.seed()),
             seed: self.seed(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use workload::{OpKind, Region};
+
+    use super::super::stream::Stream;
+    use super::*;
+    use crate::testing;
+
+    /// Number of flushes among 256 writes.
+    fn flushes(words: &[&str]) -> usize {
+        let plan = testing::plan(&[&["--name=a", "--size=1m", "--rw=write"], words].concat());
+        let clone = JobClone {
+            job: &plan.jobs[0],
+            number: 0,
+            serial: 0,
+            stage: 0,
+            waits_for: None,
+            files: vec![FileUse { path: "f".into(), region: Region::first(1 << 20) }],
+            content: Content::default(),
+        };
+        let mut stream = Stream::new(Arc::new(clone.outline()));
+        let ops = std::iter::from_fn(|| stream.draw());
+        ops.filter(|op| op.kind == OpKind::Flush).count()
+    }
+
+    #[test]
+    fn both_periods_of_flushes_apply() {
+        assert_eq!(flushes(&["--fsync=10"]), 25);
+        assert_eq!(flushes(&["--fdatasync=3"]), 85);
+        // As in fio 3.33: 25 fsync, and 77 fdatasync after other writes.
+        assert_eq!(flushes(&["--fsync=10", "--fdatasync=3"]), 25 + 77);
     }
 }

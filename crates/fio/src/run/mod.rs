@@ -61,8 +61,12 @@ pub struct JobRun<'p> {
     pub job: &'p Job,
     /// Number of the clone, from 0.
     pub clone: u32,
+    /// Its number among all clones of the plan, from 0.
+    pub serial: u64,
     /// Start of its stage, nanoseconds since 1970.
     pub began_unix_ns: u64,
+    /// Its start, nanoseconds since the start of its stage.
+    pub start_ns: u64,
     /// Length of its sampling intervals, nanoseconds.
     pub interval_ns: u64,
     /// Number of address bits for the offset within a file.
@@ -83,6 +87,17 @@ impl JobRun<'_> {
         let (file, at) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
         let path = self.job.paths(self.clone).into_iter().nth(file as usize);
         (path.unwrap_or_default(), at)
+    }
+
+    /// Number of its intervals that are not measured completely, because of its ramp or the search
+    /// for its queue depth.
+    pub(crate) fn ramp_intervals(&self) -> u64 {
+        let schedule = &self.job.schedule;
+        let searches = self.job.latency_target.as_ref().is_some_and(|target| !target.run);
+        match schedule.ramp_time.is_zero() && schedule.ramp_size == 0 && !searches {
+            true => self.did.begin_ns / self.interval_ns,
+            false => self.did.begin_ns.div_ceil(self.interval_ns),
+        }
     }
 
     /// The error number that ended it; 0 for none.

@@ -34,13 +34,13 @@ pub struct OpLog {
 
 impl OpLog {
     /// An empty log, stored in a directory.
-    pub(super) fn within(directory: &Path) -> io::Result<OpLog> {
+    pub(crate) fn within(directory: &Path) -> io::Result<OpLog> {
         Ok(OpLog { file: Some(nameless(directory)?), ..OpLog::default() })
     }
 
     /// Adds operations. An error is reported later by [`OpLog::each`]: a full disk does not end the
     /// run.
-    pub(super) fn add(&mut self, ops: &[Logged]) {
+    pub(crate) fn add(&mut self, ops: &[Logged]) {
         if self.file.is_none() || self.failed.is_some() {
             return;
         }

@@ -10,16 +10,10 @@ use crate::{Blocks, Job, PerKind, RateProcess};
 
 /// Operations per second of each direction with a rate.
 fn rates(job: &Job) -> PerKind<Option<f64>> {
-    let mean = |blocks: &Blocks| match blocks {
-        Blocks::Fixed(bytes) => *bytes as f64,
-        // Exact if sizes are multiples of `min` and `min` divides `max`, otherwise approximate.
-        Blocks::Range { min, max } => (*min + *max) as f64 / 2.0,
-        Blocks::Split(shares) => {
-            let sum = shares.iter().map(|s| s.bytes as f64 * f64::from(s.percent)).sum::<f64>();
-            sum / shares.iter().map(|s| f64::from(s.percent)).sum::<f64>().max(1.0)
-        }
+    let unaligned = job.access.bs_unaligned;
+    let by_bytes = |rate: Option<u64>, blocks: &Blocks| {
+        rate.map(|rate| rate as f64 / mean_size(blocks, unaligned))
     };
-    let by_bytes = |rate: Option<u64>, blocks: &Blocks| rate.map(|rate| rate as f64 / mean(blocks));
     let (pace, blocks) = (&job.pace, &job.access.blocks);
     let one = |ops: Option<u32>, bytes, blocks| ops.map(f64::from).or(by_bytes(bytes, blocks));
     let rw = job.access.rw;
@@ -28,6 +22,27 @@ fn rates(job: &Job) -> PerKind<Option<f64>> {
         read: used(rw.reads(), one(pace.rate_iops.read, pace.rate.read, &blocks.read)),
         write: used(rw.writes(), one(pace.rate_iops.write, pace.rate.write, &blocks.write)),
         trim: used(rw.trims(), one(pace.rate_iops.trim, pace.rate.trim, &blocks.trim)),
+    }
+}
+
+/// Mean size of operations, bytes; `unaligned`: sizes of a range are not multiples of its minimum.
+fn mean_size(blocks: &Blocks, unaligned: bool) -> f64 {
+    match blocks {
+        Blocks::Fixed(bytes) => *bytes as f64,
+        // Draws are uniform over `max` sizes from `min` on, and those above `max` become `max`.
+        Blocks::Range { min, max } if unaligned => {
+            let (low, high) = (*min as f64, *max as f64);
+            (high - low + 1.0) * (low + high) / 2.0 / high + low - 1.0
+        }
+        // The same, rounded down: each multiple of `min` within `max`, and `max` for the rest.
+        Blocks::Range { min, max } => {
+            let (low, high, steps) = (*min as f64, *max as f64, (*max / (*min).max(1)) as f64);
+            (low * low * steps * (steps + 1.0) / 2.0 + (high - steps * low) * high) / high
+        }
+        Blocks::Split(shares) => {
+            let sum = shares.iter().map(|s| s.bytes as f64 * f64::from(s.percent)).sum::<f64>();
+            sum / shares.iter().map(|s| f64::from(s.percent)).sum::<f64>().max(1.0)
+        }
     }
 }
 
@@ -88,4 +103,40 @@ pub(super) fn think(job: &Job) -> Option<Think> {
         spin_ns: nanos(think.spin),
         moves_schedule: job.pace.ignore_thinktime,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean of all equally probable draws, as drawn by the stream.
+    fn mean_of_draws(min: u64, max: u64, unaligned: bool) -> f64 {
+        let draw = |n: u64| {
+            let drawn = min + n;
+            let whole = if unaligned { drawn } else { drawn / min * min };
+            whole.clamp(min, max)
+        };
+        (0..max).map(draw).sum::<u64>() as f64 / max as f64
+    }
+
+    #[test]
+    fn the_mean_of_a_range_is_that_of_its_draws() {
+        for (min, max) in [(4096, 16384), (4096, 5120), (40_960, 65_536), (512, 1 << 17), (1, 7)] {
+            for unaligned in [false, true] {
+                let found = mean_size(&Blocks::Range { min, max }, unaligned);
+                let expected = mean_of_draws(min, max, unaligned);
+                let error = (found - expected).abs() / expected;
+                assert!(error < 1e-9, "{min}-{max} {unaligned}: {found}, not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_in_bytes_is_kept_with_unaligned_blocks() {
+        let words = ["--name=a", "--size=1m", "--bsrange=4k-16k", "--bs_unaligned", "--rate=10m"];
+        let plan = crate::testing::plan(&words);
+        let rate = 10.0 * f64::from(1 << 20) / mean_of_draws(4096, 16384, true);
+        let Pacing::Fixed { rate: found } = pacing(&plan.jobs[0]) else { panic!("no schedule") };
+        assert!((found - rate).abs() < 1e-6, "{found}, not {rate}");
+    }
 }

@@ -10,7 +10,6 @@ use rig::{IntervalObserver, JobSeen, Logged, Measurement, Rig, RigError, Stage};
 use workload::units::gcd;
 
 use super::clones::JobClone;
-use super::control::SharedJudgement;
 use super::launch::launch;
 use super::steady::SteadyWatch;
 use super::{JobRun, OpLog, RunError, numa};
@@ -45,23 +44,22 @@ pub(super) fn perform<'p>(
     let mut whole = performance.whole;
     let Seen { steady, logs } = seen;
     let results = clones.iter().zip(performance.jobs.into_iter().zip(logs)).zip(judgements);
-    let run = |(number, ((clone, (did, log)), judgement)): (
-        u32,
-        ((&&JobClone<'p>, _), SharedJudgement),
-    )| {
-        JobRun {
+    let mut runs = Vec::new();
+    for (number, ((clone, (did, log)), judgement)) in (0..).zip(results) {
+        runs.push(JobRun {
             job: clone.job,
             clone: clone.number,
+            serial: clone.serial,
             began_unix_ns,
+            start_ns: did.origin_ns,
             interval_ns,
             place_bits: clone.place_bits(),
             did,
             log,
             judgement: judgement.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             steady: steady.seen(number),
-        }
-    };
-    let runs: Vec<_> = (0..).zip(results).map(run).collect();
+        });
+    }
     whole.findings.extend(runs.iter().filter_map(limit_passed));
     Ok((runs, whole))
 }

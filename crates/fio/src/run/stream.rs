@@ -34,8 +34,8 @@ pub(super) struct Outline {
     pub passes: Option<u32>,
     /// Maximum operations of all passes together: `number_ios` times `loops`.
     pub ops_max: u64,
-    /// Writes between flushes; 0 for no flush.
-    pub flush_every: u32,
+    /// Writes between flushes, for `fsync` and for `fdatasync`; 0 for no flush.
+    pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
     pub verify_only: bool,
     /// The rate of one direction of a mix.
@@ -174,12 +174,13 @@ impl Stream {
         self.writes += 1;
     }
 
-    /// As in fio, a flush precedes each operation while the number of writes is a multiple of
-    /// `flush_every`. In a mix, reads after such a write are therefore preceded by flushes, too.
+    /// As in fio, a flush precedes each operation while the number of writes is a multiple of a
+    /// period in `flush_every`. In a mix, reads after such a write are therefore preceded by
+    /// flushes, too.
     #[inline]
     fn flush_is_due(&self) -> bool {
-        let every = self.outline.flush_every;
-        every > 0 && self.writes > 0 && self.writes.is_multiple_of(every) && !self.flushed
+        let due = |every: &u32| *every > 0 && self.writes.is_multiple_of(*every);
+        self.writes > 0 && !self.flushed && self.outline.flush_every.iter().any(due)
     }
 
     /// The direction of the next operation, as an index.
