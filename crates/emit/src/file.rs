@@ -3,13 +3,16 @@
 //! A regular file is written as a draft beside its final path and renamed when complete, or written
 //! in place if its directory is not writable. A symbolic link is refused: in a shared directory it
 //! may be another user's trap. The kernel's links (`/dev/stdout`, `/dev/fd/63`) lead to descriptors
-//! of this process and are followed. Pipes and terminals are written directly. A block device is
-//! refused: only the guard opens drives.
+//! of this process and are followed. A regular file behind one would be overwritten from its start,
+//! because opening it again starts at offset 0: standard output and standard error are therefore
+//! duplicated, and files behind other descriptors refused. Pipes and terminals are written directly.
+//! A block device is refused: only the guard opens drives.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -74,18 +77,37 @@ impl Replacement {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let kind = there.as_ref().map(fs::Metadata::file_type);
+        let kind = there.as_ref().map(Metadata::file_type);
         match kind {
             Some(kind) if kind.is_symlink() && !is_of_kernel(path) => Err(linked()),
+            Some(kind) if kind.is_symlink() => Replacement::through(path),
             Some(kind) if kind.is_block_device() => Err(drive()),
-            Some(kind) if !kind.is_file() => Replacement::in_place(path, kind.is_symlink()),
-            _ => Replacement::beside(path, there.map(|meta| meta.permissions())),
+            Some(kind) if !kind.is_file() => Replacement::in_place(path),
+            _ => Replacement::beside(path, there.as_ref()),
         }
     }
 
-    fn in_place(path: &Path, follow: bool) -> io::Result<Replacement> {
-        let flags = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-        let file = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path)?;
+    /// Follows a link of the kernel.
+    fn through(path: &Path) -> io::Result<Replacement> {
+        let file = match standard(path) {
+            Some(descriptor) => File::from(descriptor?),
+            None => {
+                let file = OpenOptions::new().write(true).open(path)?;
+                if file.metadata()?.is_file() {
+                    return Err(descriptor());
+                }
+                file
+            }
+        };
+        Replacement::direct(file)
+    }
+
+    fn in_place(path: &Path) -> io::Result<Replacement> {
+        let flags = OFlags::NOFOLLOW.bits() as i32;
+        Replacement::direct(OpenOptions::new().write(true).custom_flags(flags).open(path)?)
+    }
+
+    fn direct(file: File) -> io::Result<Replacement> {
         // A link of the kernel can lead to a drive, and the path may have changed.
         if file.metadata()?.file_type().is_block_device() {
             return Err(drive());
@@ -93,17 +115,21 @@ impl Replacement {
         Ok(Replacement { file, way: None })
     }
 
-    fn beside(path: &Path, mode: Option<Permissions>) -> io::Result<Replacement> {
+    fn beside(path: &Path, old: Option<&Metadata>) -> io::Result<Replacement> {
         let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
         match draft(path) {
             Ok((file, draft)) => {
                 let made = Replacement { file, way: Some((draft, path.to_path_buf())) };
-                mode.map_or(Ok(()), |mode| made.file.set_permissions(mode))?;
+                if let Some(old) = old {
+                    // Only root can keep another user's file theirs.
+                    let _ = fchown(&made.file, Some(old.uid()), Some(old.gid()));
+                    made.file.set_permissions(old.permissions())?;
+                }
                 Ok(made)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
-            Err(e) if denied(&e) && mode.is_some_and(|mode| mode.mode() & 0o222 != 0) => {
-                let made = Replacement::in_place(path, false)?;
+            Err(e) if denied(&e) && old.is_some_and(|old| old.mode() & 0o222 != 0) => {
+                let made = Replacement::in_place(path)?;
                 made.file.set_len(0)?;
                 Ok(made)
             }
@@ -161,6 +187,21 @@ fn is_of_kernel(path: &Path) -> bool {
     ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|start| path.starts_with(start))
 }
 
+/// A duplicate of standard output or standard error, if the path names one. It shares the offset, so
+/// later output follows.
+fn standard(path: &Path) -> Option<io::Result<OwnedFd>> {
+    let names = |name: &str, number: u32| {
+        let numbered = ["/dev/fd", "/proc/self/fd"].map(|dir| format!("{dir}/{number}"));
+        path == Path::new(name) || numbered.iter().any(|numbered| path == Path::new(numbered))
+    };
+    if names("/dev/stdout", 1) {
+        let flushed = io::stdout().flush();
+        Some(flushed.and_then(|()| io::stdout().as_fd().try_clone_to_owned()))
+    } else {
+        names("/dev/stderr", 2).then(|| io::stderr().as_fd().try_clone_to_owned())
+    }
+}
+
 fn foreign() -> io::Error {
     io::Error::other(
         "it exists and is not an earlier version of this output; remove it or choose another name",
@@ -171,6 +212,10 @@ fn drive() -> io::Error {
     io::Error::other("it is a drive, not a file")
 }
 
+fn descriptor() -> io::Error {
+    io::Error::other("it leads to an open file; give that file's own name")
+}
+
 fn linked() -> io::Error {
     io::Error::other("refusing to write through a symbolic link")
 }
@@ -178,7 +223,10 @@ fn linked() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::process::Command;
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).expect("a directory").flatten();
@@ -267,6 +315,59 @@ mod tests {
         replace(&link, "mine").expect_err("refused");
         assert_eq!(fs::read(&other).expect("there"), b"theirs");
         assert_eq!(names(dir.path()), ["link", "other"]);
+    }
+
+    /// A child is this test binary, with its standard output redirected by the parent.
+    #[test]
+    fn standard_output_in_a_file_is_continued() {
+        const CHILD: &str = "SSDYNO_EMIT_TEST_CHILD";
+        if std::env::var_os(CHILD).is_some() {
+            renew(Path::new("/dev/stdout"), "page\n").expect("written");
+            println!("after it");
+            return;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("all");
+        for append in [false, true] {
+            fs::write(&path, "earlier\n").expect("a file");
+            let out = OpenOptions::new().write(true).append(append).truncate(!append).open(&path);
+            let name = "file::tests::standard_output_in_a_file_is_continued";
+            let mut child = Command::new(std::env::current_exe().expect("this binary"));
+            child.args([name, "--exact", "--nocapture"]).env(CHILD, "");
+            assert!(child.stdout(out.expect("opened")).status().expect("started").success());
+            let text = fs::read_to_string(&path).expect("text");
+            assert_eq!(text.starts_with("earlier\n"), append, "{text}");
+            assert!(text.contains("running 1 test") && text.contains("page\nafter it\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_behind_another_descriptor_is_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("theirs");
+        fs::write(&path, "theirs").expect("a file");
+        let open = OpenOptions::new().append(true).open(&path).expect("opened");
+        for dir in ["/dev/fd", "/proc/self/fd"] {
+            let link = format!("{dir}/{}", open.as_raw_fd());
+            let refused = replace(Path::new(&link), "mine").expect_err("refused").to_string();
+            assert!(refused.contains("own name"), "{refused}");
+            assert_eq!(fs::read(&path).expect("there"), b"theirs");
+        }
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_owner() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("report.html");
+        fs::write(&path, "one").expect("a file");
+        if chown(&path, Some(1234), Some(1235)).is_err() {
+            println!("skipped: only root can give a file away");
+            return;
+        }
+        replace(&path, "two").expect("replaced");
+        let now = path.metadata().expect("there");
+        assert_eq!((now.uid(), now.gid()), (1234, 1235));
+        assert_eq!(fs::read(&path).expect("there"), b"two");
     }
 
     #[test]

@@ -125,17 +125,13 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
     let sectors = measurement.verified_sectors;
     put(Statistic::VerifiedBytes, Unit::Bytes, (sectors > 0).then_some(sectors as f64 * 512.0));
     let run = MetricKey::parse("");
-    if let [(kind, only)] = data[..] {
-        latencies(&run, only, &mut figures);
-        if let (OpKind::Write, Some(flush)) = (kind, measurement.kind(OpKind::Flush)) {
-            latencies(&run.of_op(OpKind::Flush), flush, &mut figures);
-        }
-        return figures;
-    }
-    let mut both = KindStats::default();
-    data.iter().for_each(|(_, stats)| both.merge(stats));
-    latencies(&run, &both, &mut figures);
-    for (kind, stats) in data {
+    let is_mix = data.len() > 1;
+    let writes = data.iter().any(|(kind, _)| *kind == OpKind::Write);
+    let mut all = KindStats::default();
+    data.iter().for_each(|(_, stats)| all.merge(stats));
+    latencies(&run, &all, &mut figures);
+    // One kind alone has the figures of all.
+    for (kind, stats) in data.into_iter().filter(|_| is_mix) {
         let part = |statistic| MetricKey::of_run(statistic).of_op(kind);
         let rate = |value: Option<f64>| value.unwrap_or_default();
         let (iops, bytes) = (measurement.iops(Some(kind)), measurement.throughput(Some(kind)));
@@ -146,6 +142,9 @@ fn figures(measurement: &Measurement, has_host: bool) -> Vec<Metric> {
             rate(bytes),
         ));
         latencies(&run.clone().of_op(kind), stats, &mut figures);
+    }
+    if let Some(flush) = measurement.kind(OpKind::Flush).filter(|_| writes) {
+        latencies(&run.of_op(OpKind::Flush), flush, &mut figures);
     }
     figures
 }

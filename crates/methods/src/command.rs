@@ -145,10 +145,12 @@ fn put(
     done: &[CommandRun],
     of: impl Fn(&CommandRun) -> Option<f64>,
 ) {
+    let key = MetricKey::parse("command").with(statistic);
     let samples: Option<Vec<f64>> = done.iter().map(of).collect();
-    if let Some(samples) = samples {
-        let key = MetricKey::parse("command").with(statistic);
-        out.put_metric(analysis::metric(key, unit, samples));
+    match samples {
+        Some(samples) => out.put_metric(analysis::metric(key, unit, samples)),
+        // Earlier runs may have published it.
+        None => out.metrics.retain(|metric| metric.key() != key),
     }
 }
 
@@ -197,8 +199,8 @@ fn ruling(done: &[CommandRun]) -> Ruling {
 mod tests {
     use super::*;
 
-    fn noted(times: &[f64]) -> usize {
-        let of = |seconds: &f64| CommandRun {
+    fn took(seconds: f64) -> CommandRun {
+        CommandRun {
             elapsed_ns: (seconds * 1e9) as u64,
             sync_ns: 0,
             user_ns: 0,
@@ -207,9 +209,27 @@ mod tests {
             exit: Exit::Code(0),
             device: None,
             device_synced: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_metric_that_a_later_run_does_not_have_is_withdrawn() {
         let mut out = Outcome::default();
-        note_cold(&times.iter().map(of).collect::<Vec<_>>(), &mut out);
+        let device = Some(DeviceTraffic::default());
+        let seen = CommandRun { device, device_synced: device, ..took(1.0) };
+        publish(&[seen], &mut out);
+        let count = |out: &Outcome, name: &str| {
+            out.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.n)
+        };
+        assert_eq!(count(&out, "command.device-read"), Some(1));
+        publish(&[seen, took(1.0)], &mut out);
+        assert_eq!(count(&out, "command.time"), Some(2));
+        assert!(out.metrics.iter().all(|metric| !metric.name.contains("device")));
+    }
+
+    fn noted(times: &[f64]) -> usize {
+        let mut out = Outcome::default();
+        note_cold(&times.iter().copied().map(took).collect::<Vec<_>>(), &mut out);
         out.warnings.iter().filter(|w| w.kind == FindingKind::FirstRunCold).count()
     }
 

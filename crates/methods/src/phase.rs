@@ -63,7 +63,7 @@ pub(crate) fn run(
 pub(crate) fn note_cut(session: &mut Session<'_>, most: u32, run: &[(&str, Run)]) {
     let cut = run.iter().filter(|(_, run)| run.rounds < most);
     let cut: Vec<String> =
-        cut.map(|(name, run)| format!("{} of {most} rounds of {name}", run.rounds)).collect();
+        cut.map(|(name, run)| format!("{} of {most} replicates of {name}", run.rounds)).collect();
     if !cut.is_empty() {
         let text = format!("the drive is slow: only {} ran", cut.join(", "));
         session.out.note(Finding::new(FindingKind::RoundsCut, Level::Note, text));

@@ -66,7 +66,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             because they continue to 16 MiB, several of its erase blocks. \
             --time scales fill, cells and checks, and below a \
             minute also the rest. A device not opened with --destroy is only read: phases 4 \
-            and 8. A drive much slower than expected gets fewer rounds, at least two, and a \
+            and 8. A drive much slower than expected gets fewer replicates, at least two, and a \
             smaller file.",
     safety: Safety::Scratch,
     protocol: 3,
@@ -101,8 +101,8 @@ const GRID: [MetricInfo; 9] = [
         "rand-read-just-written-{size}-q{32,1}",
         "the same reads right after the fill",
     ),
-    MetricInfo::rate("seq-{read,write}-{size}-q{depth}.undisturbed", "the best round"),
-    MetricInfo::iops("{rand,mixed}-{read,write}-{size}-q{depth}.undisturbed", "the best round"),
+    MetricInfo::rate("seq-{read,write}-{size}-q{depth}.undisturbed", "the best replicate"),
+    MetricInfo::iops("{rand,mixed}-{read,write}-{size}-q{depth}.undisturbed", "the best replicate"),
     MetricInfo::ns(
         "{seq,rand,mixed}-{read,write,read-just-written,read-scattered}-{size}-q{depth}.{p50,p99,p99.9,max}",
         "latencies of these",

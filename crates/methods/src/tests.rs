@@ -257,7 +257,10 @@ fn a_slow_card_gets_a_smaller_file_and_fewer_rounds_and_both_are_said() {
     assert_eq!(names, ["region-cut", "rest-cut", "inside-cache", "rounds-cut"]);
     assert_eq!(metric(&out, "seq-write-1MiB-q8").n, 2);
     let said = &out.warnings[3].text;
-    assert!(said.contains("only 2 of 4 rounds") && said.ends_with("random writes ran"), "{said}");
+    assert!(
+        said.contains("only 2 of 4 replicates") && said.ends_with("random writes ran"),
+        "{said}"
+    );
     // An explicit size or number is kept.
     let mut fake = Fake::new(slow);
     let insist = Options { size: Some(64 << 20), replicates: Some(4), ..options() };
@@ -331,6 +334,8 @@ fn a_manual_workload_publishes_only_declared_metrics() {
     by_hand(&mut session, &w).expect("nothing is wrong");
     let out = session.finish();
     assert!(out.metrics.len() > 10);
+    metric(&out, "read.service.max");
+    assert_eq!(metric(&out, "flush.service.max").n, 1, "a mix has flushes as well");
     for metric in &out.metrics {
         let declared = BY_HAND.declaration(&metric.key());
         assert_eq!(declared.map(|info| info.unit), Some(metric.unit), "{}", metric.name);

@@ -1,10 +1,10 @@
 //! A record with its JSON text, which includes fields unknown to this version, and its hash.
 //!
-//! A [`Run`] has the fields of this version. A record written by a later version has more, at any
-//! level, and must be passed on unchanged. A [`Document`] therefore keeps the text of every member
-//! next to the parsed `Run`. A store splits it into a body of text and the long parts (metrics,
-//! series, histograms), which it packs. [`Document::body`] keeps a long part as text if `Run` does
-//! not represent all of it, and [`Document::join`] reassembles the record.
+//! A [`Run`] has the fields of this version. A record written by a later version may have more, at
+//! any level, and must be passed on unchanged. A [`Document`] therefore keeps the text of every
+//! member next to the parsed `Run`. A store splits it into a body of text and the long parts
+//! (metrics, series, histograms), which it packs. [`Document::body`] keeps a long part as text if
+//! `Run` does not represent all of it, and [`Document::join`] reassembles the record.
 
 use std::fmt;
 
@@ -58,7 +58,8 @@ impl Document {
         Ok(Document { run, members })
     }
 
-    /// Joins a body and the whole record, taking number and ending from the latter.
+    /// Reassembles a record from its body and its `Run`. The long parts missing from the body, the
+    /// number and `cut_short` come from the `Run`.
     pub fn join(body: &str, run: Run) -> serde_json::Result<Document> {
         let mut members: Members = serde_json::from_str(body)?;
         for (name, json) in long_parts(&run)? {
@@ -86,7 +87,7 @@ impl Document {
         self.members.text()
     }
 
-    /// [`Document::text`] with the number of a store.
+    /// [`Document::text`] with its number replaced by the one a store assigned.
     pub fn numbered(&self, number: Option<i64>) -> serde_json::Result<String> {
         let mut members = self.members.clone();
         members.set("number", raw(&number)?);
@@ -124,7 +125,7 @@ impl Document {
     }
 }
 
-/// The parts of a record that grow with its length, as JSON.
+/// The long parts of a record, as JSON: metrics, series and histograms.
 fn long_parts(run: &Run) -> serde_json::Result<[(&'static str, String); 3]> {
     Ok([
         ("metrics", serde_json::to_string(&run.metrics)?),

@@ -183,8 +183,8 @@ impl Finding {
 pub struct IoErrors {
     /// `read`, `write`, `flush` or `discard`; for a failed check `verify`.
     pub op: String,
-    /// `EIO`, `ENOSPC`, `short transfer`; for a failed check `stale`, `misplaced`, `torn`,
-    /// `flipped`, `unwritten`.
+    /// `EIO`, `ENOSPC`, `short transfer`; for a failed check, for example, `stale`, `misplaced`,
+    /// `torn`, `flipped`, `lost`, `unwritten`, `changed`.
     pub kind: String,
     /// The workload that failed.
     pub workload: String,

@@ -218,7 +218,7 @@ impl MetricKey {
     }
 
     /// The name of its subject, as spelled.
-    pub(crate) fn owner(&self) -> String {
+    pub fn owner(&self) -> String {
         let text = self.to_string();
         let (rest, _) = last_of(&text, Statistic::ALL, |s| s.name());
         let (rest, _) = last_of(rest, &Clock::ALL, |c| c.name());

@@ -129,7 +129,7 @@ kinds! {
         GeneratorBound = "generator-bound" => "the processor set the pace",
         /// Reads covered blocks that were never written or contain zeros.
         UnwrittenBlocksRead = "unwritten-blocks-read" => "blocks never written were read",
-        /// The backend is synchronous: the requested depth was never reached.
+        /// The backend permits only a lower queue depth than requested.
         DepthIsAFiction = "depth-is-a-fiction" => "the queue depth was not reached",
         /// The arrival rate was too high: some operations were never issued.
         Overloaded = "overloaded" => "more operations were due than issued",
@@ -231,8 +231,8 @@ kinds! {
         NotSteady = "not-steady" => "no steady state was reached",
         /// The temperature was still rising at the end.
         NotSettled = "not-settled" => "the temperature was still rising",
-        /// The time limit allowed fewer rounds than requested.
-        RoundsCut = "rounds-cut" => "fewer rounds than requested",
+        /// The time limit allowed fewer replicates than requested.
+        RoundsCut = "rounds-cut" => "fewer replicates than requested",
         /// Writes are not allowed on this target: only reads were measured.
         ReadsOnly = "reads-only" => "only reads were measured",
         /// Restored content differs from the original.

@@ -37,7 +37,7 @@ pub fn card(run: &Run) -> String {
     let tiles: &[Tile] = answer.map_or(&[], |answer| &answer.tiles);
     let tiles = &tiles[..tiles.len().min(TILES)];
     let (tone, stamp) = stamp(run);
-    let foot = format!("{}, {}", by(run), run.started.get(..10).unwrap_or_default());
+    let foot = format!("{}, {}", by(run), facts::day(run));
     let right = WIDTH - MARGIN;
     let card = markup! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT)
@@ -164,6 +164,8 @@ fn text(text: &str, x: usize, y: usize, size: usize, ink: &str, bold: bool) -> M
 
 #[cfg(test)]
 mod tests {
+    use record::{Origin, OriginKind};
+
     use super::*;
 
     #[test]
@@ -172,6 +174,29 @@ mod tests {
         let long = "x".repeat(90);
         assert_eq!(size_for(&long, 1080, 40), 20);
         assert_eq!(size_for(&"x".repeat(10_000), 1080, 40), 8);
+    }
+
+    #[test]
+    fn an_unknown_start_is_not_the_day_of_the_import() {
+        let mut run = Run::elsewhere("0.1.0", "fio", origin(false));
+        run.started = "2026-11-25T10:00:00Z".into();
+        let unknown = card(&run);
+        assert!(unknown.contains("start unknown") && !unknown.contains("2026-11-25"), "{unknown}");
+        run.origin = Some(origin(true));
+        assert!(card(&run).contains(", 2026-11-25<"), "{}", card(&run));
+    }
+
+    fn origin(start_known: bool) -> Origin {
+        Origin {
+            kind: OriginKind::Imported,
+            tool: Some("fio".into()),
+            version: None,
+            source: "out.txt".into(),
+            place: None,
+            command: None,
+            title: None,
+            start_known,
+        }
     }
 
     #[test]

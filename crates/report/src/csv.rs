@@ -18,7 +18,7 @@ pub fn csv(run: &Run) -> String {
 fn numbers(metric: &Metric) -> String {
     let samples: Vec<String> = metric.samples.iter().map(f64::to_string).collect();
     let Metric { value, low, high, n, covers, .. } = metric;
-    let covers = covers.as_ref().map_or("", Covers::name);
+    let covers = quoted(covers.as_ref().map_or("", Covers::name));
     let fields = [metric.unit.name(), &number(*value), &number(*low), &number(*high)];
     format!(",{},{n},{},{covers}\n", row(&fields), samples.join(" "))
 }
@@ -66,7 +66,18 @@ fn quoted(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use record::Unit;
+
     use super::*;
+
+    #[test]
+    fn the_meaning_of_an_interval_is_foreign_text() {
+        let metric = |covers| {
+            numbers(&Metric::single("x", Unit::Iops, 1.0).between(0.0, 2.0, Covers::named(covers)))
+        };
+        assert_eq!(metric("a,\n=HYPERLINK(1)"), ",IOPS,1,0,2,1,1,\"a,?=HYPERLINK(1)\"\n");
+        assert_eq!(metric("=HYPERLINK(1)"), ",IOPS,1,0,2,1,1,'=HYPERLINK(1)\n");
+    }
 
     #[test]
     fn fields_are_quoted_where_necessary() {

@@ -48,7 +48,7 @@ fn mix(mix: &Mix) -> String {
     if let Some(kind) = mix.only() {
         return kind.name().to_string();
     }
-    let total = f64::from(mix.total().max(1));
+    let total = mix.total().max(1) as f64;
     let kinds = workload::OpKind::ALL.into_iter().filter(|k| mix.weight(*k) > 0);
     let share = |k| format!("{:.0}% {}", 100.0 * f64::from(mix.weight(k)) / total, k.name());
     kinds.map(share).collect::<Vec<_>>().join(" ")

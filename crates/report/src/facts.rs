@@ -73,10 +73,17 @@ pub(crate) fn origin(run: &Run) -> Vec<String> {
 
 /// Start, to the minute: `2026-11-21 20:50`.
 pub(crate) fn when(run: &Run) -> String {
-    if run.origin.as_ref().is_some_and(|origin| !origin.start_known) {
-        return format!("start {UNKNOWN}");
-    }
-    to_the_minute(&run.started)
+    start(run, to_the_minute)
+}
+
+/// Day of the start: `2026-11-21`.
+pub(crate) fn day(run: &Run) -> String {
+    start(run, |time| time.get(..10).unwrap_or_default().to_string())
+}
+
+fn start(run: &Run, form: impl Fn(&str) -> String) -> String {
+    let unknown = run.origin.as_ref().is_some_and(|origin| !origin.start_known);
+    if unknown { format!("start {UNKNOWN}") } else { form(&run.started) }
 }
 
 /// The time as of which the drive's state before the run is known.

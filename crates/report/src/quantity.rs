@@ -73,7 +73,7 @@ fn trimmed(value: f64) -> String {
         format!("{value:.0}")
     } else {
         match value.abs() {
-            v if v < 0.0995 => format!("{value:.4}"),
+            v if v < 0.0995 => amount(value),
             _ if value.abs() < 9_999.5 => significant(value),
             _ => amount(value),
         }
@@ -196,6 +196,8 @@ mod tests {
             (Unit::Celsius, 41.25, "41.2 C"),
             (Unit::Number, 0.9961, "1.00"),
             (Unit::Number, 0.0123, "0.0123"),
+            (Unit::Number, 0.000_02, "0.0000200"),
+            (Unit::Number, 0.0, "0"),
             (Unit::Number, 16.0, "16"),
             (Unit::Share, 1.0, "100%"),
             (Unit::Share, 0.5217, "52.2%"),

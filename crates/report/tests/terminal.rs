@@ -2,7 +2,7 @@
 
 mod common;
 
-use record::VerdictKind;
+use record::{Finding, FindingKind, Level, VerdictKind};
 use report::{Style, terminal};
 
 const NARROW: Style = Style { colour: false, width: 80, unicode: true };
@@ -70,6 +70,26 @@ fn a_prediction_wider_than_a_factor_of_two_is_noisy_except_on_the_full_screen() 
     }
     assert!(terminal(&run, &NARROW).contains("too noisy"));
     assert!(!report::terminal_in_full(&run, &NARROW).contains("too noisy"));
+}
+
+#[test]
+fn doubts_that_are_not_shown_are_counted() {
+    let mut run = common::answered();
+    let doubts = |level: Level, count: usize| -> Vec<Finding> {
+        let kinds = FindingKind::ALL.iter().take(count).cloned();
+        kinds.map(|kind| Finding::new(kind, level, "it may be off")).collect()
+    };
+    for level in [Level::Warn, Level::Bad] {
+        run.warnings = doubts(level, 4);
+        assert!(!terminal(&run, &NARROW).contains("! and"), "{}", terminal(&run, &NARROW));
+        run.warnings = doubts(level, 7);
+        assert!(terminal(&run, &NARROW).contains("! and 3 more"), "{}", terminal(&run, &NARROW));
+    }
+    for (count, words) in [(4, "- and 1 more note\n"), (5, "- and 2 more notes\n")] {
+        run.warnings = doubts(Level::Note, count);
+        let text = report::terminal_in_full(&run, &NARROW);
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 #[test]

@@ -218,7 +218,7 @@ pub(crate) fn sibling(path: &Path, ending: &str) -> PathBuf {
 
 /// Checks for lack of space: SQLite reports writes beyond the file size limit, and some writes to a
 /// full file system, as I/O errors.
-fn cannot_grow(path: &Path) -> Option<StoreError> {
+pub(crate) fn cannot_grow(path: &Path) -> Option<StoreError> {
     let path = path.to_path_buf();
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
         let sizes = ["", "-wal", "-journal"]
@@ -255,7 +255,7 @@ fn operation(source: &rusqlite::Error) -> &'static str {
         3 => "write",
         4 | 5 => "sync",
         6 => "shorten",
-        10 | 17 => "remove a file next to",
+        10 | 23 => "remove a file next to",
         _ => "use",
     }
 }
@@ -264,6 +264,21 @@ fn operation(source: &rusqlite::Error) -> &'static str {
 mod tests {
     use super::*;
     use crate::mount::Mount;
+
+    #[test]
+    fn a_failed_removal_is_named() {
+        use rusqlite::ffi;
+        let table = [
+            (ffi::SQLITE_IOERR_DELETE, "remove a file next to"),
+            (ffi::SQLITE_IOERR_DELETE_NOENT, "remove a file next to"),
+            (ffi::SQLITE_IOERR_DIR_CLOSE, "use"),
+            (ffi::SQLITE_IOERR_FSYNC, "sync"),
+        ];
+        for (code, named) in table {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(operation(&error), named, "{code}");
+        }
+    }
 
     /// SQLite reports an I/O error if a log's index cannot grow, even on a full file system.
     #[test]

@@ -26,7 +26,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::statvfs;
 
 use crate::StoreError;
-use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, sibling};
+use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, cannot_grow, sibling};
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
@@ -69,7 +69,7 @@ pub(crate) struct Opened {
 
 /// Opens the file, creates it if missing, and migrates it.
 pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> {
-    let exists = inspect(path)?;
+    let exists = inspect(path)?.is_some();
     match open_to_write(path, journal) {
         Err(e) if exists && cannot_write(&e) => open_to_read(path, e),
         Err(e) => Err(StoreError::sql(path, e)),
@@ -122,13 +122,24 @@ fn is_shared(magic: u32) -> bool {
     SHARED.contains(&magic)
 }
 
-/// Whether there is a store; an error if the file must not be touched. The fields are in the header
-/// of every SQLite file (sqlite.org/fileformat.html, section 1.3).
-fn inspect(path: &Path) -> Result<bool, StoreError> {
+/// Returns an error if opening the store would migrate it. Only its header is read.
+pub(crate) fn check_current(path: &Path) -> Result<(), StoreError> {
+    match inspect(path)? {
+        Some(found) if found < VERSION => {
+            let why = "this command only reads the store".into();
+            Err(StoreError::NotMigrated { path: path.to_path_buf(), found, why })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The version of the store, `None` without one; an error if the file must not be touched. The
+/// fields are in the header of every SQLite file (sqlite.org/fileformat.html, section 1.3).
+fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
     let io_error = |source| StoreError::Io { path: path.to_path_buf(), source };
     let kind = match path.symlink_metadata() {
         Ok(meta) => meta.file_type(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io_error(e)),
     };
     let what = match () {
@@ -147,11 +158,11 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     file.take(100).read_to_end(&mut header).map_err(io_error)?;
     // A process was killed after creating the file and before writing to it.
     if header.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     // The power was cut while the first transaction was written; SQLite rolls it back.
     if header.iter().all(|&byte| byte == 0) && has_rollback_journal(path) {
-        return Ok(false);
+        return Ok(None);
     }
     let number = |at: usize| header[at..at + 4].iter().fold(0, |n, &b| n << 8 | u32::from(b));
     let ours = header.len() == 100
@@ -160,7 +171,7 @@ fn inspect(path: &Path) -> Result<bool, StoreError> {
     if !ours {
         return Err(StoreError::Foreign { path: path.to_path_buf() });
     }
-    if number(60) > VERSION { Err(newer(path, number(60))) } else { Ok(true) }
+    if number(60) > VERSION { Err(newer(path, number(60))) } else { Ok(Some(number(60))) }
 }
 
 fn newer(path: &Path, found: u32) -> StoreError {
@@ -245,15 +256,28 @@ fn open_to_read(path: &Path, why: rusqlite::Error) -> Result<Opened, StoreError>
     let sql = |e| StoreError::sql(path, e);
     let conn = read_connection(path).map_err(sql)?;
     let found = schema::version(&conn).map_err(sql)?;
-    let why = match why.sqlite_error_code() {
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => "no space left next to it",
-        _ => "no write permission for it or its directory",
-    };
+    let why = reason(path, &why);
     if found < VERSION {
         let path = path.to_path_buf();
-        return Err(StoreError::NotMigrated { path, found, why: why.into() });
+        return Err(StoreError::NotMigrated { path, found, why });
     }
-    Ok(Opened { conn, journal: Journal::Rollback, read_only: Some(why.into()) })
+    Ok(Opened { conn, journal: Journal::Rollback, read_only: Some(why) })
+}
+
+/// The reason why a store cannot be written, in a few words.
+fn reason(path: &Path, error: &rusqlite::Error) -> String {
+    let known = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Some(StoreError::Full { path: path.to_path_buf() }),
+        Some(ErrorCode::SystemIoFailure) => cannot_grow(path),
+        _ => return "no write permission for it or its directory".into(),
+    };
+    match known {
+        Some(StoreError::Full { .. }) => "no space left next to it".into(),
+        Some(StoreError::Limited { limit_bytes, .. }) => {
+            format!("the file size limit is {limit_bytes} bytes")
+        }
+        _ => "I/O error of the file system next to it".into(),
+    }
 }
 
 fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
@@ -317,6 +341,21 @@ mod tests {
         drop(with_log);
         let without = open(&path, Journal::Rollback).map(|opened| opened.journal);
         assert_eq!(without.ok(), Some(Journal::Rollback));
+    }
+
+    #[test]
+    fn an_io_error_is_no_lack_of_space() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s");
+        let table = [
+            (ErrorCode::SystemIoFailure, rusqlite::ffi::SQLITE_IOERR_SHMOPEN, "I/O error"),
+            (ErrorCode::DiskFull, rusqlite::ffi::SQLITE_FULL, "no space left next to it"),
+            (ErrorCode::ReadOnly, rusqlite::ffi::SQLITE_READONLY, "no write permission"),
+        ];
+        for (code, extended, words) in table {
+            let reason = reason(&path, &error_of(code, extended));
+            assert!(reason.starts_with(words), "{reason}");
+        }
     }
 
     #[test]

@@ -25,7 +25,8 @@ const OF_MACHINE: &str = "SELECT run, body FROM record
                              WHERE run.place = place.id AND machine = ?1 AND +method = ?2
                                AND number < ?3 AND complete AND kind <> 'imported'
                              ORDER BY number DESC LIMIT 1) AS latest
-                     FROM place ORDER BY latest DESC LIMIT ?4)
+                     FROM place WHERE (drive_key LIKE 'virtual/%') = ?5
+                     ORDER BY latest DESC LIMIT ?4)
        ORDER BY run DESC";
 
 /// See [`crate::Store::earlier`]. Unreadable runs are omitted.
@@ -47,8 +48,9 @@ pub(crate) fn of_machine(
     method: &str,
     number: i64,
     most: u32,
+    simulated: bool,
 ) -> rusqlite::Result<Vec<Run>> {
-    bare(conn, OF_MACHINE, params![machine, method, number, most], |_| true)
+    bare(conn, OF_MACHINE, params![machine, method, number, most, simulated], |_| true)
 }
 
 /// The runs found by a query for numbers and bodies, if `keeps` accepts them, with metrics but

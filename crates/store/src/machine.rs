@@ -26,7 +26,12 @@ fn read(file: &Path) -> Option<String> {
     (id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit())).then(|| id.to_string())
 }
 
-/// Writes a new id atomically, unless another process was faster.
+/// Whether the file can be read but contains no id: its disk was full, or the power was cut.
+fn is_damaged(file: &Path) -> bool {
+    fs::read(file).is_ok() && read(file).is_none()
+}
+
+/// Writes a new id atomically, unless another process was faster. Replaces a damaged file.
 fn make(file: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::Io { path: file.to_path_buf(), source };
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -36,14 +41,15 @@ fn make(file: &Path) -> Result<(), StoreError> {
         out.write_all(format!("{id}\n").as_bytes())?;
         out.sync_all()?;
         match fs::hard_link(&draft, file) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // Without hard links in the file system, the last of two processes wins.
-            Err(_) => fs::copy(&draft, file).map(drop),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(file) => Ok(()),
+            // Over a damaged file, and without hard links in the file system, the last of two
+            // processes wins.
+            Err(_) => fs::rename(&draft, file),
             Ok(()) => Ok(()),
         }
     };
     let done = write().map_err(failed);
-    // Missing if nothing was written.
+    // Missing if nothing was written, or if it was renamed.
     let _ = fs::remove_file(&draft);
     done
 }
@@ -68,5 +74,17 @@ mod tests {
         let other = tempfile::tempdir().expect("a directory");
         assert_ne!(id_beside(&other.path().join("s")).as_ref(), Some(&ids[0]));
         assert_eq!(id_beside(Path::new("/proc/none/s")), None);
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = dir.path().join("runs.sqlite");
+        for damaged in [&b""[..], b"12345678", b"\xff\xfe"] {
+            fs::write(dir.path().join(FILE), damaged).expect("written");
+            let id = id_beside(&store).expect("made");
+            assert_eq!(id_beside(&store), Some(id), "it is kept");
+            assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 1, "no draft is left");
+        }
     }
 }

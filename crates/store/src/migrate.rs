@@ -2,14 +2,14 @@
 //! written in the new one, in the transaction of the step. A kill, a full disk or a damaged page
 //! leaves version 1 unchanged.
 //!
-//! Version 1 stored a record, except metrics and series, as JSON in `run.body`. An unreadable
-//! record is moved as is; one with unreadable metrics or series is moved without its content. As
-//! before, both are listed but cannot be loaded.
+//! Version 1 stored a record, except metrics and series, as JSON in `run.body`. An unreadable body is
+//! moved as is: as before, its run is listed but cannot be loaded. Of the metrics and series, all
+//! that can be read is moved, and a finding counts the rest, which the old tables take with them.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use record::{Metric, Origin, OriginKind, Run, Series, Unit};
+use record::{Finding, FindingKind, Level, Metric, Origin, OriginKind, Run, Series, Unit};
 use rusqlite::{Connection, Row, params};
 
 use crate::pack::{Packed, Torn, squeeze};
@@ -122,17 +122,20 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
                       complete, cut_short, body, writer_pid, writer_start, writer_boot
                FROM run_1 WHERE number = ?";
     let Old { body, writer, summary } = conn.prepare_cached(sql)?.query_row([number], old)?;
-    let run = serde_json::from_str::<Run>(&body).ok();
-    let run = run.map(|run| whole(conn, number, run)).transpose();
-    match run {
-        Ok(Some((run, kind))) => put(conn, number, kind, &run)?,
-        Ok(None) => put_torn(conn, number, summary, &body)?,
-        // An unreadable value; other errors concern the whole file.
-        Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
-            put_torn(conn, number, summary, "")?;
+    let mut lost = 0;
+    let metrics = metrics(conn, number, &mut lost)?;
+    let series = series(conn, number, &mut lost)?;
+    let (kind, entry, metrics) = match serde_json::from_str::<Run>(&body) {
+        Ok(run) => {
+            let (mut run, kind) = of_kind(Run { metrics, ..run });
+            run.warnings.extend(damage(lost));
+            (kind, Entry::of(&run).map_err(rows::torn)?, run.metrics)
         }
-        Err(error) => return Err(error),
-    }
+        Err(_) => (Kind::Measured, Entry::torn(summary, squeeze(body.as_bytes())), metrics),
+    };
+    rows::insert(conn, Some(number), kind, &entry)?;
+    rows::put_metrics(conn, number, &metrics)?;
+    rows::put_series(conn, number, &series)?;
     match writer {
         Some(writer) => rows::claim(conn, number, &writer),
         None => rows::seal(conn, number).or_else(|error| match error {
@@ -142,10 +145,8 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     }
 }
 
-/// The run with its metrics and series, and how it entered the store.
-fn whole(conn: &Connection, number: i64, run: Run) -> rusqlite::Result<(Run, Kind)> {
-    let metrics = metrics(conn, number)?;
-    let series = series(conn, number)?;
+/// The run, and how it entered the store.
+fn of_kind(run: Run) -> (Run, Kind) {
     // Version 1 marked records from other ssdyno installations as another tool's.
     let carried = |origin: &Origin| {
         let own = origin.tool.as_deref() == Some("ssdyno");
@@ -156,44 +157,69 @@ fn whole(conn: &Connection, number: i64, run: Run) -> rusqlite::Result<(Run, Kin
         None => (Kind::Measured, None),
         origin => (Kind::Imported, origin),
     };
-    Ok((Run { metrics, series, origin, ..run }, kind))
+    (Run { origin, ..run }, kind)
 }
 
-fn put(conn: &Connection, number: i64, kind: Kind, run: &Run) -> rusqlite::Result<()> {
-    let entry = Entry::of(run).map_err(rows::torn)?;
-    rows::insert(conn, Some(number), kind, &entry)?;
-    rows::put_metrics(conn, number, &run.metrics)?;
-    rows::put_series(conn, number, &run.series)
+/// The finding about values that could not be read.
+fn damage(lost: usize) -> Option<Finding> {
+    let text = format!(
+        "part of this record was unreadable when the store was migrated, and is missing: {lost} of its \
+         metrics, sets of replicates and pieces of series"
+    );
+    (lost > 0).then(|| Finding::new(FindingKind::DamagedRecord, Level::Bad, text))
 }
 
-/// Moves an unreadable record.
-fn put_torn(conn: &Connection, number: i64, summary: Summary, body: &str) -> rusqlite::Result<()> {
-    let entry = Entry::torn(summary, squeeze(body.as_bytes()));
-    rows::insert(conn, Some(number), Kind::Measured, &entry).map(drop)
+/// Counts an unreadable value; other errors concern the whole file.
+fn count(lost: &mut usize, error: rusqlite::Error) -> rusqlite::Result<()> {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange};
+    use rusqlite::Error::{InvalidColumnType, Utf8Error};
+    match error {
+        FromSqlConversionFailure(..)
+        | InvalidColumnType(..)
+        | IntegralValueOutOfRange(..)
+        | Utf8Error(..) => *lost += 1,
+        other => return Err(other),
+    }
+    Ok(())
 }
 
-fn metrics(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Metric>> {
+/// The readable metrics of a run.
+fn metrics(conn: &Connection, number: i64, lost: &mut usize) -> rusqlite::Result<Vec<Metric>> {
     let sql = "SELECT name, unit, value, low, high, n, samples FROM metric_1
                WHERE run = ? ORDER BY position";
     let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map([number], |row| {
-        let unit = Unit::named(row.get_ref(1)?.as_str()?);
-        let samples = unpack_values(row.get_ref(6)?.as_blob()?).map_err(rows::torn)?;
-        let (value, low, high) = (row.get(2)?, row.get(3)?, row.get(4)?);
-        let (name, n, covers, runs) = (row.get(0)?, row.get(5)?, None, None);
-        Ok(Metric { name, unit, value, low, high, n, samples, covers, runs })
-    })?;
-    rows.collect()
+    let mut rows = statement.query([number])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        match metric(row, lost) {
+            Ok(metric) => all.push(metric),
+            Err(error) => count(lost, error)?,
+        }
+    }
+    Ok(all)
 }
 
-fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
+fn metric(row: &Row<'_>, lost: &mut usize) -> rusqlite::Result<Metric> {
+    let unit = Unit::named(row.get_ref(1)?.as_str()?);
+    let (value, low, high) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    let (name, n, covers, runs) = (row.get(0)?, row.get(5)?, None, None);
+    let samples = unpack_values(row.get_ref(6)?.as_blob()?).unwrap_or_else(|_| {
+        *lost += 1;
+        Vec::new()
+    });
+    Ok(Metric { name, unit, value, low, high, n, samples, covers, runs })
+}
+
+/// The series of a run, of which unreadable pieces are missing.
+fn series(conn: &Connection, number: i64, lost: &mut usize) -> rusqlite::Result<Vec<Series>> {
     let sql = "SELECT position, name, replicate, start_ns, points, data FROM piece_1
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![number])?;
-    rows::assembled(&mut rows, |series, points, data| {
+    let append = |series: &mut Series, points, data: &[u8]| {
         unpack_1(series, points, data).map_err(rows::torn)
-    })
+    };
+    rows::assembled(&mut rows, append, |error| count(lost, error))
 }
 
 /// Appends a piece of version 1: times, then columns of name, unit (each with a u16 length) and
@@ -222,4 +248,74 @@ fn unpack_1(series: &mut Series, points: usize, data: &[u8]) -> Result<(), Torn>
         series.push(t, &point);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Verdict, VerdictKind};
+
+    use super::*;
+    use crate::pack::expand;
+    use crate::samples::run;
+    use crate::schema::{STEPS, migrate};
+    use crate::series::pack_values;
+
+    /// A store of version 1 with a run, two metrics (the second with damaged replicates), and a
+    /// series of three pieces (the second damaged).
+    fn damaged(body: &str) -> Connection {
+        let mut conn = Connection::open_in_memory().expect("memory");
+        migrate(&mut conn, &STEPS[..1]).expect("version 1");
+        conn.execute("INSERT INTO run (started_ms, body) VALUES (0, ?)", [body]).expect("a run");
+        for (position, samples) in [pack_values(&[1.0, 3.0]), vec![0; 7]].iter().enumerate() {
+            let sql = "INSERT INTO metric VALUES (1, ?, ?, 'IOPS', 2.0, 1.0, 3.0, 2, ?)";
+            let position = position as i64;
+            conn.execute(sql, params![position, format!("m{position}"), samples])
+                .expect("a metric");
+        }
+        for t in 1u64..=3 {
+            let mut data = t.to_le_bytes().to_vec();
+            for text in ["read", "IOPS"] {
+                data.extend((text.len() as u16).to_le_bytes());
+                data.extend(text.as_bytes());
+            }
+            data.extend(pack_values(&[t as f64]));
+            data.truncate(if t == 2 { 9 } else { data.len() });
+            let sql = "INSERT INTO piece (run, position, name, replicate, start_ns, points, data)
+                       VALUES (1, 0, 'a', 0, 0, 1, ?)";
+            conn.execute(sql, [data]).expect("a piece");
+        }
+        conn
+    }
+
+    #[test]
+    fn everything_readable_of_a_damaged_run_is_moved() {
+        let mut before = run("quick", "X1", "S1");
+        before.complete = true;
+        before.verdicts = vec![Verdict::new(VerdictKind::Room, "there is space")];
+        let mut conn = damaged(&serde_json::to_string(&before).expect("JSON"));
+        migrate(&mut conn, STEPS).expect("migrated");
+        let after = rows::read(&conn, 1).expect("readable").expect("there").run;
+        assert_eq!((after.verdicts, after.target), (before.verdicts, before.target));
+        let metrics = after.metrics.iter().map(|m| (m.name.as_str(), m.value, m.samples.len()));
+        assert_eq!(metrics.collect::<Vec<_>>(), [("m0", Some(2.0), 2), ("m1", Some(2.0), 0)]);
+        let series = &after.series[0];
+        assert_eq!(series.t_ns, [1, 3]);
+        assert_eq!(series.columns[0].values, [Some(1.0), Some(3.0)]);
+        let finding = after.warnings.last().expect("a finding");
+        assert_eq!((&finding.kind, finding.level), (&FindingKind::DamagedRecord, Level::Bad));
+        assert!(finding.text.contains("missing: 2 of its metrics"), "{}", finding.text);
+    }
+
+    #[test]
+    fn the_values_of_an_unreadable_record_are_moved() {
+        let body = r#"{"id": "x"}"#;
+        let mut conn = damaged(body);
+        migrate(&mut conn, STEPS).expect("migrated");
+        rows::read(&conn, 1).map(drop).expect_err("as before");
+        assert_eq!(rows::metrics(&conn, 1).expect("readable").len(), 2);
+        let of = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, Vec<u8>>(0)).expect(sql);
+        assert_eq!(expand(&of("SELECT body FROM record")).expect("kept"), body.as_bytes());
+        let pieces = conn.query_row("SELECT count(*) FROM piece", [], |row| row.get::<_, i64>(0));
+        assert_eq!(pieces.ok(), Some(1));
+    }
 }

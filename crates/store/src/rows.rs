@@ -358,29 +358,37 @@ fn series(conn: &Connection, number: i64) -> rusqlite::Result<Vec<Series>> {
                WHERE run = ? ORDER BY position, number";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([number])?;
-    assembled(&mut rows, |series, points, data| {
+    let append = |series: &mut Series, points, data: &[u8]| {
         let unpacked = expand(data).and_then(|data| unpack_onto(series, points, &data));
         unpacked.map_err(|e| torn(e.within(format_args!("'{}'", series.name))))
-    })
+    };
+    assembled(&mut rows, append, Err)
 }
 
 /// Assembles series from their pieces: rows of position, name, replicate, start, number of points
-/// and data, ordered by position. `append` adds a piece's data to its series.
+/// and data, ordered by position. `append` adds a piece's data to its series. A piece with an error
+/// is skipped if `skip` accepts it.
 pub(crate) fn assembled(
     rows: &mut Rows<'_>,
     append: impl Fn(&mut Series, usize, &[u8]) -> rusqlite::Result<()>,
+    mut skip: impl FnMut(rusqlite::Error) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<Vec<Series>> {
     let (mut all, mut last) = (Vec::<Series>::new(), None);
-    while let Some(row) = rows.next()? {
+    let mut add = |row: &Row<'_>| -> rusqlite::Result<()> {
         let position: i64 = row.get(0)?;
-        if last.replace(position) != Some(position) {
+        if last != Some(position) {
             let start: i64 = row.get(3)?;
             all.push(Series::new(row.get::<_, String>(1)?, row.get(2)?, start as u64));
+            last = Some(position);
         }
         if let Some(series) = all.last_mut() {
             let points: u32 = row.get(4)?;
             append(series, points as usize, row.get_ref(5)?.as_blob()?)?;
         }
+        Ok(())
+    };
+    while let Some(row) = rows.next()? {
+        add(row).or_else(&mut skip)?;
     }
     Ok(all)
 }

@@ -1,9 +1,13 @@
 //! The state of a drive according to its stored runs.
 //!
-//! The latest run that could have changed the state decides; read-only runs are skipped. There is
-//! no state if that run wrote without leaving a known state, was cut short, or used only part of
-//! the drive (a partition, a file system on it). Later changes by other programs are unknown, but
-//! the drive's counter of bytes written may reveal them (see [`LastState::was_written_since`]).
+//! The latest run that could have changed the state decides; read-only runs are skipped. Runs are in
+//! the order of their numbers, but the number of an imported record gives only the time of its
+//! import: such a record counts only if no other run of the drive started later.
+//!
+//! There is no state if that run wrote without leaving a known state, was cut short, or used only
+//! part of the drive (a partition, a file system on it). Later changes by other programs are
+//! unknown, but the drive's counter of bytes written may reveal them (see
+//! [`LastState::was_written_since`]).
 
 use record::{DriveIdentity, HistoryKey, State};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -43,9 +47,10 @@ pub(crate) fn last(
     if key.weak {
         return Ok(None);
     }
-    let sql = "SELECT state_after, started, complete, whole_drive, written_bytes
-               FROM run JOIN place ON place.id = run.place
-               WHERE drive_key = ? AND number < ? AND NOT reads_only
+    let sql = "WITH change AS (SELECT * FROM run WHERE NOT reads_only AND number < ?2 AND place IN
+                               (SELECT id FROM place WHERE drive_key = ?1))
+               SELECT state_after, started, complete, whole_drive, written_bytes FROM change
+               WHERE kind = 'measured' OR started_ms = (SELECT max(started_ms) FROM change)
                ORDER BY number DESC LIMIT 1";
     let mut statement = conn.prepare(sql)?;
     let found = statement.query_row(params![key.text, number], |row| {

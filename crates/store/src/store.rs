@@ -79,6 +79,14 @@ impl Store {
         if path.exists() { Store::open(Some(&path)) } else { Err(StoreError::Missing { path }) }
     }
 
+    /// Like [`Store::open_existing`], but never migrates, which can take long: a store of an earlier
+    /// version is an error.
+    pub fn open_current(path: Option<&Path>) -> Result<Store, StoreError> {
+        let path = path.map_or_else(place::default_path, |path| Ok(path.to_path_buf()))?;
+        file::check_current(&path)?;
+        Store::open_existing(Some(&path))
+    }
+
     pub(crate) fn open_with(path: PathBuf, journal: Journal) -> Result<Store, StoreError> {
         let opened = file::open(&path, journal)?;
         Ok(Store::on(path, opened))
@@ -253,16 +261,18 @@ impl Store {
         self.read(|conn| history::earlier(conn, &drive.text, method, number, most, keeps))
     }
 
-    /// For each drive on a machine, its latest finished run with a method before run `number`: at
-    /// most `most` runs, latest first, with metrics but without series and histograms.
+    /// For each target on a real drive of a machine, or on a `simulated` one, its latest finished
+    /// run with a method before run `number`: at most `most` runs, latest first, with metrics but
+    /// without series and histograms.
     pub fn of_machine(
         &self,
         machine: &str,
         method: &str,
         number: i64,
         most: u32,
+        simulated: bool,
     ) -> Result<Vec<Run>, StoreError> {
-        self.read(|conn| history::of_machine(conn, machine, method, number, most))
+        self.read(|conn| history::of_machine(conn, machine, method, number, most, simulated))
     }
 
     /// The runs that match the filter, latest first.

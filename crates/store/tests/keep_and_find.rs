@@ -5,7 +5,7 @@ mod samples;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use record::{Evidence, Metric, Run, Series, Unit, Verdict, VerdictKind};
+use record::{Evidence, Metric, Run, Series, TargetKind, Unit, Verdict, VerdictKind};
 use samples::{any_run, document, run, series, values};
 use store::{Filter, Point, Store, StoreError};
 
@@ -49,6 +49,23 @@ proptest! {
         prop_assert_eq!(import(&mut elsewhere, &read).expect("imported"), 1);
         prop_assert_eq!(elsewhere.load(1).expect("readable"), Run { number: Some(1), ..expected });
     }
+}
+
+#[test]
+fn virtual_drives_do_not_displace_the_drives_of_a_machine() {
+    let (_dir, mut store) = new_store();
+    let mut real = Run { complete: true, ..run("quick", "X1", "S1") };
+    real.environment.machine_id = Some("m".into());
+    let mut simulated = Run { complete: true, ..run("quick", "X2", "S2") };
+    simulated.environment.machine_id = Some("m".into());
+    (simulated.target.kind, simulated.target.spec) = (TargetKind::Virtual, "sim:a".into());
+    import(&mut store, &real).expect("imported");
+    import(&mut store, &simulated).expect("imported");
+    let found = |simulated| {
+        let runs = store.of_machine("m", "quick", i64::MAX, 1, simulated).expect("readable");
+        runs.iter().map(|run| run.number).collect::<Vec<_>>()
+    };
+    assert_eq!((found(false), found(true)), (vec![Some(1)], vec![Some(2)]));
 }
 
 #[test]

@@ -42,6 +42,19 @@ fn every_record_is_unchanged() {
 }
 
 #[test]
+fn a_store_that_must_be_current_is_not_migrated() {
+    let (_dir, path) = migrated();
+    let old = fs::read(&path).expect("there");
+    let refused = Store::open_current(Some(&path)).map(drop);
+    assert!(matches!(refused, Err(StoreError::NotMigrated { found: 1, .. })), "{refused:?}");
+    assert_eq!(fs::read(&path).expect("there"), old);
+    drop(Store::open(Some(&path)).expect("it opens"));
+    Store::open_current(Some(&path)).map(drop).expect("current");
+    let none = path.with_file_name("none");
+    assert!(matches!(Store::open_current(Some(&none)), Err(StoreError::Missing { .. })));
+}
+
+#[test]
 fn the_list_shows_the_origin_of_records() {
     let (_dir, path) = migrated();
     let mut store = Store::open(Some(&path)).expect("it opens");

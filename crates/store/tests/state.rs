@@ -63,6 +63,30 @@ fn the_latest_run_that_could_change_it_decides() {
 }
 
 #[test]
+fn an_imported_record_older_than_a_run_of_the_drive_does_not_count() {
+    let old = |state, started: &str| Run { started: started.into(), ..left(state) };
+    let january = || old(State::Fresh, "2026-01-10T12:00:00Z");
+    let march = || old(State::Used, "2026-03-10T12:00:00Z");
+    let december = || old(State::Used, "2026-12-24T12:00:00Z");
+    let before_import = |imported: &[Run]| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(Some(&dir.path().join("runs.sqlite"))).expect("a new store");
+        let measured = left(State::Filled);
+        store.begin(&measured).expect("begun");
+        store.finish(&measured).expect("finished");
+        for run in imported {
+            import(&mut store, run).expect("imported");
+        }
+        store.state_before(&key(), i64::MAX).expect("readable").map(|last| last.state)
+    };
+    assert_eq!(before_import(&[january()]), Some(State::Filled));
+    assert_eq!(before_import(&[january(), december()]), Some(State::Used));
+    assert_eq!(state(&[march(), january()]), Some(State::Used), "in the order of their starts");
+    let reading = Run { plan: reads_only().plan, ..december() };
+    assert_eq!(state(&[reading, january()]), Some(State::Fresh));
+}
+
+#[test]
 fn other_drives_and_parts_of_this_one_do_not_count() {
     let mut partition = left(State::Fresh);
     partition.target.bytes = Some(BYTES / 2);

@@ -36,6 +36,7 @@ fn computed(run: &Run) -> Option<Answer> {
     out.series.clone_from(&run.series);
     out.latencies.clone_from(&run.latencies);
     out.verdicts.clone_from(&run.verdicts);
+    out.errors.clone_from(&run.errors);
     out.warnings.clone_from(&run.warnings);
     out.state_after = run.state_after;
     let declared = match run.method.as_str() {
@@ -64,7 +65,9 @@ const NOTHING: &str = "Nothing was measured.";
 
 /// Prefixes the headline with how far the run got: `Cut short after 41.0 GB written: Reads 5 GB/s.`
 fn ended(run: &Run, headline: &str) -> String {
-    let written: f64 = run.series.iter().map(written).sum();
+    // Only `wear` counts them: its rates cover only part of an interval.
+    let counted = run.metric("wear-added").and_then(|metric| metric.value);
+    let written = counted.unwrap_or_else(|| run.series.iter().map(written).sum());
     let after = match (written >= 1e6, run.seconds) {
         (true, _) => format!(" after {} written", decimal(written as u64)),
         (false, Some(seconds)) => format!(" after {}", duration(seconds)),
@@ -91,7 +94,7 @@ fn ended(run: &Run, headline: &str) -> String {
     }
 }
 
-/// The bytes written during a series.
+/// The bytes written during a series, computed from its rate.
 fn written(series: &Series) -> f64 {
     let column = series.column("write").filter(|column| column.unit == Unit::BytesPerSecond);
     let Some(column) = column else { return 0.0 };
@@ -128,6 +131,19 @@ mod tests {
         assert!(of_record(&run).headline.starts_with("Failed after 41.0 GB"));
         run.complete = true;
         assert_eq!(of_record(&run).headline, "Reads 3.40 GB/s, writes 2.90 GB/s.");
+    }
+
+    #[test]
+    fn bytes_that_were_counted_are_not_computed_from_a_rate() {
+        let mut run = run("interrupted");
+        let mut series = Series::new("wear-cycle", 0, 0);
+        for t_ns in [1_000_000_000, 2_000_000_000] {
+            series.push(t_ns, &[("write", Unit::BytesPerSecond, Some(42e9))]);
+        }
+        run.series.push(series);
+        run.metrics.push(Metric::single("wear-added", Unit::Bytes, 42e9));
+        let headline = of_record(&run).headline;
+        assert!(headline.starts_with("Cut short after 42.0 GB written: "), "{headline}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Answers for records whose method declares none: manual workloads, fio jobs, results of other
 //! tools, and records of later or earlier versions.
 
+use std::collections::BTreeSet;
+
 use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Statistic, Unit};
 use workload::units::{amount, decimal, latency};
 
-use super::{Draft, count, rate};
+use super::{Draft, count, name_of, rate};
 use crate::Outcome;
 
 /// Maximum number of bars in a chart whose metrics were not chosen by a method.
@@ -13,35 +15,43 @@ const BARS_MAX: usize = 16;
 /// The answer of `io` and of fio jobs: throughput and latency.
 pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How fast is this workload, and how long does one I/O take?");
-    let main = |m: &&Metric| {
-        let key = m.key();
-        key.statistic == Some(Statistic::Throughput) && key.op.is_none() && m.value.is_some()
-    };
-    let jobs: Vec<&Metric> = out.metrics.iter().filter(main).collect();
-    let first = jobs.first()?;
-    let subject = first.key().without_statistic().to_string();
-    let key = |statistic| {
-        let key = MetricKey::of_run(statistic);
-        if subject.is_empty() { key } else { key.within(&subject) }
-    };
-    let of = |statistic| key(statistic).to_string();
-    let time = |clock, statistic: Statistic| {
-        let key = MetricKey::of_run(statistic).clocked(clock);
-        let key = if subject.is_empty() { key } else { key.within(&subject) };
-        key.to_string()
-    };
+    let rates: Vec<&Metric> = out.metrics.iter().filter(|m| is_of_workload(m)).collect();
+    let first = rates.first()?;
+    let (key, owner) = (first.key(), first.key().owner());
+    // The directions of the first job.
+    let is_side =
+        |m: &&Metric| m.key().owner() == owner && m.key().op.is_some() == key.op.is_some();
+    let sides: Vec<&Metric> = rates.iter().copied().filter(is_side).collect();
+    let jobs = rates.iter().map(|m| m.key().owner()).collect::<BTreeSet<_>>().len();
+    let subject = key.without_statistic().to_string();
+    let time =
+        |clock, statistic| MetricKey::parse(&subject).clocked(clock).with(statistic).to_string();
     let service = |statistic| time(Clock::Service, statistic);
-    let iops = draft.value(&of(Statistic::Iops)).map(|v| format!(", {} IOPS", count(v)));
-    let speed = rate(first.value?);
-    let sentence = format!("{speed}{}", iops.unwrap_or_default());
+    let part = |statistic| name_of(&subject, statistic);
+
+    let iops = draft.value(&part(Statistic::Iops)).filter(|_| sides.len() == 1);
+    let iops = iops.map(|v| format!(", {} IOPS", count(v))).unwrap_or_default();
+    let figures = sides.iter().map(|side| rate_of(side)).collect::<Vec<_>>().join(", ") + &iops;
     let tail = draft.value(&time(Clock::Response, Statistic::P99));
     let tail = tail.or(draft.value(&service(Statistic::P99)));
-    let more = match (jobs.len(), tail) {
-        (1, Some(ns)) => Some(format!("; 99% of operations within {}.", latency(ns))),
-        (1, None) => None,
-        (n, _) => Some(format!(" in the first of {n} jobs.")),
+    let of = match sides.len() {
+        _ if owner.is_empty() => " of operations".to_string(),
+        1 => String::new(),
+        _ => format!(" of {}", direction(&key)),
     };
-    let title = "Latency of the operations";
+    let more = match (jobs, tail) {
+        (1, Some(ns)) => format!("; 99%{of} within {}.", latency(ns)),
+        (1, None) => ".".to_string(),
+        (n, _) => format!("; first of {n} jobs."),
+    };
+    let sentence = named(&owner, &figures, more.chars().count());
+
+    // What tiles and charts are about, unless they are about everything.
+    let about = match (rates.len(), jobs) {
+        (1, _) => String::new(),
+        (_, 1) => format!(" of {}", direction(&key)),
+        _ => format!(" of {}", Naming::Users.workload(&owner, key.op)),
+    };
     let bars = [
         (Statistic::P50, "median"),
         (Statistic::P90, "90%"),
@@ -50,12 +60,8 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         (Statistic::Max, "longest"),
     ];
     let bars = bars.map(|(statistic, label)| (service(statistic), label));
-    let bars = Chart::bars(title, Unit::Nanoseconds).sources(bars);
-    let of_jobs = jobs.iter().take(BARS_MAX).map(|job| {
-        let name = job.key().without_statistic().to_string();
-        (&job.name, if name.is_empty() { "all".into() } else { name })
-    });
-    let of_jobs = Chart::bars("Speed of each job", Unit::BytesPerSecond).sources(of_jobs);
+    let all = if about.is_empty() { " of the operations" } else { &about };
+    let bars = Chart::bars(format!("Latency{all}"), Unit::Nanoseconds).sources(bars);
     let lines = Chart::lines("Speed over time", Axis::Time, Unit::BytesPerSecond);
     let lines = out.series.iter().fold(lines, |chart, series| {
         if chart.sources.contains(&series.name) || chart.sources.len() >= 8 {
@@ -63,15 +69,60 @@ pub(crate) fn by_hand(out: &Outcome) -> Option<Answer> {
         }
         chart.source(&series.name, &series.name)
     });
+    let tile = |label: &str| format!("{label}{about}");
+    let depth = name_of(&owner, Statistic::EffectiveDepth);
+    let of_job = if jobs > 1 { format!(" of {owner}") } else { String::new() };
     let draft = draft
-        .tile("Speed", &first.name, Better::Higher)
-        .tile("Operations per second", &of(Statistic::Iops), Better::Higher)
-        .tile("Median latency", &service(Statistic::P50), Better::Lower)
-        .tile("p99 latency", &service(Statistic::P99), Better::Lower)
-        .tile("p99 from due time", &time(Clock::Response, Statistic::P99), Better::Lower)
-        .tile("Effective queue depth", &of(Statistic::EffectiveDepth), Better::Neither);
-    let draft = if jobs.len() > 1 { draft.chart(of_jobs) } else { draft };
-    draft.chart_of_column(lines).chart(bars).say(sentence, more)
+        .tile(&tile("Speed"), &first.name, Better::Higher)
+        .tile(&tile("Operations per second"), &part(Statistic::Iops), Better::Higher)
+        .tile(&tile("Median latency"), &service(Statistic::P50), Better::Lower)
+        .tile(&tile("p99 latency"), &service(Statistic::P99), Better::Lower)
+        .tile(&tile("p99 from due time"), &time(Clock::Response, Statistic::P99), Better::Lower)
+        .tile(&format!("Effective queue depth{of_job}"), &depth, Better::Neither);
+    let draft = if jobs > 1 { draft.chart(of_jobs(&rates)) } else { draft };
+    draft.chart_of_column(lines).chart(bars).say(sentence, [more])
+}
+
+/// Whether a metric is the throughput of a workload of `io`, or of one direction of a fio job.
+fn is_of_workload(metric: &Metric) -> bool {
+    let key = metric.key();
+    let is_whole = key.op.is_none() || !key.owner().is_empty();
+    key.statistic == Some(Statistic::Throughput) && is_whole && metric.value.is_some()
+}
+
+/// `reads`, `writes`; empty for all operations together.
+fn direction(key: &MetricKey) -> String {
+    Naming::Users.workload("", key.op)
+}
+
+/// `reads 12.3 MB/s`
+fn rate_of(side: &Metric) -> String {
+    let words = [direction(&side.key()), rate(side.value.unwrap_or_default())];
+    words.iter().map(String::as_str).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The figures after the user's name of a job, which is cut if the headline would be too long with
+/// `more` characters.
+fn named(owner: &str, figures: &str, more: usize) -> String {
+    if owner.is_empty() {
+        return figures.to_string();
+    }
+    let taken = figures.chars().count() + ": ".len() + more;
+    let room = record::HEADLINE_MAX.saturating_sub(taken);
+    let name = match owner.chars().count() <= room {
+        true => owner.to_string(),
+        false => owner.chars().take(room.saturating_sub(3)).collect::<String>() + "...",
+    };
+    format!("{name}: {figures}")
+}
+
+/// A bar for each direction of each job.
+fn of_jobs(rates: &[&Metric]) -> Chart {
+    let bars = rates.iter().take(BARS_MAX).map(|job| {
+        let key = job.key();
+        (&job.name, Naming::Users.workload(&key.owner(), key.op))
+    });
+    Chart::bars("Speed of each job", Unit::BytesPerSecond).sources(bars)
 }
 
 /// The answer of any other record: its main metrics.

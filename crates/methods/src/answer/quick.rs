@@ -67,10 +67,7 @@ fn bars(out: &Outcome, title: &str, order: Order, unit: Unit) -> Chart {
     }
     cells.sort_by_key(|(cell, _)| (std::cmp::Reverse(cell.depth), cell.op.map(|op| op as usize)));
     cells.into_iter().fold(Chart::bars(title, unit), |chart, (cell, metric)| {
-        let group = match cell.depth {
-            1 => "depth 1".to_string(),
-            depth => format!("depth {depth}"),
-        };
+        let group = format!("depth {}", cell.depth);
         let label = if cell.op == Some(OpKind::Read) { "reads" } else { "writes" };
         chart.grouped(group, &metric.name, label)
     })

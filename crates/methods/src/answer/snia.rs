@@ -20,10 +20,10 @@ fn reached(draft: &Draft<'_>, test: &str) -> Option<f64> {
     draft.part(test, PlateauRound).or(draft.part(test, PtsRound))
 }
 
-/// The continuation that names the steady round: `, reached in round 14.`
-fn when(draft: &Draft<'_>, test: &str) -> String {
+/// The continuation that names the steady round, after a word: `, reached in round 14.`
+fn when(draft: &Draft<'_>, test: &str, word: &str) -> String {
     match reached(draft, test) {
-        Some(round) => format!(", reached in round {round:.0}."),
+        Some(round) => format!(", {word} in round {round:.0}."),
         None => ", not steady when the rounds ended.".into(),
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn iops(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "How many IOPS does the drive reach in steady state?");
     let (bytes, writes) = cell(out, TEST, 0)?;
     let sentence = format!("{} random-write IOPS in steady state", count(draft.value(&writes)?));
-    let more = when(&draft, TEST);
+    let more = when(&draft, TEST, "reached");
     let tracked: Vec<(String, String)> = [(0, 4 << 10), (65, 64 << 10), (100, 1 << 20)]
         .into_iter()
         .map(|(reads, size): (u32, u64)| {
@@ -143,7 +143,7 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         .collect();
     let unit = Unit::BytesPerSecond;
     let chart = rounds(&draft, &test, "Speed by round", unit, &cells);
-    let more = when(&draft, &test);
+    let more = when(&draft, &test, "reached");
     let matrix = matrix(out, TEST, "Speed by size and direction", unit);
     draft.chart(chart).chart(matrix).say(sentence, [more])
 }
@@ -194,10 +194,7 @@ pub(crate) fn wsat(out: &Outcome) -> Option<Answer> {
         }
         _ => format!("{} random-write IOPS from the first minute", count(steady)),
     };
-    let round = match reached(&draft, TEST) {
-        Some(round) => format!(", steady in round {round:.0}."),
-        None => ", not steady when the rounds ended.".into(),
-    };
+    let round = when(&draft, TEST, "steady");
     let series = draft.series(&format!("{key}-rounds"));
     let axis = match series.is_some_and(|series| series.column("written").is_some()) {
         true => Axis::BytesWritten,

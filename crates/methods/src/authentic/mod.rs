@@ -60,8 +60,11 @@ const CELLS: [MetricInfo; 5] = [
         "rand-read-{size}-q32",
         "random reads, for the verdicts on queue depth and CPU",
     ),
-    MetricInfo::rate("seq-read-{size}-q8.undisturbed", "the best round of the sequential reads"),
-    MetricInfo::iops("rand-read-{size}-q32.undisturbed", "the best round of the random reads"),
+    MetricInfo::rate(
+        "seq-read-{size}-q8.undisturbed",
+        "the best replicate of the sequential reads",
+    ),
+    MetricInfo::iops("rand-read-{size}-q32.undisturbed", "the best replicate of the random reads"),
     MetricInfo::ns(
         "{seq,rand}-read-{size}-q{8,32}.{p50,p99,p99.9,max}",
         "latencies of these reads",

@@ -6,7 +6,7 @@
 //! the drive is written as one piece larger than such a cache.
 
 use record::TargetKind;
-use rig::TargetInfo;
+use rig::{RigError, TargetInfo};
 use workload::Region;
 
 use crate::options::BYTES_MIN;
@@ -55,13 +55,21 @@ pub(super) struct Layout {
 
 impl Layout {
     pub fn new(target: &TargetInfo, options: &Options) -> Result<Layout, MethodError> {
+        let is_directory = target.target.kind == TargetKind::Directory;
+        if options.size.is_some() && !is_directory {
+            let text = format!(
+                "fake tests all of {}: --size sets only the size of a file in a directory",
+                target.target.spec
+            );
+            return Err(RigError::usage(text, "the same without --size").into());
+        }
         let asked = options.size.unwrap_or(target.bytes).min(target.bytes);
         let bytes = asked / LARGE * LARGE;
         if bytes < BYTES_MIN {
             return Err(MethodError::TooSmall { bytes: target.bytes, least: BYTES_MIN });
         }
         let borrows = target.allowed == record::Safety::Borrows;
-        if target.target.kind == TargetKind::Directory {
+        if is_directory || target.target.kind == TargetKind::File {
             let all = TestPlace { region: Region::first(bytes), chunk: LARGE };
             let top = TOP_MIN.min(bytes);
             return Ok(Layout { bytes, places: vec![all], spacing: 0, top, whole: true, borrows });
@@ -123,6 +131,23 @@ mod tests {
         }
         assert_eq!(layout(64 << 30, 1).certainty(), 1.0);
         assert!(layout(1 << 40, 1).certainty() < 1.0);
+    }
+
+    #[test]
+    fn only_the_file_in_a_directory_has_a_size() {
+        let mut info = target();
+        info.bytes = 4 << 30;
+        let options = Options { size: Some(64 << 20), ..Options::default() };
+        for kind in [TargetKind::Device, TargetKind::File, TargetKind::Virtual] {
+            info.target.kind = kind;
+            let error = Layout::new(&info, &options).expect_err("part of it");
+            let MethodError::Rig(error) = error else { panic!("{error}") };
+            assert_eq!(error.fault(), Some(rig::Fault::Usage));
+            assert!(error.to_string().starts_with("fake tests all of "), "{error}");
+        }
+        info.target.kind = TargetKind::Directory;
+        let layout = Layout::new(&info, &options).expect("a file");
+        assert_eq!((layout.bytes, layout.whole), (64 << 20, true));
     }
 
     #[test]

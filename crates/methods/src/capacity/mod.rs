@@ -43,13 +43,14 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             addresses, whatever its real capacity; above 512 GiB, some capacities escape, and the \
             verdict gives the probability. A drive that drops data beyond its memory returns none, \
             unless it has a cache as large as the last 64th; the answer gives that size. Reports the real capacity, and the probability of finding a drive on which 1% of \
-            the places are bad. On a directory, writes and reads a scratch file as a whole, which \
-            says nothing about the rest of the drive. With --size the file may take all free \
-            space, where other methods leave 10%, except on the root file system. A device \
-            requires --borrow (its blocks are journaled first and restored) or --destroy.",
+            the places are bad. In a directory, a scratch file is written and read as a whole, \
+            and so is a file of yours (with --destroy); that says nothing about the rest of the \
+            drive. --size is allowed only in a directory: the file may then take all free space, \
+            where other methods leave 10%, except on the root file system. A device requires \
+            --borrow (its blocks are journaled first and restored) or --destroy.",
     safety: Safety::Borrows,
     seconds: SECONDS,
-    writes: "140 MB on a card of 4 GB, at most 810 MB; a file in a directory",
+    writes: "140 MB on a card of 4 GB, at most 810 MB; all of a file",
     ignores: &[Common::Time, Common::Replicates],
     primary: &["fake-capacity"],
     metrics: &[&METRICS],
@@ -82,8 +83,10 @@ const METRICS: [MetricInfo; 6] = [
 
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
-    let advice =
-        "--borrow restores everything; --destroy with its serial number allows overwriting";
+    let advice = match session.target().target.kind {
+        TargetKind::File => "--destroy with its size allows overwriting all of it",
+        _ => "--borrow restores everything; --destroy with its serial number allows overwriting",
+    };
     admit(session.target(), Safety::Borrows, "fake writes to", advice)?;
     let layout = Layout::new(session.target(), options)?;
     let result = measure(session, &layout, options.seed ^ SALT);
@@ -172,7 +175,7 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
             let op = if way == BlockWay::Read { "read" } else { "write" };
             session.out.add_errors(&IoErrors {
                 first_offsets: vec![request.offset],
-                ..IoErrors::new(op, error.kind().to_string(), format!("fake-{op}"), 1)
+                ..IoErrors::new(op, rig::error_name(error), format!("fake-{op}"), 1)
             });
             if way == BlockWay::Read {
                 let bytes = request.bytes.len() as u64;

@@ -1,7 +1,7 @@
 //! `fake` on a drive opened with `--borrow`: every block written was borrowed first, and is
 //! restored however the run ends.
 
-use record::Safety;
+use record::{Safety, TargetKind};
 
 use crate::fake::{Fake, Traits, perform};
 use crate::{Options, Outcome, plan};
@@ -56,12 +56,16 @@ fn a_drive_that_keeps_only_the_first_writes_is_not_genuine() {
 
 #[test]
 fn lost_content_of_a_file_yields_no_capacity() {
-    let mut fake = Fake::new(Traits::default()).that_keeps(10);
-    let mut out = Outcome::default();
-    perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
-    assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST");
-    assert!(out.verdicts[0].text.contains("a false capacity or bad memory"), "{:?}", out.verdicts);
-    assert!(out.metrics.iter().all(|metric| metric.name != "fake-capacity"));
-    let headline = out.answer.expect("an answer").headline;
-    assert!(headline.starts_with("The drive loses content: "), "{headline}");
+    let mut file = Fake::confirmed(Traits::default(), 64 << 20);
+    file.info.target.kind = TargetKind::File;
+    for fake in [Fake::new(Traits::default()), file] {
+        let (mut fake, mut out) = (fake.that_keeps(10), Outcome::default());
+        perform(&super::INFO, &mut fake, &Options::default(), &mut out).expect("run succeeds");
+        let (verdict, tested) = (&out.verdicts[0], 64 << 20);
+        assert_eq!((verdict.kind.name(), fake.written), ("CONTENT LOST", tested));
+        assert!(verdict.text.contains("a false capacity or bad memory"), "{verdict:?}");
+        assert!(out.metrics.iter().all(|metric| metric.name != "fake-capacity"));
+        let headline = out.answer.expect("an answer").headline;
+        assert!(headline.starts_with("The drive loses content: "), "{headline}");
+    }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Door {
     pub landed: u64,
     /// Every write at or after this offset fails.
     pub dead_from: Option<u64>,
+    /// Flushes that succeed; later ones fail.
+    pub flushes: Option<u64>,
     /// The regions of all block reads, in order.
     pub reads: Vec<Region>,
 }
@@ -253,7 +255,7 @@ impl Fake {
     }
 }
 
-fn eio() -> std::io::Error {
+pub(super) fn eio() -> std::io::Error {
     std::io::Error::from_raw_os_error(5)
 }
 
@@ -291,6 +293,10 @@ impl Blocks for Fake {
         let last = self.door.flight.iter().map(|one| one.done_ns).max().unwrap_or(0);
         self.now_ns = self.now_ns.max(last) + self.traits.flush_ns;
         self.there("flush")?;
+        if self.door.flushes == Some(0) {
+            return Err(RigError::Io { context: "flush".into(), source: eio() });
+        }
+        self.door.flushes = self.door.flushes.map(|left| left - 1);
         self.door.undo.clear();
         Ok(())
     }

@@ -69,8 +69,6 @@ pub(crate) struct Flash {
     ragged: Vec<bool>,
     /// Free cache, bytes.
     room: u64,
-    /// Whether writes past the cache fold data; always set.
-    folds: bool,
     celsius: f64,
 }
 
@@ -81,7 +79,7 @@ impl Flash {
         let room = traits.cache_bytes;
         let nothing = || vec![false; chunks];
         let (mapped, ragged) = (nothing(), nothing());
-        Flash { traits, mapped, ragged, room, folds: true, celsius: ROOM_C }
+        Flash { traits, mapped, ragged, room, celsius: ROOM_C }
     }
 
     /// Slowdown of an operation relative to an ideal drive; also applies its effects.
@@ -119,7 +117,7 @@ impl Flash {
         if self.room >= bytes {
             self.room -= bytes;
             cost /= t.cache_gain;
-        } else if t.cache_bytes > 0 && self.folds && !self.mapped[chunk] {
+        } else if t.cache_bytes > 0 && !self.mapped[chunk] {
             cost *= t.folding;
         }
         // A random write covers only a small part of its chunk, so it does not map the chunk.

@@ -109,6 +109,8 @@ pub(crate) struct Fake {
     pub reference: Option<Box<Fake>>,
     /// The health that the drive reports.
     pub health: Option<record::Health>,
+    /// Every discard fails.
+    pub refuses_discard: bool,
     /// Exit codes of the commands, in order; later commands exit with 0.
     pub exits: Vec<i32>,
     dice: u64,
@@ -141,6 +143,7 @@ impl Fake {
             stays_cached: None,
             reference: None,
             health: None,
+            refuses_discard: false,
             exits: Vec::new(),
             dice: 1,
             door: blocks::Door::default(),
@@ -418,6 +421,9 @@ impl Rig for Fake {
         let mut released = None;
         let elapsed_ns = match preparation {
             Preparation::Fill { region, seed, .. } => self.fill(region, seed),
+            Preparation::Discard { .. } if self.refuses_discard => {
+                return Err(RigError::Io { context: "discard".into(), source: blocks::eio() });
+            }
             Preparation::Discard { region } if self.info.discard => {
                 self.flash.discard(region);
                 1_000_000

@@ -22,8 +22,8 @@ pub(super) fn verdict(
             binary(ERASE_MIN),
             in_a_stream(found, erase)
         );
-        let next =
-            "a device that does not stripe data over many chips, or more rounds (--replicates 6)";
+        let next = "a device that does not stripe data over many chips, or more replicates \
+             (--replicates 6)";
         let verdict = Verdict::new(VerdictKind::Undetermined, text);
         return verdict.with_evidence(evidence).next_test(next);
     };

@@ -43,7 +43,7 @@ pub(super) fn workload(w: &Workload, target: &TargetInfo) -> f64 {
     let amount = w.stop.bytes_bound(w.region.bytes).map(|bytes| bytes as f64);
     let amount = [amount, w.stop.ops.map(|ops| ops as f64 * block)].into_iter().flatten();
     let amount = amount.fold(f64::INFINITY, f64::min);
-    let written = amount * f64::from(w.mix.write) / f64::from(w.mix.total().max(1));
+    let written = amount * f64::from(w.mix.write) / w.mix.total().max(1) as f64;
     let by_amount = (amount / rate(w, target)).max(programming(written, target));
     let by_time = w.stop.time_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e9);
     let seconds = by_amount.min(by_time);

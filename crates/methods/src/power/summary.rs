@@ -64,7 +64,7 @@ pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) ->
             verdict.next_test("the same with the host's idle states off (cpupower idle-set -D 0)")
         }
         (Sleep::Unclear, _) => {
-            verdict.next_test("more rounds: --replicates 6, with nothing else running")
+            verdict.next_test("more replicates: --replicates 6, with nothing else running")
         }
     }
 }

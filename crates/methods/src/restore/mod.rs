@@ -12,7 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use record::{MetricKey, Safety, State, TargetKind, Unit};
+use record::{IoErrors, MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
 use workload::units::binary;
@@ -106,7 +106,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     restore(session, file.as_ref())
 }
 
-/// Refuses an image larger than the target.
+/// Refuses an image larger than the target, or with a part of one of its blocks.
 fn check_fits(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
     if bytes > target.bytes {
         let spec = &target.target.spec;
@@ -116,6 +116,13 @@ fn check_fits(target: &TargetInfo, bytes: u64) -> Result<(), MethodError> {
             _ => "a larger drive".to_string(),
         };
         let text = format!("the image needs {image}, and {spec} has {room}");
+        return Err(RigError::usage(text, advice).into());
+    }
+    let block = u64::from(target.logical_block_bytes.max(1));
+    if !bytes.is_multiple_of(block) {
+        let spec = &target.target.spec;
+        let text = format!("the image needs {bytes} bytes, and {spec} has blocks of {block} bytes");
+        let advice = format!("an image of a source whose size is a multiple of {block} bytes");
         return Err(RigError::usage(text, advice).into());
     }
     Ok(())
@@ -133,7 +140,7 @@ struct Moved {
 
 impl Moved {
     fn add(&mut self, one: &rig::BlockDone) {
-        self.written += one.request.bytes.len() as u64;
+        self.written += if one.result.is_ok() { one.request.bytes.len() as u64 } else { 0 };
         let from = one.submitted_ns.max(self.until_ns);
         self.busy_ns += one.done_ns.saturating_sub(from);
         self.until_ns = self.until_ns.max(one.done_ns);
@@ -150,14 +157,16 @@ fn restore(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), Method
     Ok(())
 }
 
-/// Writes all blocks of the image, up to the first that is broken.
+/// Writes all blocks of the image, up to the first that is broken or that the drive refuses, and
+/// publishes the results so far.
 fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodError> {
     let begun_ns = session.elapsed_ns();
     let mut source = file.open().map_err(|error| broken(file, &error))?;
     let (mut moved, mut done, mut flight) = (Moved::default(), Vec::new(), 0);
     let mut error = None;
     loop {
-        let block = match source.next_block() {
+        let next = if error.is_none() { source.next_block() } else { Ok(None) };
+        let block = match next {
             Ok(block) => block,
             Err(why) => {
                 error = Some(broken(file, &why));
@@ -175,9 +184,15 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
             flight -= done.len();
             for one in done.drain(..) {
                 moved.add(&one);
-                let at = one.request.offset;
-                one.result
-                    .map_err(|source| RigError::Io { context: format!("write at {at}"), source })?;
+                if let Err(source) = one.result {
+                    let at = one.request.offset;
+                    session.out.add_errors(&IoErrors {
+                        first_offsets: vec![at],
+                        ..IoErrors::new("write", rig::error_name(&source), "restore", 1)
+                    });
+                    let context = format!("write at {at}");
+                    error.get_or_insert(RigError::Io { context, source }.into());
+                }
             }
         }
         let share = moved.written as f64 / file.written().max(1) as f64;
@@ -187,7 +202,13 @@ fn write(session: &mut Session<'_>, file: &dyn ImageFile) -> Result<(), MethodEr
         }
     }
     let before_flush = session.elapsed_ns();
-    session.flush()?;
+    if let Err(failed) = session.flush() {
+        if let MethodError::Rig(RigError::Io { source, .. }) = &failed {
+            let errors = IoErrors::new("flush", rig::error_name(source), "restore", 1);
+            session.out.add_errors(&errors);
+        }
+        error.get_or_insert(failed);
+    }
     let end_ns = session.elapsed_ns();
     moved.busy_ns += end_ns.saturating_sub(before_flush);
     publish(session, &moved, source.spent(), end_ns.saturating_sub(begun_ns));

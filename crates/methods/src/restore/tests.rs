@@ -14,6 +14,8 @@ const MIB: u64 = 1 << 20;
 #[derive(Clone, Copy, Default)]
 struct Parts {
     blocks: u64,
+    /// Bytes after the last block.
+    tail: u64,
     broken: Option<u64>,
     source_ns: u64,
     processor_ns: u64,
@@ -26,7 +28,7 @@ impl ImageFile for Parts {
     }
 
     fn bytes(&self) -> u64 {
-        self.blocks * MIB
+        self.blocks * MIB + self.tail
     }
 
     fn open(&self) -> Result<Box<dyn BlockSource>, String> {
@@ -82,6 +84,38 @@ fn writing_stops_at_a_broken_block() {
     let (out, result) = restored(parts, &mut fake);
     assert_eq!(result, Err("os.img: block 11 is damaged".to_string()));
     assert_eq!((fake.written, out.verdicts.len()), (11 * MIB, 0));
+}
+
+fn value(out: &Outcome, name: &str) -> Option<f64> {
+    out.metrics.iter().find(|metric| metric.name == name).and_then(|metric| metric.value)
+}
+
+#[test]
+fn a_refused_write_or_flush_leaves_all_results_so_far() {
+    let parts = Parts { blocks: 16, ..Parts::default() };
+    let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
+    fake.door.dead_from = Some(8 * MIB);
+    let (out, result) = restored(parts, &mut fake);
+    assert!(result.is_err_and(|error| error.starts_with("write at 8388608: ")));
+    assert_eq!(value(&out, "restore-written"), Some((8 * MIB) as f64));
+    assert_eq!((out.errors[0].op.as_str(), out.errors[0].first_offsets[0]), ("write", 8 * MIB));
+    assert!(out.verdicts.is_empty());
+    let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
+    fake.door.flushes = Some(0);
+    let (out, result) = restored(parts, &mut fake);
+    assert!(result.is_err_and(|error| error.starts_with("flush: ")));
+    assert_eq!(value(&out, "restore-written"), Some((16 * MIB) as f64));
+    assert_eq!((out.errors[0].op.as_str(), out.verdicts.len()), ("flush", 0));
+}
+
+#[test]
+fn an_image_with_part_of_a_block_is_refused_before_the_first_write() {
+    let parts = Parts { blocks: 16, tail: 512, ..Parts::default() };
+    let mut fake = Fake::confirmed(Traits::default(), 64 * MIB);
+    fake.info.logical_block_bytes = 4096;
+    let (_, result) = restored(parts, &mut fake);
+    let text = "the image needs 16777728 bytes, and /dev/x has blocks of 4096 bytes";
+    assert_eq!((result, fake.written), (Err(text.to_string()), 0));
 }
 
 #[test]

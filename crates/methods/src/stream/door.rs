@@ -191,13 +191,36 @@ impl fat::Drive for Door<'_, '_> {
     }
 }
 
-/// Returns the error of a completed write, if any.
+/// Returns the error of a completed write or flush, if any.
 pub(super) fn succeeded(done: &BlockDone) -> Result<(), RigError> {
+    let BlockRequest { way, offset, bytes, .. } = &done.request;
     match &done.result {
         Ok(()) => Ok(()),
         Err(error) => Err(RigError::Io {
-            context: format!("write {} bytes at {}", done.request.bytes.len(), done.request.offset),
+            context: match way {
+                BlockWay::Flush => "flush".to_string(),
+                BlockWay::Read | BlockWay::Write => {
+                    format!("write {} bytes at {offset}", bytes.len())
+                }
+            },
             source: std::io::Error::new(error.kind(), error.to_string()),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_flush_is_not_reported_as_a_write() {
+        let failed = |way, offset, bytes| {
+            let request = BlockRequest { tag: 1, way, offset, bytes: vec![0; bytes] };
+            let result = Err(std::io::Error::other("gone"));
+            let done = BlockDone { request, submitted_ns: 0, done_ns: 1, result };
+            succeeded(&done).expect_err("failed").to_string()
+        };
+        assert_eq!(failed(BlockWay::Write, 8192, 512), "write 512 bytes at 8192: gone");
+        assert_eq!(failed(BlockWay::Flush, 0, 0), "flush: gone");
     }
 }

@@ -2,7 +2,7 @@
 //! checked one by one here, and against the drive in `mod.rs`.
 
 use fat::Kind;
-use workload::units::{binary, parse_bytes};
+use workload::units::{binary_tight, parse_bytes};
 
 use crate::Opt;
 
@@ -78,5 +78,5 @@ pub(super) static CHECKPOINT: Opt<Option<u64>> = Opt::value(
 fn size(words: &[String], least: u64, most: u64) -> Result<u64, String> {
     let text = words.first().map_or("", String::as_str);
     let bytes = parse_bytes(text).ok().filter(|bytes| (least..=most).contains(bytes));
-    bytes.ok_or_else(|| format!("a size from {}", binary(least).replace(' ', "")))
+    bytes.ok_or_else(|| format!("a size from {} to {}", binary_tight(least), binary_tight(most)))
 }

@@ -326,6 +326,8 @@ fn a_file_has_at_least_16_mib() {
         parsed.map(|()| options.get(&FILE_SIZE))
     };
     assert_eq!(file("16MiB"), Ok(16 << 20));
-    assert_eq!(file("15MiB"), Err("a size from 16MiB".into()));
+    assert_eq!(file("15MiB"), Err("a size from 16MiB to 1024TiB".into()));
+    let frame = Options::default().parse(&FRAME, &["512MiB".to_string()]);
+    assert_eq!(frame, Err("a size from 4KiB to 256MiB".into()));
     assert_eq!(Options::default().get(&FILE_SIZE), 16 << 30, "the default");
 }

@@ -47,8 +47,11 @@ pub(crate) fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
     let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
     rates.sort_by(|a, b| b.1.total_cmp(&a.1));
     if rates.is_empty() {
-        let text = "share of the link in use (no workload bypassed the page cache)";
-        return vec![Ruling::unknown(text)];
+        let why = match subjects.is_empty() {
+            true => "no workload bypassed the page cache",
+            false => "no workload moved data",
+        };
+        return vec![Ruling::unknown(format!("share of the link in use ({why})"))];
     }
     // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.
     let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
@@ -122,6 +125,10 @@ mod tests {
         assert_eq!(answers(&with_link(1.1e9), &seen), [Answer::No]);
         assert_eq!(answers(&target(), &seen), [Answer::Unknown]);
         assert_eq!(answers(&with_link(1e9), &[]), [Answer::Unknown]);
+        let text = |seen: &[Digest]| link(&with_link(1e9), seen)[0].verdict.text.clone();
+        assert!(text(&[]).contains("bypassed the page cache"), "{}", text(&[]));
+        let idle = [Digest { bytes: [0, 0], ..digest("seq") }];
+        assert!(text(&idle).contains("no workload moved data"), "{}", text(&idle));
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn refused(op: OpKind, m: &Measurement) -> Refused {
     let first = m.errors.first();
     Refused {
         op: op.name(),
-        offset: first.and_then(|error| error.first_offsets.first().copied()).unwrap_or(0),
+        offset: first.and_then(|error| error.first_offsets.first().copied()),
         error: first.map_or("I/O errors".into(), |error| error.kind.clone()),
     }
 }

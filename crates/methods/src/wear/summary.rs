@@ -9,7 +9,7 @@ use rig::TargetInfo;
 use workload::units::{amount, decimal};
 
 use super::age::{KINDS, key};
-use super::cycle::{CYCLE, Test};
+use super::cycle::{CYCLE, DISCARD, Test};
 use super::found::Class;
 use super::layout::BLOCK;
 use crate::Outcome;
@@ -32,9 +32,10 @@ pub(super) fn verdicts(test: &Test, target: &TargetInfo) -> Vec<Verdict> {
     let bad = test.cycled.bad() + test.fixed.bad();
     let (kind, text) = match &test.refused {
         Some(refused) => {
+            let place = refused.offset.map_or(String::new(), |offset| format!(" at {offset}"));
             let text = format!(
-                "The drive refused a {} after {written}{with_age}: {} at {}. {fixed}",
-                refused.op, refused.error, refused.offset
+                "The drive refused a {} after {written}{with_age}: {}{place}. {fixed}",
+                refused.op, refused.error
             );
             (VerdictKind::Wear, text)
         }
@@ -108,6 +109,9 @@ pub(super) fn answer(out: &Outcome) -> Option<Answer> {
         Some(VerdictKind::ContentLost) => {
             let blocks = if bad == 1.0 { "block differs" } else { "blocks differ" };
             format!("After {least}{written}, {times} times the size, {bad:.0} {blocks}.")
+        }
+        _ if out.errors.iter().any(|error| error.op == DISCARD) => {
+            format!("{written} written, {times} times the size; a discard failed.")
         }
         _ => format!("{written} written, {times} times the size, without an error."),
     };

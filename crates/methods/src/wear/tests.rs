@@ -114,7 +114,7 @@ fn a_block_that_changed_while_the_run_was_killed_in_the_fill_is_a_fault() {
         let out = changed(30, |fake, layout| fake.flip_bit(layout.offset(number) + 77_000));
         assert_eq!(bad(&out), (1.0, [1.0, 0.0]), "flipped {number}");
         let [error] = &out.errors[..] else { panic!("only this class: {:?}", out.errors) };
-        assert_eq!((error.kind.as_str(), error.count), ("flipped", 1));
+        assert_eq!((error.op.as_str(), error.kind.as_str(), error.count), ("verify", "flipped", 1));
         assert_eq!(error.first_offsets, [(number - 1) * BLOCK]);
         assert_eq!(out.verdicts[0].kind.name(), "CONTENT LOST", "{}", out.verdicts[0].text);
         let out = changed(30, |fake, layout| {
@@ -227,6 +227,37 @@ fn a_refused_write_ends_the_test_with_what_was_written_before_it() {
         out.answer.expect("one").headline,
         "The drive died after 8.13 MB, 0.969 times its size."
     );
+}
+
+#[test]
+fn a_refused_flush_ends_the_test_with_what_was_acknowledged_before_it() {
+    for flushes in 0..8 {
+        let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
+        fake.door.flushes = Some(flushes);
+        let mut out = Outcome::default();
+        perform(&INFO, &mut fake, &options(1, 40 * MIB, false), &mut out)
+            .expect("a finding, no failure");
+        let verdict = &out.verdicts[0];
+        assert_eq!(verdict.kind.name(), "WEAR", "{flushes}: {}", verdict.text);
+        assert!(verdict.text.starts_with("The drive refused a flush after "), "{}", verdict.text);
+        assert_eq!(value(&out, "wear-written"), fake.door.landed as f64, "{flushes}");
+        assert_eq!((bad(&out).0, out.errors.len()), (0.0, 1), "{flushes}");
+        assert_eq!(out.errors[0].op, "flush");
+    }
+}
+
+#[test]
+fn a_drive_that_fails_discards_is_overwritten_and_the_error_is_reported() {
+    let mut fake = Fake::confirmed(Traits::default(), 8 * MIB);
+    fake.refuses_discard = true;
+    let mut out = Outcome::default();
+    perform(&INFO, &mut fake, &options(1, 24 * MIB, false), &mut out).expect("it goes on");
+    assert_eq!(out.verdicts[0].kind.name(), "ENDURED");
+    assert_eq!(value(&out, "wear-written"), (24 * MIB) as f64);
+    let [error] = &out.errors[..] else { panic!("one: {:?}", out.errors) };
+    assert_eq!((error.op.as_str(), error.count), ("discard", 1));
+    let headline = out.answer.expect("one").headline;
+    assert_eq!(headline, "25.2 MB written, 3.00 times the size; a discard failed.");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rig::{BlockDone, BlockRequest, BlockWay};
+use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 use workload::stamp::{self, Layout as Stamps};
 
 use super::found::{Class, Tally};
@@ -21,8 +21,21 @@ pub(super) const PIECE: usize = 512;
 pub(super) struct Refused {
     /// `write`, `flush`, or `read` in a measurement of age.
     pub op: &'static str,
-    pub offset: u64,
+    /// Its place; a flush has none.
+    pub offset: Option<u64>,
     pub error: String,
+}
+
+impl Refused {
+    /// A flush that failed on the drive. Any other error is returned.
+    pub fn flush(error: MethodError) -> Result<Refused, MethodError> {
+        match error {
+            MethodError::Rig(RigError::Io { source, .. }) => {
+                Ok(Refused { op: "flush", offset: None, error: rig::error_name(&source) })
+            }
+            error => Err(error),
+        }
+    }
 }
 
 /// The result of writing blocks.
@@ -44,7 +57,7 @@ pub(super) struct Door<'t> {
 }
 
 impl Door<'_> {
-    /// Writes these blocks, up to the first write that fails.
+    /// Writes these blocks, up to the first write or flush that fails.
     pub fn write(
         &self,
         session: &mut Session<'_>,
@@ -62,22 +75,25 @@ impl Door<'_> {
                 match &one.result {
                     Ok(()) => drop(done.insert(one.request.tag)),
                     Err(error) => {
-                        let offset = one.request.offset;
-                        let refused = Refused { op: "write", offset, error: error.to_string() };
+                        let offset = Some(one.request.offset);
+                        let refused =
+                            Refused { op: "write", offset, error: rig::error_name(error) };
                         written.refused.get_or_insert(refused);
                     }
                 }
                 one.result.is_ok()
             })?;
             written.blocks += done.len() as u64;
+            if written.refused.is_none() {
+                self.report(session, &piece);
+                // After this flush, a power cut costs at most one piece of the fill.
+                written.refused = session.flush().err().map(Refused::flush).transpose()?;
+            }
             if written.refused.is_some() {
                 let left = piece.into_iter().filter(|number| !done.contains(number));
                 written.missing = left.chain(numbers).collect();
                 return Ok(written);
             }
-            self.report(session, &piece);
-            // After this flush, a power cut costs at most one piece of the fill.
-            session.flush()?;
         }
         Ok(written)
     }

@@ -51,10 +51,14 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
         false => Scale::from_zero(last),
     };
     let key = groups.iter().map(|g| (g.class.clone(), g.name.clone())).collect();
-    let said = all().map(|(at, figure)| {
-        format!("{} {}", scale::tick(&chart.x, *at), shown(chart.y, figure.value))
-    });
-    let said = said.collect();
+    let said = |group: &Group| {
+        let name = if group.name.is_empty() { String::new() } else { format!("{} ", group.name) };
+        let points = group.points.iter().map(move |(at, figure)| {
+            format!("{name}{} {}", scale::tick(&chart.x, *at), shown(chart.y, figure.value))
+        });
+        points.collect::<Vec<_>>()
+    };
+    let said = groups.iter().flat_map(said).collect();
     Some(Drawn::of(key, said, |narrow| form(chart, &groups, x, y, narrow)))
 }
 
@@ -103,4 +107,26 @@ fn form(chart: &Chart, groups: &[Group], x: Scale, y: Scale, narrow: bool) -> Ca
 fn on_fit(plane: &Plane, fit: &FittedLine, share: f64) -> [f64; 2] {
     let x = plane.x.value(share);
     plane.at(x, fit.at_zero + fit.slope * x)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Metric, Target, Unit};
+
+    use super::*;
+
+    #[test]
+    fn the_equivalent_text_names_the_groups() {
+        let mut run = Run::new("depth", Target::default());
+        let rates = [("r1", 15_300.0), ("r32", 185_000.0), ("w1", 79_400.0)];
+        run.metrics.extend(rates.map(|(name, rate)| Metric::single(name, Unit::Iops, rate)));
+        let of = |reads: &str, writes: &str| {
+            let chart = Chart::points("Rates", Axis::QueueDepth, Unit::Iops);
+            let chart = chart.joined(reads, [("r1", 1.0), ("r32", 32.0)]).point(writes, "w1", 1.0);
+            draw(&chart, &run).expect("it has data").said
+        };
+        let both = "reads 1 15.3k IOPS; reads 32 185k IOPS; writes 1 79.4k IOPS";
+        assert_eq!(of("reads", "writes"), both);
+        assert_eq!(of("", ""), "1 15.3k IOPS; 1 79.4k IOPS; 32 185k IOPS");
+    }
 }

@@ -145,9 +145,11 @@ pub(super) fn tick(axis: &Axis, value: f64) -> String {
     }
 }
 
-/// A number without unnecessary decimals: `0.5`, `20`, `1200`.
+/// A number without unnecessary decimals: `0.5`, `20`, `1200`. A small one keeps three significant
+/// digits: `0.00002`.
 pub(super) fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
+    let decimals = (2.0 - value.abs().log10().floor()).clamp(3.0, 12.0) as usize;
+    let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
@@ -207,6 +209,8 @@ mod tests {
         assert_eq!(shown(Unit::BytesPerSecond, 5.0e9), "5.00 GB/s");
         assert_eq!(shown(Unit::Iops, 88_412.0), "88.4k IOPS");
         assert_eq!(shown(Unit::Number, 0.1234), "0.123");
+        assert_eq!(shown(Unit::Number, 0.000_02), "0.00002");
+        assert_eq!([0.0, 0.025, 20.0, 1200.0].map(plain), ["0", "0.025", "20", "1200"]);
         assert_eq!(unit_of_axis(Unit::BytesPerSecond, 999e6).1, "MB/s");
         assert_eq!(horizontal(&Axis::Time, 3600.0), (60.0, "time, minutes".into()));
     }

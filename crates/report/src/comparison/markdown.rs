@@ -11,6 +11,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     for against in &comparison.against {
         text += &format!("\n**{}**\n\n{}", escape(&against.sentence), table(against));
+        if against.left_out > 0 {
+            text += &format!("- {} more without a claim\n", against.left_out);
+        }
         for line in against.warnings.iter().chain(&against.notes) {
             text += &format!("- {}\n", escape(line));
         }

@@ -5,22 +5,26 @@ use crate::quantity::UNKNOWN;
 use crate::table::{Align, Cell, Table};
 use crate::{Ink, Style, sparkline, wrap};
 
-/// Width of sentences.
+/// Maximum width of sentences.
 pub(super) const SENTENCE_COLUMNS: usize = 90;
+
+/// Width of the longest bar.
+const BAR_COLUMNS: f64 = 40.0;
 
 /// The whole publication as text.
 pub fn text(view: &Replication, style: &Style) -> String {
+    let width = style.width.min(SENTENCE_COLUMNS);
     let mut text = style.paint(Ink::Strong, &view.title) + "\n";
-    text += &lines(&view.about, style.width.min(SENTENCE_COLUMNS));
+    text += &lines(&view.about, width);
     text += "\n";
     text += &view.headline.as_ref().map_or(String::new(), |h| headline(h, style));
     text += &table(&view.figures, style);
     for [names, reason] in &view.missed {
-        let reason = lines(&format!("{names}: {reason}"), SENTENCE_COLUMNS);
+        let reason = lines(&format!("{names}: {reason}"), width);
         text += &format!("\n{}\n{reason}", style.paint(Ink::Bad, "MISSED"));
     }
     for [ask, answer] in &view.answers {
-        let answer = lines(answer, SENTENCE_COLUMNS);
+        let answer = lines(answer, width);
         text += &format!("\n{}\n{answer}", style.paint(Ink::Strong, ask));
     }
     text += &view.sketches.iter().map(|chart| sketch(chart, style)).collect::<String>();
@@ -45,7 +49,8 @@ fn headline(headline: &Headline, style: &Style) -> String {
         table.row([Cell::from(machine.as_str()), Cell::from(tool.as_str()), value]);
     }
     let title = style.paint(Ink::Strong, &headline.title);
-    let hidden = headline.hidden.as_ref().map_or(String::new(), |h| lines(h, SENTENCE_COLUMNS));
+    let width = style.width.min(SENTENCE_COLUMNS);
+    let hidden = headline.hidden.as_ref().map_or(String::new(), |h| lines(h, width));
     format!("{title}\n{}{hidden}\n", table.render(style))
 }
 
@@ -86,11 +91,45 @@ fn sketch(chart: &Sketch, style: &Style) -> String {
                 (sparkline(&values, SKETCH_COLUMNS, style), "  ")
             }
             Drawing::Bar(share) => {
-                let columns = ((share * 40.0).round() as usize).max(1);
+                let columns = ((share * BAR_COLUMNS).round() as usize).max(1);
                 (style.either("█", "#").repeat(columns), " ")
             }
         };
         text += &format!("{name:width$}  {drawn}{gap}{values}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Run, Target};
+
+    use super::*;
+
+    #[test]
+    fn sentences_fit_the_screen() {
+        let sentence = "a word ".repeat(40);
+        let view = Replication {
+            title: "A document".into(),
+            about: sentence.clone(),
+            sentence: "1 of 2 figures".into(),
+            met: false,
+            headline: Some(Headline {
+                title: "Its result".into(),
+                rows: vec![["a machine", "a tool", "1 MB/s"].map(String::from)],
+                hidden: Some(sentence.clone()),
+            }),
+            charts: Vec::new(),
+            sources: Run::new("replicate", Target::default()),
+            sketches: Vec::new(),
+            figures: Vec::new(),
+            missed: vec![["a figure".into(), sentence.clone()]],
+            answers: vec![["a question".into(), sentence]],
+            runs: Vec::new(),
+        };
+        for (width, widest) in [(60, 60), (80, 80), (200, SENTENCE_COLUMNS)] {
+            let text = text(&view, &Style { width, ..Style::PLAIN });
+            assert!(text.lines().all(|line| line.chars().count() <= widest), "{text}");
+        }
+    }
 }

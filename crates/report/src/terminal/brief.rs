@@ -123,14 +123,14 @@ fn drive(run: &Run) -> Vec<String> {
     items
 }
 
-/// The basis of the predictions: `4 rounds; next-run ranges from 4 runs`.
+/// The basis of the predictions: `4 replicates; next-run ranges from 4 runs`.
 fn grounds(run: &Run) -> Option<String> {
     let predicts = |m: &&Metric| m.covers == Some(Covers::NextRun);
     let metric = run.metrics.iter().rev().find(predicts)?;
-    let rounds = run.metrics.iter().filter(predicts).map(|m| m.n).max()?;
-    let s = if rounds == 1 { "" } else { "s" };
+    let n = run.metrics.iter().filter(predicts).map(|m| m.n).max()?;
+    let s = if n == 1 { "" } else { "s" };
     let grounds = quantity::grounds(metric, run)?;
-    Some(format!("{rounds} round{s}; next-run ranges {grounds}"))
+    Some(format!("{n} replicate{s}; next-run ranges {grounds}"))
 }
 
 /// Whether a row shows the drive as found; rows of named states are on the full screen.
@@ -347,12 +347,16 @@ fn one_line(text: &str, width: usize) -> String {
     ends.filter(statement).max().map_or_else(|| text.to_string(), |at| format!("{}.", &text[..at]))
 }
 
-/// Warnings and worse, one per line, then some notes and the number of the others.
+/// The first warnings and worse, one per line, then some notes; each with the number of the others.
 fn doubts(page: &mut Page, run: &Run) {
     let doubts = facts::doubts(run);
     let (serious, notes): (Vec<_>, Vec<_>) =
         doubts.iter().partition(|doubt| doubt.finding.level > Level::Note);
     serious.iter().take(DOUBTS_MAX).for_each(|doubt| distrust(page, doubt));
+    if serious.len() > DOUBTS_MAX {
+        let text = format!("! and {} more", serious.len() - DOUBTS_MAX);
+        page.labelled("distrust", Ink::Dim, &text);
+    }
     // An author's remarks belong with the figures.
     let most = if run.origin.is_some() { usize::MAX } else { NOTES_MAX };
     for doubt in notes.iter().take(most) {

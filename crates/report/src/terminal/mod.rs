@@ -161,7 +161,9 @@ fn conclusions(page: &mut Page, run: &Run) {
     let shown = doubts.len() - notes.saturating_sub(notes_max);
     doubts[..shown].iter().for_each(|doubt| distrust(page, doubt));
     if shown < doubts.len() {
-        page.labelled("distrust", Ink::Dim, &format!("- and {} more notes", doubts.len() - shown));
+        let more = doubts.len() - shown;
+        let s = if more == 1 { "" } else { "s" };
+        page.labelled("distrust", Ink::Dim, &format!("- and {more} more note{s}"));
     }
     for errors in &run.errors {
         page.labelled("errors", Ink::Bad, &facts::errors(errors, run.naming()));

@@ -75,12 +75,12 @@ fn interval(rows: &[&Row<'_>], roomy: bool) -> String {
     if roomy { heading.into() } else { first.into() }
 }
 
-/// `3 repeats`, if all rates except those of named states have that many replicates.
+/// `3 replicates`, if all rates except those of named states have that many replicates.
 fn replicates(rows: &[&Row<'_>]) -> String {
     let primary = rows.iter().filter(|row| row.key.words.is_empty());
     let counts: Vec<u32> = rates_of(primary.copied()).map(|rate| rate.n).collect();
     match counts.first() {
-        Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("{n} repeats"),
+        Some(&n) if n > 1 && counts.iter().all(|c| *c == n) => format!("{n} replicates"),
         _ => String::new(),
     }
 }
