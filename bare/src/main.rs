@@ -99,6 +99,13 @@ fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<
     let namespace = controller.namespace(1)?;
     let format = namespace.format().ok_or(Failure::Drive("the namespace has no usable format"))?;
     let place = FormattedNamespace { nsid: 1, block_bits: format.block_bytes.trailing_zeros() };
+    if format.metadata_bytes != 0 {
+        return Err(Failure::Drive("the namespace's blocks have metadata"));
+    }
+    let bytes = namespace.size << place.block_bits;
+    if bytes < REQUEST_BYTES as u64 {
+        return Err(Failure::Drive("the namespace is smaller than the largest request"));
+    }
     controller.grant_queues(1)?;
     let shape =
         Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
@@ -109,7 +116,6 @@ fn open(controller: &mut Controller<&'static Host>, serial: [u8; 20]) -> Result<
     }
     let trackers = [Tracker::default(); TRACKERS];
     let queue = controller.create_queue(1, machine::queue_memory(), trackers, layout)?;
-    let bytes = namespace.size << place.block_bits;
     Ok(Drive { queue, data_at, place, bytes, serial })
 }
 

@@ -13,12 +13,12 @@ pub const LOOKS: [usize; 6] = [4, 6, 8, 12, 16, 24];
 /// A difference is claimed if its p-value is below this factor times the number of pairs.
 const DIFFERENT: f64 = 0.001;
 
-/// The corresponding factor for "the same within 5%", which requires both one-sided tests.
-/// [`SAME_NOISY`] applies if runs scatter by [`NOISY`] or more.
+/// The corresponding factor for "the same within 5%", which requires both one-sided tests to pass.
+/// [`SAME_NOISY`] applies if runs vary by [`NOISY`] or more.
 const SAME: f64 = 0.0018;
 const SAME_NOISY: f64 = 0.0012;
 
-/// Relative standard deviation between runs from which the stricter level applies.
+/// Relative standard deviation between runs at or above which the stricter level applies.
 const NOISY: f64 = 0.04;
 
 /// B compared with A after some pairs.
@@ -37,7 +37,7 @@ pub struct Look {
 }
 
 /// Evaluates a family of quantities, each given as pairs of values for A and B. The result is
-/// `None` for a quantity with fewer than two pairs or a value that is not positive.
+/// `None` for a quantity with fewer than two pairs or a value that is not positive and finite.
 ///
 /// The claims are valid only at the numbers of pairs in [`LOOKS`]. The level is divided by the
 /// number of quantities.
@@ -80,7 +80,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
 }
 
 /// Number of pairs needed to detect a relative difference in one quantity four times out of five,
-/// if runs scatter by `cv`; `None` if the last look has too few.
+/// if runs vary by `cv`; `None` if the last look has too few.
 pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
     let found = |n: &&usize| {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);

@@ -16,7 +16,7 @@ type Q = Queue<Arc<Host>, Arc<Memory>, Vec<Tracker>>;
 #[inline(never)]
 fn driver_pushes(queue: &mut Q, batch: &[Request; SLOTS]) {
     for (slot, request) in batch.iter().enumerate() {
-        let _ = queue.push(slot, request);
+        queue.push(slot, request).expect("room for a request of whole blocks");
     }
     queue.ring();
 }
@@ -49,15 +49,15 @@ fn main() {
     let setup = Setup { transfer_max: 0, ..Setup::default() };
     let simulated = Simulated::new(setup, vec![media]);
     let host = simulated.host();
-    let Ok(mut controller) = Controller::start(host) else { return };
+    let mut controller = Controller::start(host).expect("starts");
     let shape = Shape { slots: SLOTS, request_bytes: bytes, base: 0, timeout_ns: 1 << 40 };
-    let Ok(layout) = controller.lay_out(&shape) else { return };
+    let layout = controller.lay_out(&shape).expect("fits");
     let data_at = layout.end();
     let memory = Memory::new(1 << 40, data_at + SLOTS * bytes, layout.rings_end());
     let memory = Arc::new(memory);
     simulated.map(&memory);
     let trackers = vec![Tracker::default(); layout.trackers()];
-    let Ok(mut queue) = controller.create_queue(1, memory, trackers, layout) else { return };
+    let mut queue = controller.create_queue(1, memory, trackers, layout).expect("created");
     for slot in 0..SLOTS {
         queue.prepare(slot, data_at + slot * bytes, bytes);
     }

@@ -3,6 +3,7 @@
 use nvme::{PAGE_BYTES, identify, opcode};
 
 use crate::faults::Fate;
+use crate::media::Media;
 use crate::queues::{Cq, Fetched, Sq};
 use crate::simulated::{Event, State};
 
@@ -27,6 +28,8 @@ impl State {
                 (0, granted | granted << 16)
             }
             opcode::CREATE_CQ | opcode::CREATE_SQ => (self.create(command), 0),
+            // The admin queues cannot be deleted.
+            opcode::DELETE_CQ | opcode::DELETE_SQ if command.cdw[0] as u16 == 0 => (NO_QUEUE, 0),
             opcode::DELETE_CQ => (remove(self.cqs.remove(&(command.cdw[0] as u16))), 0),
             opcode::DELETE_SQ => (self.delete_sq(command.cdw[0] as u16), 0),
             opcode::ABORT => (0, self.abort(command.cdw[0])),
@@ -48,6 +51,13 @@ impl State {
         if !fits || !contiguous {
             return INVALID_FIELD;
         }
+        let used = match command.opcode {
+            opcode::CREATE_CQ => self.cqs.contains_key(&id),
+            _ => self.sqs.contains_key(&id),
+        };
+        if used {
+            return NO_QUEUE;
+        }
         if command.opcode == opcode::CREATE_CQ {
             self.cqs.insert(id, Cq::new(command.prp[0], entries));
             return 0;
@@ -63,7 +73,7 @@ impl State {
 
     fn delete_sq(&mut self, id: u16) -> u16 {
         self.due.retain(|_, event| !matches!(event, Event::Command(c) if c.sq == id));
-        remove(self.sqs.remove(&id).filter(|_| id != 0))
+        remove(self.sqs.remove(&id))
     }
 
     /// Aborts a command. Returns 0 if it was aborted, 1 if not.
@@ -127,7 +137,7 @@ impl State {
         put(page, 516, &(self.media.len() as u32).to_le_bytes());
         put(page, 520, &0x000cu16.to_le_bytes());
         page[524] = u8::from(self.setup.formats_all);
-        page[525] = 1;
+        page[525] = u8::from(self.media.iter().any(Media::is_cached));
     }
 
     fn log(&mut self, command: &Fetched) -> u16 {

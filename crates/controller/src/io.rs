@@ -1,6 +1,7 @@
 //! I/O commands: PRP lists and data.
 
 use nvme::{PAGE_BYTES, opcode};
+use workload::{Op, OpKind};
 
 use crate::queues::Fetched;
 use crate::simulated::State;
@@ -12,6 +13,8 @@ const TRANSFER: u16 = 0x4004;
 const NO_NAMESPACE: u16 = 0x400b;
 const OUT_OF_RANGE: u16 = 0x4080;
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+/// Largest discard of a virtual drive, bytes; a larger range is split.
+const DISCARD_BYTES_MAX: u64 = 1 << 30;
 
 /// A piece of memory: index of the region, offset in it, number of bytes.
 type Piece = (usize, usize, usize);
@@ -80,24 +83,47 @@ impl State {
     }
 
     fn dataset(&mut self, command: &Fetched, index: usize) -> u16 {
-        let ranges = (command.cdw[0] & 0xff) as u64 + 1;
-        for range in 0..ranges {
-            let at = command.prp[0] + 16 * range;
-            let words: Vec<u32> = (1..4).filter_map(|i| self.word(at + 4 * i)).collect();
-            let [blocks, low, high] = words[..] else { return TRANSFER };
-            let lba = u64::from(low) | u64::from(high) << 32;
-            if !self.media[index].holds(lba, u64::from(blocks)) {
+        for number in 0..command.ranges() {
+            let Some((lba, blocks)) = self.range(command, number) else { return TRANSFER };
+            if !self.media[index].holds(lba, blocks) {
                 return OUT_OF_RANGE;
             }
-            if command.cdw[1] & 4 != 0 {
-                self.media[index].zero(lba, u64::from(blocks));
+            if command.discards() {
+                self.media[index].zero(lba, blocks);
             }
         }
         OK
     }
 
+    /// Returns the first block and the number of blocks of a range in the list of a command.
+    fn range(&mut self, command: &Fetched, number: u64) -> Option<(u64, u64)> {
+        let at = command.prp[0] + 16 * number;
+        let (blocks, low, high) = (self.word(at + 4)?, self.word(at + 8)?, self.word(at + 12)?);
+        Some((u64::from(low) | u64::from(high) << 32, u64::from(blocks)))
+    }
+
+    /// Returns the discards of a command on a virtual drive.
+    pub(crate) fn discards(&mut self, command: &Fetched, block: u64) -> Vec<Op> {
+        let ranges: Vec<(u64, u64)> =
+            (0..command.ranges()).filter_map(|number| self.range(command, number)).collect();
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let media = self.media.get(index).filter(|_| command.discards());
+        let inside = |(lba, blocks): &(u64, u64)| media.is_some_and(|m| m.holds(*lba, *blocks));
+        let parts = ranges.into_iter().filter(inside).flat_map(|(lba, blocks)| {
+            let (start, bytes) = (lba * block, blocks * block);
+            (0..bytes).step_by(DISCARD_BYTES_MAX as usize).map(move |at| {
+                let bytes = (bytes - at).min(DISCARD_BYTES_MAX) as u32;
+                Op { kind: OpKind::Discard, offset: start + at, bytes }
+            })
+        });
+        parts.collect()
+    }
+
     /// Returns the memory that a command refers to, page by page.
     fn pieces(&mut self, command: &Fetched, bytes: usize) -> Option<Vec<Piece>> {
+        let transfer_max = self.setup.transfer_max;
+        let exceeds = transfer_max != 0 && bytes > PAGE_BYTES << transfer_max;
+        self.counters.violations += u64::from(exceeds);
         let [first, second] = command.prp;
         let length = bytes.min(PAGE_BYTES - first as usize % PAGE_BYTES);
         let (memory, offset) = self.find(first)?;

@@ -27,11 +27,13 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Returns the completion time of an operation that starts now.
-    pub(crate) fn done(&mut self, now: u64, op: &Op, random: &mut Random) -> u64 {
+    /// Returns the completion time of a command that starts now and consists of these operations.
+    pub(crate) fn done(&mut self, now: u64, ops: &[Op], random: &mut Random) -> u64 {
         match self {
             Timing::Fixed { ns, spread_ns } => now + *ns + random.below(*spread_ns + 1),
-            Timing::Drive(drive) => drive.submit(now, op).done_ns,
+            Timing::Drive(drive) => {
+                ops.iter().map(|op| drive.submit(now, op).done_ns).max().unwrap_or(now)
+            }
         }
     }
 }
@@ -66,6 +68,11 @@ impl Media {
     pub fn of(drive: Drive) -> Media {
         let (block_bytes, bytes) = (drive.block_bytes(), drive.bytes());
         Media::new(block_bytes, bytes / u64::from(block_bytes), Timing::Drive(Box::new(drive)))
+    }
+
+    /// Whether it has a volatile write cache.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached
     }
 
     pub(crate) fn holds(&self, lba: u64, blocks: u64) -> bool {

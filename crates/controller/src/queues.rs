@@ -74,6 +74,16 @@ impl Fetched {
         u64::from(self.cdw[2] & 0xffff) + 1
     }
 
+    /// Number of ranges in the list of a dataset command.
+    pub fn ranges(&self) -> u64 {
+        u64::from(self.cdw[0] & 0xff) + 1
+    }
+
+    /// Whether a dataset command discards its ranges.
+    pub fn discards(&self) -> bool {
+        self.cdw[1] & 4 != 0
+    }
+
     pub fn completion(&self, status: u16, result: u32) -> Completion {
         Completion { sq: self.sq, cid: self.cid, status, result }
     }

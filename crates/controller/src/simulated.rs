@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{Ordering::SeqCst, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nvme::{Clock, DmaMap, Mmio, regs};
+use nvme::{Clock, DmaMap, Mmio, opcode, regs};
 use workload::{Op, OpKind};
 
 use crate::faults::{Fate, Faults, Random};
@@ -272,6 +272,9 @@ impl State {
             regs::INTMS => {}
             _ if offset >= regs::DOORBELLS => {
                 let place = (offset - regs::DOORBELLS) / 4;
+                // With shadow doorbells, the controller may have seen the value in memory.
+                let repeated = self.shadow.is_none() && self.rung(place) == Some(value);
+                self.counters.violations += u64::from(repeated);
                 self.sqs.get_mut(&((place / 2) as u16)).into_iter().for_each(|sq| sq.awake = true);
                 self.ring(place, value);
             }
@@ -320,6 +323,15 @@ impl State {
         media.iter_mut().for_each(|media| media.cut(random));
         (self.cc, self.status, self.changes) = (0, 0, None);
         self.dark_until = self.now + POWER_NS;
+    }
+
+    /// Returns the value of a doorbell, given by its index among all doorbells.
+    fn rung(&self, place: usize) -> Option<u32> {
+        let queue = (place / 2) as u16;
+        match place % 2 {
+            0 => self.sqs.get(&queue).map(|sq| sq.tail),
+            _ => self.cqs.get(&queue).map(|cq| cq.head),
+        }
     }
 
     /// Handles a doorbell, given by its index among all doorbells.
@@ -444,10 +456,19 @@ impl State {
         if command.fate != Fate::Done {
             self.counters.faults[command.fate as usize - 1] += 1;
         }
-        let op = self.op(&command);
+        let index = (command.nsid as usize).wrapping_sub(1);
+        let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));
+        let (one, several);
+        let ops = if command.opcode == opcode::DATASET {
+            several = self.discards(&command, block);
+            &several[..]
+        } else {
+            one = [op(&command, block)];
+            &one[..]
+        };
         let State { media, random, now, .. } = self;
-        let timing = media.get_mut((command.nsid as usize).wrapping_sub(1));
-        let mut due = timing.map_or(*now, |media| media.timing.done(*now, &op, random));
+        let timing = media.get_mut(index);
+        let mut due = timing.map_or(*now, |media| media.timing.done(*now, ops, random));
         match command.fate {
             Fate::Late => due += self.setup.faults.late_ns,
             // These never complete.
@@ -455,21 +476,6 @@ impl State {
             _ => {}
         }
         self.at(due, Event::Command(command));
-    }
-
-    /// Converts a command to an operation on a virtual drive.
-    fn op(&self, command: &Fetched) -> Op {
-        let index = (command.nsid as usize).wrapping_sub(1);
-        let block = self.media.get(index).map_or(512, |media| u64::from(media.block_bytes));
-        let bytes = (command.blocks() * block) as u32;
-        let (kind, bytes) = match command.opcode {
-            nvme::opcode::READ => (OpKind::Read, bytes),
-            nvme::opcode::WRITE => (OpKind::Write, bytes),
-            nvme::opcode::FLUSH => (OpKind::Flush, 0),
-            _ => (OpKind::Discard, bytes),
-        };
-        let offset = if kind == OpKind::Flush { 0 } else { command.lba().saturating_mul(block) };
-        Op { kind, offset, bytes }
     }
 
     pub fn at(&mut self, time: u64, event: Event) {
@@ -552,4 +558,17 @@ impl State {
     pub fn block(&mut self) -> &mut Vec<u8> {
         &mut self.block
     }
+}
+
+/// Converts a command with an address to an operation on a virtual drive.
+fn op(command: &Fetched, block: u64) -> Op {
+    let bytes = (command.blocks() * block) as u32;
+    let (kind, bytes) = match command.opcode {
+        opcode::READ => (OpKind::Read, bytes),
+        opcode::WRITE => (OpKind::Write, bytes),
+        opcode::FLUSH => (OpKind::Flush, 0),
+        _ => (OpKind::Discard, bytes),
+    };
+    let offset = if kind == OpKind::Flush { 0 } else { command.lba().saturating_mul(block) };
+    Op { kind, offset, bytes }
 }

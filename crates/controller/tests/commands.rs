@@ -1,12 +1,13 @@
 //! Tests controller startup, admin commands, doorbells and loss of the controller.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use controller::{Host, Media, Memory, Setup, Simulated, Timing};
 use model::{Drive, DriveSpec};
 use nvme::{
-    Cause, Clock as _, Controller, Error, FormattedNamespace, Kind, Queue, Request, Shape, Status,
-    Tracker,
+    Cause, Clock as _, Controller, DmaMap, Error, FormattedNamespace, Kind, Layout, Mmio as _,
+    Queue, Range, Request, Shape, Status, Tracker,
 };
 
 const SLOTS: usize = 16;
@@ -39,6 +40,10 @@ impl Bench {
         let shape =
             Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
         let layout = self.controller.lay_out(&shape).expect("fits");
+        self.queue_of(id, layout)
+    }
+
+    fn queue_of(&mut self, id: u16, layout: Layout) -> Q {
         let bytes = layout.end() + SLOTS * REQUEST_BYTES;
         self.queues += 1;
         let memory = Arc::new(Memory::new(self.queues << 40, bytes, layout.rings_end()));
@@ -50,6 +55,11 @@ impl Bench {
     /// Issues a request in slot 0 and waits for its completion.
     fn wait(&self, queue: &mut Q, request: &Request) -> Status {
         queue.push(0, request).expect("room");
+        self.finish(queue)
+    }
+
+    /// Waits for the completion of the request that was pushed.
+    fn finish(&self, queue: &mut Q) -> Status {
         queue.ring();
         let mut status = None;
         for _ in 0..10_000 {
@@ -81,11 +91,18 @@ fn it_identifies_itself_and_its_namespaces() {
     let second = bench.controller.namespace(2).expect("is there");
     assert_eq!((second.size, second.format().map(|f| f.block_bytes)), (2000, Some(4096)));
     assert_eq!(bench.controller.health().expect("a log").temperature_c, Some(40));
+    assert!(bench.controller.info().write_cache);
     let refused = bench.controller.namespace(3);
     assert!(
         matches!(refused, Err(Error::Refused { status, .. }) if status.cause() == Cause::Namespace),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_namespace_without_a_cache_is_reported_as_such() {
+    let media = Media::new(512, 1000, fixed()).without_cache();
+    assert!(!bench(Setup::default(), vec![media]).controller.info().write_cache);
 }
 
 #[test]
@@ -165,6 +182,101 @@ fn a_virtual_drive_gives_its_time() {
     let each = (bench.host.now_ns() - begin) / 100;
     // Reads of unwritten blocks do not access flash, so this is the time of commands and link.
     assert!((1_000..100_000).contains(&each), "{each} ns per command");
+}
+
+/// A discard has no address of its own: its blocks are in a list.
+#[test]
+fn a_virtual_drive_discards_the_ranges_of_a_list() {
+    let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+    let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
+    let mut bench = bench(Setup::default(), vec![Media::of(Drive::new(&spec, 1))]);
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    let lbas = [0, 4096, 100_000];
+    for lba in lbas {
+        let write = request(Kind::Write, place(9), lba, 8, at);
+        assert!(bench.wait(&mut queue, &write).is_ok());
+    }
+    assert!(bench.wait(&mut queue, &request(Kind::Flush, place(9), 0, 0, at)).is_ok());
+    let read_ns = |queue: &mut Q| {
+        let begin = bench.host.now_ns();
+        for lba in lbas {
+            let read = request(Kind::Read, place(9), lba, 8, at);
+            assert!(bench.wait(queue, &read).is_ok());
+        }
+        bench.host.now_ns() - begin
+    };
+    let from_flash = read_ns(&mut queue);
+    let ranges = lbas.map(|lba| Range { lba, blocks: 8 });
+    queue.push_discard(0, 1, &ranges).expect("room");
+    assert!(bench.finish(&mut queue).is_ok());
+    // Reads of discarded blocks do not access flash.
+    let discarded = read_ns(&mut queue);
+    assert!(2 * discarded < from_flash, "{discarded} ns, before {from_flash} ns");
+}
+
+#[test]
+fn a_transfer_over_the_limit_is_a_violation() {
+    let setup = Setup { transfer_max: 1, ..Setup::default() };
+    for (ignores, violations) in [(false, 0), (true, 1)] {
+        let mut bench = bench(setup, vec![Media::new(512, 1000, fixed())]);
+        let shape =
+            Shape { slots: SLOTS, request_bytes: REQUEST_BYTES, base: 0, timeout_ns: TIMEOUT_NS };
+        let layout = match ignores {
+            true => Layout::new(&shape, 1024, None),
+            false => bench.controller.lay_out(&shape),
+        };
+        let mut queue = bench.queue_of(1, layout.expect("fits"));
+        let at = queue.layout().end();
+        assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 128, at)).is_ok());
+        assert_eq!(bench.simulated.counters().violations, violations);
+    }
+}
+
+#[test]
+fn a_doorbell_that_repeats_its_value_is_a_violation() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
+    assert_eq!(bench.simulated.counters().violations, 0);
+    // The tail of submission queue 1 after one command.
+    bench.host.write32(nvme::regs::DOORBELLS + 8, 1);
+    assert_eq!(bench.simulated.counters().violations, 1);
+}
+
+#[test]
+fn the_admin_queues_cannot_be_deleted() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    assert!(matches!(bench.controller.delete_queue(0), Err(Error::Refused { .. })));
+    assert!(bench.controller.health().is_ok());
+}
+
+/// Memory whose submission ring, at its start, is not at the start of a page.
+struct Crooked(Memory);
+
+impl DmaMap for Crooked {
+    fn words(&self) -> &[AtomicU32] {
+        self.0.words()
+    }
+
+    fn bus(&self, offset: usize) -> u64 {
+        self.0.bus(offset) + if offset == 0 { 8 } else { 0 }
+    }
+}
+
+#[test]
+fn half_a_queue_pair_does_not_remain() {
+    let mut bench = bench(Setup::default(), vec![Media::new(512, 1000, fixed())]);
+    let shape = Shape { slots: 1, request_bytes: 4096, base: 0, timeout_ns: TIMEOUT_NS };
+    let layout = bench.controller.lay_out(&shape).expect("fits");
+    let memory = Arc::new(Crooked(Memory::new(1 << 50, layout.end(), layout.rings_end())));
+    let trackers = vec![Tracker::default(); layout.trackers()];
+    let refused = bench.controller.create_queue(1, memory, trackers, layout).map(drop);
+    assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    let mut queue = bench.queue(1);
+    let at = queue.layout().end();
+    assert!(bench.wait(&mut queue, &request(Kind::Read, place(9), 0, 8, at)).is_ok());
 }
 
 #[test]

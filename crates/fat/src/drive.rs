@@ -65,7 +65,9 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
             Error::Volume(reason) => write!(f, "not a usable file system: {reason}"),
             Error::Geometry(reason) => write!(f, "impossible geometry: {reason}"),
             Error::Full => f.write_str("the file system is full"),
-            Error::DirectoryFull => f.write_str("the root directory is full"),
+            Error::DirectoryFull => {
+                f.write_str("the root directory is full, or the file numbers are used up")
+            }
             Error::Room => f.write_str("the supplied buffer is too small"),
         }
     }

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::os::unix::fs::FileExt as _;
+
 use common::{Dice, Disk, fsck, problems, record, recording};
 use fat::{Entry, Format, Kind, Layout, Problem, Recorder, Volume, mkfs};
 
@@ -329,4 +331,26 @@ fn no_damage_makes_a_parser_panic_or_run_forever() {
         }
         assert!(kinds.len() >= 6, "{kind:?}: only {} kinds of problem", kinds.len());
     }
+}
+
+#[test]
+fn free_clusters_of_a_long_root_directory_are_found() {
+    let mut disk = Disk::new(512, 8 * MIB);
+    mkfs(&mut disk, &Format::new(Kind::Exfat, 4096), &mut [0; 64 << 10]).expect("made");
+    assert_eq!(problems(&mut disk), []);
+    let first = layout(&mut disk).root_cluster;
+    set_bits(&mut disk, first + 1..first + 3, false);
+    assert_eq!(problems(&mut disk), [Problem::NotAllocated { first, count: 2 }]);
+}
+
+/// A repair may write to a sector that was all zeros.
+#[test]
+fn a_reloaded_image_has_what_another_program_wrote() {
+    let mut disk = volume(Kind::Exfat);
+    let file = disk.image();
+    let last = disk.count - 1;
+    assert!(!disk.sectors.contains_key(&last), "zeros");
+    file.as_file().write_all_at(&[7; 512], last * 512).expect("written");
+    disk.reload(file.as_file());
+    assert_eq!(disk.sectors.get(&last).map(|bytes| bytes[0]), Some(7));
 }

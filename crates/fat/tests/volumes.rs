@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Disk, clip, find, fsck, problems, record, recording, verify};
-use fat::{Error, Format, Kind, Name, Recorder, Step, Volume, mkfs};
+use fat::{Error, Format, Kind, Layout, Name, Recorder, Step, Volume, mkfs};
 
 const MIB: u64 = 1 << 20;
 
@@ -35,7 +35,7 @@ fn shapes() -> Vec<(Kind, u32, u32, u64)> {
 }
 
 #[test]
-fn a_new_volume_is_clean_by_every_checker() {
+fn a_new_volume_passes_every_checker() {
     for (kind, sector, cluster, bytes) in shapes() {
         let mut disk = made(kind, sector, cluster, bytes);
         assert_eq!(problems(&mut disk), [], "{kind:?} {sector} {cluster}");
@@ -48,7 +48,7 @@ fn a_new_volume_is_clean_by_every_checker() {
 }
 
 #[test]
-fn what_was_recorded_is_read_back_and_every_checker_is_content() {
+fn recordings_are_read_back_and_pass_every_checker() {
     for (kind, sector, cluster, bytes) in shapes() {
         let mut disk = made(kind, sector, cluster, bytes);
         let mut room = vec![0; 64 << 10];
@@ -127,6 +127,27 @@ fn a_full_directory_is_reported_and_everything_before_it_is_kept() {
 }
 
 #[test]
+fn the_last_file_number_ends_the_recording_and_keeps_it() {
+    let mut disk = made(Kind::Fat32, 512, 512, 40 * MIB);
+    let mut room = vec![0; 64 << 10];
+    let wanted = recording(64 << 10, None);
+    let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
+    assert!(record(&mut disk, &mut recorder, 64 << 10, 64 << 10, 0));
+    recorder.finish(&mut disk).expect("finished");
+    let layout = Layout::read(&mut disk).expect("a volume");
+    disk.edit(layout.sector_of(layout.root_cluster), |bytes| {
+        let at = bytes.windows(8).position(|name| name == b"CLIP0001").expect("the file");
+        bytes[at..at + 8].copy_from_slice(b"CLIP9998");
+    });
+    let mut recorder = Recorder::open(&mut disk, wanted, &mut room).expect("opened");
+    assert!(!record(&mut disk, &mut recorder, MIB, 64 << 10, 0));
+    assert_eq!(recorder.sync(&mut disk, &mut room), Err(Error::DirectoryFull));
+    assert_eq!((recorder.files(), recorder.kept().files), (1, 1));
+    recorder.finish(&mut disk).expect("finished");
+    assert_eq!(problems(&mut disk), [], "no cluster is lost");
+}
+
+#[test]
 fn impossible_volumes_are_refused() {
     let refused = |sector: u32, bytes: u64, kind, cluster| {
         let mut disk = Disk::new(sector, bytes);
@@ -164,7 +185,7 @@ fn impossible_volumes_are_refused() {
 }
 
 #[test]
-fn names_are_short_capital_and_numbered() {
+fn names_are_short_and_uppercase() {
     assert_eq!(Name::new("CLIP", "mov"), None);
     assert_eq!(Name::new("RECORDING", "MOV"), None);
     assert_eq!(Name::new("", "MOV"), None);
@@ -211,7 +232,7 @@ fn a_gibibyte_costs_few_metadata_commands() {
     let [reads, writes, _] = commands(Kind::Fat32, 64 << 10, 4 * gib, None);
     assert_eq!(reads, 0.0);
     assert!(writes <= 1.25, "{writes}");
-    // A checkpoint is one write, begun after three quarters of its distance.
+    // A checkpoint takes one write and begins after three quarters of the interval.
     let [reads, writes, _] = commands(Kind::Exfat, 1 << 20, 16 * gib, Some(64 * MIB));
     assert_eq!(reads, 0.0);
     assert!(writes <= 16.0 * 4.0 / 3.0 + 0.19, "{writes}");

@@ -1,9 +1,8 @@
 //! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 //!
-//! A child process does the work and writes each mutated input to a file before trying it. If the
-//! child dies (panic, stack or memory exhausted, hang), the input that killed it remains in
-//! `target/fuzz/NAME/current`. The examples are tried first and not written: if one of them kills
-//! the child, that file is empty.
+//! A child process does the work and writes each input, the corpus first, to a file before trying
+//! it. If the child dies (panic, stack or memory exhausted, hang), the input that killed it remains
+//! in `target/fuzz/NAME/current`.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -22,44 +21,63 @@ const HANG: Duration = Duration::from_secs(5);
 /// Memory limit of the child, bytes: far more than a parser needs for 16 KiB of input.
 const MEMORY: u64 = 2 << 30;
 
-/// The program in a room's `examples/fuzz-ROOM.rs`: `NAME [--time 10m] [--seed N]`, or `--names` to
-/// list its targets, one per line.
+/// The `main` function of a room's `examples/fuzz-ROOM.rs`. Arguments:
+/// `NAME [--time 10m] [--seed N]`, or `--names` to list its targets, one per line.
 ///
 /// # Panics
-/// In the child process, if its file cannot be written.
+/// In the child process, if the parser panics, the memory limit cannot be set, or the file for the
+/// input cannot be written.
 pub fn main(targets: &[Target]) -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let value = |name: &str| {
-        let at = words.iter().position(|word| word == name)?;
-        words.get(at + 1).map(String::as_str)
-    };
     if words.iter().any(|word| word == "--names") {
         targets.iter().for_each(|target| println!("{}", target.name));
         return ExitCode::SUCCESS;
     }
-    let target = words.first().and_then(|name| targets.iter().find(|target| target.name == name));
-    let time = value("--time").map_or(Some(60), seconds);
-    let (Some(target), Some(time)) = (target, time) else {
+    let Some(Wanted { target, time, seed, child }) = parse(&words, targets) else {
         let names: Vec<_> = targets.iter().map(|target| target.name).collect();
         eprintln!("usage: NAME [--time 10m] [--seed N]; names: {}", names.join(", "));
         return ExitCode::from(2);
     };
-    let seed = value("--seed").and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    if words.iter().any(|word| word == "--child") {
+    if child {
         fuzz(target, seed, Duration::from_secs(time));
         return ExitCode::SUCCESS;
     }
     parent(target, seed, time)
 }
 
+/// A parsed command line.
+struct Wanted<'a> {
+    target: &'a Target,
+    /// Seconds.
+    time: u64,
+    seed: u64,
+    /// Whether this is the process that does the work.
+    child: bool,
+}
+
+/// Parses a command line; `None` if any word of it is not understood.
+fn parse<'a>(words: &[String], targets: &'a [Target]) -> Option<Wanted<'a>> {
+    let (name, options) = words.split_first()?;
+    let target = targets.iter().find(|target| target.name == name)?;
+    let mut wanted = Wanted { target, time: 60, seed: 1, child: false };
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match option.as_str() {
+            "--time" => wanted.time = seconds(options.next()?)?,
+            "--seed" => wanted.seed = options.next()?.parse().ok()?,
+            "--child" => wanted.child = true,
+            _ => return None,
+        }
+    }
+    Some(wanted)
+}
+
 /// Parses `90`, `90s`, `10m` or `1h` as seconds.
 fn seconds(text: &str) -> Option<u64> {
-    let number = text.trim_end_matches(['s', 'm', 'h']).parse::<u64>().ok()?;
-    Some(match text.chars().last() {
-        Some('m') => number * 60,
-        Some('h') => number * 3600,
-        _ => number,
-    })
+    let units = [("s", 1), ("m", 60), ("h", 3600)];
+    let unit = units.iter().find_map(|(unit, each)| Some((text.strip_suffix(unit)?, *each)));
+    let (number, each) = unit.unwrap_or((text, 1));
+    number.parse::<u64>().ok()?.checked_mul(each)
 }
 
 fn current(target: &Target) -> PathBuf {
@@ -101,16 +119,14 @@ fn fuzz(target: &Target, seed: u64, time: Duration) {
     let mut mutator = Mutator::new(target, seed);
     let mut seen = HashSet::new();
     for example in target.corpus {
-        seen.insert((target.run)(example.as_bytes()));
+        TRIED.fetch_add(1, Ordering::Relaxed);
+        seen.insert(attempt(target, &file, example.as_bytes()));
     }
     let began = Instant::now();
     while began.elapsed() < time {
         let input = mutator.next_input();
-        file.write_all_at(&input, 0)
-            .and_then(|()| file.set_len(input.len() as u64))
-            .expect("written");
         TRIED.fetch_add(1, Ordering::Relaxed);
-        if seen.insert((target.run)(&input)) {
+        if seen.insert(attempt(target, &file, &input)) {
             mutator.keep(&input);
         }
     }
@@ -122,6 +138,12 @@ fn fuzz(target: &Target, seed: u64, time: Duration) {
         seen.len()
     );
     let _ = fs::remove_file(path);
+}
+
+/// Writes an input to the file, then tries it. Returns the number of its result.
+fn attempt(target: &Target, file: &File, input: &[u8]) -> u64 {
+    file.write_all_at(input, 0).and_then(|()| file.set_len(input.len() as u64)).expect("written");
+    (target.run)(input)
 }
 
 /// Aborts the process if one input takes too long.
@@ -136,5 +158,45 @@ fn watch(tried: &AtomicU64) {
             eprintln!("fuzz: an input took longer than {} s", HANG.as_secs());
             std::process::abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Target = Target { name: "size", run: |input| input.len() as u64, corpus: &[] };
+
+    #[test]
+    fn every_word_must_be_understood() {
+        let parsed = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(String::from).collect();
+            parse(&words, &[TARGET]).map(|wanted| (wanted.time, wanted.seed, wanted.child))
+        };
+        assert_eq!(parsed("size"), Some((60, 1, false)));
+        assert_eq!(parsed("size --time 10m --seed 12 --child"), Some((600, 12, true)));
+        assert_eq!(parsed("size --time 2h"), Some((7200, 1, false)));
+        for wrong in [
+            "other",
+            "size --seed 12x",
+            "size --time",
+            "size --time 10ms",
+            "size --tim 9",
+            "size 9",
+        ] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_file_has_the_input_that_is_tried() {
+        let path = std::env::temp_dir().join(format!("ssdyno-fuzz-{}", std::process::id()));
+        let file = File::create(&path).expect("created");
+        let tried = [&b"a long input"[..], b"short"].map(|input| {
+            let result = attempt(&TARGET, &file, input);
+            (result, fs::read(&path).expect("read") == input)
+        });
+        fs::remove_file(&path).expect("removed");
+        assert_eq!(tried, [(12, true), (5, true)]);
     }
 }

@@ -302,8 +302,13 @@ impl<P: Deref<Target: Platform> + Clone> Controller<P> {
         let memory: &D::Target = queue.memory();
         let (sq, cq) = (memory.bus(layout.sq_at), memory.bus(layout.cq_at));
         self.carry_out_at(&Command::create_cq(id, layout.cq_entries), (cq, 0), COMMAND_NS)?;
-        self.carry_out_at(&Command::create_sq(id, layout.sq_entries), (sq, 0), COMMAND_NS)?;
-        Ok(())
+        let created =
+            self.carry_out_at(&Command::create_sq(id, layout.sq_entries), (sq, 0), COMMAND_NS);
+        if matches!(created, Err(Error::Refused { .. })) {
+            // Half a pair would occupy its number until a reset.
+            let _ = self.admin(&Command::delete(opcode::DELETE_CQ, id));
+        }
+        created.map(drop)
     }
 
     /// Deletes a queue pair. Its commands in flight are aborted. Its memory may be reused only

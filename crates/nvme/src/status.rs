@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_do_not_retry_bit_decides_whether_to_retry() {
+    fn the_cause_ignores_the_other_bits_of_the_status() {
         assert!(Status::SUCCESS.is_ok());
         assert!(!Status::LOST.is_ok());
         assert_eq!(Status(0x4281).cause(), Cause::ReadFault);

@@ -121,7 +121,7 @@ pub fn run(plan: Plan) -> Outcome {
             busy |= torture.lanes[lane].flying.iter().any(Option::is_some);
         }
         torture.attend();
-        torture.outcome.hung = silent > PATIENCE;
+        torture.outcome.hung |= silent > PATIENCE;
         if !more && !busy {
             break;
         }

@@ -6,7 +6,7 @@ use crate::cache::Cache;
 use crate::directory::special_place;
 use crate::drive::{Drive, Error};
 use crate::exfat;
-use crate::layout::FIRST_CLUSTER;
+use crate::layout::{FIRST_CLUSTER, Link};
 
 impl Check<'_> {
     pub(super) fn exfat<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
@@ -42,9 +42,17 @@ impl Check<'_> {
             return Ok(());
         }
         // The clusters of the root directory were claimed before the bitmap was known.
-        let root = self.layout.root_cluster;
-        if !self.is_allocated(drive, root)? {
-            self.report(Problem::NotAllocated { first: root, count: 1 });
+        let first = self.layout.root_cluster;
+        let (mut link, mut followed, mut free) = (Link::To(first), 0, 0);
+        while let Link::To(cluster) = link
+            && followed < self.layout.clusters
+        {
+            free += u64::from(!self.is_allocated(drive, cluster)?);
+            link = self.layout.follow(drive, &mut self.fat, cluster)?;
+            followed += 1;
+        }
+        if free > 0 {
+            self.report(Problem::NotAllocated { first, count: free });
         }
         let counted =
             self.lost(drive, |check, drive, cluster| check.is_allocated(drive, cluster))?;

@@ -76,7 +76,8 @@ impl Recorder {
     }
 
     /// Advances the end of the directory to a place where the entries of a file fit into one
-    /// sector. Pads skipped entries, which must not end the directory.
+    /// sector. Pads skipped entries, which must not end the directory. Fails if there is no such
+    /// place or no further file number.
     fn reserve_entry<D: Drive>(&mut self, drive: &mut D) -> Result<(), Error<D::Error>> {
         let per_sector = self.layout.sector_bytes as usize / ENTRY;
         let place = self.end.place();
@@ -91,7 +92,8 @@ impl Recorder {
             }
             self.end.next_sector(drive)?;
         }
-        if self.end.exists() { Ok(()) } else { Err(Error::DirectoryFull) }
+        let numbered = self.recording.name.numbered(self.number + 1).is_some();
+        if numbered && self.end.exists() { Ok(()) } else { Err(Error::DirectoryFull) }
     }
 
     /// Creates the next file in a cached directory sector, which the caller writes.

@@ -99,14 +99,11 @@ impl Disk {
         file
     }
 
-    /// Reads the nonzero sectors back from an image that another program may have changed.
+    /// Reads all sectors back from an image that another program may have changed.
     pub fn reload(&mut self, file: &File) {
-        let all: Vec<u64> = self.sectors.keys().copied().collect();
-        for sector in all {
-            let mut bytes = vec![0; self.size as usize];
-            file.read_exact_at(&mut bytes, sector * u64::from(self.size)).expect("read");
-            put(&mut self.sectors, self.size, sector, &bytes);
-        }
+        let mut bytes = vec![0; (self.count * u64::from(self.size)) as usize];
+        file.read_exact_at(&mut bytes, 0).expect("read");
+        put(&mut self.sectors, self.size, 0, &bytes);
     }
 }
 
