@@ -105,15 +105,20 @@ impl Tally {
     /// Reads the output of `cargo test -- --show-output`.
     fn read(output: &str) -> Tally {
         let (mut tally, mut test, mut ignored) = (Tally::default(), "", 0);
+        let mut failures = false;
         for line in output.lines() {
             let named = line.strip_prefix("---- ").and_then(|l| l.strip_suffix(" stdout ----"));
             if let Some(name) = named {
-                test = name;
+                // A failed test is no skipped one, whatever it prints.
+                test = if failures { "" } else { name };
+            } else if line == "failures:" {
+                (failures, test) = (true, "");
             } else if let Some(why) = line.strip_prefix("skipped: ").filter(|_| !test.is_empty()) {
                 tally.skipped.push(format!("{test}: {why}"));
                 // Counted once, whatever else the test prints.
                 test = "";
             } else if let Some(counts) = line.strip_prefix("test result: ") {
+                failures = false;
                 tally.passed += count(counts, " passed");
                 tally.failed += count(counts, " failed");
                 ignored += count(counts, " ignored");
@@ -298,9 +303,9 @@ test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     #[test]
     fn tests_are_counted_and_skipped_tests_are_named() {
         let tally = Tally::read(OUTPUT);
-        assert_eq!((tally.passed, tally.failed), (11, 1));
+        assert_eq!((tally.passed, tally.failed), (12, 1));
         assert_eq!(tally.skipped[0], "a: no loop devices");
-        assert_eq!(tally.skipped.len(), 4);
+        assert_eq!(tally.skipped.len(), 3);
     }
 
     #[test]

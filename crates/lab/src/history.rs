@@ -4,7 +4,7 @@
 
 use analysis::{Outlook, Session, outlook};
 use methods::Neighbour;
-use record::{Covers, HistoryKey, Metric, Run, Unit};
+use record::{Covers, HistoryKey, Metric, Run, TargetKind, Unit};
 use store::Store;
 
 use crate::spread;
@@ -49,7 +49,9 @@ pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour
     let Some((machine, here)) = run.environment.machine_id.as_deref().zip(port(run)) else {
         return Vec::new();
     };
-    let others = store.of_machine(machine, &run.method, number, RUNS_MAX).unwrap_or_default();
+    let simulated = run.target.kind == TargetKind::Virtual;
+    let others = store.of_machine(machine, &run.method, number, RUNS_MAX, simulated);
+    let others = others.unwrap_or_default();
     let same = others.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
     same.filter_map(|other| {
         let model = other.target.drive.as_ref()?.model.as_deref()?;

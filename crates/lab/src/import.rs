@@ -180,11 +180,11 @@ fn pass(
             }
             Piece::Record { .. } => {}
             Piece::Text { bytes, line } => {
-                let text = "\n".repeat(line - 1) + &import::decode(&bytes);
-                let runs = import::results(&text, only)
+                let text = import::decode(&bytes);
+                let runs = import::results(&text, line, only)
                     .map_err(|e| wrong(e.to_string()).advise("ssdyno import --list"))?;
                 if runs.is_empty() && barren.is_none() {
-                    barren = Some(text);
+                    barren = Some((text, line));
                 }
                 for (i, mut run) in runs.into_iter().enumerate() {
                     found = true;
@@ -199,9 +199,9 @@ fn pass(
     if found {
         return Ok(());
     }
-    let text = barren.unwrap_or_default();
-    let why = import::read(&text, only).err().map_or_else(String::new, |e| e.to_string());
-    Err(wrong(why).advise("ssdyno import --list"))
+    let (text, line) = barren.unwrap_or_else(|| (String::new(), 1));
+    let why = import::nothing(&text, line, only);
+    Err(wrong(why.to_string()).advise("ssdyno import --list"))
 }
 
 /// Sets the id, the source and the time of another tool's result.

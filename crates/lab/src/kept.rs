@@ -14,10 +14,7 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
         findings.push(Finding::new(FindingKind::DamagedRecord, Level::Bad, text));
     }
     if !conflicts.is_empty() {
-        let others: Vec<String> = conflicts.iter().map(|other| format!("run {other}")).collect();
-        let others = others.join(", ");
-        let text = format!("{others} has the same id but other content: one of them was changed");
-        let finding = Finding::new(FindingKind::Conflict, Level::Bad, text);
+        let finding = Finding::new(FindingKind::Conflict, Level::Bad, conflict(&conflicts));
         findings.push(finding.advise("export it again where it was measured"));
     }
     if let Some(text) = carried(&run, kind, store.machine_id().as_deref()) {
@@ -25,6 +22,13 @@ pub fn kept(store: &Store, number: i64) -> Result<(Run, Document), StoreError> {
     }
     run.warnings.splice(0..0, findings);
     Ok((answered(run), document))
+}
+
+/// The other records with this id, in a sentence.
+fn conflict(others: &[i64]) -> String {
+    let names: Vec<String> = others.iter().map(|other| format!("run {other}")).collect();
+    let (names, have) = (names.join(", "), if others.len() == 1 { "has" } else { "have" });
+    format!("{names} {have} the same id but other content: one of them was changed")
 }
 
 /// Adds an answer to records stored without one: imports, publications, runs of earlier versions,
@@ -48,5 +52,16 @@ fn carried(run: &Run, kind: Kind, here: Option<&str>) -> Option<String> {
         _ if kind == Kind::Measured => None,
         Some(_) => Some("measured by ssdyno on this machine, copied from another store".into()),
         None => Some(format!("measured by ssdyno on another machine{host}, copied to this store")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_conflicts_are_a_plural() {
+        assert!(conflict(&[2]).starts_with("run 2 has the same id but"));
+        assert!(conflict(&[2, 3]).starts_with("run 2, run 3 have the same id but"));
     }
 }

@@ -2,18 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::Path;
 
 use crate::error::{LabError, Result};
 
 /// Maximum number of files counted; enough for any histogram.
 const FILES_MAX: u64 = 1_000_000;
 
-/// Returns the sizes of the files below a directory, each with the number of files. Does not follow
-/// links, and skips directories that cannot be read, except the first.
+/// Returns the sizes of the first [`FILES_MAX`] files below a directory, each with the number of
+/// files.
 pub(crate) fn sizes(directory: &Path) -> Result<Vec<(u64, u64)>> {
     let mut sizes = BTreeMap::new();
-    let (mut count, mut open) = (0, vec![directory.to_path_buf()]);
+    let mut count = 0;
+    walk(directory, &mut |bytes| {
+        *sizes.entry(bytes).or_insert(0u64) += 1;
+        count += 1;
+        if count < FILES_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    if sizes.is_empty() {
+        let text = format!("--like {}: no files found", directory.display());
+        return Err(LabError::usage(text));
+    }
+    Ok(sizes.into_iter().collect())
+}
+
+/// Passes the size of every file below a directory to `see`, until it breaks off. Does not follow
+/// links, and skips directories that cannot be read, except the first.
+fn walk(directory: &Path, see: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<()> {
+    let mut open = vec![directory.to_path_buf()];
     while let Some(next) = open.pop() {
         let entries = match fs::read_dir(&next) {
             Ok(entries) => entries,
@@ -25,21 +42,16 @@ pub(crate) fn sizes(directory: &Path) -> Result<Vec<(u64, u64)>> {
             Err(_) => continue,
         };
         for entry in entries.flatten() {
+            // Of a link itself, not of what it refers to.
             let Ok(seen) = entry.metadata() else { continue };
-            let path: PathBuf = entry.path();
-            if seen.is_dir() && !path.is_symlink() {
-                open.push(path);
-            } else if seen.is_file() && count < FILES_MAX {
-                *sizes.entry(seen.len()).or_insert(0u64) += 1;
-                count += 1;
+            if seen.is_dir() {
+                open.push(entry.path());
+            } else if seen.is_file() && see(seen.len()).is_break() {
+                return Ok(());
             }
         }
     }
-    if sizes.is_empty() {
-        let text = format!("--like {}: no files found", directory.display());
-        return Err(LabError::usage(text));
-    }
-    Ok(sizes.into_iter().collect())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -57,5 +69,12 @@ mod tests {
         std::os::unix::fs::symlink(place.path(), below.join("loop")).expect("linked");
         assert_eq!(sizes(place.path()).expect("readable"), [(0, 1), (7, 1), (10, 2)]);
         assert!(sizes(&place.path().join("none")).is_err());
+        let mut seen = 0;
+        let mut two = |_: u64| {
+            seen += 1;
+            if seen < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        walk(place.path(), &mut two).expect("readable");
+        assert_eq!(seen, 2, "the walk ends at the limit");
     }
 }

@@ -372,8 +372,13 @@ impl Observer for Shared {
 fn keep_as_file(run: &Run) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
     let name = format!("ssdyno-{}.json", run.id);
-    let places = [std::env::temp_dir(), std::env::current_dir().ok()?];
-    places.into_iter().map(|dir| dir.join(&name)).find(|path| emit::replace(path, &json).is_ok())
+    let mut paths = places(std::env::current_dir()).map(|dir| dir.join(&name));
+    paths.find(|path| emit::replace(path, &json).is_ok())
+}
+
+/// The directories for such a file. The working directory may be lost with the drive.
+fn places(working: std::io::Result<PathBuf>) -> impl Iterator<Item = PathBuf> {
+    std::iter::once(std::env::temp_dir()).chain(working.ok())
 }
 
 fn environment(store: &Store) -> Environment {
@@ -385,6 +390,14 @@ fn environment(store: &Store) -> Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lost_working_directory_leaves_the_temporary_one() {
+        let lost = places(Err(std::io::ErrorKind::NotFound.into()));
+        assert_eq!(lost.collect::<Vec<_>>(), [std::env::temp_dir()]);
+        let both = places(Ok("/work".into()));
+        assert_eq!(both.collect::<Vec<_>>(), [std::env::temp_dir(), "/work".into()]);
+    }
 
     #[test]
     fn findings_are_limited_and_omissions_are_counted() {

@@ -1,22 +1,28 @@
 //! Journals left by killed runs: compares the borrowed blocks with the drive, and restores blocks
 //! that differ if the user requests it.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
-use journal::{Header, JournalDir, Kept, Leftover, State};
+use journal::{Header, JournalDir, Kept, Leftover, State, Storage};
 use record::Safety;
 use rig::{Pass, Returning};
 use serde::Serialize;
-use workload::units;
+use workload::{Region, units};
 
 use crate::error::{ErrorKind, LabError, Result};
 
-/// Minimum fraction of equal blocks to identify a drive without a serial number. A run writes back
-/// the content that each block already has, so nearly all blocks are equal on the right drive.
+/// Minimum fraction of equal blocks to identify a drive without a serial number of its own. A run
+/// writes back the content that each block already has, so nearly all blocks are equal on the right
+/// drive.
 const ALIKE: f64 = 0.5;
+
+/// Bus whose serial numbers may be those of a card reader or a dock, the same for all its drives.
+const SHARED_SERIAL_BUS: &str = "usb";
 
 /// The user's request.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +58,7 @@ pub struct Recovered {
     pub made_s: Option<u64>,
     /// Blocks compared.
     pub blocks: usize,
-    /// Blocks that differed.
+    /// Blocks that differed; unreadable ones are not counted.
     pub differing: usize,
     /// Blocks restored.
     pub put_back: usize,
@@ -119,7 +125,8 @@ impl Recovery {
 
     /// The command that continues with this directory.
     pub fn command(&self) -> String {
-        let which = self.journal.as_ref().map(|dir| format!(" --journal {}", dir.display()));
+        let quoted = |dir: &PathBuf| emit::shell_word(&dir.display().to_string()).into_owned();
+        let which = self.journal.as_ref().map(|dir| format!(" --journal {}", quoted(dir)));
         format!("ssdyno recover{}", which.unwrap_or_default())
     }
 
@@ -208,22 +215,36 @@ impl Recovery {
             return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
         let mut compared = Returning::new(Pass::Compare, header.region.bytes);
-        let differing = kept.borrowed.differing(&opened, &mut |bytes| {
+        let storage = Reading { drive: &opened, failed: RefCell::default() };
+        let differing = kept.borrowed.differing(&storage, &mut |bytes| {
             compared = compared.after(bytes);
             report(compared);
         });
         let differing = differing.map_err(failed)?;
-        (result.blocks, result.differing) = (kept.borrowed.blocks(), differing.len());
+        let unreadable = storage.failed.into_inner();
+        result.blocks = kept.borrowed.blocks();
+        result.differing = differing.len() - unreadable.len();
         if differing.is_empty() {
             place.close(kept)?;
             return Ok(format!("every byte on {device} is unchanged: closed"));
         }
+        let bus = opened.info.target.drive.as_ref().map(|drive| drive.bus.as_str());
+        let identified = self.check_identity(
+            header,
+            &kept,
+            &differing,
+            (&device, bus == Some(SHARED_SERIAL_BUS)),
+        );
+        // Only writes on request may repair a block.
+        if !self.replay || identified.is_err() {
+            check_readable(&unreadable, &kept, &device)?;
+        }
+        identified?;
         let found = format!(
             "{} of {} on {device} differ",
             units::decimal(kept.borrowed.bytes_of(&differing)),
             units::decimal(header.region.bytes)
         );
-        self.check_identity(header, &kept, &differing, &device)?;
         let damaged = kept.borrowed.damaged();
         let (lost, whole): (Vec<usize>, Vec<usize>) =
             differing.iter().partition(|block| damaged.contains(block));
@@ -252,41 +273,96 @@ impl Recovery {
 
     /// The device of a journal: the only match, or the one named by the user if there are several.
     fn find(&self, header: &Header) -> Result<String> {
-        let found = drive::find(&header.drive);
+        self.choose(&drive::find(&header.drive))
+    }
+
+    /// The device to use of those that match.
+    fn choose(&self, found: &[String]) -> Result<String> {
         let fits = |device: &&String| self.device.as_ref().is_none_or(|named| named == *device);
-        match found.iter().filter(fits).collect::<Vec<_>>().as_slice() {
-            [] => {
+        let fitting: Vec<&String> = found.iter().filter(fits).collect();
+        match (fitting.as_slice(), found) {
+            ([one], _) => Ok((*one).clone()),
+            (_, []) => {
                 let text = "the drive is not attached: nothing was touched".to_string();
                 Err(refused(text).advise("attach it, then ssdyno recover"))
             }
-            [one] => Ok((*one).clone()),
-            several => {
-                let names = several.iter().map(|d| d.as_str()).collect::<Vec<_>>().join(", ");
-                let text = format!("several drives match ({names}): nothing was touched");
+            // The user named it as the journal does.
+            ([], [other]) => {
+                let text = format!("the drive is now {other}: nothing was touched");
+                Err(refused(text).advise(format!("{} {other}", self.command())))
+            }
+            _ => {
+                let text =
+                    format!("several drives match ({}): nothing was touched", found.join(", "));
                 Err(refused(text).advise("ssdyno recover DEVICE"))
             }
         }
     }
 
-    /// Without a serial number, the content distinguishes the drive from others of its size.
+    /// Without a serial number of its own, the content distinguishes the drive from others of its
+    /// size. `shared`: the serial number is that of a USB device, perhaps with another drive in it.
     fn check_identity(
         &self,
         header: &Header,
         kept: &Kept,
         differing: &[usize],
-        device: &str,
+        (device, shared): (&str, bool),
     ) -> Result<()> {
         let alike = 1.0 - differing.len() as f64 / kept.borrowed.blocks().max(1) as f64;
         let named = self.device.is_some() && self.replay;
-        if header.drive.is_unique() || alike >= ALIKE || named {
+        let is_unique = header.drive.is_unique() && !shared;
+        if is_unique || alike >= ALIKE || named {
             return Ok(());
         }
-        Err(refused(format!(
-            "{device} has no serial number, and only {:.0}% of its blocks match the journal: \
-             it is another drive, or was overwritten later; nothing was touched",
+        let name = match shared && header.drive.serial.is_some() {
+            true => format!("the serial number of {device} may be that of its reader or dock"),
+            false => format!("{device} has no serial number"),
+        };
+        let text = format!(
+            "{name}, and only {:.0}% of its blocks match the journal: it is another drive, it was \
+             overwritten later, or it has the stamps of a killed 'fake'; nothing was touched",
             alike * 100.0
-        )))
+        );
+        // The stamps of a killed run also differ.
+        let advice = format!("{} {device} --replay, if it is certainly the drive", self.command());
+        Err(refused(text).advise(advice))
     }
+}
+
+/// A drive whose failed reads are counted.
+struct Reading<'a> {
+    drive: &'a dyn Storage,
+    failed: RefCell<Vec<io::Error>>,
+}
+
+impl Storage for Reading<'_> {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.drive.read_exact(offset, buffer).map_err(|error| {
+            let kind = error.kind();
+            self.failed.borrow_mut().push(error);
+            kind.into()
+        })
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.drive.write_all(offset, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.drive.sync()
+    }
+
+    fn forget(&self, region: Region) -> io::Result<()> {
+        self.drive.forget(region)
+    }
+}
+
+/// The error if blocks could not be read: whether they differ is unknown.
+fn check_readable(unreadable: &[io::Error], kept: &Kept, device: &str) -> Result<()> {
+    let Some(error) = unreadable.first() else { return Ok(()) };
+    let (count, blocks) = (unreadable.len(), kept.borrowed.blocks());
+    let text = format!("{count} of {blocks} blocks on {device} cannot be read: {error}");
+    Err(LabError::new(ErrorKind::Io, text))
 }
 
 /// A leftover in words, with the drive as it was named at that time.
@@ -331,6 +407,7 @@ mod tests {
             start: None,
             bytes,
             backing_file: None,
+            nsid: None,
         };
         let place = JournalDir::at(dir);
         let path = place.keep(&key, &borrowed).expect("kept").path().to_path_buf();
@@ -338,13 +415,14 @@ mod tests {
     }
 
     /// docs/safety.md: "A drive without a serial number is accepted if at least half of its blocks
-    /// match the journal; if several drives match, the user names one."
+    /// match the journal; so is a USB drive ... If fewer match, or if several drives match, the
+    /// user names the device."
     #[test]
     fn a_drive_without_a_serial_number_is_identified_by_half_of_its_blocks() {
         let dir = tempfile::TempDir::new().expect("a directory");
         let (nameless, named) = (kept(dir.path(), None), kept(dir.path(), Some("S1")));
         let accepts = |kept: &Kept, differing: &[usize], recovery: &Recovery| {
-            recovery.check_identity(&kept.header, kept, differing, "/dev/sdx")
+            recovery.check_identity(&kept.header, kept, differing, ("/dev/sdx", false))
         };
         let usual = Recovery::default();
         accepts(&nameless, &[], &usual).expect("all blocks match");
@@ -358,6 +436,91 @@ mod tests {
         accepts(&nameless, &[0, 1, 2, 3], &asked).expect("the user named it");
         let only_named = Recovery { device, ..Recovery::default() };
         accepts(&nameless, &[0, 1, 2, 3], &only_named).expect_err("no write was requested");
+    }
+
+    /// Two cards in turn in one reader have the serial number of the reader.
+    #[test]
+    fn a_usb_drive_is_identified_by_half_of_its_blocks_or_named() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let kept = kept(dir.path(), Some("READER"));
+        let accepts = |differing: &[usize], recovery: &Recovery| {
+            recovery.check_identity(&kept.header, &kept, differing, ("/dev/sdx", true))
+        };
+        let replay = Recovery { replay: true, ..Recovery::default() };
+        accepts(&[0, 3], &replay).expect("half of the blocks match");
+        let error = accepts(&[0, 1, 2, 3], &replay).expect_err("another card");
+        let text = "the serial number of /dev/sdx may be that of its reader or dock, and only 0%";
+        assert!(error.to_string().starts_with(text), "{error}");
+        let advice = error.advice().expect("a command").to_string();
+        assert!(advice.starts_with("ssdyno recover /dev/sdx --replay"), "{advice}");
+        let named = Recovery { device: Some("/dev/sdx".into()), ..replay };
+        accepts(&[0, 1, 2, 3], &named).expect("the user named it");
+    }
+
+    #[test]
+    fn a_drive_with_another_name_is_named() {
+        let found = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let recovery = |device: Option<&str>| Recovery {
+            device: device.map(String::from),
+            ..Recovery::default()
+        };
+        let chosen = |device, names: &[&str]| {
+            recovery(device).choose(&found(names)).map_err(|error| error.to_string())
+        };
+        assert_eq!(chosen(None, &["/dev/sdc"]), Ok("/dev/sdc".into()));
+        assert_eq!(chosen(Some("/dev/sdc"), &["/dev/sdb", "/dev/sdc"]), Ok("/dev/sdc".into()));
+        let moved = chosen(Some("/dev/sdb"), &["/dev/sdc"]).expect_err("not there");
+        assert_eq!(moved, "the drive is now /dev/sdc: nothing was touched");
+        let error = recovery(Some("/dev/sdb")).choose(&found(&["/dev/sdc"])).expect_err("moved");
+        assert_eq!(error.advice(), Some("ssdyno recover /dev/sdc"));
+        for device in [None, Some("/dev/sdb")] {
+            let none = chosen(device, &[]).expect_err("none");
+            assert!(none.starts_with("the drive is not attached"), "{none}");
+            let two = chosen(device, &["/dev/sdc", "/dev/sdd"]).expect_err("two");
+            assert!(two.starts_with("several drives match (/dev/sdc, /dev/sdd)"), "{two}");
+        }
+    }
+
+    /// A drive that cannot be read from this offset on.
+    struct Torn<'a>(&'a [u8], u64);
+
+    impl Storage for Torn<'_> {
+        fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+            if offset >= self.1 {
+                return Err(io::Error::other("bad sector"));
+            }
+            buffer.copy_from_slice(&self.0[offset as usize..][..buffer.len()]);
+            Ok(())
+        }
+
+        fn write_all(&self, _: u64, _: &[u8]) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn forget(&self, _: Region) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn unreadable_blocks_are_not_reported_as_different() {
+        let dir = tempfile::TempDir::new().expect("a directory");
+        let kept = kept(dir.path(), Some("S1"));
+        let mut bytes = vec![7; 4 * BLOCK];
+        bytes[0] = 8;
+        let drive = Torn(&bytes, 2 * BLOCK as u64);
+        let reading = Reading { drive: &drive, failed: RefCell::default() };
+        let differing = kept.borrowed.differing(&reading, &mut |_| ()).expect("compared");
+        assert_eq!(differing, [0, 2, 3]);
+        let failed = reading.failed.into_inner();
+        let error = check_readable(&failed, &kept, "/dev/sdx").expect_err("two");
+        assert_eq!(error.to_string(), "2 of 4 blocks on /dev/sdx cannot be read: bad sector");
+        assert_eq!(error.advice(), None);
+        check_readable(&[], &kept, "/dev/sdx").expect("all were read");
     }
 
     #[test]

@@ -1,34 +1,23 @@
 //! Fits end to end: `quick` and `sustain` measure a virtual drive, another preset is fitted to the
 //! records, and the fitted drive predicts other workloads on the measured one within 10%.
 
+mod quiet;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
 use lab::fit::Measurements;
-use lab::{Event, Options, Recorded, Request, Watcher, Work};
+use lab::{Options, Request, Work};
 use model::DriveSpec;
 use record::Run;
 use rig::{Preparation, Rig};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
+use quiet::Quiet;
+
 const GB: u64 = 1_000_000_000;
-
-/// Ignores events; fails the test if a run warns or gives up.
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn event(&mut self, _: &Event) {}
-
-    fn warn(&mut self, line: &str) {
-        panic!("{line}");
-    }
-
-    fn give_up(&mut self, recorded: Recorded) -> ! {
-        panic!("{:?}", recorded.ended);
-    }
-}
 
 /// The record of a method on a virtual drive.
 fn run(method: &str, target: &str, store: &Path) -> Run {

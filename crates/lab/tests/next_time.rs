@@ -1,30 +1,19 @@
 //! Earlier runs in the store. Comparable ones give the interval for the next run; those of other
 //! drives on the same port give the host's ceiling.
 
+mod quiet;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::{Event, Options, Recorded, Request, Watcher, Work};
+use lab::{Options, Request, Work};
 use record::{Covers, Run};
 
+use quiet::Quiet;
+
 const SMALL: &str = "sim:samsung-970-evo-plus-250?capacity=4GiB";
-
-/// Ignores events; fails the test if a run warns or gives up.
-struct Quiet;
-
-impl Watcher for Quiet {
-    fn event(&mut self, _: &Event) {}
-
-    fn warn(&mut self, line: &str) {
-        panic!("{line}");
-    }
-
-    fn give_up(&mut self, recorded: Recorded) -> ! {
-        panic!("{:?}", recorded.ended);
-    }
-}
 
 /// Runs `quick` and loads its record from the store.
 fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {

@@ -76,6 +76,10 @@ pub struct Live {
     simulated: Option<f64>,
     events: bool,
     step: String,
+    /// The workload that last transferred data.
+    moved: String,
+    /// The planned workloads that transfer data.
+    transferring: Vec<String>,
     repeats: Vec<(String, u32)>,
     /// Interval between progress lines on stderr, and the time of the last one.
     lines: Option<(Duration, Instant)>,
@@ -97,6 +101,12 @@ impl Live {
             simulated: target.starts_with(drives::PREFIX).then_some(0.0),
             events: output.events,
             step: String::new(),
+            moved: String::new(),
+            transferring: plan
+                .known_workloads()
+                .filter(|w| w.mix.read + w.mix.write > 0)
+                .map(|w| w.name)
+                .collect(),
             repeats: plan.steps.iter().map(|s| (s.name.clone(), s.repeats)).collect(),
             lines: None,
             pace: Pace::default(),
@@ -179,7 +189,13 @@ impl Watcher for Live {
         match event {
             Event::Step { skipped: true, .. } => {}
             Event::Step { name, replicate, .. } => self.begin_step(name, *replicate),
-            Event::Interval { interval, .. } => self.show(&rates(interval)),
+            Event::Interval { workload, interval, .. } => {
+                if interval.ops != [0, 0] {
+                    self.moved.clone_from(workload);
+                }
+                let transfers = self.moved == *workload || self.transferring.contains(workload);
+                self.show(&rates(interval, transfers));
+            }
             Event::Progress { done, .. } => self.show(&format!("{:.0}%", done * 100.0)),
             Event::Part { done, name, .. } => self.show(&format!("{:.0}%  {name}", done * 100.0)),
             Event::Returning(progress) => self.show_returning(progress),
@@ -220,8 +236,9 @@ fn left(elapsed: f64, done: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0 && done > 0.0).then(|| (seconds - done) * elapsed / done)
 }
 
-/// The rates of an interval, in common units.
-fn rates(interval: &Interval) -> String {
+/// The rates of an interval, in common units. Without any, a workload has stalled if it
+/// `transfers` data; one that only discards or flushes has no rate.
+fn rates(interval: &Interval, transfers: bool) -> String {
     let time = Duration::from_nanos(interval.end_ns - interval.start_ns).as_secs_f64();
     let side = |i: usize, name: &str| {
         let rate = interval.bytes[i] as f64 / time;
@@ -231,7 +248,7 @@ fn rates(interval: &Interval) -> String {
     if interval.stood_still {
         return "stood still".into();
     }
-    if sides.is_empty() { "stalled".into() } else { sides.join("  ") }
+    if sides.is_empty() && transfers { "stalled".into() } else { sides.join("  ") }
 }
 
 /// An event as one JSON line.
@@ -355,8 +372,36 @@ mod tests {
             ops: bytes.map(|b| b / 4096),
             ..Default::default()
         };
-        assert_eq!(rates(&moved([4_096_000, 0])), "read 41.0 MB/s");
-        assert_eq!(rates(&moved([4_096_000, 8_192_000])), "read 41.0 MB/s  write 81.9 MB/s");
-        assert_eq!(rates(&moved([0, 0])), "stalled");
+        let rates = |bytes| rates(&moved(bytes), true);
+        assert_eq!(rates([4_096_000, 0]), "read 41.0 MB/s");
+        assert_eq!(rates([4_096_000, 8_192_000]), "read 41.0 MB/s  write 81.9 MB/s");
+        assert_eq!(rates([0, 0]), "stalled");
+    }
+
+    #[test]
+    fn only_a_workload_that_has_moved_data_stalls() {
+        let plan = Plan {
+            safety: record::Safety::Destroys,
+            seconds: 9.0,
+            write_bytes_max: 0,
+            region_bytes: 0,
+            destroys: None,
+            steps: Vec::new(),
+            workloads: Vec::new(),
+            command: Vec::new(),
+        };
+        let output = OutputArgs { quiet: true, ..OutputArgs::default() };
+        let mut live = Live::new(&plan, "/dev/sdx", &output);
+        let mut shown = |workload: &str, ops: u64| {
+            let interval = Interval { end_ns: 100, ops: [0, ops], ..Default::default() };
+            let workload = workload.to_string();
+            live.event(&Event::Interval { workload, replicate: 0, start_ns: 0, interval });
+            live.bar.message().contains("stalled")
+        };
+        let table =
+            [("trim", 0, false), ("write", 1, false), ("write", 0, true), ("trim", 0, false)];
+        for (workload, ops, stalled) in table {
+            assert_eq!(shown(workload, ops), stalled, "{workload} {ops}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::{Recorded, drives};
-use record::{Document, Health, IoErrors, Plan, Run, Safety};
+use record::{Document, Health, IoErrors, Plan, Run, Safety, Verdict, VerdictKind};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde::Serialize;
@@ -131,12 +131,17 @@ fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     Ok(exit_code(run))
 }
 
-/// The exit code of a record: 4 after I/O errors on the target, 1 after wrong content.
+/// The exit code of a record: 4 after I/O errors on the target, 1 after wrong content or if `fake`
+/// found a false capacity or lost content.
 pub fn exit_code(run: &Run) -> ExitCode {
     let is_content = |error: &IoErrors| error.op == "verify";
+    let is_false = |verdict: &Verdict| {
+        matches!(verdict.kind, VerdictKind::Aliasing | VerdictKind::ContentLost)
+    };
+    let is_fake = run.method == "fake" && run.verdicts.iter().any(is_false);
     if run.errors.iter().any(|e| !is_content(e)) {
         ExitCode::from(IO)
-    } else if !run.errors.is_empty() {
+    } else if !run.errors.is_empty() || is_fake {
         ExitCode::from(CHECK_FAILED)
     } else {
         ExitCode::SUCCESS
@@ -242,6 +247,8 @@ pub fn plan(
 
 #[cfg(test)]
 mod tests {
+    use record::Target;
+
     use super::*;
 
     fn some_plan(seconds: f64, write_bytes_max: u64, destroys: Option<&str>) -> Plan {
@@ -296,7 +303,29 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_named_by_the_number_of_its_run() {
+    fn errors_wrong_content_and_a_false_capacity_have_their_exit_codes() {
+        let run = |method: &str, errors: &[&str], verdict| {
+            let mut run = Run::new(method, Target::default());
+            let error = |op: &&str| IoErrors::new(*op, "EIO", "w", 1);
+            run.errors = errors.iter().map(error).collect();
+            run.verdicts = vec![Verdict::new(verdict, "")];
+            exit_code(&run)
+        };
+        let table = [
+            (run("fake", &[], VerdictKind::CapacityReal), 0),
+            (run("fake", &[], VerdictKind::Aliasing), 1),
+            (run("fake", &[], VerdictKind::ContentLost), 1),
+            (run("fake", &["read"], VerdictKind::ContentLost), IO),
+            (run("wear", &["verify"], VerdictKind::ContentLost), 1),
+            (run("speed", &["verify", "read"], VerdictKind::Undetermined), IO),
+        ];
+        for (number, (code, expected)) in table.into_iter().enumerate() {
+            assert_eq!(code, ExitCode::from(expected), "{number}");
+        }
+    }
+
+    #[test]
+    fn reports_are_beside_their_store() {
         assert_eq!(reports_beside(Path::new("/a/b.sqlite")), Path::new("/a/reports"));
         assert_eq!(reports_beside(Path::new("b.sqlite")), Path::new("reports"));
     }

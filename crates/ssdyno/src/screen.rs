@@ -55,7 +55,7 @@ fn unicode() -> bool {
     let said: Vec<String> = said.filter(|v| !v.is_empty()).collect();
     said.first().is_none_or(|locale| {
         let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8") || locale == "c.utf8"
+        locale.contains("utf-8") || locale.contains("utf8")
     })
 }
 

@@ -27,12 +27,14 @@ const DEVICES: [(&str, &str); 6] = [
 /// The reasons for differences, and the limits of both.
 const REASONS: &str = include_str!("beside.md");
 
+const SCRIPT: &str = "guest/benches/beside.sh";
+
 /// Runs the guest; its findings side by side.
 pub fn run(_effort: Effort) -> Result<Outcome> {
-    if let Some(why) = guest::missing() {
+    if let Some(why) = guest::missing_for(SCRIPT)? {
         return Ok(Outcome::Skipped(why));
     }
-    let said = guest::script("guest/benches/beside.sh", None)?;
+    let said = guest::script(SCRIPT, None)?;
     println!("{said}");
     Ok(Outcome::Ran { met: true, text: format!("{}\n{REASONS}", table(&said)) })
 }

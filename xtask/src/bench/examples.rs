@@ -12,7 +12,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{Effort, Outcome, results};
 use crate::run::{cargo, printed};
@@ -54,5 +54,7 @@ fn example(name: &str, words: &[&str]) -> Result<Outcome> {
 /// Whether the example met its goals, and its table.
 fn printed_by(name: &str, words: &[&str]) -> Result<(bool, String)> {
     let example = ["run", "--release", "-q", "-p", "lab", "--example", name, "--"];
-    printed(&mut cargo(&[&example[..], words].concat()))
+    let (met, text) = printed(&mut cargo(&[&example[..], words].concat()))?;
+    ensure!(!text.trim().is_empty(), "the example {name} printed nothing");
+    Ok((met, text))
 }

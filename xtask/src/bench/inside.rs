@@ -4,7 +4,7 @@
 //! The figures come from the test `error_rates` of `lab`: virtual drives with known internals, 20
 //! specimens and sessions of each. It fails above one false answer in 100.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{Effort, Outcome};
 use crate::run::{capture, cargo};
@@ -34,5 +34,6 @@ pub fn run(effort: Effort) -> Result<Outcome> {
     command.env("SSDYNO_SEEDS", if effort.is_whole() { "20" } else { "1" });
     let (kept, text) = capture(&mut command)?;
     let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    ensure!(!table.is_empty(), "the test printed no table:\n{text}");
     Ok(Outcome::Ran { met: kept, text: format!("{}\n\n{NOTES}", table.join("\n")) })
 }

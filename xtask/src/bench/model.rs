@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::{Effort, Outcome, word};
 use crate::run::{capture, cargo, output};
@@ -105,6 +105,7 @@ pub fn matrix(part: &str, effort: Effort) -> Result<Outcome> {
     let size = if effort.is_whole() { "whole" } else { "tiny" };
     let example = ["run", "-q", "-p", "model", "--example", "matrix", part, size];
     let (met, text) = capture(&mut cargo(&example))?;
+    ensure!(text.lines().any(|line| line.starts_with('|')), "the example has no table:\n{text}");
     Ok(Outcome::Ran { met, text })
 }
 

@@ -39,6 +39,9 @@ addEventListener("load", async () => {
 
 /// Creates and measures both pages.
 pub fn run(effort: Effort) -> Result<Outcome> {
+    let Some(browser) = browser() else {
+        return Ok(Outcome::Skipped("no Chromium on this machine".into()));
+    };
     let binary = tools::build()?;
     let bench = Bench::new()?;
     let tiny = !effort.is_whole();
@@ -57,7 +60,6 @@ pub fn run(effort: Effort) -> Result<Outcome> {
     let points = bench.path("points.sqlite").display().to_string();
     let import = ["import", &file.display().to_string(), "--store", &points];
     output(&mut program(&binary, &import))?;
-    let Some(browser) = browser() else { bail!("no Chromium on this machine") };
     let (mut written, mut drawn) = (Vec::new(), Vec::new());
     for _ in 0..effort.repeats {
         let began = Instant::now();

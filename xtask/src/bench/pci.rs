@@ -21,12 +21,14 @@ const CASES: [(&str, &str, f64); 3] = [
     ("null-64KiB-q16", "64 KiB, depth 16, no data", 1.0 / 3.0),
 ];
 
+const SCRIPT: &str = "guest/benches/pci.sh";
+
 /// Runs the guest and compares the medians of the rounds.
 pub fn run(_effort: Effort) -> Result<Outcome> {
-    if let Some(why) = guest::missing() {
+    if let Some(why) = guest::missing_for(SCRIPT)? {
         return Ok(Outcome::Skipped(why));
     }
-    let said = guest::script("guest/benches/pci.sh", Some(&tools::build()?))?;
+    let said = guest::script(SCRIPT, Some(&tools::build()?))?;
     let figures = figures(&said);
     let mut table = String::from(
         "| random reads | kernel, IOPS | without it, IOPS | time per operation | goal | |\n|---|---|---|---|---|---|\n",

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::results;
 use crate::run::{capture, cargo};
@@ -63,19 +63,48 @@ pub const PLANS: Promise = Promise {
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
     let Promise { name, tests, variable, times } = promise;
     let tiny = words == ["--tiny"];
-    let (mut kept, mut numbers) = (true, String::new());
+    let (mut kept, mut ran, mut numbers) = (true, true, String::new());
     for test in *tests {
         let mut command = cargo(&[&["test", "-q"], *test, &["--", "--nocapture"]].concat());
         command.env(variable, (if tiny { times / 100 } else { *times }).to_string());
         let (passed, text) = capture(&mut command)?;
         print!("{text}");
         kept &= passed;
-        let mut lines = text.lines().filter(|line| !line.starts_with("test "));
-        let line = lines.find(|line| line.contains(name)).unwrap_or_default();
-        numbers += &format!("{}\n", line.trim_start_matches('.'));
+        if passed {
+            match figures(&text, name)? {
+                Some(line) => numbers += &format!("{line}\n"),
+                None => ran = false,
+            }
+        }
     }
-    if !tiny {
+    // An earlier result is more than none.
+    if kept && ran && !tiny {
         results::write(name, &format!("cargo xtask bench {name}"), &numbers)?;
     }
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The line with the figures of a test that passed; `None` if it was skipped.
+fn figures<'a>(text: &'a str, name: &str) -> Result<Option<&'a str>> {
+    // The dots of earlier tests precede the first line of the next.
+    let mut lines = text.lines().map(|line| line.trim_start_matches('.'));
+    if lines.clone().any(|line| line.starts_with("skipped: ")) {
+        return Ok(None);
+    }
+    let line = lines.find(|line| !line.starts_with("test ") && line.contains(name));
+    line.map(Some).with_context(|| format!("no test printed a line with '{name}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_test_that_ran_has_figures() {
+        let ran = "running 1 test\n.12 kills left 3 journals\ntest result: ok. 1 passed\n";
+        assert_eq!(figures(ran, "kills").expect("a line"), Some("12 kills left 3 journals"));
+        let skipped = "running 1 test\n.skipped: no loop devices\ntest result: ok. 1 passed\n";
+        assert_eq!(figures(skipped, "kills").expect("known"), None);
+        assert!(figures("test kills ... ok\ntest result: ok. 1 passed\n", "kills").is_err());
+    }
 }

@@ -124,21 +124,23 @@ impl Kernel {
     }
 }
 
-/// The program that unpacks the kernel in an image, and the packed kernel without its trailing
-/// length (`payload_offset` and `payload_length` in Documentation/x86/boot.rst of Linux).
+/// The program that unpacks the kernel in an image, and the packed kernel without the length that
+/// Linux appends to it, unless the format has one itself (`payload_offset` and `payload_length` in
+/// Documentation/x86/boot.rst of Linux).
 fn payload(image: &[u8]) -> Option<(&'static str, &[u8])> {
     let word =
         |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     let set_up = (usize::from(*image.get(0x1f1)?) + 1) * 512;
     let start = set_up + word(0x248)?;
-    let payload = image.get(start..(start + word(0x24c)?).checked_sub(4)?)?;
-    let unpacker = match payload {
-        [0xfd, b'7', b'z', ..] => "xz",
-        [0x1f, 0x8b, ..] => "gzip",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+    let payload = image.get(start..start + word(0x24c)?)?;
+    let (unpacker, appended) = match payload {
+        [0xfd, b'7', b'z', ..] => ("xz", 4),
+        [0x1f, 0x8b, ..] => ("gzip", 0),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => ("zstd", 4),
         _ => return None,
     };
-    find(unpacker).map(|_| (unpacker, payload))
+    let packed = payload.get(..payload.len().checked_sub(appended)?)?;
+    find(unpacker).map(|_| (unpacker, packed))
 }
 
 /// The numbers in a version, so that 6.1.0-10 is newer than 6.1.0-9.
@@ -177,6 +179,25 @@ mod tests {
     fn the_newest_kernel_has_the_highest_number() {
         assert!(numbers("6.1.0-10-amd64") > numbers("6.1.0-9-amd64"));
         assert!(numbers("6.12.1-amd64") > numbers("6.1.0-9-amd64"));
+    }
+
+    #[test]
+    fn only_the_length_that_linux_appended_is_cut() {
+        let image = |payload: &[u8]| {
+            let mut image = vec![0; 1024 + 7];
+            image[0x1f1] = 1;
+            image[0x248..0x24c].copy_from_slice(&7u32.to_le_bytes());
+            image[0x24c..0x250].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+            image.extend_from_slice(payload);
+            image
+        };
+        let gzip = [0x1f, 0x8b, 8, 0, 1, 2, 3, 4];
+        let xz = [0xfd, b'7', b'z', b'X', 1, 2, 3, 4];
+        for (packed, unpacker, kept) in [(gzip, "gzip", &gzip[..]), (xz, "xz", &xz[..4])] {
+            // A machine without the program does not unpack.
+            let expected = find(unpacker).map(|_| (unpacker, kept));
+            assert_eq!(payload(&image(&packed)), expected);
+        }
     }
 
     #[test]

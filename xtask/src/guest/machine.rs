@@ -70,7 +70,7 @@ impl Builder {
         let volume = |name: &str, glob: String| Volume {
             name: name.into(),
             glob,
-            serial: format!("SSDYNO-{}", name.to_uppercase()),
+            serial: serial(name),
             image: dir.join(format!("{name}.img")),
             bytes,
         };

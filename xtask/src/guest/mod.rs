@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
-pub use suite::{script, test};
+pub use suite::{missing_for, script, test};
 
 use crate::run::{cargo, find, metadata, output, program};
 use kernel::Kernel;

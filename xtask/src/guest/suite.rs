@@ -34,6 +34,19 @@ pub struct Verdict {
     pub time: Duration,
 }
 
+impl Verdict {
+    /// Its name, duration and result.
+    fn line(&self) -> String {
+        let word = match (&self.skipped, self.ok) {
+            (Some(why), true) => format!("skipped: {why}"),
+            (_, true) if self.again => "ok, at the second attempt".into(),
+            (_, true) => "ok".into(),
+            (_, false) => "FAILED".into(),
+        };
+        format!("{:<24} {:>6.1} s   {word}", self.name, self.time.as_secs_f64())
+    }
+}
+
 /// Runs the cases whose names begin with one of these, or all, and reports each at its end.
 pub fn test(names: &[String], tell: impl Fn(&Verdict) + Sync) -> Result<Vec<Verdict>> {
     let wanted =
@@ -112,13 +125,10 @@ fn judge(case: &Case, ready: &Ready) -> Verdict {
 pub fn run(names: &[String]) -> Result<ExitCode> {
     let start = Instant::now();
     let verdicts = test(names, |verdict| {
-        let word = match (&verdict.skipped, verdict.ok) {
-            (Some(why), true) => format!("skipped: {why}"),
-            (_, true) if verdict.again => format!("ok, at the second attempt\n{}", verdict.said),
-            (_, true) => "ok".into(),
-            (_, false) => format!("FAILED\n{}", verdict.said),
-        };
-        println!("{:<24} {:>6.1} s   {word}", verdict.name, verdict.time.as_secs_f64());
+        println!("{}", verdict.line());
+        if !verdict.ok || verdict.again {
+            println!("{}", verdict.said);
+        }
     })?;
     let failed = verdicts.iter().filter(|verdict| !verdict.ok).count();
     println!("{} run, {failed} failed, {:.0} s", verdicts.len(), start.elapsed().as_secs_f64());
@@ -143,7 +153,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
     let mut ok = true;
     for case in cases {
         let verdict = judge(&case, &ready);
-        println!("{}\n{}: {:.1} s", verdict.said, verdict.name, verdict.time.as_secs_f64());
+        println!("{}\n{}", verdict.said, verdict.line());
         ok &= verdict.ok;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -158,12 +168,16 @@ fn ready_for(script: &Script, binary: Option<&Path>) -> Result<Ready> {
     Ok(ready)
 }
 
+/// The reason why this machine cannot run a script of the project, if any.
+pub fn missing_for(path: &str) -> Result<Option<String>> {
+    let script = Script::read(&root().join(path))?;
+    Ok(super::missing().or_else(|| missing(&Case { script, drive: None })))
+}
+
 /// Runs a script of the project with this ssdyno binary or the test binary; returns its output.
 pub fn script(path: &str, binary: Option<&Path>) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };
-    let missing = missing(&case);
-    ensure!(missing.is_none(), "{}", missing.unwrap_or_default());
     let Outcome { status, said } = session::run(&case, &ready_for(&case.script, binary)?)?;
     ensure!(status == 0, "{} failed:\n{said}", path.display());
     Ok(said)
@@ -180,4 +194,23 @@ pub fn shell(drives: &[String]) -> Result<ExitCode> {
     };
     session::shell(&Case { script, drive: None }, &Ready::make()?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_script_says_so() {
+        let verdict = Verdict {
+            name: "beside".into(),
+            ok: true,
+            skipped: Some("no flashbench on this machine".into()),
+            said: String::new(),
+            again: false,
+            time: Duration::ZERO,
+        };
+        assert!(verdict.line().ends_with("   skipped: no flashbench on this machine"));
+        assert!(Verdict { skipped: None, ..verdict }.line().ends_with("   ok"));
+    }
 }

@@ -2,13 +2,14 @@
 //!
 //! Every run has its own record in the store. The result is evaluated after certain numbers of
 //! pairs (see [`analysis::look`]). The comparison ends when every primary metric has its claim, at
-//! the last look, or when the user stops it or a run fails, with the result so far.
+//! the last look, after a first pair without a metric to test, or when the user stops it or a run
+//! fails, with the result so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::{LOOKS, Look, look, pairs_for};
-use record::{Plan, Run};
+use record::{MetricKey, Plan, Run};
 
 use super::quantity::quantities;
 use super::{Comparison, Found, Pair, Side, conditions, doubts, sentence};
@@ -59,7 +60,7 @@ pub enum Ended {
     Decided,
     /// The last look has been taken.
     Exhausted,
-    /// The user stopped it, or a run failed.
+    /// The user stopped it, a run failed, or no claim is possible.
     Stopped,
 }
 
@@ -71,7 +72,7 @@ pub struct Finished {
     pub sides: [Side; 2],
     /// How the comparison ended.
     pub ended: Ended,
-    /// Why a run failed, if one did.
+    /// Why a run failed or no claim is possible, if so.
     pub failure: Option<LabError>,
 }
 
@@ -79,6 +80,12 @@ impl Live<'_> {
     /// Checks both requests and returns the cost, without touching the targets.
     pub fn cost(&self) -> Result<Cost> {
         let work = Work::method(self.method, &self.options)?;
+        if let Some(metric) = self.metric
+            && work.info.declaration(&MetricKey::parse(metric)).is_none()
+        {
+            let text = format!("{} has no metric '{metric}'", self.method);
+            return Err(LabError::usage(text).advise(format!("ssdyno methods {}", self.method)));
+        }
         let [a, b] = &self.requests;
         let (a, b) = (a.plan(&work)?, b.plan(&work)?);
         let hypervisor = drive::host::environment().hypervisor.is_some();
@@ -93,7 +100,9 @@ impl Live<'_> {
         let last = LOOKS[LOOKS.len() - 1] as u32;
         let Some(detect) = self.detect else { return Ok(last) };
         pairs_for(detect, assumed).ok_or_else(|| {
-            let (detect, assumed) = (detect * 100.0, assumed * 100.0);
+            // Rounded: 0.07 * 100 is 7.000000000000001.
+            let percent = |share: f64| (share * 1e8).round() / 1e6;
+            let (detect, assumed) = (percent(detect), percent(assumed));
             LabError::usage(format!(
                 "{last} pairs cannot detect a difference of {detect}% if runs vary by {assumed}%"
             ))
@@ -125,7 +134,11 @@ impl Live<'_> {
                 side.runs.extend(run);
             }
             let pairs = pair as usize + 1;
-            if LOOKS.contains(&pairs) && self.tested(&sides).is_decided() {
+            let tested = self.tested(&sides);
+            if tested.looks.is_empty() {
+                return self.finish(sides, Ended::Stopped, Some(self.untestable()));
+            }
+            if LOOKS.contains(&pairs) && tested.is_decided() {
                 return self.finish(sides, Ended::Decided, None);
             }
         }
@@ -152,6 +165,16 @@ impl Live<'_> {
         recorded.ended?;
         recorded.kept?;
         Ok(recorded.run)
+    }
+
+    /// The error of a comparison whose first pair has no metric to test.
+    fn untestable(&self) -> LabError {
+        LabError::usage(match self.metric {
+            Some(name) => {
+                format!("no claim about '{name}': it was not measured, or read from memory")
+            }
+            None => "no claim: the runs share no metric, or all were read from memory".into(),
+        })
     }
 
     fn tested(&self, sides: &[Side; 2]) -> Tested {
@@ -186,7 +209,10 @@ impl Live<'_> {
         }
         let [a, b] = &sides;
         let comparison = Comparison {
-            sentence: sentence::of(&pairs, &[], None, 'B'),
+            sentence: match a.runs.is_empty() {
+                true => "No pair of runs was completed.".into(),
+                false => sentence::of(&pairs, &[], None, 'B'),
+            },
             pairs,
             conditions_differ: conditions::differences(&a.runs, &b.runs),
             doubts: doubts(a, b),
@@ -209,5 +235,86 @@ impl Tested {
             look.is_some_and(|look| look.outcome != analysis::Outcome::Inconclusive)
         };
         !self.looks.is_empty() && self.looks.iter().all(|(_, look)| decided(look))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::ErrorKind;
+    use crate::watcher::Recorded;
+
+    struct Nobody;
+
+    impl Watcher for Nobody {
+        fn event(&mut self, _: &rig::Event) {}
+
+        fn warn(&mut self, line: &str) {
+            panic!("{line}");
+        }
+
+        fn give_up(&mut self, recorded: Recorded) -> ! {
+            panic!("{:?}", recorded.ended);
+        }
+    }
+
+    impl Audience for Nobody {
+        fn begins(&mut self, _: usize, _: u32, _: &Planned<'_>) -> Box<dyn Watcher> {
+            Box::new(Nobody)
+        }
+
+        fn ended(&mut self) {}
+    }
+
+    /// A comparison of two virtual cards.
+    fn cards<'a>(metric: Option<&'a str>, store: &Path) -> Live<'a> {
+        let on = |card: &str| Request { store: Some(store.to_path_buf()), ..Request::on(card) };
+        Live {
+            requests: ["sim:sd-class2", "sim:sd-150x"].map(on),
+            method: "speed",
+            options: Options::default(),
+            metric,
+            detect: None,
+        }
+    }
+
+    #[test]
+    fn a_metric_that_the_method_does_not_have_is_refused_before_the_first_run() {
+        let place = tempfile::tempdir().expect("a directory");
+        let store = place.path().join("runs");
+        let error = cards(Some("sped-read"), &store).cost().expect_err("no such metric");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.to_string(), "speed has no metric 'sped-read'");
+        assert!(cards(Some("speed-read"), &store).cost().is_ok());
+        assert!(!store.exists());
+    }
+
+    #[test]
+    fn a_comparison_without_a_metric_to_test_ends_after_its_first_pair() {
+        let place = tempfile::tempdir().expect("a directory");
+        let live = cards(Some("speed-read-1B"), &place.path().join("runs"));
+        let finished = live.run(24, &Arc::default(), &mut Nobody).expect("it ends");
+        assert_eq!(finished.sides.map(|side| side.runs.len()), [1, 1]);
+        let failure = finished.failure.expect("nothing to test");
+        assert_eq!((finished.ended, failure.kind()), (Ended::Stopped, ErrorKind::Usage));
+    }
+
+    #[test]
+    fn a_comparison_that_ends_in_its_first_pair_says_so() {
+        let place = tempfile::tempdir().expect("a directory");
+        let live = cards(None, &place.path().join("runs"));
+        let interrupt = Arc::new(AtomicBool::new(true));
+        let finished = live.run(24, &interrupt, &mut Nobody).expect("it ends");
+        assert_eq!(finished.ended, Ended::Stopped);
+        assert_eq!(finished.comparison.sentence, "No pair of runs was completed.");
+    }
+
+    #[test]
+    fn percentages_in_messages_are_rounded() {
+        let live = Live { detect: Some(0.07), ..cards(None, Path::new("none")) };
+        let error = live.most(0.15).expect_err("too small").to_string();
+        assert!(error.ends_with("a difference of 7% if runs vary by 15%"), "{error}");
     }
 }

@@ -142,7 +142,7 @@ pub fn compare(sides: &[Side], metric: Option<&str>) -> Result<Vec<Comparison>> 
     let Some((a, others)) = sides.split_first() else { return Ok(Vec::new()) };
     let mut found: Vec<Found> = others.iter().map(|b| Found::of(a, b, metric)).collect();
     if let Some(metric) = metric
-        && found.iter().all(|f| f.tests.is_empty())
+        && !found.iter().flat_map(|f| &f.pairs).any(|pair| pair.is_named(metric))
     {
         let known: Vec<_> = found.iter().flat_map(|f| &f.pairs).map(|p| p.name.as_str()).collect();
         let known = match known.is_empty() {
@@ -307,6 +307,11 @@ fn mean(quantities: &[Quantity]) -> Option<f64> {
 }
 
 impl Pair {
+    /// Whether this is its name on one of the sides.
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.name_b.as_deref() == Some(name)
+    }
+
     fn of(m: &Matched, [a, b]: &[Vec<Quantity>; 2], primary: bool) -> Pair {
         let range = |side: &[Quantity]| side.first().and_then(|q| q.range);
         let (ranges, n) = ([range(a), range(b)], [a.len() as u32, b.len() as u32]);

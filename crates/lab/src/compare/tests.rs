@@ -153,8 +153,23 @@ fn doubts_are_shown_for_both_sides_and_reads_from_memory_permit_no_claim() {
     assert_eq!(found.doubts, [Doubt { side: "both", kind: FindingKind::ServedFromRam, text }]);
     let claims = claims_of(&found);
     assert!(claims.contains(&("seq-read-1MiB-q8", Brief::FromMemory)), "{claims:?}");
-    assert!(claims.contains(&("seq-write-1MiB-q8", Brief::Same)) || claims.len() == 2);
+    assert!(claims.contains(&("seq-write-1MiB-q8", Brief::Inconclusive)), "{claims:?}");
     assert!(found.sentence.ends_with("Reads came from memory."), "{}", found.sentence);
+}
+
+#[test]
+fn a_chosen_metric_that_was_read_from_memory_is_compared_without_a_claim() {
+    let cached = |id: &str| {
+        let mut run = quick(id, &[9e9, 1e8]);
+        run.warnings =
+            vec![Finding::new(FindingKind::ServedFromRam, Level::Warn, "read from memory")];
+        run
+    };
+    let sides = [side([cached("a")]), side([cached("b")])];
+    let found = compare(&sides, Some("seq-read-1MiB-q8")).expect("compared").remove(0);
+    assert!(claims_of(&found).contains(&("seq-read-1MiB-q8", Brief::FromMemory)));
+    assert_eq!(found.sentence, "No claim about a drive can be made. Reads came from memory.");
+    compare(&sides, Some("speed")).expect_err("no such metric");
 }
 
 /// fio's runs of document 002: the first laid out its file.

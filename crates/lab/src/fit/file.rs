@@ -4,11 +4,14 @@
 use std::fmt::Write as _;
 
 use model::{DriveSpec, FigureLine};
+use serde_json::Value;
+
+/// The first line of the file, by which an earlier fit is recognised.
+pub const HEAD: &str = "# Fitted by ssdyno drives fit\n";
 
 /// The text of the file.
 pub fn text(spec: &DriveSpec) -> String {
-    let quoted = |text: &str| format!("{text:?}");
-    let mut text = format!("name = {}\n", quoted(&spec.name));
+    let mut text = format!("{HEAD}name = {}\n", quoted(&spec.name));
     text += &format!("model = {}\nabout = {}\n", quoted(&spec.model), quoted(&spec.about));
     text += &format!("formats = {:?}\n", spec.formats);
     let figures = spec.figures();
@@ -37,13 +40,16 @@ fn heading(section: &str) -> String {
     }
 }
 
+/// A string of TOML: one of JSON, except that DEL must be escaped.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
 fn line(key: &str, figure: &FigureLine) -> String {
     let bare = figure.value.parse::<f64>().is_ok() || figure.value.parse::<bool>().is_ok();
-    let value = if bare { figure.value.clone() } else { format!("{:?}", figure.value) };
-    format!(
-        "{key} = {{ value = {value}, from = {:?}, source = {:?} }}\n",
-        figure.from, figure.source
-    )
+    let value = if bare { figure.value.clone() } else { quoted(&figure.value) };
+    let (from, source) = (quoted(&figure.from), quoted(&figure.source));
+    format!("{key} = {{ value = {value}, from = {from}, source = {source} }}\n")
 }
 
 #[cfg(test)]
@@ -57,5 +63,13 @@ mod tests {
             let again = DriveSpec::parse("again.toml", &text(&spec));
             assert_eq!(again.as_ref(), Ok(&spec), "{name}");
         }
+    }
+
+    #[test]
+    fn any_character_survives_a_round_trip() {
+        let mut spec = DriveSpec::preset("sd-class2").expect("known");
+        spec.about = "/mnt/Cafe\u{301} \u{200b}\u{7f}\0\u{1b}\t\n\"\\'".into();
+        spec.model = "\u{301}\0".into();
+        assert_eq!(DriveSpec::parse("again.toml", &text(&spec)).as_ref(), Ok(&spec));
     }
 }

@@ -7,6 +7,7 @@
 mod file;
 mod observe;
 
+pub use file::HEAD;
 use model::fit::Observed;
 pub use model::fit::Prediction;
 use model::{DriveSpec, FigureLine};

@@ -45,7 +45,10 @@ pub fn make(
     let bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     if bytes == 0 || !bytes.is_multiple_of(SECTOR) {
-        let text = format!("{shown} has {}, not a whole number of sectors", decimal(bytes));
+        let text = match bytes {
+            0 => format!("{shown} is empty"),
+            _ => format!("{shown} has {}, not a whole number of sectors", decimal(bytes)),
+        };
         return Err(LabError::usage(text).advise("a source whose size is a multiple of 512 bytes"));
     }
     let head = Head { block_bytes: BLOCK, bytes };
@@ -61,7 +64,10 @@ pub fn make(
             return Err(LabError::new(ErrorKind::Interrupted, text));
         }
         let mut content = vec![0; length];
-        file.read_exact(&mut content).map_err(failed)?;
+        file.read_exact(&mut content).map_err(|error| {
+            let text = format!("{shown}: the block of {length} bytes at byte {at}: {error}");
+            LabError::new(ErrorKind::Io, text)
+        })?;
         let record = stored(block, &content);
         out.write_all(&record).map_err(unwritten)?;
         image_bytes += record.len() as u64;

@@ -92,6 +92,27 @@ fn an_interrupted_image_leaves_no_files() {
 }
 
 #[test]
+fn sources_that_are_empty_or_unreadable_are_named_with_the_reason() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (from, to) = (dir.path().join("source"), dir.path().join("image"));
+    fs::write(&from, []).expect("written");
+    let error = make(&from, &to, &mut |_, _| true).expect_err("empty").to_string();
+    assert!(error.ends_with("source is empty"), "{error}");
+    fs::write(&from, source()).expect("written");
+    // The source ends within its second block while it is read.
+    let error = make(&from, &to, &mut |at, _| {
+        if at > 0 {
+            let file = fs::OpenOptions::new().write(true).open(&from).expect("ours");
+            file.set_len(MIB as u64 + 512).expect("truncated");
+        }
+        true
+    });
+    let error = error.expect_err("truncated").to_string();
+    assert!(error.contains("the block of 1048576 bytes at byte 1048576: "), "{error}");
+    assert!(!to.exists());
+}
+
+#[test]
 fn a_restored_drive_contains_the_source_and_the_slowest_part_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let (from, to) = (dir.path().join("source"), dir.path().join("image"));

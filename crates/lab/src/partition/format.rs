@@ -32,10 +32,9 @@ impl FileSystem {
         sector: u32,
         unit: Option<u32>,
     ) -> Result<Option<FileSystem>, String> {
-        let fat = |kind| Some(FileSystem::Fat(kind, cluster_bytes(kind, place.bytes, sector)));
         Ok(match place.purpose {
-            "loader" | "fat32" => fat(Kind::Fat32),
-            "exfat" => fat(Kind::Exfat),
+            "loader" | "fat32" => Some(FileSystem::fat(Kind::Fat32, place, sector)?),
+            "exfat" => Some(FileSystem::fat(Kind::Exfat, place, sector)?),
             "filecore" => {
                 let plan = |unit| Filecore::plan(place.bytes, sector, unit);
                 let units = (10..=20).map(|bits| 1 << bits).filter(|unit| *unit >= sector);
@@ -56,6 +55,14 @@ impl FileSystem {
             }
             _ => None,
         })
+    }
+
+    /// FAT32 or exFAT with clusters of the usual size, if it fits.
+    fn fat(kind: Kind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
+        let cluster = cluster_bytes(kind, place.bytes, sector);
+        let fits = Format::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
+        let refused = |why| format!("{} of {}: {why}", place.purpose, units::binary(place.bytes));
+        fits.map(|()| FileSystem::Fat(kind, cluster)).map_err(refused)
     }
 
     /// A description of the file system.
@@ -173,7 +180,7 @@ impl Drive for Part<'_> {
 mod tests {
     use std::os::unix::fs::FileExt;
 
-    use drive::partitions::Layout;
+    use drive::partitions::{Layout, PartitionType};
 
     use super::*;
 
@@ -194,6 +201,21 @@ mod tests {
         assert_eq!(*linux, None);
         let Some(FileSystem::Filecore(disc)) = filecore else { panic!("{filecore:?}") };
         assert!(disc.idlen <= IDLEN_OF_ALL, "{disc:?}");
+    }
+
+    #[test]
+    fn a_file_system_that_does_not_fit_its_partition_is_refused_before_anything_is_written() {
+        let cases = [
+            ("loader", 32 << 20, 512, "loader of 32 MiB: the drive is too small"),
+            ("loader", 256 << 20, 4096, "loader of 256 MiB: the drive is too small"),
+            ("fat32", 10 << 40, 4096, "fat32 of 10 TiB: the clusters are too small"),
+        ];
+        for (purpose, bytes, sector, why) in cases {
+            let (kind, start) = (PartitionType::Mbr(0x0c), 1 << 20);
+            let place = Planned { number: 1, purpose, kind, start, bytes };
+            let refused = FileSystem::of(&place, sector, None).expect_err("it does not fit");
+            assert!(refused.starts_with(why), "{refused}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use drive::partitions::{self, Layout, LayoutError, Planned, Table};
 use drive::{OpenRequest, Opened};
+use journal::Storage;
 use record::{Safety, TargetKind};
 use rig::TargetInfo;
 
@@ -64,11 +65,16 @@ impl Disc {
     }
 
     /// The old partition numbers in the order of the drive; `None` if they are already in that
-    /// order, or if the drive has no MBR.
+    /// order. Refuses a drive without an MBR.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
-        let request = OpenRequest::to(Safety::Reads);
-        let opened = drive::open(&self.target, &request)?;
-        opened.partition_order(self.sector_bytes).map_err(|e| self.failed("read", &e))
+        let opened = self.open()?;
+        let order = opened.partition_order(self.sector_bytes);
+        let order = order.map_err(|e| self.failed("read", &e))?;
+        if order.is_none() && self.table(&opened)?.kind == "gpt" {
+            let text = format!("{} has a GPT: --renumber changes only an MBR", self.target);
+            return Err(LabError::usage(text).advise(format!("sgdisk --sort {}", self.target)));
+        }
+        Ok(order)
     }
 
     /// Renumbers the partitions of an MBR in the order of the drive. No data are lost. Returns a
@@ -89,13 +95,26 @@ impl Disc {
 
     /// Reads the table of the drive.
     pub fn read(&self) -> Result<Table> {
-        let request = OpenRequest::to(Safety::Reads);
-        let opened = drive::open(&self.target, &request)?;
-        opened.partition_table(self.bytes, self.sector_bytes).ok_or_else(|| {
-            let text = format!("{} has no partition table", self.target);
-            let error = LabError::new(ErrorKind::Check, text);
-            error.advise("--layout plans one: see ssdyno partition --help")
-        })
+        self.table(&self.open()?)
+    }
+
+    fn open(&self) -> Result<Opened> {
+        Ok(drive::open(&self.target, &OpenRequest::to(Safety::Reads))?)
+    }
+
+    fn table(&self, opened: &Opened) -> Result<Table> {
+        let table = opened.partition_table(self.bytes, self.sector_bytes);
+        table.ok_or_else(|| self.without_table(opened))
+    }
+
+    /// The error if no table was found: the drive has none, or its first sector cannot be read.
+    fn without_table(&self, drive: &dyn Storage) -> LabError {
+        if let Err(error) = drive.read_exact(0, &mut [0; 512]) {
+            return self.failed("read", &error);
+        }
+        let text = format!("{} has no partition table", self.target);
+        let error = LabError::new(ErrorKind::Check, text);
+        error.advise("--layout plans one: see ssdyno partition --help")
     }
 
     /// The file systems for [`Disc::write`] to create, one per partition. `unit` is FileCore's
@@ -104,7 +123,10 @@ impl Disc {
         let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
         let of = |place: &Planned| {
             let system = FileSystem::of(place, self.sector_bytes, unit);
-            system.map(NewVolume).map_err(|why| LabError::usage(why).advise("another --lfau"))
+            system.map(NewVolume).map_err(|why| {
+                let other = if place.purpose == "filecore" { "--lfau" } else { "size" };
+                LabError::usage(why).advise(format!("another {other}"))
+            })
         };
         places.iter().map(of).collect()
     }
@@ -192,5 +214,50 @@ fn signature() -> u32 {
 impl From<LayoutError> for LabError {
     fn from(error: LayoutError) -> LabError {
         LabError::usage(error).advise("ssdyno partition --help")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// An image of 1 MiB with these bytes at these offsets.
+    fn image(parts: &[(usize, &[u8])]) -> (tempfile::NamedTempFile, Disc) {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut bytes = vec![0; 1 << 20];
+        for (at, part) in parts {
+            bytes[*at..][..part.len()].copy_from_slice(part);
+        }
+        fs::write(file.path(), bytes).expect("written");
+        let disc = Disc::plan(&file.path().to_string_lossy(), None, None).expect("an image");
+        (file, disc)
+    }
+
+    #[test]
+    fn only_an_mbr_can_be_renumbered() {
+        let entry = [0, 0, 0, 0, 0x83, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0];
+        let (_mbr, disc) = image(&[(446, &entry), (510, &[0x55, 0xaa])]);
+        assert_eq!(disc.order().expect("an MBR"), None, "in order");
+        let (_gpt, disc) = image(&[(512, b"EFI PART")]);
+        let error = disc.order().expect_err("a GPT");
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains("has a GPT"), "{error}");
+        let (_blank, disc) = image(&[]);
+        let error = disc.order().expect_err("no table").to_string();
+        assert!(error.contains("no partition table"), "{error}");
+    }
+
+    #[test]
+    fn a_first_sector_that_cannot_be_read_is_not_a_missing_table() {
+        let (file, disc) = image(&[]);
+        let blank = disc.without_table(file.as_file());
+        assert!(blank.to_string().ends_with("has no partition table"), "{blank}");
+        // Reads fail on a descriptor for writing.
+        let unreadable = fs::OpenOptions::new().write(true).open(file.path()).expect("ours");
+        let error = disc.without_table(&unreadable);
+        assert_eq!((error.kind(), error.advice()), (ErrorKind::Io, None));
+        assert!(error.to_string().starts_with("cannot read the partition table"), "{error}");
     }
 }

@@ -44,8 +44,7 @@ fn all_rows_of_000_are_present_and_consistent_with_riscosmarks_clock() {
     let mut scores = BTreeSet::new();
     for entry in &rows {
         let printed = ["hd-read", "hd-write"].map(|name| value(&document, entry, name));
-        for (score, unit) in printed.into_iter().flatten().filter(|(_, unit)| *unit == "KiB/s") {
-            assert_eq!(unit, "KiB/s");
+        for (score, _) in printed.into_iter().flatten().filter(|(_, unit)| *unit == "KiB/s") {
             scores.insert(score as u64);
         }
     }

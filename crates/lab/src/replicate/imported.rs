@@ -71,7 +71,7 @@ mod tests {
         assert!(how.contains("cargo xtask bare"), "{how}");
         let question = &document.questions[0];
         let mut import = |text: String| {
-            for run in compat::import::results(&text, None).expect("a table") {
+            for run in compat::import::results(&text, 1, None).expect("a table") {
                 let (id, started) =
                     (store::new_id().expect("random"), "2026-11-24T00:00:00Z".into());
                 let run = Run { id, started, ..run };

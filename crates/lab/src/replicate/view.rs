@@ -179,13 +179,15 @@ fn published(figure: &Compared) -> String {
 
 /// The tolerance of a figure; empty if it is 0, which only a limit may have.
 fn allowed(tolerance: f64) -> String {
-    if tolerance > 0.0 { format!("{:.0}%", tolerance * 100.0) } else { String::new() }
+    if tolerance > 0.0 { format!("{}%", number(tolerance * 100.0)) } else { String::new() }
 }
 
-/// Names of missed figures with the reason; consecutive ones with the same reason form a group.
+/// Names of missed figures with the reason; those with the same reason form a group.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
-    let missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    let first = |f: &Compared| figures.iter().position(|g| !g.met && reason(g) == reason(f));
+    let mut missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
+    missed.sort_by_cached_key(|f| first(f));
     let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
         let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
         [names.join("; "), reason(group[0])]
@@ -285,7 +287,42 @@ pub(super) fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::document::Basis;
     use super::*;
+
+    #[test]
+    fn tolerances_below_one_percent_are_shown() {
+        let said = [0.0, 0.001, 0.05, 0.15, 0.2].map(allowed);
+        assert_eq!(said, ["", "0.1%", "5%", "15%", "20%"]);
+    }
+
+    #[test]
+    fn missed_figures_are_grouped_by_reason_in_the_order_of_the_first_of_each() {
+        let figure = |what: &str, met, reason: Option<&str>| Compared {
+            what: what.into(),
+            experiment: String::new(),
+            run: None,
+            published: 1.0,
+            published_to: None,
+            here: Some(2.0),
+            unit: PublishedUnit::Iops,
+            difference: Some(1.0),
+            tolerance: 0.1,
+            bound: None,
+            met,
+            basis: Basis::Predicted,
+            source: String::new(),
+            reason: reason.map(String::from),
+        };
+        let figures = [
+            figure("a", true, Some("y")),
+            figure("b", false, Some("x")),
+            figure("c", false, Some("y")),
+            figure("d", false, None),
+            figure("e", false, Some("x")),
+        ];
+        assert_eq!(missed(&figures), [["b; e", "x"], ["c", "y"], ["d", UNEXPLAINED]]);
+    }
 
     #[test]
     fn numbers_have_four_digits_and_no_trailing_zeros() {

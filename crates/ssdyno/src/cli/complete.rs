@@ -51,7 +51,7 @@ fn virtual_drives() -> impl Iterator<Item = CompletionCandidate> {
 pub fn runs() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let filter = Filter { limit: Some(RUNS), ..Filter::default() };
-        let runs = Store::open_existing(None).and_then(|store| store.runs(&filter));
+        let runs = Store::open_current(None).and_then(|store| store.runs(&filter));
         let numbered = runs.unwrap_or_default().into_iter().map(|run| {
             let drive = run.drive.unwrap_or(run.target);
             let help = format!("{} on {drive}", run.method);

@@ -58,7 +58,8 @@ pub struct PrepareArgs {
 
 /// Driver binding of an NVMe drive (`pci:...`); its content is not changed.
 #[derive(Debug, Args)]
-#[group(multiple = false, conflicts_with_all = ["to", "EraseArgs"])]
+#[group(multiple = false)]
+#[group(conflicts_with_all = ["to", "EraseArgs", "time", "size", "no_iommu", "dry_run", "json"])]
 #[command(next_help_heading = "Driver of a pci: target")]
 pub struct DriverArgs {
     /// Detach the drive with this serial number from the kernel, ready for runs on pci:

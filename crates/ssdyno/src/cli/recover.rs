@@ -20,7 +20,8 @@ Exit code 1: a journal or a detached drive remains.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RecoverArgs {
-    /// Only journals of this device; required if several drives match
+    /// Only journals of this device; required if several drives match, and for --replay on a USB
+    /// drive of which most blocks differ
     pub device: Option<String>,
     /// Restore the original content of blocks that differ
     #[arg(long)]

@@ -20,7 +20,8 @@ pub struct RunArgs {
     #[arg(add = complete::methods())]
     pub method: Vec<String>,
     /// Run the steps of this file, or of a bundled protocol: board-against-board, state-bars
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "time", "replicates"])]
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["method", "time", "replicates", "html", "verbose"])]
     pub protocol: Option<String>,
     /// Answers to the protocol's questions, for unattended runs: STEP = "answer"
     #[arg(long, value_name = "FILE", requires = "protocol")]

@@ -23,7 +23,7 @@ pub fn run(args: &DoctorArgs) -> Result {
     let mut text = format!(
         "machine   {}   {} x {}   {memory}\nsystem    {}   Linux {}   clock {}\n\n",
         environment.board.clone().or(environment.hypervisor.clone()).unwrap_or("unknown".into()),
-        environment.cpu.threads.unwrap_or(0),
+        environment.cpu.threads.map_or("unknown".into(), |threads| threads.to_string()),
         known(&environment.cpu.model),
         known(&environment.os),
         known(&environment.kernel),

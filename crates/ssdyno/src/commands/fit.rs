@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use lab::fit::{Fitted, Measurements, Prediction};
+use lab::fit::{Fitted, HEAD, Measurements, Prediction};
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::json;
@@ -16,10 +16,6 @@ use crate::{present, screen};
 
 /// Relative error beyond which a prediction is marked.
 const NEAR: f64 = 0.1;
-
-/// The beginning of every description, fitted or hand-written; `-o` replaces only files that begin
-/// like this.
-const FITTED_HEAD: &[u8] = b"name = ";
 
 /// Fits a description to records.
 pub fn run(args: &FitArgs) -> Result {
@@ -35,7 +31,7 @@ pub fn run(args: &FitArgs) -> Result {
     }
     let fitted = measurements.fit(args.base.as_deref())?;
     if let Some(path) = &args.output {
-        let begun = emit::Replacement::renew(path, FITTED_HEAD);
+        let begun = emit::Replacement::renew(path, HEAD.as_bytes());
         let written = begun.and_then(|mut file| {
             file.write_all(fitted.toml.as_bytes())?;
             file.finish()

@@ -20,8 +20,8 @@ const SECTIONS: &str = r#".SH "EXIT STATUS"
 Done; every check passed.
 .TP
 1
-A check failed: wrong content was read, a command failed, a journal remains, or a published
-figure was missed.
+A check failed: wrong content was read, \fBfake\fR found a false capacity, a command failed, a
+journal remains, or a published figure was missed.
 .TP
 2
 Bad usage.
@@ -85,7 +85,7 @@ pub fn man(directory: Option<&Path>) -> Result {
     let Some(directory) = directory else {
         return present::done(&String::from_utf8_lossy(&page(&command)?));
     };
-    fs::create_dir_all(directory)?;
+    fs::create_dir_all(directory).map_err(|e| Failure::cannot_write(directory, &e))?;
     write_pages(&command, directory)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -93,7 +93,8 @@ pub fn man(directory: Option<&Path>) -> Result {
 /// Writes the page of a command and those of its subcommands: `ssdyno-drives-fit.1`.
 fn write_pages(command: &Command, directory: &Path) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name());
-    fs::write(directory.join(format!("{name}.1")), page(command)?)?;
+    let path = directory.join(format!("{name}.1"));
+    emit::replace(&path, page(command)?).map_err(|e| Failure::cannot_write(&path, &e))?;
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
     shown.into_iter().try_for_each(|command| write_pages(command, directory))
 }

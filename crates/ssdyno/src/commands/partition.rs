@@ -12,6 +12,9 @@ use crate::cli::PartitionArgs;
 use crate::failure::Result;
 use crate::{present, screen};
 
+/// Free space at the end of a drive that a plan mentions, bytes; arbitrary.
+const WORTH_A_LINE: u64 = 1 << 30;
+
 /// A table as JSON.
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -139,10 +142,41 @@ fn plan_words(disc: &Disc, places: &[Planned], volumes: &[NewVolume]) -> String 
     }
     text += &grid.render(&screen::style());
     let end = places.last().map_or(0, |p| p.start + p.bytes);
-    let left = disc.bytes.saturating_sub(end);
-    if left >= 1 << 30 {
-        text +=
-            &format!("  {} at the end stays free: an MBR cannot address it\n", units::binary(left));
-    }
+    text += &left_free(disc.bytes, end, disc.sector_bytes);
     text + &disc.destroys.as_deref().map_or_else(String::new, |what| format!("  lost: {what}\n"))
+}
+
+/// A line about the space behind `end`, the end of the last partition; empty if there is little.
+fn left_free(bytes: u64, end: u64, sector_bytes: u32) -> String {
+    let left = bytes.saturating_sub(end);
+    if left < WORTH_A_LINE {
+        return String::new();
+    }
+    let addressable = u64::from(u32::MAX) * u64::from(sector_bytes);
+    let beyond = addressable.saturating_sub(end) < WORTH_A_LINE;
+    let why = if beyond { ": an MBR cannot address it" } else { "" };
+    format!("  {} at the end stays free{why}\n", units::binary(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_space_has_a_reason_only_beyond_the_last_address_of_an_mbr() {
+        const GIB: u64 = 1 << 30;
+        let table = [
+            (8 * GIB, 2 * GIB, 512, Some(false)),
+            (3072 * GIB, 2047 * GIB + (1 << 20), 512, Some(true)),
+            (3072 * GIB, 1024 * GIB, 512, Some(false)),
+            (3072 * GIB, 2048 * GIB, 4096, Some(false)),
+            (8 * GIB, 8 * GIB - 1, 512, None),
+        ];
+        for (bytes, end, sector, beyond) in table {
+            let line = left_free(bytes, end, sector);
+            assert_eq!(!line.is_empty(), beyond.is_some(), "{line}");
+            assert_eq!(line.contains("an MBR cannot"), beyond == Some(true), "{line}");
+        }
+        assert_eq!(left_free(8 * GIB, 2 * GIB, 512), "  6 GiB at the end stays free\n");
+    }
 }

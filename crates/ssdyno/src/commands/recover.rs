@@ -18,7 +18,7 @@ use crate::{live, present, screen};
 pub fn run(args: &RecoverArgs) -> Result {
     let RecoverArgs { device, replay, journal, discard, json } = args;
     let recovery = Recovery {
-        device: device.clone(),
+        device: device.as_deref().map(canonical),
         replay: *replay,
         journal: journal.clone(),
         discard: discard.clone(),
@@ -39,7 +39,11 @@ pub fn run(args: &RecoverArgs) -> Result {
         present::print(&present::json(&all.collect::<Vec<_>>())?)?;
     } else if results.is_empty() && returned.is_empty() {
         let directory = recovery.directory()?;
-        present::print(&format!("no journals in {}\n", directory.display()))?;
+        let none = device.as_ref().map_or("no journals".into(), |d| format!("no journal of {d}"));
+        present::print(&format!("{none} in {}\n", directory.display()))?;
+    }
+    if results.is_empty() {
+        mention_here(&recovery);
     }
     mention_elsewhere(&recovery);
     let closed = results.iter().all(|result| result.closed)
@@ -55,16 +59,28 @@ pub fn mention(journal: Option<&Path>) {
         screen::say(&format!("note: a run left {drive} detached from the kernel: ssdyno recover"));
     }
     for journal in [None, journal.map(Path::to_path_buf)] {
-        let recovery = Recovery { journal, ..Recovery::default() };
-        let left = recovery.left();
-        for left in &left {
-            screen::say(&format!("note: a run left {left}: {}", recovery.command()));
-        }
-        if !left.is_empty() {
+        if mention_here(&Recovery { journal, ..Recovery::default() }) {
             break;
         }
     }
     mention_elsewhere(&Recovery { journal: journal.map(Path::to_path_buf), ..Recovery::default() });
+}
+
+/// Prints a line on stderr for each drive with a journal in the directory. Returns whether there
+/// is one.
+fn mention_here(recovery: &Recovery) -> bool {
+    let left = recovery.left();
+    for left in &left {
+        screen::say(&format!("note: a run left {left}: {}", recovery.command()));
+    }
+    !left.is_empty()
+}
+
+/// The path of a device without symbolic links, as in its journal: `/dev/sdb` for a link in
+/// `/dev/disk/by-id`. Any other text is unchanged.
+fn canonical(device: &str) -> String {
+    let path = std::fs::canonicalize(device).ok();
+    path.and_then(|path| path.to_str().map(String::from)).unwrap_or_else(|| device.into())
 }
 
 /// Prints a line on stderr for each drive whose blocks a run with another home directory left.
@@ -125,4 +141,21 @@ fn text(result: &Recovered) -> String {
         text += &format!("  try: {advice}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_known_by_any_link_to_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().canonicalize().expect("there");
+        let (device, link) = (path.join("sdb"), path.join("ata-X"));
+        std::fs::write(&device, "").expect("a file");
+        std::os::unix::fs::symlink("sdb", &link).expect("a link");
+        let [device, link] = [device, link].map(|path| path.to_str().expect("UTF-8").to_string());
+        assert_eq!([canonical(&link), canonical(&device)], [device.as_str(), &device]);
+        assert_eq!(canonical("/dev/no-such-drive"), "/dev/no-such-drive");
+    }
 }

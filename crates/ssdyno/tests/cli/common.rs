@@ -231,7 +231,11 @@ impl Going {
     /// Starts a run with `--json --events`.
     pub fn start(place: &Place, args: &[&str]) -> Going {
         let args = [args, &["--json", "--events", "--quiet"]].concat();
-        let mut command = place.command(&args);
+        Going::of(place.command(&args))
+    }
+
+    /// Starts a command that prints events.
+    pub fn of(mut command: Command) -> Going {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();

@@ -127,7 +127,6 @@ fn two_contents_under_one_id_are_both_kept_and_shown() {
         assert!(said.contains(word), "{said}");
         assert_eq!(place.runs().len(), runs);
     }
-    assert_eq!(place.runs()[1]["metrics"], Value::Null);
     assert!(place.runs().iter().all(|run| run["conflict"] == true));
     let list = place.ssdyno(&["runs"]).good().out;
     assert_eq!(list.matches("CONFLICT").count(), 2, "{list}");
@@ -364,6 +363,8 @@ fn two_targets_are_measured_in_turns_until_the_difference_is_clear() {
     place.ssdyno(&["compare", "-m", "speed", cards[0]]).refuses(2, "-m takes two targets");
     let far = ["compare", "-m", "speed", "--detect", "0.1%", cards[0], cards[1]];
     place.ssdyno(&far).refuses(2, "24 pairs cannot detect");
+    let misspelt = ["compare", "-m", "speed", "--metric", "sped-read", cards[0], cards[1]];
+    place.ssdyno(&misspelt).refuses(2, "speed has no metric 'sped-read'");
 }
 
 #[test]

@@ -188,6 +188,9 @@ fn a_job_name_is_unchanged_wherever_its_record_is_shown() {
         assert!(said.contains("my-read-job"), "{words:?}: {said}");
         assert!(!said.to_lowercase().contains("my read job"), "{words:?}: {said}");
     }
+    let shown = place.ssdyno(&["show", "1"]).good().out;
+    assert!(shown.contains("my-read-job: reads ") && shown.contains(" IOPS."), "{shown}");
+    assert!(place.ssdyno(&["runs"]).good().out.contains("my-read-job: reads "));
 }
 
 #[test]

@@ -13,6 +13,14 @@ fn a_description_is_fitted_and_written_and_can_be_run() {
     for word in ["undetermined", "heat.ambient_c", "sim:my.toml"] {
         assert!(said.out.contains(word), "{word}: {said:?}");
     }
+    place.ssdyno(&fit).good();
+    let theirs = "name = \"two-sides\"\n";
+    std::fs::write(place.work().join("steps.toml"), theirs).expect("a file");
+    let over = ["drives", "fit", "last", "--base", "wd-sn530-256", "-o", "steps.toml"];
+    let said = place.ssdyno(&over);
+    assert!(said.code == 4 && said.err.contains("not an earlier version"), "{said:?}");
+    let kept = std::fs::read_to_string(place.work().join("steps.toml"));
+    assert_eq!(kept.expect("there"), theirs);
     let plan = place.ssdyno(&["run", "sim:my.toml", "--dry-run", "--json"]).good();
     assert!(plan.json()["steps"].as_array().is_some_and(|steps| !steps.is_empty()));
 }

@@ -101,3 +101,17 @@ fn fake_fills_a_mounted_drive_while_other_methods_leave_a_tenth_free() {
     assert!(said.err.contains(&line), "{said:?}");
     assert!(said.out.contains("All 53.5 MB written to the file came back."), "{said:?}");
 }
+
+#[test]
+fn a_counterfeit_card_ends_with_1_and_a_genuine_one_with_0() {
+    let place = Place::new();
+    for (card, code) in [("sim:sd-150x?alias=wrap&real=1GiB", 1), ("sim:sd-150x", 0)] {
+        let said = place.ssdyno(&["run", card, "-m", "fake", "--seed", "1", "--quiet"]);
+        assert_eq!(said.code, code, "{card}: {said:?}");
+    }
+    // The first result does not end the command.
+    let both = ["run", "sim:sd-150x?alias=wrap&real=1GiB", "sim:sd-class2", "-m", "fake"];
+    let said = place.ssdyno(&[&both[..], &["--seed", "1", "--quiet"]].concat());
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(place.runs().len(), 4);
+}

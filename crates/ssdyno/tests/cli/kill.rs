@@ -2,10 +2,12 @@
 //! else.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::common::{Going, Place, contents, metric, verdicts, warnings};
 
+const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
@@ -113,6 +115,19 @@ fn a_run_ended_by_the_user_keeps_its_results() {
         assert!(shown.contains("cut short") && shown.contains("seq 1 MiB q8"), "{shown}");
         assert_eq!(place.runs()[0]["cut_short"], "interrupted");
     }
+}
+
+#[test]
+fn a_run_under_nohup_is_not_ended_by_a_logout() {
+    let place = Place::new();
+    let words = "io null: --time 1s --json --events --quiet";
+    let line = format!("trap '' HUP; exec {} {words}", env!("CARGO_BIN_EXE_ssdyno"));
+    let mut io = Going::of(place.command_of(Path::new("sh"), &["-c", &line]));
+    io.until("\"event\":\"interval\"");
+    io.signal(SIGHUP);
+    let said = io.end();
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(place.runs()[0]["complete"], true);
 }
 
 #[test]

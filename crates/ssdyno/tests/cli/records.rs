@@ -194,6 +194,13 @@ fn the_manual_has_every_command() {
         assert!(page.expect("a page").contains(".TH"), "{name}");
     }
     assert!(place.ssdyno(&["man"]).good().out.contains(".TH ssdyno"));
+    place.ssdyno(&["man", "canary/man"]).refuses(4, "cannot write canary/man: ");
+    let (page, theirs) = (place.path("man/ssdyno.1"), place.path("theirs"));
+    fs::remove_file(&page).expect("removed");
+    std::os::unix::fs::symlink(&theirs, &page).expect("a link");
+    fs::write(&theirs, "theirs").expect("written");
+    place.ssdyno(&["man", &pages]).refuses(4, "through a symbolic link");
+    assert_eq!(fs::read(&theirs).expect("there"), b"theirs");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = place.ssdyno(&["completions", shell]).good().out;
         assert!(script.contains("COMPLETE"), "{shell}: the program is asked: {script}");

@@ -290,9 +290,13 @@ fn a_journal_is_restored_only_to_its_own_drive() {
     assert!(said.code == 1 && said.out.contains("the drive is not attached"), "{said:?}");
     let said = lent.recover(&["--replay", &other.path]);
     assert_eq!(said.code, 0, "no journal belongs to it: {said:?}");
+    assert!(said.out.contains(&format!("no journal of {} in ", other.path)), "{said:?}");
+    assert!(said.err.contains("note: a run left borrowed blocks of "), "{said:?}");
     assert_eq!(other.hash(), before);
     lent.device.attach();
-    lent.recover(&["--replay"]).good();
+    let link = lent.place.text("by-id");
+    std::os::unix::fs::symlink(&lent.device.path, &link).expect("a link");
+    lent.recover(&["--replay", &link]).good();
     lent.is_as_before();
 }
 

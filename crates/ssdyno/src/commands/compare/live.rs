@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 use lab::compare::live::{Audience, Cost, Ended, Finished, Live};
-use lab::{Options, Planned, Request, Watcher, work};
+use lab::{Options, Planned, Request, Watcher, drives, work};
 use workload::units;
 
 use super::{as_json, show, view};
@@ -48,25 +48,36 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
     let interrupt = interrupt::flag()?;
     let mut audience = Screen { quiet: args.live.quiet, bar: None };
     let finished = live.run(cost.pairs[1], &interrupt, &mut audience)?;
+    // A run that could not begin has not ended either.
+    audience.ended();
     conclude(args, finished)
 }
 
 /// The cost, shown before the first byte.
 fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
-    let [least, most] = cost.pairs.map(f64::from);
-    let seconds: f64 = cost.plans.iter().map(|plan| plan.seconds).sum();
-    let span = |pairs: f64| units::span((seconds * pairs).round());
+    let [least, most] = cost.pairs;
+    let simulated = targets.map(|target| target.starts_with(drives::PREFIX));
+    // A simulation beside a real drive takes hardly any time.
+    let counts = |side: usize| !simulated[side] || simulated == [true, true];
+    let counted = [0, 1].into_iter().filter(|side| counts(*side));
+    let seconds: f64 = counted.map(|side| cost.plans[side].seconds).sum();
+    let span = |pairs: u32| match simulated {
+        [true, true] => units::duration(seconds * f64::from(pairs)),
+        _ => units::span((seconds * f64::from(pairs)).round()),
+    };
+    let (pairs, time) = match least < most {
+        true => (format!("{least} to {most}"), format!("{} to {}", span(least), span(most))),
+        false => (most.to_string(), span(most)),
+    };
+    let simulated = if simulated == [true, true] { " simulated" } else { "" };
     let writes = cost.plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);
     let writes = match writes {
         0 => "reads only".to_string(),
         bytes => format!("each run writes at most {}", units::decimal(bytes)),
     };
     let [a, b] = targets;
-    let pairs = if least < most { format!("{least} to {most}") } else { format!("{most}") };
     format!(
-        "A {a}, B {b}   {pairs} pairs of runs, {} to {}; {writes}; Ctrl-C ends it with the result so far",
-        span(least),
-        span(most)
+        "A {a}, B {b}   {pairs} pairs of runs, {time}{simulated}; {writes}; Ctrl-C ends it with the result so far"
     )
 }
 
@@ -113,5 +124,41 @@ fn conclude(args: &CompareArgs, finished: Finished) -> Result {
         (Some(failure), _) => Err(failure.into()),
         (None, Ended::Stopped) => Ok(ExitCode::from(INTERRUPTED)),
         (None, Ended::Decided | Ended::Exhausted) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Plan, Safety};
+
+    use super::*;
+
+    #[test]
+    fn the_cost_has_one_time_for_one_count_and_simulated_time_is_named() {
+        let plan = |seconds| Plan {
+            safety: Safety::Reads,
+            seconds,
+            write_bytes_max: 0,
+            region_bytes: 0,
+            destroys: None,
+            steps: Vec::new(),
+            workloads: Vec::new(),
+            command: Vec::new(),
+        };
+        let words = |pairs, a: &str, b: &str| {
+            let cost = Cost { plans: [plan(60.0), plan(30.0)], pairs };
+            let text = announcement(&cost, [&a.to_string(), &b.to_string()]);
+            text.split("   ").nth(1).unwrap_or_default().split(';').next().map(String::from)
+        };
+        let table = [
+            ([4, 4], "/a", "/b", "4 pairs of runs, 6:00"),
+            ([4, 24], "/a", "/b", "4 to 24 pairs of runs, 6:00 to 36:00"),
+            ([4, 4], "/a", "sim:b", "4 pairs of runs, 4:00"),
+            ([4, 4], "sim:a", "sim:b", "4 pairs of runs, 6 min simulated"),
+            ([4, 24], "sim:a", "sim:b", "4 to 24 pairs of runs, 6 min to 36 min simulated"),
+        ];
+        for (pairs, a, b, expected) in table {
+            assert_eq!(words(pairs, a, b).as_deref(), Some(expected));
+        }
     }
 }

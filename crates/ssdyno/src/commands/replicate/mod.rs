@@ -47,7 +47,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
 /// The path for a document's page in the directory of reports, which is created.
 fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
     let directory = present::reports_beside(store);
-    std::fs::create_dir_all(&directory)?;
+    std::fs::create_dir_all(&directory).map_err(|e| Failure::cannot_write(&directory, &e))?;
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     Ok(directory.join(format!("replicate-{name}.html")))

@@ -1,0 +1,18 @@
+//! A watcher for runs of which nothing is shown.
+
+use lab::{Event, Recorded, Watcher};
+
+/// Ignores events; fails the test if a run warns or gives up.
+pub struct Quiet;
+
+impl Watcher for Quiet {
+    fn event(&mut self, _: &Event) {}
+
+    fn warn(&mut self, line: &str) {
+        panic!("{line}");
+    }
+
+    fn give_up(&mut self, recorded: Recorded) -> ! {
+        panic!("{:?}", recorded.ended);
+    }
+}
