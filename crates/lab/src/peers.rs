@@ -42,6 +42,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const DECISIVE: [&str; 7] =
     ["link", "state before", "file system", "page cache", "size", "machine", "backend"];
 
+/// Methods whose workload the user chooses: its figures are those of a repeat only.
+const CHOSEN: [&str; 3] = ["io", "fio", "command"];
+
 /// Conditions of the host around the drive.
 const HOST: [&str; 2] = ["machine", "backend"];
 
@@ -63,7 +66,8 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
     peers
 }
 
-/// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive.
+/// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive,
+/// unless the user chose the workload.
 fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
     let same = |other: &Run| other.protocol == run.protocol;
@@ -72,7 +76,8 @@ fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let of_drive = |other: &Run| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_));
     earlier.retain(of_drive);
     let repeat = earlier.iter().position(|other| spread::comparable(run, other));
-    (!earlier.is_empty()).then(|| earlier.swap_remove(repeat.unwrap_or(0)))
+    let latest = (!CHOSEN.contains(&run.method.as_str()) && !earlier.is_empty()).then_some(0);
+    repeat.or(latest).map(|index| earlier.swap_remove(index))
 }
 
 /// The metrics of an answer's tiles in another run.

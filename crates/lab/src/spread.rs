@@ -1,7 +1,7 @@
 //! The spread assumed between runs until one is repeated, and the rule for which runs are repeats.
 //!
 //! Runs are comparable if drive, method, protocol, machine, backend, file system, state and
-//! workloads are the same. Some differences are inherent and ignored: seeds, the size of a region
+//! workloads are the same, or the steps of a run without workloads, such as a command line. Some differences are inherent and ignored: seeds, the size of a region
 //! that a slow drive fills as far as it gets, checks and the search for causes.
 
 use record::{Run, Target, TargetKind, VerdictKind};
@@ -60,7 +60,14 @@ pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
     let size = |run: &Run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64());
     let near = |a: f64, b: f64| a.max(b) <= SIZE_FACTOR * a.min(b);
     let sized = size(run).zip(size(other)).is_none_or(|(a, b)| near(a, b));
-    test(run) == test(other) && sized && workloads(run).map(fixed).eq(workloads(other).map(fixed))
+    let alike = workloads(run).map(fixed).eq(workloads(other).map(fixed));
+    test(run) == test(other) && sized && alike && steps(run).eq(steps(other))
+}
+
+/// The names of the steps of a run without workloads.
+fn steps(run: &Run) -> impl Iterator<Item = &str> {
+    let plan = run.plan.iter().filter(|plan| plan.workloads.is_empty());
+    plan.flat_map(|plan| &plan.steps).map(|step| step.name.as_str())
 }
 
 /// The control group limits that affected the run; a different set counts as another machine.
@@ -92,6 +99,21 @@ fn fields(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_same_command_is_a_repeat() {
+        let run = |command: &str| {
+            let plan = serde_json::json!({
+                "safety": "scratch", "seconds": 0.0, "write_bytes_max": 0, "region_bytes": 0,
+                "steps": [{"name": command, "seconds": 0.0, "repeats": 3, "write_bytes_max": 0}],
+                "workloads": [],
+            });
+            let plan = serde_json::from_value(plan).expect("a plan");
+            Run { plan: Some(plan), ..Run::new("command", Target::default()) }
+        };
+        assert!(comparable(&run("make"), &run("make")));
+        assert!(!comparable(&run("make"), &run("make -j4")));
+    }
 
     #[test]
     fn a_drive_without_variation_has_no_spread() {

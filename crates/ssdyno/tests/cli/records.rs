@@ -272,3 +272,16 @@ fn published_records_are_listed_and_shown() {
     place.ssdyno(&["show", "pub:003/x"]).refuses(2, "no published record 'pub:003/x'");
     place.ssdyno(&["runs", "--published", "--since", "2010-01-01"]).refuses(2, "--since");
 }
+
+#[test]
+fn a_workload_that_the_user_chose_is_compared_only_with_a_repeat() {
+    let place = Place::new();
+    let repeats = ["4k", "64k", "64k"].map(|block| {
+        let words = ["io", "sim:sd-150x", "--rw", "read", "--bs", block, "--time", "1s", "--json"];
+        let record: Value = serde_json::from_str(&place.ssdyno(&words).good().out).expect("JSON");
+        let peers = record["answer"]["peers"].as_array().cloned().unwrap_or_default();
+        let whose = |peer: &Value| peer["whose"].as_str().unwrap_or_default().to_string();
+        peers.iter().map(whose).any(|whose| whose.starts_with("run "))
+    });
+    assert_eq!(repeats, [false, false, true]);
+}
