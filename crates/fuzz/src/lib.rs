@@ -1,4 +1,4 @@
-//! Fuzzing of parsers, for the tests of every room (crate).
+//! Fuzzing of parsers, for the tests of the rooms (crates).
 //!
 //! A [`Target`] accepts any bytes and must return quickly, without a panic. The returned number
 //! stands for its result (which error, which kind of value). An input with a new number is kept and
@@ -7,8 +7,8 @@
 //! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
 //! [`check`], which tries up to a few thousand inputs per target in every run of the suite. Its
 //! example `examples/fuzz-ROOM.rs` calls [`main`] for longer runs:
-//! `cargo xtask fuzz NAME --time 10m`. Only tests and `xtask` depend on this crate, and it knows no
-//! room.
+//! `cargo xtask fuzz NAME --time 10m`. Only tests, examples and `xtask` depend on this crate, and
+//! it depends on no room.
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,8 @@ pub fn outcome(message: &str) -> u64 {
 }
 
 /// Decodes text that suits the mutator into bytes for a binary parser. Each line is a decimal
-/// offset and hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most` bytes.
+/// offset and hexadecimal digits (`510 55aa`); all other bytes are zero. Returns at most `most`
+/// bytes.
 pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
     let mut out = Vec::new();
     for line in String::from_utf8_lossy(input).lines() {
@@ -69,8 +70,9 @@ pub fn bytes(input: &[u8], most: usize) -> Vec<u8> {
 /// Tries `inputs` inputs on each target, the same ones in every run.
 ///
 /// # Panics
-/// If a parser panics (the message contains the input), if a target has fewer than `kinds_min`
-/// kinds of result (the search did not get into the parser), or if two targets share a name.
+/// If a parser panics (the message contains the input, unless it is an example of the corpus), if
+/// a target has fewer than `kinds_min` kinds of result (the search did not get into the parser), or
+/// if two targets share a name.
 pub fn check(targets: &[Target], inputs: u64, kinds_min: usize) {
     let names: HashSet<_> = targets.iter().map(|target| target.name).collect();
     assert_eq!(names.len(), targets.len(), "two targets share a name");

@@ -16,8 +16,8 @@ use crate::cli::OutputArgs;
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
 use crate::screen;
 
-/// Prints to stdout, without terminal control characters. If the reader has closed the pipe, the
-/// process ends without an error.
+/// Prints to stdout, without terminal control characters except those of our own styles. If the
+/// reader has closed the pipe, the process ends without an error.
 pub fn print(text: &str) -> Result<()> {
     print_bytes(emit::screen(text).as_bytes())
 }
@@ -27,8 +27,8 @@ pub fn done(text: &str) -> Result {
     print(text).map(|()| ExitCode::SUCCESS)
 }
 
-/// Prints records as JSON lines: without control characters to a terminal, byte for byte to a file
-/// or a pipe.
+/// Prints records as JSON lines: with control characters escaped on a terminal, byte for byte to a
+/// file or a pipe.
 pub fn print_records(text: &str) -> Result<()> {
     match io::stdout().is_terminal() {
         true => print_bytes(emit::json(text).as_bytes()),
@@ -125,7 +125,7 @@ fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
     match page {
         Ok(path) if !output.is_json() => print(&format!("page     {}\n", path.display()))?,
         Ok(_) => {}
-        // The record is safe in the store, and the page can be made again.
+        // Does not change the exit code: the page can be made again from the record in the store.
         Err(failure) => drop(failure.report()),
     }
     Ok(exit_code(run))

@@ -1,8 +1,8 @@
 //! The id of this machine: random, generated once, stored in a file next to the store.
 //!
 //! Neither the host name nor the board's serial number is suitable: clones of a virtual machine
-//! share them, and reading a board's requires root. The file is next to the store rather than in
-//! it, so that a copy of the store on another machine is not mistaken for this machine's.
+//! share them, and only root can read the serial number. The file is next to the store rather than
+//! in it, so that a copy of the store on another machine is not mistaken for this machine's.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::id::random;
 /// File name.
 const FILE: &str = "machine-id";
 
-/// The id, 32 hexadecimal digits; `None` if there is none and none can be written.
+/// The id, 32 hexadecimal digits; `None` if the file has no id and a new one cannot be written.
 pub(crate) fn id_beside(store: &Path) -> Option<String> {
     let file = store.with_file_name(FILE);
     read(&file).or_else(|| make(&file).ok().and_then(|()| read(&file)))
@@ -42,7 +42,7 @@ fn make(file: &Path) -> Result<(), StoreError> {
         out.sync_all()?;
         match fs::hard_link(&draft, file) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(file) => Ok(()),
-            // Over a damaged file, and without hard links in the file system, the last of two
+            // If the file is damaged or the file system has no hard links, the last of two
             // processes wins.
             Err(_) => fs::rename(&draft, file),
             Ok(()) => Ok(()),

@@ -1,5 +1,5 @@
-//! The guest's boot image: an archive of busybox, `ssdyno`, other tools for comparison, modules,
-//! and the scripts of `guest/`.
+//! The guest's boot image: an archive of busybox, `ssdyno`, the other programs that the scripts
+//! use, kernel modules, and the scripts of `guest/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use super::kernel::Kernel;
 use super::script::Script;
 use crate::run::{find, output, program, root};
 
-/// Programs copied from this machine with their libraries. A script lists the programs it uses in
-/// its head (`needs`) and is skipped if one is missing.
+/// Programs copied from this machine with their libraries. A script lists the programs it needs in
+/// its first comment (`needs:`) and is skipped if one is missing.
 const TOOLS: &[&str] = &[
     "nvme",
     "hdparm",
@@ -35,7 +35,7 @@ const TOOLS: &[&str] = &[
     "mdadm",
     "cryptsetup",
     "losetup",
-    "setpriv", // runs without privileges
+    "setpriv", // drops privileges
     "flashbench",
     "f3probe",
     "f3write",

@@ -265,7 +265,7 @@ impl Body {
     }
 }
 
-/// Nanoseconds per unit at the start of a line: `usec): min=..`.
+/// Nanoseconds per unit, from text that begins with the unit: `usec): min=..`.
 fn scaled(text: &str) -> Option<f64> {
     let units = [("nsec", 1.0), ("usec", 1e3), ("msec", 1e6), ("sec", 1e9)];
     units.into_iter().find(|(unit, _)| text.starts_with(unit)).map(|(_, scale)| scale)

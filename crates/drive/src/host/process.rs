@@ -13,7 +13,7 @@ pub(super) struct Process {
     pub root: bool,
     pub may_lock: bool,
     pub may_administer: bool,
-    /// Groups of the process; -1, no group, is not among them.
+    /// Groups of the process. Never contains -1, which stands for no group.
     pub groups: Vec<i64>,
     /// Logical processors available to the process.
     pub threads: Option<u32>,

@@ -105,8 +105,8 @@ impl<B: Backend> Worker<'_, B> {
     }
 
     /// Issues an operation on a free slot and returns the time of issue. Reading the clock costs as
-    /// much as the rest of a turn. `stamp`, the time at which the last turn ended, saves one reading;
-    /// the service time is then a few nanoseconds too long.
+    /// much as the rest of a turn. `stamp`, the time at which the last turn ended, saves one
+    /// reading; the service time is then a few nanoseconds too long.
     // Forced inline: passing an operation through memory stalls the processor.
     #[inline(always)]
     pub(super) fn issue(&mut self, op: Op, due: u64, stamp: Option<u64>) -> u64 {
@@ -124,7 +124,7 @@ impl<B: Backend> Worker<'_, B> {
         }
         let prepared = op.kind == OpKind::Write || self.verifier.is_some();
         let issued = stamp.filter(|_| !prepared).unwrap_or_else(|| self.now());
-        // Without the padding of an operation.
+        // Rebuilt field by field, so that the padding is not copied.
         let Op { kind, offset, bytes } = op;
         self.slots[slot as usize] = Slot { op: Op { kind, offset, bytes }, due, issued };
         self.backend.push(slot, op);
@@ -132,8 +132,8 @@ impl<B: Backend> Worker<'_, B> {
         issued
     }
 
-    /// How long the next turn waits: not at all if there is more to submit, for completions if
-    /// every slot is taken, and never past the next due time.
+    /// How long the next turn waits: for completions if every slot is taken, not at all if there is
+    /// more to submit, and otherwise at most until the next due time.
     #[inline]
     fn wait(&self, wake_at: Option<u64>, more: bool, limit: u64) -> Wait {
         if self.free.is_empty() {
@@ -162,7 +162,7 @@ impl<B: Backend> Worker<'_, B> {
         let mut outdated = false;
         while let Some(Completion { slot, result }) = self.done.pop() {
             self.free.push(slot);
-            // Load field by field: the slot may just have been stored in these parts.
+            // Load field by field, as the slot was stored: a wider load after the stores stalls.
             let Slot { op: Op { kind, bytes, .. }, due, issued } = &self.slots[slot as usize];
             let (kind, bytes, due, issued) = (*kind, *bytes, *due, *issued);
             if result == i64::from(bytes) || result == 0 && !moves_data(kind) {

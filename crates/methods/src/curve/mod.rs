@@ -2,9 +2,10 @@
 //!
 //! Operations arrive at random times at a given rate, whether or not the drive is ready, as on a
 //! server. The response time counts from the moment an operation was due and so includes the time
-//! in the queue. The loads are shares of the closed-loop rate. A bisection finds the knee, between
-//! the last load that the drive keeps up with and the first that it does not, and the highest load
-//! within a requested response time. The search is in `search.rs`, the answer in `summary.rs`.
+//! in the queue. The loads are shares of the closed-loop rate. One bisection finds the knee, which
+//! lies between the last load that the drive keeps up with and the first that it does not. With
+//! `--p99`, another finds the highest load within the requested response time. The search is in
+//! `search.rs`, the answer in `summary.rs`.
 
 mod search;
 mod summary;
@@ -30,7 +31,8 @@ const SECONDS: f64 = 150.0;
 /// Share of the time for the fill.
 const FILL_SHARE: f64 = 0.15;
 
-/// Rest after the fill, seconds, and its maximum share of the time: reads are of data at rest.
+/// Rest after the fill, seconds, and its maximum share of the time. Newly written data may read
+/// faster than data at rest.
 const REST_SECONDS: f64 = 10.0;
 const REST_SHARE: f64 = 0.08;
 
@@ -50,7 +52,7 @@ const KEPT_STEPS: u32 = 4;
 /// the limit, not the queue.
 const DEPTH: u32 = 128;
 
-/// A write load ends after this share (1/n) of the region, to limit the wear on a fast drive.
+/// A load with writes ends after at most 1/n of the region, to limit the wear on a fast drive.
 const WRITE_SHARE: u64 = 4;
 
 /// Upper bound of a drive's operations per second, for the plan.
@@ -60,16 +62,17 @@ const FASTEST: f64 = 1e8;
 pub(crate) static INFO: MethodInfo = MethodInfo {
     name: "curve",
     summary: "how much load until response times soar",
-    about: "Runs random 4 KiB blocks (all reads, or --reads PERCENT of them) in a closed loop at \
-            depth 128. Then they arrive at random times at 10, 25, 50, 70, 80, 90, 95, 100 and \
-            110% of that rate, whether or not the drive is ready, first in ascending and then in \
-            descending order. Response times count from the moment an operation was due. Reports the rate and the \
-            response time of each load, and the knee: the highest load that the drive keeps up \
-            with, to about 1%. With --p99 TIME it also reports the highest load at which 99 of 100 \
-            operations finish within that time.",
+    about: "Runs random 4 KiB operations (all reads, or --reads PERCENT of them) in a closed loop \
+            at depth 128. Then operations arrive at random times at 10, 25, 50, 70, 80, 90, 95, \
+            100 and 110% of that rate, whether or not the drive is ready, first in ascending and \
+            then in descending order. Response times count from the moment an operation was due. \
+            Reports the rate and the response time of each load, and the knee: the highest load \
+            that the drive keeps up with, to about 1%. With --p99 TIME it also reports the highest \
+            load at which 99 of 100 operations finish within that time.",
     safety: record::Safety::Scratch,
     seconds: SECONDS,
-    writes: "a scratch file of up to 1 GiB; below --reads 100 up to a quarter of it more per load",
+    writes: "a scratch file of up to 1 GiB; with --reads below 100, up to a quarter of it more per \
+             measurement",
     options: &[&P99, &READS],
     primary: &["curve-knee", "curve-kept", "curve-{10,50,90}.{p50,p99}"],
     metrics: &[&METRICS],
@@ -92,10 +95,13 @@ const METRICS: [MetricInfo; 6] = [
         "curve-{percent}.{p50,p99,p99.9,max}",
         "response times at this load, from the moment an operation was due",
     ),
-    MetricInfo::iops("curve-knee", "highest load that the drive kept up with, within the interval"),
+    MetricInfo::iops(
+        "curve-knee",
+        "highest load that the drive kept up with; the interval is the resolution of the search",
+    ),
     MetricInfo::iops(
         "curve-kept",
-        "highest load whose p99 met the limit of --p99, within the interval",
+        "highest load whose p99 meets --p99; the interval is the resolution of the search",
     ),
     MetricInfo::ns("curve-kept.p99", "the limit of --p99"),
 ];
@@ -145,7 +151,7 @@ struct Loads {
     /// Operations per second in a closed loop.
     closed: f64,
     points: Vec<Point>,
-    /// Measurements so far; each has its own addresses.
+    /// Measurements so far; each has its own seed.
     count: u32,
 }
 
@@ -336,7 +342,8 @@ impl Loads {
         Ok(search)
     }
 
-    /// Publishes the load found, or the middle of the remaining gap; the gap is the interval.
+    /// Publishes the load found, or the middle of the remaining gap. The interval is the gap,
+    /// widened to include the load found.
     fn put_found(&self, session: &mut Session<'_>, name: &str, gap: Search, value: Option<f64>) {
         let Some((low, high)) = gap.gap() else { return };
         let (low, high) = (self.offered(low), self.offered(high));
