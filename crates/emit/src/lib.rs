@@ -19,4 +19,4 @@ mod text;
 pub use file::{Replacement, directory_of, renew, replace};
 pub use home::user_directory;
 pub use name::{did_you_mean, nearest};
-pub use text::{controls_display, json, plain, screen, shell_word};
+pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};

@@ -80,9 +80,31 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// A message without the `(os error N)` that the standard library appends to the system's text,
+/// which already says the same in words.
+pub fn without_error_number(text: &str) -> String {
+    const NUMBER: &str = " (os error ";
+    let mut parts = text.split(NUMBER);
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |text, part| match part.split_once(')') {
+        Some((number, rest)) if number.parse::<i32>().is_ok() => text + rest,
+        _ => text + NUMBER + part,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_system_error_has_words_and_no_number() {
+        let gone = std::io::Error::from_raw_os_error(2);
+        let text = format!("cannot read a.json: {gone}, as before");
+        let words = "cannot read a.json: No such file or directory, as before";
+        assert_eq!(without_error_number(&text), words);
+        let other = "b (os error x) c (os error 5";
+        assert_eq!(without_error_number(other), other);
+    }
 
     #[test]
     fn foreign_text_cannot_control_its_display() {

@@ -58,7 +58,6 @@ pub(crate) fn job_run(job: &Job) -> JobRun<'_> {
         clone: 0,
         serial: 0,
         began_unix_ns: 0,
-        start_ns: 0,
         interval_ns: 100_000_000,
         place_bits: 63,
         did: JobResult::default(),

@@ -123,8 +123,8 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     }
 }
 
-/// Reads the original bytes. What is missing at the end or cannot be read stays zero and fails its
-/// block's checksum, so that the other blocks can still be compared and restored.
+/// Reads the original bytes. Bytes that are missing at the end or cannot be read stay zero and fail
+/// the checksum of their block, so that the other blocks can still be compared and restored.
 fn read_blocks(file: &impl FileExt, start: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     for (index, block) in bytes.chunks_mut(BLOCK).enumerate() {

@@ -51,8 +51,8 @@ fn read(path: &Path) -> Option<(PathBuf, DriveKey)> {
     }
 }
 
-/// Opens a regular file without following a link. A pipe does not block the caller, and what was
-/// opened is what is checked: its owner may replace the file at any moment.
+/// Opens a regular file without following links; opening a pipe does not block. The open file is
+/// checked, not its path, because another account may replace the file at any moment.
 fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits() as i32).open(path)?;

@@ -42,7 +42,7 @@ fn walk(directory: &Path, see: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result
             Err(_) => continue,
         };
         for entry in entries.flatten() {
-            // Of a link itself, not of what it refers to.
+            // The metadata of a link itself, not of its target.
             let Ok(seen) = entry.metadata() else { continue };
             if seen.is_dir() {
                 open.push(entry.path());

@@ -79,7 +79,7 @@ const LINE_MAX: usize = 600;
 /// Joins the lines of a message into one, without the numbers of system errors. Elides the middle
 /// of a very long message, because the cause is at its end.
 fn one_line(text: &str) -> String {
-    let lines = text.lines().map(|l| without_number(l).trim().to_string());
+    let lines = text.lines().map(|l| emit::without_error_number(l).trim().to_string());
     let lines = lines.filter(|l| !l.is_empty());
     let line = emit::plain(&lines.collect::<Vec<_>>().join("; ")).into_owned();
     if line.len() <= LINE_MAX {
@@ -87,18 +87,6 @@ fn one_line(text: &str) -> String {
     }
     let from = line.ceil_char_boundary(line.len() - LINE_MAX / 2);
     format!("{} ... {}", &line[..line.floor_char_boundary(LINE_MAX / 2)], &line[from..])
-}
-
-/// A message without the `(os error N)` that the standard library appends to the system's text,
-/// which already says the same in words.
-fn without_number(text: &str) -> String {
-    const NUMBER: &str = " (os error ";
-    let mut parts = text.split(NUMBER);
-    let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |text, part| match part.split_once(')') {
-        Some((number, rest)) if number.parse::<i32>().is_ok() => text + rest,
-        _ => text + NUMBER + part,
-    })
 }
 
 impl From<LabError> for Failure {
@@ -140,15 +128,6 @@ mod tests {
     fn a_message_of_several_lines_becomes_one() {
         let failure = Failure::new(IO, "first\n\n  second\n").advise("a\nb");
         assert_eq!(parts(failure), (IO, "first; second".into(), Some("a; b".into())));
-    }
-
-    #[test]
-    fn a_system_error_has_words_and_no_number() {
-        let shown = |text: &str| Failure::new(IO, text).text().to_string();
-        let gone = io::Error::from_raw_os_error(2);
-        let of_system = shown(&format!("cannot read a.json: {gone}, as before"));
-        assert_eq!(of_system, "cannot read a.json: No such file or directory, as before");
-        assert_eq!(shown("b (os error x) c (os error 5"), "b (os error x) c (os error 5");
     }
 
     #[test]

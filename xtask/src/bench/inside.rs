@@ -27,7 +27,7 @@ const NOTES: &str = "Each run uses another specimen in another session, with the
 
 /// Runs the test.
 pub fn run(effort: Effort) -> Result<Outcome> {
-    // With `--workspace`, cargo reuses what the suite has built.
+    // With `--workspace`, cargo reuses the builds of the test suite.
     let test =
         ["test", "-q", "--workspace", "--test", "inside", "error_rates", "--", "--nocapture"];
     let mut command = cargo(&test);

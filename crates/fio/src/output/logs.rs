@@ -83,7 +83,7 @@ fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
 
 fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {
     let logs = &run.job.logs;
-    let began_ns = run.began_unix_ns + run.start_ns + run.did.begin_ns;
+    let began_ns = run.began_unix_ns + run.did.origin_ns + run.did.begin_ns;
     let epoch_ms = if logs.unix_epoch { began_ns / 1_000_000 } else { 0 };
     let write = |line: Line| {
         let Line { ms, values, direction, bytes, offset, priority } = line;
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn unix_times_include_the_start_within_the_stage() {
         let change = |run: &mut JobRun<'_>| {
-            (run.began_unix_ns, run.start_ns) = (1_000_000_000_000, 3_000_000_000);
+            (run.began_unix_ns, run.did.origin_ns) = (1_000_000_000_000, 3_000_000_000);
             run.did.begin_ns = 500_000_000;
         };
         let (_, lines) = log(&["--log_unix_epoch=1"], change);

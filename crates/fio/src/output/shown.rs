@@ -224,7 +224,7 @@ pub(super) fn windows(run: &JobRun<'_>, window_ns: u64) -> (u64, Vec<[Sums; 4]>)
     let per_window = (window_ns / run.interval_ns).max(1);
     let seen = &run.did.seen;
     let ramp = run.ramp_intervals();
-    let origin = run.start_ns / run.interval_ns + ramp;
+    let origin = run.did.origin_ns / run.interval_ns + ramp;
     let measured_ns = run.did.end_ns.saturating_sub(ramp * run.interval_ns);
     let whole = measured_ns / (per_window * run.interval_ns);
     let first = match seen.intervals.first() {
@@ -329,7 +329,7 @@ mod tests {
     fn windows_begin_with_the_job_even_if_it_is_silent() {
         let job = Job::default();
         let mut late = clone(&job, &[(5, 3), (7, 1)], 5 * INTERVAL_NS);
-        late.start_ns = 3 * INTERVAL_NS + 7;
+        late.did.origin_ns = 3 * INTERVAL_NS + 7;
         assert_eq!(reads(&late), (0, vec![0, 0, 3, 0, 1]));
         // Counts of a time whose beginning was dropped keep their place.
         late.did.seen.forgotten = 1;

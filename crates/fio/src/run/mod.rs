@@ -65,8 +65,6 @@ pub struct JobRun<'p> {
     pub serial: u64,
     /// Start of its stage, nanoseconds since 1970.
     pub began_unix_ns: u64,
-    /// Its start, nanoseconds since the start of its stage.
-    pub start_ns: u64,
     /// Length of its sampling intervals, nanoseconds.
     pub interval_ns: u64,
     /// Number of address bits for the offset within a file.

@@ -51,7 +51,6 @@ pub(super) fn perform<'p>(
             clone: clone.number,
             serial: clone.serial,
             began_unix_ns,
-            start_ns: did.origin_ns,
             interval_ns,
             place_bits: clone.place_bits(),
             did,
