@@ -69,7 +69,7 @@ impl Recording {
         let mut store = Store::open(store)?;
         let mut run = Run {
             id: new_id()?,
-            started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
+            started: jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
             environment: environment(&store),
             plan: Some(plan),
             state_before: info.state,

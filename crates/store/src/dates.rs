@@ -22,7 +22,7 @@ fn day_in(text: &str, zone: TimeZone) -> Result<Range<Timestamp>, StoreError> {
     let start: DateTime = text.parse().map_err(bad)?;
     let length = if text.contains(['T', 't', ' ']) { 0.days() } else { 1.day() };
     let end = start.checked_add(length).map_err(bad)?;
-    let here = |time: DateTime| time.to_zoned(zone.clone()).map(|zoned| zoned.timestamp());
+    let here = |time: DateTime| time.to_zoned_datetime(zone.clone()).map(|zoned| zoned.timestamp());
     Ok(here(start).map_err(bad)?..here(end).map_err(bad)?)
 }
 
@@ -41,7 +41,7 @@ mod tests {
     fn dates_are_days_and_times_are_moments() {
         let hours = |text: &str| {
             let range = day_in(text, TimeZone::fixed(jiff::tz::offset(1))).expect("a date");
-            (range.start.to_string(), (range.end - range.start).get_seconds() / 3600)
+            (range.start.to_string(), (range.end - range.start).as_secs() / 3600)
         };
         assert_eq!(hours("2026-11-21"), ("2026-11-20T23:00:00Z".into(), 24));
         for moment in ["2026-11-21T14:30", "2026-11-21 14:30:00", "2026-11-21T15:30:00+02:00"] {

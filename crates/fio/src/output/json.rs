@@ -27,7 +27,7 @@ const NO_ETA: u32 = 2_147_483_647;
 pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
     let jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
-    let local = time.to_zoned(jiff::tz::TimeZone::system());
+    let local = time.to_zoned_datetime(jiff::tz::TimeZone::system());
     let mut document = json!({
         "fio version": LAYOUT,
         "timestamp": ran.ended_unix_ms / 1000,

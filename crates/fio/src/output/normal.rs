@@ -64,7 +64,7 @@ pub fn normal(ran: &Ran<'_>) -> String {
 fn result(text: &mut String, shown: &Shown<'_>, ran: &Ran<'_>) {
     let job = shown.job;
     let ended = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
-    let ended = ended.to_zoned(jiff::tz::TimeZone::system());
+    let ended = ended.to_zoned_datetime(jiff::tz::TimeZone::system());
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={}: pid={}: {}",

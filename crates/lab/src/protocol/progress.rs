@@ -45,7 +45,7 @@ pub struct Progress<'p> {
 impl<'p> Progress<'p> {
     /// Begins at the first step.
     pub fn begin(protocol: &'p Protocol) -> Progress<'p> {
-        let began = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
+        let began = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string();
         Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
