@@ -4,11 +4,11 @@
 //! exists only once. Tests must also follow the rule.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
-use crate::run::{metadata, root};
+use crate::run::{rooms, root};
 
 /// Lower rooms that a room must not import: methods, fio and compat access a drive only through the
 /// rig, and the command reaches everything that measures through `lab`.
@@ -71,20 +71,17 @@ fn judge(floors: &[String], import: &Import) -> Option<String> {
 /// All imports, from the manifests. Each room also has an empty import, so that a room without
 /// imports is also looked up in the list.
 fn imports() -> Result<Vec<Import>> {
-    let metadata = metadata()?;
-    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_string();
     let mut imports = Vec::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let from = name(package);
+    for (from, package) in rooms()? {
         // xtask may import any room.
         if from == "xtask" {
             continue;
         }
-        let all = package["dependencies"].as_array().into_iter().flatten();
-        imports.extend(all.filter(|import| import["path"].is_string()).map(|import| Import {
-            from: from.clone(),
-            room: name(import),
-            for_tests: import["kind"] == "dev",
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        imports.extend(dependencies.filter_map(|dependency| {
+            let directory = Path::new(dependency["path"].as_str()?).file_name()?;
+            let room = directory.to_str()?.to_string();
+            Some(Import { from: from.clone(), room, for_tests: dependency["kind"] == "dev" })
         }));
         imports.push(Import { from, room: String::new(), for_tests: false });
     }

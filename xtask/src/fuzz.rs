@@ -9,18 +9,19 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::run::{cargo, metadata, output};
+use crate::run::{cargo, output, rooms};
 
-/// A fuzz target and its room.
+/// A fuzz target with its room and the room's package.
 struct Target {
     room: String,
+    package: String,
     name: String,
 }
 
 impl Target {
     /// Fuzzes the target with options for the runner; returns whether it survived.
     fn fuzz(&self, words: &[String]) -> Result<bool> {
-        let status = cargo(&fuzzer(&self.room, &example(&self.room)))
+        let status = cargo(&fuzzer(&self.package, &example(&self.room)))
             .arg(&self.name)
             .args(words)
             .status()
@@ -61,9 +62,12 @@ fn code(survived: bool) -> ExitCode {
 /// The targets of all rooms.
 fn targets() -> Result<Vec<Target>> {
     let mut all = Vec::new();
-    for room in rooms()? {
-        let names = output(cargo(&fuzzer(&room, &example(&room))).arg("--names"))?;
-        all.extend(names.lines().map(|name| Target { room: room.clone(), name: name.into() }));
+    for (room, package) in fuzzed_rooms()? {
+        let names = output(cargo(&fuzzer(&package, &example(&room))).arg("--names"))?;
+        all.extend(names.lines().map(|name| {
+            let (room, package) = (room.clone(), package.clone());
+            Target { room, package, name: name.into() }
+        }));
     }
     Ok(all)
 }
@@ -72,20 +76,20 @@ fn example(room: &str) -> String {
     format!("fuzz-{room}")
 }
 
-fn fuzzer<'a>(room: &'a str, example: &'a str) -> [&'a str; 7] {
-    ["run", "-q", "-p", room, "--example", example, "--"]
+fn fuzzer<'a>(package: &'a str, example: &'a str) -> [&'a str; 7] {
+    ["run", "-q", "-p", package, "--example", example, "--"]
 }
 
-/// The packages with an example `fuzz-ROOM`, as read from the manifests by cargo.
-fn rooms() -> Result<Vec<String>> {
-    let metadata = metadata()?;
-    let fuzzes = |package: &serde_json::Value| {
+/// The rooms with an example `fuzz-ROOM`, each with its package, as read from the manifests by
+/// cargo.
+fn fuzzed_rooms() -> Result<Vec<(String, String)>> {
+    let fuzzes = |(room, package): (String, serde_json::Value)| {
         let targets = package["targets"].as_array()?;
-        let room = package["name"].as_str()?;
-        let name = example(room);
+        let name = example(&room);
         let example = |t: &&serde_json::Value| t["kind"][0] == "example" && t["name"] == name[..];
         targets.iter().find(example)?;
-        Some(room.to_string())
+        let package = package["name"].as_str()?.to_string();
+        Some((room, package))
     };
-    Ok(metadata["packages"].as_array().into_iter().flatten().filter_map(fuzzes).collect())
+    Ok(rooms()?.into_iter().filter_map(fuzzes).collect())
 }

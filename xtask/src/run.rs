@@ -65,6 +65,26 @@ pub fn metadata() -> Result<Value> {
     serde_json::from_str(json).context("cargo metadata")
 }
 
+/// The packages of the workspace, each with its room: the name of its directory, which the name of a
+/// package that others may use extends (`ssdyno-nvme`).
+pub fn rooms() -> Result<Vec<(String, Value)>> {
+    let mut metadata = metadata()?;
+    let packages = metadata["packages"].as_array_mut().context("cargo metadata")?;
+    let room = |package: &Value| {
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        Some(manifest.parent()?.file_name()?.to_str()?.to_string())
+    };
+    Ok(packages.drain(..).filter_map(|package| Some((room(&package)?, package))).collect())
+}
+
+/// The name of a room's package.
+pub fn package(room: &str) -> Result<String> {
+    let rooms = rooms()?;
+    let package = rooms.iter().find(|(name, _)| name == room);
+    let name = package.and_then(|(_, package)| package["name"].as_str());
+    Ok(name.with_context(|| format!("no room '{room}'"))?.to_string())
+}
+
 /// Path of a program, in the search path or in Debian's directories for root.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

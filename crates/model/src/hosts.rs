@@ -6,7 +6,7 @@
 /// A host's name and file content.
 macro_rules! host {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../drives/hosts/", $name, ".toml")))
+        ($name, include_str!(concat!("../drives/hosts/", $name, ".toml")))
     };
 }
 

@@ -440,7 +440,10 @@ mod tests {
 
     #[test]
     fn short_names_are_documented_and_known() {
-        let page = include_str!("../../../docs/virtual-drives.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/virtual-drives.md");
+        let Ok(page) = std::fs::read_to_string(page) else {
+            return println!("skipped: a package without the project's docs");
+        };
         let known = DriveSpec::preset("sd-150x").expect("a preset").figures();
         for (short, full) in SHORT {
             let row = format!("\n| `{short}` | `{full}` |");

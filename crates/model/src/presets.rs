@@ -3,7 +3,7 @@
 /// A preset's name and file content.
 macro_rules! preset {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../../drives/", $name, ".toml")))
+        ($name, include_str!(concat!("../drives/", $name, ".toml")))
     };
 }
 

@@ -74,7 +74,7 @@ fn earlier(bench: &Bench, commit: &str) -> Result<PathBuf> {
 fn build(source: &Path, target: &Path, keep: &Path) -> Result<Build> {
     let _ = fs::remove_dir_all(keep);
     fs::create_dir_all(keep)?;
-    let parts: [&[&str]; 2] = [&["-p", "ssdyno"], &["-p", "model", "--example", "goals"]];
+    let parts: [&[&str]; 2] = [&["-p", "ssdyno"], &["--workspace", "--example", "goals"]];
     for part in parts {
         let mut cargo = crate::run::cargo(&[&["build", "--release", "-q"], part].concat());
         output(cargo.current_dir(source).env("CARGO_TARGET_DIR", target))?;

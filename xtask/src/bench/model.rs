@@ -92,7 +92,7 @@ impl Goal {
 
 /// Runs the example, and compares its figures with the goals.
 pub fn run(effort: Effort) -> Result<Outcome> {
-    let example = ["run", "--release", "-q", "-p", "model", "--example", "goals"];
+    let example = ["run", "--release", "-q", "-p", "ssdyno-model", "--example", "goals"];
     let said = (0..effort.repeats.min(3)).map(|_| output(&mut cargo(&example)));
     let said: Vec<String> = said.collect::<Result<_>>()?;
     Ok(Outcome::of_table(table(&said)?))
@@ -103,7 +103,7 @@ pub fn run(effort: Effort) -> Result<Outcome> {
 /// machine, and all of them are goals: it fails if one is missed.
 pub fn matrix(part: &str, effort: Effort) -> Result<Outcome> {
     let size = if effort.is_whole() { "whole" } else { "tiny" };
-    let example = ["run", "-q", "-p", "model", "--example", "matrix", part, size];
+    let example = ["run", "-q", "-p", "ssdyno-model", "--example", "matrix", part, size];
     let (met, text) = capture(&mut cargo(&example))?;
     ensure!(text.lines().any(|line| line.starts_with('|')), "the example has no table:\n{text}");
     Ok(Outcome::Ran { met, text })

@@ -21,7 +21,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::run::{cargo, output};
+use crate::run::{cargo, output, package};
 use listed::{Listed, Survivor};
 
 /// The rooms and the files to mutate; no files means all.
@@ -59,6 +59,7 @@ enum Outcome {
 #[derive(Debug, PartialEq)]
 struct Request<'a> {
     room: &'a str,
+    package: String,
     files: &'a [&'a str],
     sample: usize,
     seed: u64,
@@ -106,7 +107,7 @@ fn parse(words: &[String]) -> Result<Request<'_>> {
         bail!("{USAGE} {}", ROOMS.map(|(room, _)| room).join(", "));
     };
     let sample = value("--sample", u64::MAX)?.try_into().unwrap_or(usize::MAX);
-    Ok(Request { room, files, sample, seed: value("--seed", 1)? })
+    Ok(Request { room, package: package(room)?, files, sample, seed: value("--seed", 1)? })
 }
 
 /// Installs cargo-mutants if it is missing.
@@ -120,7 +121,7 @@ fn install() -> Result<()> {
 
 /// cargo-mutants for one room, on the copy of the tree.
 fn cargo_mutants(tree: &Path, request: &Request, arguments: &[&str]) -> Command {
-    let mut command = cargo(&["mutants", "--package", request.room, "--colors=never"]);
+    let mut command = cargo(&["mutants", "--package", &request.package, "--colors=never"]);
     for file in request.files {
         command.args(["--file", file]);
     }
@@ -275,7 +276,8 @@ mod tests {
     #[test]
     fn the_command_line_is_read() {
         let given = words("journal --sample 40 --seed 9");
-        let request = Request { room: "journal", files: &[], sample: 40, seed: 9 };
+        let request =
+            Request { room: "journal", package: "journal".into(), files: &[], sample: 40, seed: 9 };
         assert_eq!(parse(&given).expect("read"), request);
         assert_eq!(parse(&words("drive")).expect("read").sample, usize::MAX);
         for bad in ["", "attic", "journal --sample", "journal --seed x"] {

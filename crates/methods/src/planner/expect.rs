@@ -1,7 +1,7 @@
 //! Expected durations, based on the share of the link rate that drives usually reach.
 //!
 //! These are estimates for the remaining time on screen; the byte bound does not depend on them.
-//! The shares are rough and come from the virtual drives in `drives/`.
+//! The shares are rough and come from the virtual drives in `model/drives/`.
 
 use rig::TargetInfo;
 use workload::{Calls, Pacing, Workload};

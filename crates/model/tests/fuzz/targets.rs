@@ -30,9 +30,9 @@ fn overrides(input: &[u8]) -> u64 {
 }
 
 const PRESETS: &[&str] = &[
-    include_str!("../../../../drives/usb-16k.toml"),
-    include_str!("../../../../drives/samsung-970-evo-plus-250.toml"),
-    include_str!("../../../../drives/sd-class2.toml"),
+    include_str!("../../drives/usb-16k.toml"),
+    include_str!("../../drives/samsung-970-evo-plus-250.toml"),
+    include_str!("../../drives/sd-class2.toml"),
     "capacity = 8e9\nseed = 7\n[[link]]\nbus = \"usb-2\"\nturnaround_us = 10\n",
 ];
 

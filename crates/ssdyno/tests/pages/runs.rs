@@ -39,7 +39,7 @@ const RUNS: [(&str, &str, &[&str]); 26] = [
 const OTHERS: (&str, &[&str]) = ("sim:samsung-980-pro-1t?capacity=2GiB", &["--time", "30s"]);
 
 /// A virtual drive that gets a second format.
-const PRESET: &str = include_str!("../../../../drives/samsung-980-pro-1t.toml");
+const PRESET: &str = include_str!("../../../model/drives/samsung-980-pro-1t.toml");
 
 /// A completed run.
 pub struct Made {
