@@ -275,7 +275,7 @@ fn guessed(base: &DriveSpec) -> DriveSpec {
     let source = format!("not determined; as in {}", base.name);
     let changed = Table::try_from(base).ok().and_then(|mut table| {
         mark(&mut table, &source);
-        table.try_into().ok()
+        DriveSpec::from_table(&table).ok()
     });
     changed.unwrap_or_else(|| base.clone())
 }
