@@ -27,7 +27,8 @@ const UNFINISHED: [&str; 3] = ["todo", "dbg", "unimplemented"];
 const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
 
 /// Directories with third-party or generated files.
-const NOT_OURS: [&str; 4] = ["target", "vendor", "snapshots", "node_modules"];
+const NOT_OURS: [&str; 6] =
+    ["target", "vendor", "snapshots", "node_modules", "corpus", "artifacts"];
 
 /// `cargo xtask tidy`.
 pub fn run() -> Result<ExitCode> {

@@ -1,0 +1,5 @@
+//! Fuzzes notes of detached drives.
+
+#![no_main]
+
+targets::fuzz!("drive-note");

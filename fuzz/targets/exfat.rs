@@ -1,0 +1,5 @@
+//! Fuzzes damaged exFAT volumes, read and checked.
+
+#![no_main]
+
+targets::fuzz!("exfat");

@@ -1,0 +1,5 @@
+//! Fuzzes fio's job files.
+
+#![no_main]
+
+targets::fuzz!("fio-job-file");

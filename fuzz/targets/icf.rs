@@ -1,0 +1,5 @@
+//! Fuzzes IOMeter configurations.
+
+#![no_main]
+
+targets::fuzz!("icf");

@@ -1,0 +1,5 @@
+//! Fuzzes dd's report.
+
+#![no_main]
+
+targets::fuzz!("import-dd");

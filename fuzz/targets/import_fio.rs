@@ -1,0 +1,5 @@
+//! Fuzzes fio's report.
+
+#![no_main]
+
+targets::fuzz!("import-fio");

@@ -1,0 +1,5 @@
+//! Fuzzes fio's JSON.
+
+#![no_main]
+
+targets::fuzz!("import-fio-json");

@@ -1,0 +1,5 @@
+//! Fuzzes flashbench's report.
+
+#![no_main]
+
+targets::fuzz!("import-flashbench");

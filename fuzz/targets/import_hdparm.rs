@@ -1,0 +1,5 @@
+//! Fuzzes hdparm's report.
+
+#![no_main]
+
+targets::fuzz!("import-hdparm");

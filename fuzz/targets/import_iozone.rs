@@ -1,0 +1,5 @@
+//! Fuzzes iozone's tables.
+
+#![no_main]
+
+targets::fuzz!("import-iozone");

@@ -1,0 +1,5 @@
+//! Fuzzes ssdyno's own exports.
+
+#![no_main]
+
+targets::fuzz!("import-ssdyno");

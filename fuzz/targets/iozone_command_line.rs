@@ -1,0 +1,5 @@
+//! Fuzzes iozone's command line.
+
+#![no_main]
+
+targets::fuzz!("iozone-command-line");

@@ -1,0 +1,5 @@
+//! Fuzzes NVMe logs and identify pages (raw page).
+
+#![no_main]
+
+targets::fuzz!("nvme");

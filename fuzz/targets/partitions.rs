@@ -1,0 +1,5 @@
+//! Fuzzes partition tables and contents of a drive (raw image).
+
+#![no_main]
+
+targets::fuzz!("partitions");

@@ -1,0 +1,5 @@
+//! Fuzzes descriptions of virtual drives.
+
+#![no_main]
+
+targets::fuzz!("preset");

@@ -1,0 +1,5 @@
+//! Fuzzes parameters of virtual drives.
+
+#![no_main]
+
+targets::fuzz!("preset-overrides");

@@ -1,0 +1,5 @@
+//! Fuzzes records, shown in every form.
+
+#![no_main]
+
+targets::fuzz!("record");

@@ -1,0 +1,5 @@
+//! Fuzzes stamped blocks.
+
+#![no_main]
+
+targets::fuzz!("wear-stamps");
