@@ -9,10 +9,10 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde::Serialize;
 
 use crate::error::{CONFINED, who_may};
+use crate::graph::Graph;
 use crate::guard::Identity;
 use crate::machine::Machine;
 use crate::node::Node;
-use crate::usage;
 
 /// The most destructive operation possible on a device in its present state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,19 +24,23 @@ pub struct Allowance {
     /// Argument of `--destroy`, if the device may be overwritten: its serial number, or else its
     /// size in bytes.
     pub confirm: Option<String>,
+    /// Everything that uses a byte of the device, in words; empty if it is free.
+    pub uses: Vec<String>,
 }
 
 /// The operations allowed to this user on a device or partition.
-pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
+pub(crate) fn allowance(machine: &Machine, graph: &Graph, node: &Node) -> Allowance {
     let path = machine.path(node.path());
-    let no_more = |most, reason: String| Allowance { most, reason, confirm: None };
+    let uses = graph.uses_of(node);
+    let no_more =
+        |most, reason: String| Allowance { most, reason, confirm: None, uses: uses.clone() };
     if node.bytes().unwrap_or(0) == 0 {
         return no_more(None, "nothing: no medium".into());
     }
     if let Err(error) = File::open(&path) {
         return no_more(None, format!("nothing: {}", refusal(&path, &error)));
     }
-    if let Some(reason) = unwritable(machine, node, &path) {
+    if let Some(reason) = unwritable(&uses, node, &path) {
         return no_more(Some(Safety::Reads), format!("reads only: {reason}"));
     }
     let Some(identity) = Identity::of(machine, node) else {
@@ -47,12 +51,13 @@ pub(crate) fn allowance(machine: &Machine, node: &Node) -> Allowance {
         most: Some(Safety::Destroys),
         reason: format!("anything: not in use; confirm with its {name}: --destroy={word}"),
         confirm: Some(word),
+        uses,
     }
 }
 
 /// Why a device must not or cannot be written; `None` if it can.
-fn unwritable(machine: &Machine, node: &Node, path: &Path) -> Option<String> {
-    match usage::uses_of(machine, node).as_slice() {
+fn unwritable(uses: &[String], node: &Node, path: &Path) -> Option<String> {
+    match uses {
         [] => {}
         [only] => return Some(only.clone()),
         [first, more @ ..] => return Some(format!("{first}, and {} more", more.len())),

@@ -195,7 +195,13 @@ mod tests {
             let number = crate::machine::DevNumber::of(0);
             let node = Node::numbered(&machine, number).expect("there");
             let identity = Identity::of(&machine, &node).expect("known");
-            let guard = Guard::device(&machine, "/dev/nvme0n1".into(), file, allowed, identity);
+            let guard = Guard::device(
+                &machine,
+                "/dev/nvme0n1".into(),
+                (file, Vec::new()),
+                allowed,
+                identity,
+            );
             let errors = [
                 guard.can_format(512),
                 guard.format(512),

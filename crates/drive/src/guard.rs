@@ -4,81 +4,42 @@
 use std::fs::{File, Metadata};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use record::Safety;
 
 use crate::error::DriveError;
+use crate::graph::Graph;
 use crate::identity;
 use crate::key::DriveKey;
 use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
-use crate::usage;
+use crate::open_file::OpenFile;
+use crate::partitions::Table;
 
 /// The guard of a target: checked before each phase and kept until the end of the run.
 #[derive(Debug)]
-pub struct Guard(Kind);
+pub struct Guard(Arc<Kind>);
+
+/// The checks of a guard for another thread, which makes them during a phase.
+#[derive(Clone, Debug)]
+pub struct Sentry(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
     Nothing,
     File(Box<OpenFile>),
     /// A scratch file that needs its name until the end of the run, when it is removed.
-    Scratch(PathBuf),
+    Scratch {
+        _name: ScratchName,
+    },
     Device(Box<Held>),
 }
 
-/// A user's file and its identity at planning time.
+/// The name of a scratch file, removed on drop.
 #[derive(Debug)]
-pub(crate) struct OpenFile {
-    pub path: PathBuf,
-    pub file: File,
-    /// Whether the file is only read.
-    pub reads: bool,
-    pub identity: FileIdentity,
-}
-
-impl OpenFile {
-    pub fn check(&self) -> Result<(), DriveError> {
-        self.identity.check(&self.path, &self.file, self.reads)
-    }
-}
-
-/// The properties that distinguish a file from another with the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileIdentity {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-}
-
-impl FileIdentity {
-    /// The identity of a file with this metadata.
-    pub fn of(meta: &Metadata) -> FileIdentity {
-        FileIdentity { device: meta.dev(), inode: meta.ino(), bytes: meta.len() }
-    }
-
-    /// Whether both identify the same file, whatever its present size.
-    pub fn is_same_file(&self, other: &FileIdentity) -> bool {
-        (self.device, self.inode) == (other.device, other.inode)
-    }
-
-    /// Checks that an open file is this file. A file that is only read may have grown. `path` is
-    /// used in the error.
-    fn check(&self, path: &Path, file: &File, reads: bool) -> Result<(), DriveError> {
-        let failed = |e| DriveError::io(format!("cannot query {}", path.display()), e);
-        let now = FileIdentity::of(&file.metadata().map_err(failed)?);
-        let changed = |what| DriveError::Changed { path: path.display().to_string(), what };
-        if !self.is_same_file(&now) {
-            return Err(changed("it was replaced by another file".into()));
-        }
-        let grown = reads && now.bytes > self.bytes;
-        if self.bytes != now.bytes && !grown {
-            return Err(changed(format!("it had {} bytes, now {}", self.bytes, now.bytes)));
-        }
-        Ok(())
-    }
-}
+struct ScratchName(PathBuf);
 
 /// A block device and its identity when it was opened.
 #[derive(Debug)]
@@ -87,6 +48,8 @@ pub(crate) struct Held {
     path: PathBuf,
     /// Opened with O_EXCL if the device is overwritten or borrowed, to prevent mounting.
     pub file: File,
+    /// The devices below it that loop devices do not hold, opened in the same way.
+    _lower: Vec<File>,
     allowed: Safety,
     identity: Identity,
 }
@@ -101,6 +64,11 @@ pub(crate) struct Identity {
     sequence: Option<u64>,
     /// Size of the file under a loop device: reads beyond its end return zeros without an error.
     backing_bytes: Option<u64>,
+    /// Start of a partition on its disk, 512-byte sectors.
+    start: Option<u64>,
+    /// Partitions of a whole drive as the kernel knows them: number, start and size in 512-byte
+    /// sectors.
+    partitions: Vec<(Option<u32>, Option<u64>, Option<u64>)>,
 }
 
 impl Identity {
@@ -112,7 +80,13 @@ impl Identity {
             serial: identity::identify(machine, &disk, false).serial,
             sequence: disk.value("diskseq"),
             backing_bytes: backing_bytes(&disk),
+            start: node.value("start"),
+            partitions: node.partitions().iter().map(range).collect(),
         })
+    }
+
+    pub fn number(&self) -> DevNumber {
+        self.number
     }
 
     /// The confirmation for `--destroy`: the serial number, or else the size in bytes.
@@ -127,62 +101,95 @@ impl Identity {
 impl Guard {
     /// The guard of a target that needs no checks.
     pub fn none() -> Guard {
-        Guard(Kind::Nothing)
+        Guard(Arc::new(Kind::Nothing))
     }
 
     /// Guards an open file.
     pub(crate) fn file(open: OpenFile) -> Guard {
-        Guard(Kind::File(Box::new(open)))
+        Guard(Arc::new(Kind::File(Box::new(open))))
     }
 
     /// A guard that removes the file on drop.
     pub(crate) fn named(scratch: PathBuf) -> Guard {
-        Guard(Kind::Scratch(scratch))
+        Guard(Arc::new(Kind::Scratch { _name: ScratchName(scratch) }))
     }
 
-    /// Guards an open device. For overwriting or borrowing, `file` must be open with O_EXCL.
+    /// Guards an open device. For overwriting or borrowing, `file` and the devices below
+    /// its loop devices, `lower`, must be open with O_EXCL.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,
-        file: File,
+        (file, lower): (File, Vec<File>),
         allowed: Safety,
         identity: Identity,
     ) -> Guard {
         let machine = machine.clone();
-        Guard(Kind::Device(Box::new(Held { machine, path, file, allowed, identity })))
+        let held = Held { machine, path, file, _lower: lower, allowed, identity };
+        Guard(Arc::new(Kind::Device(Box::new(held))))
     }
 
     /// The key to recognise the device later; `None` if the target is not a device.
     pub fn key(&self) -> Option<DriveKey> {
-        let Kind::Device(held) = &self.0 else { return None };
+        let Kind::Device(held) = &*self.0 else { return None };
         let node = Node::numbered(&held.machine, held.identity.number)?;
         DriveKey::of(&held.machine, &node)
     }
 
     pub(crate) fn held(&self) -> Option<&Held> {
-        match &self.0 {
+        match &*self.0 {
             Kind::Device(held) => Some(held),
-            Kind::Nothing | Kind::File(..) | Kind::Scratch(_) => None,
+            Kind::Nothing | Kind::File(..) | Kind::Scratch { .. } => None,
         }
     }
 
     /// Checks serial number, size and device number to verify that the target is still the one
     /// opened. An exclusively opened device must not have been mounted or held since.
     pub fn check_again(&self) -> Result<(), DriveError> {
-        match &self.0 {
-            Kind::Device(held) => held.check(),
-            Kind::File(open) => open.check(),
-            Kind::Nothing | Kind::Scratch(_) => Ok(()),
-        }
+        self.sentry().check()
+    }
+
+    /// The checks for another thread.
+    pub fn sentry(&self) -> Sentry {
+        Sentry(Arc::clone(&self.0))
     }
 }
 
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if let Kind::Scratch(path) = &self.0 {
-            // If the name cannot be removed, the next run removes it as an orphan.
-            let _ = std::fs::remove_file(path);
+impl Sentry {
+    /// [`Guard::check_again`]: takes milliseconds.
+    pub fn check(&self) -> Result<(), DriveError> {
+        match &*self.0 {
+            Kind::Device(held) => held.check(),
+            Kind::File(open) => open.check(&Machine::here()),
+            Kind::Nothing | Kind::Scratch { .. } => Ok(()),
         }
+    }
+
+    /// Checks the size of a file: a microsecond. Nothing is checked of a device.
+    pub fn check_size(&self) -> Result<(), DriveError> {
+        match &*self.0 {
+            Kind::File(open) => open.check_size(),
+            Kind::Device(_) | Kind::Nothing | Kind::Scratch { .. } => Ok(()),
+        }
+    }
+
+    /// Checks the users of a file whose size may change, or everything of a device.
+    pub fn check_users(&self) -> Result<(), DriveError> {
+        match &*self.0 {
+            Kind::File(open) => open.check_users(&Machine::here()),
+            Kind::Device(_) | Kind::Nothing | Kind::Scratch { .. } => self.check(),
+        }
+    }
+
+    /// Whether there is anything to check.
+    pub fn has_target(&self) -> bool {
+        matches!(&*self.0, Kind::File(_) | Kind::Device(_))
+    }
+}
+
+impl Drop for ScratchName {
+    fn drop(&mut self) {
+        // If the name cannot be removed, the next run removes it as an orphan.
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -198,6 +205,13 @@ impl Held {
         self.allowed == Safety::Destroys
     }
 
+    /// Whether no partition table is on the drive.
+    fn has_lost_table(&self) -> bool {
+        let sector = self.node().and_then(|node| node.value("queue/logical_block_size"));
+        !self.identity.partitions.is_empty()
+            && Table::read(&self.file, self.identity.bytes, sector.unwrap_or(512)).is_none()
+    }
+
     fn check(&self) -> Result<(), DriveError> {
         let path = self.path.display().to_string();
         let changed = |what: String| DriveError::Changed { path: path.clone(), what };
@@ -207,7 +221,11 @@ impl Held {
         let gone = || DriveError::Gone { path: path.clone() };
         let node = node.ok_or_else(gone)?;
         let now = Identity::of(&self.machine, &node);
-        let now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;
+        let mut now = now.filter(|now| !fading(&self.identity, now)).ok_or_else(gone)?;
+        if self.may_destroy() && self.has_lost_table() {
+            // Kernels before 6.3 may reread a table that the run has overwritten.
+            now.partitions.clone_from(&self.identity.partitions);
+        }
         if now != self.identity {
             return Err(changed(difference(&self.identity, &now)));
         }
@@ -221,11 +239,16 @@ impl Held {
             None => {}
         }
         let reasons = match self.allowed >= Safety::Borrows {
-            true => usage::uses_of(&self.machine, &node),
+            true => Graph::read(&self.machine).uses_of(&node),
             false => Vec::new(),
         };
         if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
     }
+}
+
+/// Number, start and size of a partition.
+fn range(partition: &Node) -> (Option<u32>, Option<u64>, Option<u64>) {
+    (partition.partition(), partition.value("start"), partition.value("size"))
 }
 
 /// Size of the file under a loop device, if visible.
@@ -271,6 +294,9 @@ fn difference(then: &Identity, now: &Identity) -> String {
         () if then.serial != now.serial => {
             format!("its serial number was {}, now {}", shown(&then.serial), shown(&now.serial))
         }
+        () if (then.start, &then.partitions) != (now.start, &now.partitions) => {
+            "its partition table is another".into()
+        }
         () => "it was replaced by another drive".into(),
     }
 }
@@ -287,25 +313,9 @@ mod tests {
             serial: Some("S1".into()),
             sequence: Some(7),
             backing_bytes: None,
+            start: None,
+            partitions: Vec::new(),
         }
-    }
-
-    #[test]
-    fn a_file_keeps_its_size_but_may_grow_if_it_is_only_read() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        file.as_file().set_len(4096).expect("room");
-        let identity = FileIdentity::of(&file.as_file().metadata().expect("its metadata"));
-        let open = |reads| {
-            let handle = file.reopen().expect("it is there");
-            OpenFile { path: file.path().to_path_buf(), file: handle, reads, identity }
-        };
-        let says = |reads| open(reads).check().err().map(|error| error.to_string());
-        assert_eq!([says(true), says(false)], [None, None]);
-        file.as_file().set_len(8192).expect("room");
-        assert_eq!(says(true), None);
-        assert!(says(false).is_some_and(|text| text.contains("it had 4096 bytes, now 8192")));
-        file.as_file().set_len(512).expect("room");
-        assert!(says(true).is_some_and(|text| text.contains("it had 4096 bytes, now 512")));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod erase;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod graph;
 mod guard;
 pub mod host;
 mod identity;
@@ -27,6 +28,7 @@ mod machine;
 mod mounts;
 mod node;
 mod open;
+mod open_file;
 pub mod partitions;
 pub mod pci;
 mod query;
@@ -35,20 +37,23 @@ mod sensor;
 mod stack;
 mod sys;
 mod target;
-mod usage;
 mod watch;
 
 pub use allow::Allowance;
 pub use contents::Content;
 pub use erase::{secure_discard, write_zeroes};
 pub use error::DriveError;
-pub use guard::{FileIdentity, Guard};
+pub use graph::Below;
+pub use guard::{Guard, Sentry};
 pub use host::CpuQuota;
 pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::{Machine, STATE_IN_HOME};
-pub use open::{NamedScratch, OpenRequest, Opened, Planned, open, open_planned, room};
+pub use open::{
+    NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned, room,
+};
+pub use open_file::FileIdentity;
 pub use pci::{Claim, PciOpened, Reach, open_pci};
 pub use query::health;
 pub use response::nvme::{formatted as nvme_formatted, reported as nvme_health};

@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::allow::{Allowance, allowance};
 use crate::contents::{self, Content};
+use crate::graph::{Below, Graph};
 use crate::locate::filesystem;
 use crate::machine::Machine;
-use crate::mounts::{Mounts, swaps};
+use crate::mounts::Mounts;
 use crate::node::{Node, SECTOR};
 use crate::partitions::{PartitionType, Table};
 use crate::query;
 use crate::stack::{Walk, mounted_nodes};
-use crate::usage;
 
 /// A whole block device.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +25,8 @@ pub struct BlockDevice {
     pub removable: bool,
     /// Backing file of a loop device.
     pub backing_file: Option<String>,
+    /// The places on other devices and in files that hold its bytes.
+    pub below: Vec<Below>,
     /// Contents and uses.
     #[serde(flatten)]
     pub inside: Inside,
@@ -86,12 +88,21 @@ impl Machine {
     pub fn list(&self) -> Vec<BlockDevice> {
         let nodes =
             self.names("/sys/block").into_iter().filter_map(|name| Node::named(self, &name));
-        let mounts = Mounts::of(self);
-        nodes.filter(Node::is_shown).map(|node| device(self, &mounts, &node)).collect()
+        let (mounts, graph) = (Mounts::of(self), Graph::read(self));
+        let seen = Seen { machine: self, mounts: &mounts, graph: &graph };
+        nodes.filter(Node::is_shown).map(|node| device(&seen, &node)).collect()
     }
 }
 
-fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
+/// The machine as read once for a list.
+struct Seen<'a> {
+    machine: &'a Machine,
+    mounts: &'a Mounts,
+    graph: &'a Graph,
+}
+
+fn device(seen: &Seen<'_>, node: &Node) -> BlockDevice {
+    let Seen { machine, mounts, graph } = *seen;
     let ram = Walk::new(machine, mounts).under_node(node).ram;
     let drive = query::identify(machine, node, ram);
     let image = File::open(machine.path(node.path())).ok();
@@ -102,20 +113,20 @@ fn device(machine: &Machine, mounts: &Mounts, node: &Node) -> BlockDevice {
     let table = image.as_ref().filter(|_| !partitions.is_empty()).and_then(read);
     BlockDevice {
         removable: node.value::<u8>("removable") == Some(1),
+        below: graph.below(node),
         backing_file: node.backing_file().map(|file| file.display().to_string()),
-        inside: inside(machine, mounts, node, image.as_ref().map(on_it)),
+        inside: inside(seen, node, image.as_ref().map(on_it)),
         partitions: partitions
             .iter()
-            .filter_map(|part| partition(machine, mounts, part, (image.as_ref(), table.as_ref())))
+            .filter_map(|part| partition(seen, part, (image.as_ref(), table.as_ref())))
             .collect(),
-        allowance: allowance(machine, node),
+        allowance: allowance(machine, graph, node),
         drive,
     }
 }
 
 fn partition(
-    machine: &Machine,
-    mounts: &Mounts,
+    seen: &Seen<'_>,
     node: &Node,
     (image, table): (Option<&File>, Option<&Table>),
 ) -> Option<Partition> {
@@ -133,22 +144,18 @@ fn partition(
         bytes,
         aligned_4k: start.is_multiple_of(4 << 10),
         aligned_1m: start.is_multiple_of(1 << 20),
-        inside: inside(machine, mounts, node, found),
-        allowance: allowance(machine, node),
+        inside: inside(seen, node, found),
+        allowance: allowance(seen.machine, seen.graph, node),
     })
 }
 
-fn inside(
-    machine: &Machine,
-    mounts: &Mounts,
-    node: &Node,
-    contents: Option<Vec<Content>>,
-) -> Inside {
+fn inside(seen: &Seen<'_>, node: &Node, contents: Option<Vec<Content>>) -> Inside {
+    let Seen { machine, mounts, graph } = *seen;
     let mounted = mounts.0.iter().filter(|mount| mounted_nodes(machine, mount).contains(node));
     Inside {
         contents,
         mounts: mounted.map(|m| filesystem(&machine.path(&m.point), Some(m))).collect(),
-        swap: swaps(machine).iter().any(|swap| Node::at_path(machine, swap).as_ref() == Some(node)),
-        holders: usage::holders(machine, node),
+        swap: graph.is_swap(node),
+        holders: graph.holders(node),
     }
 }

@@ -140,11 +140,27 @@ pub(crate) fn is_remote(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
+/// A device or file used as swap.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Swap {
+    /// Its name as text; names of removed files end in ` (deleted)`.
+    pub path: PathBuf,
+    /// Whether it is a file.
+    pub is_file: bool,
+    /// Usable size, bytes: all but the first page.
+    pub bytes: u64,
+}
+
 /// Devices and files used as swap.
-pub(crate) fn swaps(machine: &Machine) -> Vec<PathBuf> {
+pub(crate) fn swaps(machine: &Machine) -> Vec<Swap> {
     let text = machine.text("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.map(|name| PathBuf::from(unescape(name))).collect()
+    let swap = |line: &str| {
+        let mut fields = line.split_whitespace();
+        let (path, kind, kib) = (fields.next()?, fields.next()?, fields.next()?);
+        let bytes = kib.parse::<u64>().ok()?.saturating_mul(1024);
+        Some(Swap { path: PathBuf::from(unescape(path)), is_file: kind == "file", bytes })
+    };
+    text.lines().skip(1).filter_map(swap).collect()
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn a_file_system_used_only_by_a_loop_device_is_refused() {
         refused_in_use(&device.path, 32 * MIB, "is mounted at");
         // No longer listed as a mount, but still in use.
         run("umount", &["-l", mounted.text()]).expect("unmounted lazily");
-        refused_in_use(&device.path, 32 * MIB, "another holder");
+        refused_in_use(&device.path, 32 * MIB, "contains the file under");
     });
     detach(&above);
     result.expect("refused");
@@ -206,6 +206,37 @@ fn the_guard_notices_a_new_size_and_a_new_loop_device() {
     let error = opened.guard.check_again().expect_err("smaller");
     assert!(error.to_string().contains("it had 8388608 bytes, now 4194304"), "{error}");
     assert_eq!(error.fault(), Fault::Refused);
+}
+
+#[test]
+fn the_guard_notices_another_partition_table() {
+    let device = or_skip!(Loop::partitioned(16 * MIB, &[(2048, 8192)]));
+    let opened = open(&device.path, &destroy(&(16 * MIB).to_string())).expect("granted");
+    or_skip!(run("addpart", &[&device.path, "2", "16384", "8192"]));
+    let error = opened.guard.check_again().expect_err("another table");
+    assert!(error.to_string().contains("its partition table is another"), "{error}");
+    assert_eq!(error.fault(), Fault::Refused);
+    or_skip!(run("delpart", &[&device.path, "2"]));
+    opened.guard.check_again().expect("as before");
+}
+
+#[test]
+fn a_swap_file_is_refused() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    file.as_file().write_all_at(&vec![0; 4 * MIB as usize], 0).expect("written");
+    let path = file.path().display().to_string();
+    run("chmod", &["600", &path]).expect("private");
+    or_skip!(run("mkswap", &[&path]));
+    or_skip!(run("swapon", &["-p", "0", &path]));
+    let link = format!("{path}.link");
+    std::fs::hard_link(&path, &link).expect("a link");
+    let result = std::panic::catch_unwind(|| {
+        refused_in_use(&path, 4 * MIB, "it is swap");
+        refused_in_use(&link, 4 * MIB, "it is swap");
+    });
+    run("swapoff", &[&path]).expect("swapped off");
+    std::fs::remove_file(&link).expect("removed");
+    result.expect("refused");
 }
 
 #[test]

@@ -74,7 +74,10 @@ fn through_encryption_and_volumes() {
     assert_eq!(found(&built, "/dev/dm-0"), expected(&layers[1..], Some("sda"), &["sda"]));
     let list = built.list();
     let sda = list.iter().find(|d| d.drive.name == "sda").expect("listed");
-    assert_eq!(sda.allowance.reason, "reads only: /dev/sda contains the root file system");
+    assert_eq!(
+        sda.allowance.reason,
+        "reads only: /dev/sda contains the root file system, and 3 more"
+    );
 }
 
 #[test]

@@ -15,12 +15,12 @@ use rustix::io::Errno;
 use super::{Expected, Facts, OpenRequest, Plan, first_bytes};
 use crate::contents;
 use crate::error::DriveError;
+use crate::graph::Graph;
 use crate::guard::{Guard, Identity};
 use crate::machine::{DevNumber, Machine};
 use crate::mounts::Mounts;
 use crate::node::Node;
 use crate::stack::Walk;
-use crate::usage;
 
 /// A forked child keeps copies of descriptors that other threads have closed until it calls exec,
 /// and formatting tools release a drive late. Both take milliseconds.
@@ -41,6 +41,9 @@ pub(super) fn plan(
     let allowed = allowed(machine, spec, &node, &identity, request)?;
     let confirmed = allowed == Safety::Destroys;
     let file = open_node(&path, false, allowed >= Safety::Borrows)?;
+    if allowed >= Safety::Borrows {
+        hold_lower(&Graph::read(machine), spec, &node)?;
+    }
     let destroys = confirmed.then(|| lost(&node, &file, block_bytes));
     let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
     let facts = Facts {
@@ -104,7 +107,7 @@ fn allowed(
     if read_only(node) || read_only(&node.disk()) {
         return Err(DriveError::ReadOnly { what: path });
     }
-    let reasons = usage::uses_of(machine, node);
+    let reasons = Graph::read(machine).uses_of(node);
     if reasons.is_empty() { Ok(granted) } else { Err(DriveError::InUse { path, reasons }) }
 }
 
@@ -142,6 +145,26 @@ pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<Fil
     })
 }
 
+/// Opens the devices below the loop devices under a device exclusively: loop devices do not claim
+/// what they stand on, so the kernel would grant the upper one although the lower one is mounted. A
+/// refusal is expected if something is known to use other bytes of the lower device.
+fn hold_lower(graph: &Graph, spec: &str, node: &Node) -> Result<Vec<File>, DriveError> {
+    let mut held = Vec::new();
+    for lower in graph.below_loops(node) {
+        match open_node(Path::new(&lower.path()), false, true) {
+            Ok(file) => held.push(file),
+            Err(DriveError::InUse { .. }) if !graph.is_shared(&lower, node) => {
+                let path = lower.path();
+                let reason = format!("below it, the kernel reports another holder of {path}");
+                return Err(DriveError::InUse { path: spec.into(), reasons: vec![reason] });
+            }
+            // Without the permission or the node, the graph alone decides.
+            Err(_) => {}
+        }
+    }
+    Ok(held)
+}
+
 /// Opens the device as planned, if it is still the planned device.
 pub(super) fn open(
     machine: &Machine,
@@ -152,7 +175,12 @@ pub(super) fn open(
     let write = allowed >= Safety::Borrows;
     let held = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
-    let guard = Guard::device(machine, path.to_path_buf(), held, allowed, identity);
+    let node = Node::numbered(machine, identity.number());
+    let lower = match node.filter(|_| write) {
+        Some(node) => hold_lower(&Graph::read(machine), &path.to_string_lossy(), &node)?,
+        None => Vec::new(),
+    };
+    let guard = Guard::device(machine, path.to_path_buf(), (held, lower), allowed, identity);
     guard.check_again()?;
     Ok((file, guard))
 }

@@ -5,7 +5,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use record::{Safety, TargetKind};
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
@@ -13,9 +13,10 @@ use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat};
 use super::scratch::direct_bytes;
 use super::{Expected, Facts, OpenRequest, Plan, first_bytes};
 use crate::error::DriveError;
-use crate::guard::{FileIdentity, Guard, OpenFile};
+use crate::graph::Graph;
+use crate::guard::Guard;
 use crate::machine::Machine;
-use crate::usage;
+use crate::open_file::{FileIdentity, OpenFile};
 
 pub(super) fn plan(
     machine: &Machine,
@@ -29,11 +30,8 @@ pub(super) fn plan(
     check_access(&location.path, allowed)?;
     // The name may have been moved meanwhile; the location must be that of the inspected file.
     let identity = FileIdentity::of(meta);
-    pinned(&location.path, allowed == Safety::Reads, identity)?;
+    pinned(&location.path, allowed == Safety::Reads, identity)?.check_users(machine)?;
     let bytes = first_bytes(spec, meta.len(), block_bytes, request.size)?;
-    if allowed == Safety::Destroys {
-        check_unused(machine, spec, &location.path)?;
-    }
     let destroys = format!("the content of {}", location.path.display());
     let stack = location.stack;
     let facts = Facts {
@@ -57,8 +55,8 @@ fn pinned(path: &Path, reads: bool, identity: FileIdentity) -> Result<OpenFile, 
     let flags = OFlags::PATH.bits() as i32;
     let found = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = found.map_err(|e| DriveError::of("read", path, e))?;
-    let open = OpenFile { path: path.to_path_buf(), file, reads, identity };
-    open.check().map(|()| open)
+    let open = OpenFile::new(path.to_path_buf(), file, reads, identity);
+    open.check_size().map(|()| open)
 }
 
 fn allowed(spec: &str, bytes: u64, request: &OpenRequest) -> Result<Safety, DriveError> {
@@ -82,12 +80,17 @@ fn check_access(path: &Path, allowed: Safety) -> Result<(), DriveError> {
     if allowed == Safety::Destroys { may(Access::WRITE_OK, "write") } else { Ok(()) }
 }
 
-fn check_unused(machine: &Machine, spec: &str, path: &Path) -> Result<(), DriveError> {
-    let reasons = usage::uses_of_file(machine, path);
-    if reasons.is_empty() {
+/// Checks that no file is in use: swap, or under a loop device. Missing files are free.
+pub fn check_unused(files: &[PathBuf]) -> Result<(), DriveError> {
+    if files.is_empty() {
         return Ok(());
     }
-    Err(DriveError::InUse { path: spec.into(), reasons })
+    let graph = Graph::read(&Machine::here());
+    files.iter().try_for_each(|file| {
+        let reasons = graph.uses_of_file(file);
+        let path = file.display().to_string();
+        if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
+    })
 }
 
 /// Opens the file as planned, through the checked descriptor.
@@ -100,9 +103,7 @@ pub(super) fn open(
     let write = allowed == Safety::Destroys;
     let open = pinned(path, !write, identity)?;
     let again = format!("/proc/self/fd/{}", open.file.as_raw_fd());
-    if write {
-        check_unused(machine, &path.to_string_lossy(), Path::new(&again))?;
-    }
+    open.check_users(machine)?;
     let file = OpenOptions::new().read(true).write(write).open(again);
     let file = file.map_err(|e| DriveError::of(if write { "write" } else { "read" }, path, e))?;
     Ok((file, Guard::file(open)))

@@ -16,9 +16,10 @@ use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
 
 use crate::error::DriveError;
-use crate::guard::{FileIdentity, Guard, Identity};
+use crate::guard::{Guard, Identity};
 use crate::host;
 use crate::machine::Machine;
+use crate::open_file::FileIdentity;
 use crate::pci::address::PREFIX;
 use crate::query;
 use crate::stack::Stack;
@@ -90,6 +91,7 @@ impl Opened {
     }
 }
 
+pub use file::check_unused;
 pub use scratch::{NamedScratch, room_in as room};
 
 /// Opens a directory, file or block device of this machine.

@@ -10,11 +10,11 @@ use super::function::{Function, KERNEL, NOBODY, VFIO};
 use super::guard::Guard;
 use super::note::{Namespace, Note, Notes};
 use crate::error::DriveError;
+use crate::graph::Graph;
 use crate::key::DriveKey;
 use crate::machine::Machine;
 use crate::open::device::open_node;
 use crate::response::nvme::formatted as nvme_formatted;
-use crate::usage;
 
 /// Time for the kernel to find the namespaces again. A drive may need seconds to become ready.
 const RETURN: Duration = Duration::from_secs(30);
@@ -202,8 +202,8 @@ pub(super) fn take(
     let nodes = function.namespaces();
     let hold = |node: &crate::node::Node| open_node(Path::new(&node.path()), false, true);
     let held = nodes.iter().map(|(_, node)| hold(node)).collect::<Result<Vec<_>, _>>()?;
-    let reasons: Vec<String> =
-        nodes.iter().flat_map(|(_, node)| usage::uses_of(machine, node)).collect();
+    let graph = Graph::read(machine);
+    let reasons: Vec<String> = nodes.iter().flat_map(|(_, node)| graph.uses_of(node)).collect();
     if !reasons.is_empty() {
         return Err(DriveError::InUse { path: name, reasons });
     }

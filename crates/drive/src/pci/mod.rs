@@ -26,6 +26,7 @@ pub use guard::{GUARD, keep_guard};
 pub(crate) use note::Notes;
 
 use crate::error::DriveError;
+use crate::graph::Graph;
 use crate::host;
 use crate::key::DriveKey;
 use crate::machine::Machine;
@@ -33,7 +34,6 @@ use crate::node::Node;
 use crate::open::device::{content_of, open_node};
 use crate::open::{OpenRequest, Planned, first_bytes};
 use crate::query;
-use crate::usage;
 use address::Spec;
 use bound::Holder;
 use function::Function;
@@ -154,8 +154,8 @@ fn takeable(
 ) -> Result<Note, DriveError> {
     let refused = |text: String, hint: &str| DriveError::Refused { text, hint: Some(hint.into()) };
     let nodes = function.namespaces();
-    let busy: Vec<String> =
-        nodes.iter().flat_map(|(_, node)| usage::uses_of(machine, node)).collect();
+    let graph = Graph::read(machine);
+    let busy: Vec<String> = nodes.iter().flat_map(|(_, node)| graph.uses_of(node)).collect();
     if let Some(first) = busy.first() {
         let text = format!("{spec} cannot be taken from the kernel: {first}");
         return Err(refused(text, "its device node"));

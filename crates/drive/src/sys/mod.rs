@@ -7,3 +7,4 @@
 pub(crate) mod block;
 pub(crate) mod nvme;
 pub(crate) mod scsi;
+pub(crate) mod stacked;

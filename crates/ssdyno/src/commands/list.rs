@@ -2,7 +2,7 @@
 //! per drive, or all known details with `--verbose`.
 
 use drive::pci::BoundDrive;
-use drive::{BlockDevice, Content, Inside, Partition};
+use drive::{Below, BlockDevice, Content, Inside, Partition};
 use lab::machine::{self, Listed};
 use record::{DriveIdentity, Safety};
 use report::table::{Align, Cell, Table};
@@ -147,6 +147,10 @@ fn block(device: &BlockDevice, style: &Style) -> String {
     if let Some(file) = &device.backing_file {
         row("backed by", vec![file.clone()]);
     }
+    row("stands on", device.below.iter().map(place).collect());
+    for use_ in &device.allowance.uses {
+        row("in use", vec![use_.clone()]);
+    }
     text += &table.render(style);
     text += &allowed(device, style);
     text
@@ -169,6 +173,12 @@ fn model(id: &DriveIdentity) -> Option<String> {
 
 fn sizes(bytes: u64) -> String {
     format!("{} ({})", units::decimal(bytes), units::binary(bytes))
+}
+
+/// A place below a device: `/dev/sda from 1 MiB, 8 MiB`.
+fn place(place: &Below) -> String {
+    let Below { name, start, bytes } = place;
+    format!("{name} from {}, {}", units::binary(*start), units::binary(*bytes))
 }
 
 fn inside(inside: &Inside) -> Vec<String> {

@@ -1,0 +1,130 @@
+//! Places on drives: a container and a range of its bytes.
+//!
+//! A partition is a range of its disk. A container that the kernel does not name for this user is
+//! unknown: it may be any of the same size.
+
+use crate::machine::DevNumber;
+
+/// Tolerance when sizes are compared, bytes: loop devices have whole sectors, swap whole pages.
+const SIZE_TOLERANCE: u64 = 4096;
+
+/// A file by the kernel's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileNumber {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl FileNumber {
+    pub fn from_metadata(meta: &std::fs::Metadata) -> FileNumber {
+        use std::os::unix::fs::MetadataExt;
+        FileNumber { device: meta.dev(), inode: meta.ino() }
+    }
+}
+
+/// What holds bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Container {
+    /// A whole block device.
+    Device(DevNumber),
+    File(FileNumber),
+    /// A file or device that could not be determined.
+    Unknown,
+}
+
+/// A range of a container's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    pub container: Container,
+    /// First byte.
+    pub start: u64,
+    /// Byte after the last.
+    pub end: u64,
+    /// Size of the container, bytes, if known.
+    pub container_bytes: Option<u64>,
+}
+
+impl Region {
+    /// All of a container with this size.
+    pub fn whole(container: Container, bytes: u64) -> Region {
+        Region { container, start: 0, end: bytes, container_bytes: Some(bytes) }
+    }
+
+    /// Whether both have bytes in common, or may have.
+    pub fn overlaps(&self, other: &Region) -> bool {
+        let is_unknown = [self, other].iter().any(|r| r.container == Container::Unknown);
+        let may_be_same = match (self.container_bytes, other.container_bytes) {
+            (Some(a), Some(b)) => a.abs_diff(b) < SIZE_TOLERANCE,
+            _ => true,
+        };
+        let is_same = self.container == other.container;
+        (if is_unknown { may_be_same } else { is_same })
+            && self.start < other.end
+            && other.start < self.end
+    }
+}
+
+/// A range of a device and the layer below it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Piece {
+    /// First byte and byte after the last, in the device.
+    pub start: u64,
+    pub end: u64,
+    /// Where they are.
+    pub lower: Region,
+    /// Whether byte follows byte; otherwise any byte may be anywhere in `lower`.
+    pub is_linear: bool,
+}
+
+impl Piece {
+    /// Where a part of the device is in the layer below; `None` if it is not in this piece.
+    pub fn below(&self, part: &Region) -> Option<Region> {
+        let (start, end) = (self.start.max(part.start), self.end.min(part.end));
+        if start >= end {
+            return None;
+        }
+        if !self.is_linear {
+            return Some(self.lower);
+        }
+        let shift = |at: u64| self.lower.start.saturating_add(at - self.start);
+        Some(Region { start: shift(start), end: shift(end), ..self.lower })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(start: u64, end: u64) -> Region {
+        let container = Container::File(FileNumber { device: 1, inode: 2 });
+        Region { start, end, ..Region::whole(container, 1 << 20) }
+    }
+
+    #[test]
+    fn ranges_that_only_touch_share_no_byte() {
+        assert!(region(0, 512).overlaps(&region(511, 1024)));
+        assert!(!region(0, 512).overlaps(&region(512, 1024)));
+        let other = Container::File(FileNumber { device: 1, inode: 3 });
+        assert!(!region(0, 512).overlaps(&Region { container: other, ..region(0, 512) }));
+    }
+
+    #[test]
+    fn an_unknown_container_may_be_any_of_its_size() {
+        let unknown = |bytes| Region::whole(Container::Unknown, bytes);
+        assert!(region(0, 512).overlaps(&unknown(1 << 20)));
+        assert!(!region(0, 512).overlaps(&unknown(1 << 21)));
+        let sizeless = Region { container_bytes: None, ..unknown(1 << 21) };
+        assert!(region(0, 512).overlaps(&sizeless));
+    }
+
+    #[test]
+    fn a_linear_piece_keeps_the_order_of_bytes() {
+        let piece = Piece { start: 100, end: 200, lower: region(1000, 1100), is_linear: true };
+        let below = |start, end| piece.below(&region(start, end)).map(|r| (r.start, r.end));
+        assert_eq!(below(150, 400), Some((1050, 1100)));
+        assert_eq!(below(0, 101), Some((1000, 1001)));
+        assert_eq!([below(0, 100), below(200, 300)], [None, None]);
+        let mixed = Piece { is_linear: false, ..piece };
+        assert_eq!(mixed.below(&region(150, 151)), Some(region(1000, 1100)));
+    }
+}
