@@ -43,6 +43,7 @@ mod standstill;
 mod summary;
 mod sys;
 mod verify;
+mod vigil;
 mod worker;
 
 pub use admit::admit;

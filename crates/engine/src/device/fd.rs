@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Watch};
+use drive::{DriveError, DriveKey, Guard, OpenRequest, Opened, Sample, Sentry, Watch};
 use journal::Storage;
 use record::{Finding, FindingKind, Level, Safety};
 use rig::{BackendKind, Erase, Released, TargetInfo};
@@ -177,6 +177,10 @@ impl Device for FdDevice {
 
     fn check(&self) -> Result<(), DriveError> {
         self.guard.check_again()
+    }
+
+    fn sentry(&self) -> Option<Sentry> {
+        Some(self.guard.sentry()).filter(Sentry::has_target)
     }
 
     fn drop_caches(&self) -> Able<Option<u64>> {

@@ -29,7 +29,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use drive::{DriveError, DriveKey, Opened, PciOpened, Sample};
+use drive::{DriveError, DriveKey, Opened, PciOpened, Sample, Sentry};
 use journal::Storage;
 use record::{Finding, Health};
 use rig::{BackendKind, Erase, Issue, Released, TargetInfo};
@@ -150,6 +150,11 @@ pub(crate) trait Device: Send + Sync {
     /// Checks that it is still the device that was opened, and that no one else uses it.
     fn check(&self) -> Result<(), DriveError> {
         Ok(())
+    }
+
+    /// The checks for another thread, if there is anything to check.
+    fn sentry(&self) -> Option<Sentry> {
+        None
     }
 
     /// Drops its pages from the operating system's cache; returns the bytes still cached, if known.

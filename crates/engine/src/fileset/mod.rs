@@ -29,6 +29,7 @@ use workload::units;
 
 use crate::device::{AnyDevice, FdDevice};
 use crate::failure::device_error;
+use crate::vigil::Watched;
 use same::SameFiles;
 
 /// A file or device of the run.
@@ -153,10 +154,30 @@ impl FileSet {
         Ok(planned.planned.destroys)
     }
 
-    /// Checks every device again. Files are not checked, because they grow as jobs write to them.
+    /// Checks every device again, and the files that jobs write for other users. Their sizes are not
+    /// checked, because they grow as jobs write to them.
     pub(crate) fn check_again(&self) -> Result<()> {
         let mut devices = self.opened.values().filter(|o| o.info.target.kind == TargetKind::Device);
-        devices.try_for_each(|opened| opened.guard.check_again()).map_err(refused)
+        devices.try_for_each(|opened| opened.guard.check_again()).map_err(refused)?;
+        drive::check_unused(&self.written_files()).map_err(refused)
+    }
+
+    /// What to check while jobs run.
+    pub(crate) fn watched(&self) -> Vec<Watched> {
+        let targets = self.opened.values().filter(|o| o.info.allowed > Safety::Reads);
+        let users = targets.map(|opened| Watched::Users(opened.guard.sentry()));
+        let files = Some(self.written_files()).filter(|files| !files.is_empty());
+        users.chain(files.map(Watched::Files)).collect()
+    }
+
+    /// The files that jobs write, except devices.
+    fn written_files(&self) -> Vec<PathBuf> {
+        let is_written = |known: &Known| {
+            let plan = known.plan.as_ref();
+            !known.seen.device && plan.is_some_and(|plan| plan.changed || known.grows() > 0)
+        };
+        let written = self.known.iter().filter(|(_, known)| is_written(known));
+        written.map(|(path, _)| path.clone()).collect()
     }
 
     /// Checks that one file may be used as planned, and opens it if it needs a guard.

@@ -215,6 +215,7 @@ impl Machine {
             interval_ns: u64::MAX / 2,
             clock: self.clock,
             interrupt: &interrupt,
+            alarm: None,
             hot_c: None,
             patience_ns: u64::MAX,
             by_job: true,

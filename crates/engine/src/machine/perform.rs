@@ -1,5 +1,7 @@
 //! Admits jobs on a real target and runs them.
 
+use drive::DriveError;
+use record::TargetKind;
 use rig::{Fault, Job, Performance, Result, RigError, Stage, StopReason};
 use workload::{Content, Workload};
 
@@ -9,6 +11,7 @@ use crate::failure::io_error;
 use crate::perform::{Assignment, Cut, Performer, name_of};
 use crate::probe;
 use crate::sampler::Subject;
+use crate::vigil::{Vigil, Watched};
 
 impl Machine {
     /// Checks that a job may run and that the target supports it.
@@ -35,16 +38,25 @@ impl Machine {
             let text = format!("workload {} writes blocks that were not borrowed", workload.name);
             return Err(RigError::Refused(text));
         }
-        if workload.mix.changes_data() { self.check_again() } else { Ok(()) }
+        let is_file = self.info.target.kind == TargetKind::File;
+        if workload.mix.changes_data() || is_file { self.check_again() } else { Ok(()) }
     }
 
     /// Checks that the target is still the one that was opened. Called before each phase that
     /// changes it, and repeatedly while the block interface writes.
     pub fn check_again(&self) -> Result<()> {
-        self.device.check().map_err(|e| match e.fault() {
-            Fault::Io => RigError::Target { fault: Fault::Io, text: e.to_string(), advice: None },
-            _ => RigError::Refused(e.to_string()),
-        })
+        self.device.check().map_err(guard_error)
+    }
+
+    /// What to check while these jobs run: everything that they change, and files that they read.
+    fn watched(&self, jobs: &[Job]) -> Vec<Watched> {
+        if let Some(files) = &self.files {
+            return files.watched();
+        }
+        let is_changed = jobs.iter().any(|job| job.workload.mix.changes_data());
+        let is_watched = is_changed || self.info.target.kind == TargetKind::File;
+        let sentry = self.device.sentry().filter(|_| is_watched);
+        sentry.map(Watched::Target).into_iter().collect()
     }
 
     /// Runs admitted jobs.
@@ -59,6 +71,8 @@ impl Machine {
         let name = name_of(&jobs, &stage);
         let replicate = *self.replicates.get(&name).unwrap_or(&0);
         let original = jobs.iter().any(|job| writes_original(&job.workload));
+        let vigil = Vigil::begin(self.watched(&jobs));
+        let vigil = vigil.map_err(|e| io_error(&self.info, "start a thread", e))?;
         let subject = Subject {
             name: &name,
             replicate,
@@ -66,6 +80,7 @@ impl Machine {
             interval_ns: stage.interval_ns.unwrap_or(self.options.interval_ns),
             clock: self.clock,
             interrupt: &self.interrupt,
+            alarm: vigil.as_ref().map(Vigil::alarm),
             hot_c: hot_limit(&self.info),
             patience_ns: self.options.patience.as_nanos() as u64,
             by_job: stage.by_job,
@@ -86,6 +101,7 @@ impl Machine {
             Assignment { backend: probe::making(asked, job.workload.calls), job, device }
         });
         let done = performer.perform(assignments.collect());
+        vigil.map_or(Ok(()), Vigil::end).map_err(guard_error)?;
         let (performance, cut) = done.map_err(|e| io_error(&self.info, &name, e))?;
         *self.replicates.entry(name).or_default() += 1;
         self.empty = false;
@@ -112,6 +128,13 @@ impl Machine {
         let end = writing.map(|job| job.workload.region.end()).max();
         let reserved = end.map_or(Ok(()), |end| self.device.reserve(end));
         reserved.map_err(|e| io_error(&self.info, "reserve space", e))
+    }
+}
+
+fn guard_error(error: DriveError) -> RigError {
+    match error.fault() {
+        Fault::Io => RigError::Target { fault: Fault::Io, text: error.to_string(), advice: None },
+        _ => RigError::Refused(error.to_string()),
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Subject<'a> {
     pub clock: Clock,
     /// Set when the user ends the run.
     pub interrupt: &'a AtomicBool,
+    /// Set when the target changes or gets another user.
+    pub alarm: Option<&'a AtomicBool>,
     /// Temperature at which the run ends, degrees Celsius.
     pub hot_c: Option<f64>,
     /// How long the drive may stay silent, nanoseconds.
@@ -334,9 +336,12 @@ impl<'a> Sampler<'a> {
         self.observer.event(&Event::NoAnswer { workload, silent_ns, limit_ns });
     }
 
-    /// Stops all workers after the user's interrupt or at the temperature limit.
+    /// Stops all workers after the user's interrupt, at the temperature limit, or if the target is
+    /// no longer the user's alone.
     fn look_at_user(&mut self) {
-        if self.subject.interrupt.load(Ordering::Relaxed) || self.seen.too_hot {
+        let Subject { interrupt, alarm, .. } = self.subject;
+        let is_alarmed = alarm.is_some_and(|alarm| alarm.load(Ordering::Acquire));
+        if interrupt.load(Ordering::Relaxed) || is_alarmed || self.seen.too_hot {
             self.workers.halt.end_all();
         }
     }

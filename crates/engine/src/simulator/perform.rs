@@ -82,6 +82,7 @@ impl Simulator {
             interval_ns,
             clock: Clock::new(),
             interrupt: &flag,
+            alarm: None,
             hot_c: None,
             patience_ns: u64::MAX,
             by_job: stage.by_job,

@@ -112,6 +112,61 @@ fn a_device_and_a_file_under_a_loop_device_are_refused() {
     result.expect("refused");
 }
 
+/// Asks only: if the guard fails, nothing is written.
+#[test]
+fn a_device_that_stands_on_a_mounted_one_is_refused() {
+    let device = or_skip!(device("mkfs.ext4 -q", &[]));
+    let mounted = or_skip!(Mounted::new(&["-o", "ro", &device.path]));
+    let image = device.image.to_str().expect("UTF-8");
+    let place = Place::new();
+    let on_it = format!("{} is mounted at {}", device.path, mounted.text());
+    let beside = format!("{} is backed by {image}", device.name());
+    for (below, words) in [(device.path.as_str(), &on_it), (image, &beside)] {
+        let above = or_skip!(tool("losetup", &["-f", "--show", below]));
+        let result = std::panic::catch_unwind(|| {
+            for way in ways(BYTES, &place.text("journal")) {
+                let way: Vec<&str> = way.iter().map(String::as_str).collect();
+                let said = place.ssdyno(&[&["run", &above, "--dry-run"], &way[..]].concat());
+                said.refuses(3, &format!("below it, {words}"));
+            }
+            let listed = place.ssdyno(&["list", &above]).good().out;
+            assert!(listed.contains(&on_it), "{listed}");
+        });
+        tool("losetup", &["-d", &above]).expect("detached");
+        result.expect("refused");
+    }
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn a_loop_device_on_a_file_ends_the_run_that_overwrites_it() {
+    or_skip!(root());
+    let place = Place::new();
+    let file = place.file("file", 8 * MIB);
+    let io = ["io", &file, "--rw", "randwrite", "--time", "60s", "--destroy=8388608"];
+    let mut run = Going::start(&place, &io);
+    run.until("\"event\":\"interval\"");
+    let above = or_skip!(tool("losetup", &["-f", "--show", &file]));
+    let said = run.end();
+    tool("losetup", &["-d", &above]).expect("detached");
+    said.refuses(3, "is backed by it");
+}
+
+#[test]
+fn a_file_that_is_cut_short_ends_the_run_that_overwrites_it() {
+    let place = Place::new();
+    let file = place.file("file", 64 * MIB);
+    let size = format!("--destroy={}", 64 * MIB);
+    let io = ["io", &file, "--rw", "randwrite", "--time", "60s", &size];
+    let mut run = Going::start(&place, &io);
+    run.until("\"event\":\"interval\"");
+    let image = File::options().write(true).open(&file).expect("opens");
+    image.set_len(MIB).expect("cut");
+    let said = run.end();
+    said.refuses(3, "changed since it was opened");
+    assert!(image.metadata().expect("there").len() <= 64 * MIB);
+}
+
 #[test]
 fn a_read_only_device_is_refused() {
     let device = or_skip!(device("", &["-r"]));
