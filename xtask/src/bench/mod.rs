@@ -21,6 +21,7 @@ mod places;
 mod promises;
 mod results;
 mod rigs;
+mod stacks;
 mod stall;
 mod store;
 mod tools;
@@ -97,6 +98,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("pci", pci::run),
     ("plan", examples::plan),
     ("recorder", examples::recorder),
+    ("stacks", stacks::run),
     ("verdicts", examples::verdicts),
 ];
 
@@ -116,6 +118,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
+        ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
         [name] => (name, Effort::WHOLE),
@@ -126,7 +129,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
-             coverage --rounds, cuts, flips, kills, plans, rigs DIR, store",
+             coverage --rounds, cuts, flips, guard, kills, plans, rigs DIR, store",
             known.join("|")
         );
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cuts`, `flips` and `kills` repeat tests of the suite as often as
+//! `cargo xtask bench cuts`, `flips`, `guard` and `kills` repeat tests of the suite as often as
 //! docs/safety.md promises; `plans` extends one to longer methods. The tests are in the crates that
 //! make the promises; this module contains only their numbers.
 
@@ -37,6 +37,14 @@ pub const FLIPS: Promise = Promise {
     tests: &[&["--release", "-p", "drive", "--test", "flips"]],
     variable: "SSDYNO_FLIPS",
     times: 100_000,
+};
+
+/// Answers of the guard about nodes of random stacks. Needs root.
+pub const GUARD: Promise = Promise {
+    name: "guard",
+    tests: &[&["-p", "drive", "--test", "random_stacks"]],
+    variable: "SSDYNO_ANSWERS",
+    times: 10_000,
 };
 
 /// Runs that borrow blocks of a loop device, killed at arbitrary moments. Needs root.

@@ -26,6 +26,7 @@ const TOOLS: &[&str] = &[
     "mkswap",
     "blkdiscard",
     "mkfs.ext4",
+    "mkfs.btrfs",
     "mkfs.vfat",
     "mkfs.exfat",
     "fsck.vfat",
@@ -35,6 +36,7 @@ const TOOLS: &[&str] = &[
     "mdadm",
     "cryptsetup",
     "losetup",
+    "partx",
     "setpriv", // drops privileges
     "flashbench",
     "f3probe",

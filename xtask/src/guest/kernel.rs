@@ -39,6 +39,7 @@ const MODULES: &[&str] = &[
     "dm_zero",
     "md_mod",
     "raid1",
+    "btrfs",
     "dm_crypt",
     "bcache",
     "vfio_pci",
