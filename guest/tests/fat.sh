@@ -1,5 +1,5 @@
 # Directories on cards and sticks with FAT: scratch files without O_TMPFILE work and leave nothing.
-# drives: sd:64M usb
+# drives: sd:128M usb
 # seconds: 200
 # modules: vfat exfat nls_cp437 nls_ascii nls_utf8
 

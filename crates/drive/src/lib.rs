@@ -33,6 +33,7 @@ pub mod partitions;
 pub mod pci;
 mod query;
 mod response;
+mod room;
 mod sensor;
 mod stack;
 mod sys;
@@ -51,11 +52,12 @@ pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
 pub use machine::{Machine, STATE_IN_HOME};
 pub use open::{
-    NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned, room,
+    NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned,
 };
 pub use open_file::FileIdentity;
 pub use pci::{Claim, PciOpened, Reach, open_pci};
 pub use query::health;
 pub use response::nvme::{formatted as nvme_formatted, reported as nvme_health};
+pub use room::{kept_free, room};
 pub use target::plan_open;
 pub use watch::{Sample, Watch};

@@ -96,7 +96,7 @@ fn a_file_system_without_free_inodes_is_reported() {
 
 #[test]
 fn the_room_of_a_directory_is_the_maximum_scratch_size() {
-    let device = or_skip!(Loop::with(64 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
+    let device = or_skip!(Loop::with(128 * MIB, &["mkfs.ext4", "-q", "-m", "0"]));
     let mounted = or_skip!(Mounted::new(&device.path, "rw"));
     let room = drive::room(&mounted.dir).expect("read");
     assert!(room.is_multiple_of(MIB) && (16 * MIB..58 * MIB).contains(&room), "{room}");

@@ -88,11 +88,11 @@ impl<'a> Planned<'a> {
     }
 
     /// Bytes that stay free on the file system, and its mount point, if the work may leave less
-    /// than the usual tenth of it.
+    /// than other work does.
     pub fn fills(&self) -> Option<(u64, &str)> {
         let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
         let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
-        (left < filesystem.bytes? / 10).then_some((left, &*filesystem.mount))
+        (left < drive::kept_free(filesystem.bytes?)).then_some((left, &*filesystem.mount))
     }
 
     /// The directory for borrowed blocks, if the run borrows any.

@@ -10,7 +10,7 @@ mod scratch;
 mod table;
 
 use std::fs::{File, FileType};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use record::{DriveIdentity, FileSystem, Safety, State, Target, TargetKind};
 use rig::{Bus, Limits, TargetInfo};
@@ -42,14 +42,16 @@ pub struct OpenRequest {
     /// Allows taking a drive without an IOMMU from the kernel (`--no-iommu`).
     pub no_iommu: bool,
     /// Allows a scratch file of a given size to fill the file system, except the root file system.
-    /// Otherwise 10% stays free.
+    /// Otherwise [`crate::kept_free`] applies.
     pub fills: bool,
+    /// The name of a scratch file that stays, in the directory. It must not exist yet.
+    pub keep: Option<PathBuf>,
 }
 
 impl OpenRequest {
     /// A request to use all of a target for `wants`, without a confirmation or exception.
     pub fn to(wants: Safety) -> OpenRequest {
-        OpenRequest { size: None, wants, destroy: None, no_iommu: false, fills: false }
+        OpenRequest { size: None, wants, destroy: None, no_iommu: false, fills: false, keep: None }
     }
 }
 
@@ -92,7 +94,7 @@ impl Opened {
 }
 
 pub use file::check_unused;
-pub use scratch::{NamedScratch, room_in as room};
+pub use scratch::NamedScratch;
 
 /// Opens a directory, file or block device of this machine.
 pub fn open(spec: &str, request: &OpenRequest) -> Result<Opened, DriveError> {
@@ -150,7 +152,7 @@ impl Plan {
         let (file, guard) = match self.identity {
             None => {
                 orphans_removed = scratch::remove_orphans(path);
-                scratch::create(path)?
+                scratch::create(path, request.keep.as_deref())?
             }
             Some(Expected::Device(identity)) => device::open(machine, path, allowed, identity)?,
             Some(Expected::File(identity)) => file::open(machine, path, allowed, identity)?,

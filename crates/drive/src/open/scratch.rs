@@ -3,10 +3,9 @@
 //! It has no name if the file system supports that (O_TMPFILE). Otherwise it is named, locked and
 //! unlinked at once, so that a kill leaves nothing. If the file system cannot use an unlinked file,
 //! it keeps its name until the guard is dropped; a kill before that leaves an orphan, an unlocked
-//! file whose name has our pattern, which the next run removes. Rule 5 of safety: 10% of the file
-//! system stays free, which is more than 1 GiB on one larger than 10 GiB. The only exception is
-//! `fake`, which tests only the space that it fills: with a given size it may use the rest, except
-//! on the root file system.
+//! file whose name has our pattern, which the next run removes. It leaves free what `room.rs` says.
+//! The only exception is `fake`, which tests only the space that it fills: with a given size it may
+//! use the rest, except on the root file system.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
@@ -22,6 +21,7 @@ use super::{Facts, OpenRequest, Plan};
 use crate::error::DriveError;
 use crate::guard::Guard;
 use crate::machine::Machine;
+use crate::room::{kept_free, whole_mib};
 use crate::stack::Stack;
 
 const MIB: u64 = 1 << 20;
@@ -112,25 +112,6 @@ fn size(spec: &str, filesystem: &FileSystem, request: &OpenRequest) -> Result<u6
     Err(DriveError::NoRoom { text, fits })
 }
 
-/// Free space minus the part to keep free, in whole MiB.
-fn room(total: u64, free: u64) -> u64 {
-    whole_mib(free.saturating_sub(kept_free(total)))
-}
-
-fn kept_free(total: u64) -> u64 {
-    total.div_ceil(10)
-}
-
-/// Space for files in a directory's file system, minus the part to keep free, in whole MiB.
-pub fn room_in(directory: &Path) -> Result<u64, DriveError> {
-    let filesystem = Machine::here().locate(directory)?.filesystem;
-    Ok(room(filesystem.bytes.unwrap_or(0), filesystem.free_bytes.unwrap_or(0)))
-}
-
-fn whole_mib(bytes: u64) -> u64 {
-    bytes - bytes % MIB
-}
-
 /// An empty scratch file with a name, for programs that open it by name; removed on drop.
 #[derive(Debug)]
 pub struct NamedScratch {
@@ -154,8 +135,14 @@ impl NamedScratch {
     }
 }
 
-/// Creates the scratch file.
-pub(super) fn create(dir: &Path) -> Result<(File, Guard), DriveError> {
+/// Creates the scratch file; one to keep has a name and is not removed.
+pub(super) fn create(dir: &Path, keep: Option<&Path>) -> Result<(File, Guard), DriveError> {
+    if let Some(path) = keep {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let file = options.open(path).map_err(|e| DriveError::of("create", path, e))?;
+        return Ok((file, Guard::none()));
+    }
     if let Some(file) = without_name(dir).filter(reopens) {
         return Ok((file, Guard::none()));
     }
@@ -274,15 +261,16 @@ mod tests {
     }
 
     #[test]
-    fn ten_percent_stay_free() {
+    fn a_full_disk_takes_a_small_scratch_file() {
         let size = |total, free, requested| {
             size("d", &filesystem("ext4", total * GIB, free * GIB), &asked(requested))
                 .map_err(|e| e.to_string())
         };
         assert_eq!(size(100, 50, None), Ok(GIB));
-        assert_eq!(size(100, 50, Some(40 * GIB)), Ok(40 * GIB));
-        assert!(size(100, 50, Some(40 * GIB + MIB)).is_err());
-        assert!(size(100, 10, None).is_err(), "less than 10% is free");
+        assert_eq!(size(100, 50, Some(42 * GIB)), Ok(42 * GIB));
+        assert!(size(100, 50, Some(42 * GIB + MIB)).is_err());
+        assert_eq!(size(252, 24, Some(16 * MIB)), Ok(16 * MIB), "less than 10% is free");
+        assert!(size(252, 8, None).is_err(), "8 GiB are kept");
         assert_eq!(size(5, 2, None), Ok(GIB));
         assert_eq!(size(2, 1, Some(512 * MIB)), Ok(512 * MIB));
     }
@@ -291,10 +279,11 @@ mod tests {
     fn the_default_size_shrinks_to_16_mib_on_a_small_file_system() {
         let size =
             |total, free| size("d", &filesystem("tmpfs", total * MIB, free * MIB), &asked(None));
-        assert_eq!(size(600, 600).ok(), Some(540 * MIB), "a RAM disc of 600 MiB");
+        assert_eq!(size(600, 600).ok(), Some(536 * MIB), "a RAM disc of 600 MiB");
         assert_eq!(size(2048, 1024).ok(), Some(819 * MIB));
-        assert_eq!(size(100, 26).ok(), Some(16 * MIB));
-        assert!(size(100, 25).is_err(), "15 MiB would be left");
+        assert_eq!(size(100, 80).ok(), Some(16 * MIB));
+        assert!(size(100, 79).is_err(), "15 MiB would be left");
+        assert!(size(32, 32).is_err(), "a file system below 64 MiB has no room");
     }
 
     #[test]
@@ -311,24 +300,12 @@ mod tests {
         assert_eq!(fits, 0);
     }
 
-    /// In bytes, so that the constants of this file do not matter.
-    #[test]
-    fn the_limits_are_exact_to_the_byte() {
-        assert_eq!(kept_free(100_000_000_000), 10_000_000_000);
-        assert_eq!(kept_free(9_000_000_000), 900_000_000);
-        assert_eq!(kept_free(10_737_418_231), 1_073_741_824, "1 GiB, rounded up from a tenth");
-        let free = |free| room(100_000_000_000, free);
-        assert_eq!(free(10_000_000_000 + 1_048_576), 1_048_576);
-        assert_eq!(free(10_000_000_000 + 1_048_575), 0);
-        assert_eq!(free(9_999_999_999), 0);
-    }
-
     fn asked(size: Option<u64>) -> OpenRequest {
         OpenRequest { size, ..OpenRequest::to(Safety::Scratch) }
     }
 
     #[test]
-    fn only_a_request_that_fills_uses_the_last_tenth_and_not_of_the_root() {
+    fn only_a_request_that_fills_uses_what_others_keep_free_and_not_of_the_root() {
         let stick = FileSystem { mount: "/mnt".into(), ..filesystem("exfat", 64 * GIB, 60 * GIB) };
         let root = FileSystem { mount: "/".into(), ..stick.clone() };
         let request = |fills, size| OpenRequest { fills, ..asked(size) };

@@ -209,8 +209,8 @@ impl FileSet {
             let room = drive::room(directory).map_err(refused)?;
             if bytes > room {
                 let text = format!(
-                    "the files need {} more in {}, but only {} may be used: a tenth of \
-                     the file system stays free",
+                    "the files need {} more in {}, but only {} may be used: 10% of the file \
+                     system stays free, at least 64 MiB and at most 8 GiB",
                     units::binary(bytes),
                     directory.display(),
                     units::binary(room),

@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     supported("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))
-        .says("a tenth of the file system stays free (at least 1 GiB of a large one), as the result mentions; several files share the space"),
+        .says("10% of the file system stays free, at least 64 MiB and at most 8 GiB, as the result mentions; several files share the space"),
     supported("file_append", &[], |d, v| put(&mut d.job.space.file_append, v.flag()?))
         .says("appending to another program's file needs --destroy"),
     supported("offset", &["fileoffset"], |d, v| put(&mut d.job.space.offset, v.amount()?)),

@@ -139,8 +139,9 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
         ));
     }
     if job.space.fill_device {
-        let note = "   fill_device: a tenth of a file system stays free; fio would fill all of it";
-        notes.push(note.into());
+        notes.push(
+            "   fill_device: part of a file system stays free; fio would fill all of it".into(),
+        );
     }
     for run in &shown.runs {
         notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));

@@ -15,6 +15,9 @@ use crate::error::{ErrorKind, LabError, Result};
 /// The size of a source is a multiple of this, like that of a target.
 const SECTOR: u64 = 512;
 
+/// Number of blocks between two looks at the free space.
+const BLOCKS_PER_LOOK: u64 = 16;
+
 /// A completed image.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Made {
@@ -54,6 +57,8 @@ pub fn make(
     let head = Head { block_bytes: BLOCK, bytes };
     let unwritten =
         |e: std::io::Error| LabError::new(ErrorKind::Io, format!("{}: {e}", image.display()));
+    // Not a pipe or a device: the image takes space.
+    let is_file = image.symlink_metadata().map_or(true, |meta| meta.is_file());
     let mut out = Replacement::renew(image, &MAGIC).map_err(unwritten)?;
     out.write_all(&head.to_bytes()).map_err(unwritten)?;
     let mut image_bytes = head.to_bytes().len() as u64;
@@ -62,6 +67,9 @@ pub fn make(
         if !goes_on(at, bytes) {
             let text = format!("interrupted: no image of {shown} was made");
             return Err(LabError::new(ErrorKind::Interrupted, text));
+        }
+        if is_file && block.is_multiple_of(BLOCKS_PER_LOOK) {
+            check_room(image)?;
         }
         let mut content = vec![0; length];
         file.read_exact(&mut content).map_err(|error| {
@@ -74,4 +82,19 @@ pub fn make(
     }
     out.finish().map_err(unwritten)?;
     Ok(Made { bytes, image_bytes, blocks: head.blocks() })
+}
+
+/// Checks that the blocks up to the next look leave enough of the file system free. How well they
+/// will compress is unknown, so the size of the image cannot be checked first.
+fn check_room(image: &Path) -> Result<()> {
+    let directory = emit::directory_of(image);
+    if drive::room(directory)? >= BLOCKS_PER_LOOK * u64::from(BLOCK) {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: no room for the rest of the image, and none was made: 10% of the file system stays \
+         free, at least 64 MiB and at most 8 GiB",
+        image.display()
+    );
+    Err(LabError::new(ErrorKind::Refused, text).advise("a name in another directory"))
 }

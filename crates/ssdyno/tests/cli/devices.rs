@@ -80,7 +80,7 @@ fn a_device_is_listed_with_the_permitted_operations() {
 #[test]
 fn a_small_card_with_fat_is_measured() {
     or_skip!(root());
-    let card = or_skip!(Loop::new(32 * MIB, "mkfs.vfat", &[]));
+    let card = or_skip!(Loop::new(96 * MIB, "mkfs.vfat", &[]));
     let mounted = or_skip!(Mounted::new(&[&card.path]));
     let place = Place::new();
     let run = ["run", mounted.text(), "--size", "8MiB", "--time", "2s"];
@@ -88,7 +88,7 @@ fn a_small_card_with_fat_is_measured() {
     assert_eq!(record["target"]["filesystem"]["kind"], "vfat");
     assert!(metric(&record, "seq-write-1MiB-q8").is_some());
     assert_eq!(fs::read_dir(&mounted.dir).expect("a directory").count(), 0);
-    let refused = ["run", mounted.text(), "--size", "31MiB"];
+    let refused = ["run", mounted.text(), "--size", "33MiB"];
     place.ssdyno(&refused).refuses(3, "must stay free");
 }
 

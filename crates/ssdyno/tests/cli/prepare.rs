@@ -87,7 +87,7 @@ fn unpermitted_and_impossible_requests_are_refused_in_one_line() {
 #[test]
 fn free_space_of_a_file_system_is_trimmed_and_files_stay() {
     or_skip!(root());
-    let device = or_skip!(Loop::new(32 * MIB, "mkfs.ext4 -q", &[]));
+    let device = or_skip!(Loop::new(128 * MIB, "mkfs.ext4 -q", &[]));
     let mounted = or_skip!(Mounted::new(&[&device.path]));
     let place = Place::new();
     let kept = format!("{}/kept", mounted.text());
