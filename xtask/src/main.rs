@@ -17,6 +17,7 @@ mod mutants;
 mod packages;
 mod parts;
 mod readme;
+mod room;
 mod run;
 mod source;
 mod test;

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: all checks, the same locally and in CI.
 //!
-//! Prints one line per step, quick steps first; the first failure ends the run and prints its
+//! Prints one line per step, the free space that it needs and quick steps first; the first failure ends the run and prints its
 //! output. It then lists the ten slowest parts and ends with the test counts. A test with a missing
 //! requirement prints `skipped: why` and returns. It is counted and listed as skipped, because a
 //! silent skip would look like a pass.
@@ -14,7 +14,7 @@ use anyhow::Result;
 
 use crate::parts::{self, Part};
 use crate::run::{capture, cargo, root};
-use crate::{bare, fio_examples, guest, packages, tidy};
+use crate::{bare, fio_examples, guest, packages, room, tidy};
 
 /// The result of a step.
 #[derive(Default)]
@@ -43,7 +43,8 @@ const THREADS: &str = "RUST_TEST_THREADS";
 
 type Step = (&'static str, fn() -> Result<Report>);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
+    ("room", || Ok(Report { ok: true, note: room::check()?, ..Report::default() })),
     ("packages", || Ok(Report { ok: true, note: packages(), ..Report::default() })),
     ("format", || command(&["fmt", "--all", "--check"])),
     ("house rules", house_rules),
