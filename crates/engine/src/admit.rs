@@ -5,6 +5,8 @@ use record::Safety;
 use rig::{Job, Result, RigError, TargetInfo};
 use workload::{BlockSizes, Caching, Content, IN_FLIGHT_MAX, Workload, WorkloadError};
 
+use crate::addressable::addressable;
+
 /// Checks that the target allows and supports the workload. O_DIRECT is assumed to work until the
 /// target has been opened.
 pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
@@ -20,7 +22,22 @@ pub fn admit(workload: &Workload, info: &TargetInfo) -> Result<()> {
     if workload.mix.discard > 0 && !info.discard {
         return Err(RigError::Unsupported("the target does not support discards".into()));
     }
+    if workload.verify {
+        admit_verification(workload)?;
+    }
     admit_blocks(workload, info)
+}
+
+/// Checks that the verifier's mark of each block of the region fits into the address space.
+fn admit_verification(workload: &Workload) -> Result<()> {
+    let blocks = workload.region.bytes / u64::from(workload.blocks.min().max(1)) + 1;
+    match addressable(blocks, size_of::<u32>() as u64) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = format!("verification of {blocks} blocks: {error}");
+            Err(RigError::usage(text, "a smaller region, larger blocks, or a 64-bit system"))
+        }
+    }
 }
 
 /// Checks that a job has one source for each of its workload's jobs.

@@ -12,6 +12,7 @@
 
 #![deny(unsafe_code)]
 
+mod addressable;
 mod admit;
 mod backend;
 mod borrowed;

@@ -42,7 +42,7 @@ pub(crate) struct Look(Vec<u64>);
 pub(crate) fn places(region: Region) -> Vec<Stretch> {
     let all = region.bytes.div_ceil(STRETCH);
     let step = all.div_ceil(STRETCHES).max(1);
-    let starts = (0..all).step_by(step as usize).map(|i| i * STRETCH);
+    let starts = (0..STRETCHES).map(|i| i * step).take_while(|i| *i < all).map(|i| i * STRETCH);
     let place =
         |at: u64| Stretch { at: region.start + at, bytes: STRETCH.min(region.bytes - at) as u32 };
     starts.map(place).collect()

@@ -44,6 +44,9 @@ impl Cores {
 /// Number of pages mapped by one part of the map, the unit of a fetch.
 const PART_PAGES: u32 = 1024;
 
+/// Number of parts of the largest map.
+const PARTS_MAX: u64 = (u32::MAX / PART_PAGES) as u64 + 1;
+
 /// The cached part of the map: direct-mapped, in parts of 4 KiB.
 #[derive(Debug)]
 pub struct MapCache {
@@ -56,7 +59,8 @@ pub struct MapCache {
 impl MapCache {
     /// Creates a cache for `bytes` of map, at least one part; 0 caches the whole map.
     pub fn new(bytes: u64, miss: u64) -> MapCache {
-        let parts = if bytes == 0 { 0 } else { (bytes / 4096).max(1) };
+        // No unit has a part beyond the last place.
+        let parts = if bytes == 0 { 0 } else { (bytes / 4096).clamp(1, PARTS_MAX) };
         MapCache { places: vec![(0, false); parts as usize], miss }
     }
 

@@ -3,12 +3,13 @@
 
 use serde::Serialize;
 use toml::{Table, Value};
+use workload::units;
 
 use crate::figure::{Figure, Origin};
 use crate::link::{BUSES, bus};
 use crate::ranges;
 use crate::shape::Shape;
-use crate::spec::{DriveSpec, LinkSpec};
+use crate::spec::{DriveSpec, LinkSpec, MapKind};
 
 /// An error in a description, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +45,9 @@ pub struct FigureLine {
     /// Source; empty if not given.
     pub source: String,
 }
+
+/// Memory that a map may take on a 32-bit system, bytes: most of the 3 GiB of a process.
+const MAP_BYTES_MAX_32: u64 = 5 << 29;
 
 /// Short names for overrides.
 const SHORT: [(&str, &str); 29] = [
@@ -201,11 +205,17 @@ impl DriveSpec {
             }
         }
         let units = self.capacity.0 / u64::from(*self.map.unit_bytes);
-        admit_units(units, usize::BITS).map_err(|why| ("capacity".into(), why))?;
-        if Shape::new(self).layout.page_numbers() >= u64::from(u32::MAX) {
+        if units > 1 << 31 {
+            return Err(("capacity".into(), "more than 2^31 mapping units".into()));
+        }
+        let pages = Shape::new(self).layout.page_numbers();
+        if pages >= u64::from(u32::MAX) {
             let why = "too large: with the spare flash, and the pages of a superblock rounded up \
                        to a power of two, page numbers exceed 32 bits";
             return Err(("capacity".into(), why.into()));
+        }
+        if *self.map.kind != MapKind::Au {
+            admit_map(units + pages, usize::BITS).map_err(|why| ("capacity".into(), why))?;
         }
         match self.link.iter().find(|link| bus(&link.bus, 0).is_none()) {
             Some(link) => {
@@ -231,18 +241,17 @@ fn leaf<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// Checks that the system can address a map of this many units. Each direction of the map is one
-/// allocation of 4 bytes per unit, and on a 32-bit system both together may take 2 of the 3 GiB.
-fn admit_units(units: u64, pointer_bits: u32) -> Result<(), String> {
-    let (most, system) = match pointer_bits {
-        64.. => (31, ""),
-        _ => (28, ", which a 32-bit system cannot address"),
-    };
-    if units > 1 << most {
-        Err(format!("more than 2^{most} mapping units{system}"))
-    } else {
-        Ok(())
+/// Checks that a map of so many entries, from units to pages and back, can be addressed.
+fn admit_map(entries: u64, pointer_bits: u32) -> Result<(), String> {
+    let bytes = entries * size_of::<u32>() as u64;
+    if pointer_bits >= 64 || bytes <= MAP_BYTES_MAX_32 {
+        return Ok(());
     }
+    Err(format!(
+        "its map needs {} of memory, more than a 32-bit system can address: a 64-bit system is \
+         needed",
+        units::binary(bytes)
+    ))
 }
 
 /// Parses a number, percentage or boolean; anything else is text.
@@ -493,12 +502,15 @@ mod tests {
 
     #[test]
     fn a_map_that_memory_cannot_address_is_refused() {
-        let units = 2_000_000_000_000 / 4096;
-        assert_eq!(admit_units(units, 64), Ok(()));
-        let why = admit_units(units, 32).expect_err("2 TB");
-        assert_eq!(why, "more than 2^28 mapping units, which a 32-bit system cannot address");
-        assert_eq!(admit_units(units / 2, 32), Ok(()), "1 TB");
-        assert!(admit_units(1 << 32, 64).is_err());
+        let entries = |name: &str| {
+            let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+            let spec = spec.with_overrides(&[("capacity", name)]).expect("on 64 bits");
+            spec.capacity.0 / 4096 + Shape::new(&spec).layout.page_numbers()
+        };
+        assert_eq!(admit_map(entries("2TB"), 64), Ok(()));
+        let why = admit_map(entries("2TB"), 32).expect_err("2 TB");
+        assert!(why.ends_with("a 32-bit system can address: a 64-bit system is needed"), "{why}");
+        assert_eq!(admit_map(entries("1TB"), 32), Ok(()));
     }
 
     #[test]

@@ -8,6 +8,8 @@
 use std::io;
 use std::ptr::NonNull;
 
+use crate::addressable::addressable;
+
 /// Smallest alignment that every O_DIRECT target accepts, bytes.
 const PAGE: usize = 4096;
 
@@ -24,10 +26,10 @@ unsafe impl Send for Arena {}
 
 impl Arena {
     /// An arena of `slots` slots of at least `bytes` bytes, zeroed. Its pages become resident when
-    /// they are registered or first used.
+    /// they are registered or first used. Returns an error if the system cannot address them.
     pub(crate) fn new(slots: usize, bytes: usize) -> io::Result<Arena> {
         let stride = bytes.max(1).next_multiple_of(PAGE);
-        let length = (stride * slots.max(1)).next_multiple_of(PAGE);
+        let length = addressable(slots.max(1) as u64, stride as u64)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.

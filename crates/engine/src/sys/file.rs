@@ -149,18 +149,32 @@ fn cachestat(file: &File, length: u64) -> io::Result<u64> {
     Ok((found[0] * rustix::param::page_size() as u64).min(length))
 }
 
+/// Bytes of a file mapped at a time: a part of the address space of a 32-bit system.
+const WINDOW: u64 = 1 << 28;
+
 /// For a file of another user, `mincore` would report every page as resident.
 fn mincore(file: &File, length: u64) -> io::Result<u64> {
     if file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?;
     }
-    let page = rustix::param::page_size() as u64;
-    let mut resident = vec![0u8; length.div_ceil(page) as usize];
-    let (length, fd) = (length as usize, file.as_raw_fd());
+    let mut resident_bytes = 0;
+    let mut start = 0;
+    while start < length {
+        resident_bytes += resident(file, start, (length - start).min(WINDOW) as usize)?;
+        start += WINDOW;
+    }
+    Ok(resident_bytes)
+}
+
+/// Resident bytes of a part of a file that starts at a page.
+fn resident(file: &File, start: u64, length: usize) -> io::Result<u64> {
+    let page = rustix::param::page_size();
+    let mut resident = vec![0u8; length.div_ceil(page)];
+    let (fd, protection, flags) = (file.as_raw_fd(), libc::PROT_READ, libc::MAP_SHARED);
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
     let map = unsafe {
-        libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0)
+        libc::mmap64(std::ptr::null_mut(), length, protection, flags, fd, start as libc::off64_t)
     };
     if map == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -170,8 +184,8 @@ fn mincore(file: &File, length: u64) -> io::Result<u64> {
     // SAFETY: the mapping is ours, and nothing refers to it.
     unsafe { libc::munmap(map, length) };
     result?;
-    let pages = resident.iter().filter(|page| **page & 1 != 0).count() as u64;
-    Ok((pages * page).min(length as u64))
+    let pages = resident.iter().filter(|page| **page & 1 != 0).count();
+    Ok((pages * page).min(length) as u64)
 }
 
 #[cfg(test)]

@@ -120,9 +120,9 @@ impl Mapping {
     /// may still keep them.
     pub(crate) fn evict(&self, offset: u64, bytes: usize) -> io::Result<()> {
         let page = rustix::param::page_size();
-        let first = offset as usize / page * page;
-        let start = self.at(first as u64, offset as usize + bytes - first)?;
-        let bytes = offset as usize + bytes - first;
+        let before = (offset % page as u64) as usize;
+        let bytes = before + bytes;
+        let start = self.at(offset - before as u64, bytes)?;
         self.sync_range(start, bytes)?;
         // SAFETY: the range lies in the mapping; the pages released are in the file.
         check(unsafe { libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED) }).map(drop)
@@ -135,8 +135,8 @@ impl Mapping {
 
     /// The address of `bytes` bytes at an offset.
     fn at(&self, offset: u64, bytes: usize) -> io::Result<*mut u8> {
-        let end = (offset as usize).checked_add(bytes);
-        if end.is_none_or(|end| end > self.length) {
+        let end = offset.checked_add(bytes as u64);
+        if end.is_none_or(|end| end > self.length as u64) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         // SAFETY: within the mapping, as just checked.

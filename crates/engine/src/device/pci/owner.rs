@@ -18,6 +18,7 @@ use nvme::{
 use super::super::{Able, DeviceError};
 use super::bus::{Bus, Transfers};
 use super::traffic::Traffic;
+use crate::addressable::addressable;
 
 /// Number of queue pairs to request: as many as server drives usually grant. Others grant fewer.
 const QUEUES_WANTED: u16 = 128;
@@ -199,9 +200,10 @@ impl<B: Bus> QueuePair<B> {
         let stride = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
         let timeout_ns = owner.timeout_ns;
         let shape = Shape { slots: slots as usize, request_bytes: stride, base: 0, timeout_ns };
+        let data_bytes = addressable(u64::from(slots), stride as u64)?;
         let layout = up.controller.lay_out(&shape).map_err(failed)?;
         let data_at = layout.end().next_multiple_of(PAGE_BYTES);
-        let (head, data) = owner.bus.memory(data_at, slots as usize * stride)?;
+        let (head, data) = owner.bus.memory(data_at, data_bytes)?;
         let trackers = vec![Tracker::default(); layout.trackers()];
         let queue = up.controller.create_queue(id, head, trackers, layout);
         let mut queue = queue.map_err(failed)?;
