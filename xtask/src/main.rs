@@ -9,6 +9,7 @@ mod bare;
 mod bench;
 mod circles;
 mod dist;
+mod emulated;
 mod fio_examples;
 mod floors;
 mod fuzz;
@@ -20,6 +21,7 @@ mod readme;
 mod room;
 mod run;
 mod source;
+mod supply;
 mod test;
 mod tidy;
 
@@ -34,7 +36,8 @@ cargo xtask bench    the instrument's quality, compared with fio; results in ben
 cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 10m] [--seed N]
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
 cargo xtask readme   records the answers in README's table of questions again
-cargo xtask dist     a static binary, manual pages, completions and a .deb, in target/dist
+cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:
+                     [--target x86_64|aarch64|armv7|riscv64]... [--check] [--twice]
 ";
 
 fn main() -> ExitCode {
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
-        "dist" => dist::run(),
+        "dist" => dist::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run(),
         "bare" => bare::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),

@@ -6,8 +6,11 @@
 use crate::guest;
 use crate::run::{find, output, program};
 
-/// Alternative programs, with their package and its use.
-const PACKAGES: &[(&[&str], &str)] = &[
+/// Alternative programs or absolute paths of files, and the package that brings them.
+pub type Need<'a> = (&'a [&'a str], &'a str);
+
+/// The packages of `cargo xtask test`, and the use of each.
+pub const FOR_TESTS: &[Need] = &[
     (&["mkfs.ext4"], "e2fsprogs"),   // file systems on loop devices
     (&["mkfs.vfat"], "dosfstools"),  // the same, as on SD cards
     (&["mkfs.exfat"], "exfatprogs"), // the same
@@ -31,13 +34,13 @@ const PACKAGES: &[(&[&str], &str)] = &[
 const KERNEL: &str = "vmlinuz";
 
 /// Installs missing packages; returns one line with those installed and those unavailable.
-pub fn install() -> String {
-    let before = missing();
+pub fn install(needs: &[Need]) -> String {
+    let before = missing(needs);
     if before.is_empty() {
         return "all present".into();
     }
     let failure = apt(&before).err();
-    let after = missing();
+    let after = missing(needs);
     let installed: Vec<_> = before.into_iter().filter(|p| !after.contains(p)).collect();
     let mut words = Vec::new();
     if !installed.is_empty() {
@@ -51,10 +54,11 @@ pub fn install() -> String {
     words.join(", ")
 }
 
-fn missing() -> Vec<&'static str> {
+/// The packages without which something is missing.
+pub fn missing<'a>(needs: &[Need<'a>]) -> Vec<&'a str> {
     let has = |name: &str| if name == KERNEL { guest::has_kernel() } else { find(name).is_some() };
     let lacks = |programs: &[&str]| !programs.iter().any(|name| has(name));
-    PACKAGES.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
+    needs.iter().filter(|(programs, _)| lacks(programs)).map(|(_, package)| *package).collect()
 }
 
 /// Updates the package lists.

@@ -58,6 +58,18 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(said)
 }
 
+/// Processor time of this process and of all programs it has waited for, in seconds.
+pub fn processor_seconds() -> Result<f64> {
+    /// Of the kernel's interface on every architecture (proc(5), `sysconf(_SC_CLK_TCK)`).
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").context("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(") ").context("/proc/self/stat")?;
+    // utime, stime, cutime and cstime: fields 14 to 17, counted with the two before.
+    let times = fields.split(' ').skip(11).take(4).map(str::parse::<u64>);
+    let ticks: u64 = times.sum::<Result<u64, _>>().context("/proc/self/stat")?;
+    Ok(ticks as f64 / TICKS_PER_SECOND)
+}
+
 /// The workspace as seen by cargo: the JSON of `cargo metadata`.
 pub fn metadata() -> Result<Value> {
     let text = output(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--offline"]))?;

@@ -144,7 +144,7 @@ fn command(arguments: &[&str]) -> Result<Report> {
 
 /// Installs packages and lists unavailable ones; tests that need one report it too.
 fn packages() -> String {
-    let installed = packages::install();
+    let installed = packages::install(packages::FOR_TESTS);
     match fio_examples::place() {
         Ok(_) => installed,
         Err(error) => format!("{installed}, without fio's examples ({error:#})"),

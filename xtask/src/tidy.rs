@@ -2,6 +2,8 @@
 //!
 //! - A crate imports only crates below it (`floors.rs`), and no two files of a crate import each
 //!   other, except parent and child (`circles.rs`).
+//! - Crates of others come from crates.io under accepted licences; none is in the binary twice
+//!   (`supply.rs`).
 //! - A file opens with a `//!` header and has at most 600 lines.
 //! - `unsafe` occurs only in files named `sys.rs` or below a directory `sys`.
 //! - Nothing is unfinished: no `todo`, `dbg` or similar, no ignored tests.
@@ -16,7 +18,7 @@ use anyhow::{Context, Result};
 
 use crate::run::root;
 use crate::source::{code_of, has_word};
-use crate::{circles, floors};
+use crate::{circles, floors, supply};
 
 const LINES_MAX: usize = 600;
 
@@ -40,6 +42,7 @@ pub fn run() -> Result<ExitCode> {
 /// All violations, one line each.
 pub fn findings() -> Result<Vec<String>> {
     let mut findings = floors::findings()?;
+    findings.extend(supply::findings()?);
     let files = files()?;
     findings.extend(circles(&files)?);
     for file in files {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use super::{Dist, SHELLS};
-use crate::run::{output, program, root};
+use crate::run::{output, program};
 
 /// Debian's directories for completions.
 fn completions_place(shell: &str) -> &'static str {
@@ -24,22 +24,25 @@ fn completions_place(shell: &str) -> &'static str {
 
 /// Creates and checks the package; returns its path.
 pub fn make(dist: &Dist) -> Result<PathBuf> {
-    let tree = dist.dir.join("deb");
-    if tree.exists() {
-        fs::remove_dir_all(&tree)?;
-    }
-    fill(dist, &tree)?;
-    let architecture = output(&mut program("dpkg", &["--print-architecture"]))?;
-    let architecture = architecture.trim();
-    let control = control(&dist.version, architecture, kilobytes(&tree)?);
-    put(&tree, "DEBIAN/control", control, 0o644)?;
-    plain_directories(&tree)?;
-    let deb = dist.dir.join(format!("ssdyno_{}_{architecture}.deb", dist.version));
-    let (from, to) = (tree.to_string_lossy(), deb.to_string_lossy());
-    output(&mut program("dpkg-deb", &["--root-owner-group", "-Zxz", "--build", &from, &to]))?;
-    fs::remove_dir_all(&tree)?;
+    let deb = dist.dir.join(format!("ssdyno_{}_{}.deb", dist.version, dist.target.debian));
+    pack(dist, &dist.version, &deb)?;
     check(dist, &deb)?;
     Ok(deb)
+}
+
+/// Packs the distribution under a version.
+pub fn pack(dist: &Dist, version: &str, deb: &Path) -> Result<()> {
+    let tree = dist.scratch("deb")?;
+    fill(dist, &tree)?;
+    let control = control(version, dist.target.debian, kilobytes(&tree)?);
+    put(&tree, "DEBIAN/control", control, 0o644)?;
+    plain_directories(&tree)?;
+    let (from, to) = (tree.to_string_lossy(), deb.to_string_lossy());
+    // One thread: xz's output depends on their number.
+    let words = ["--root-owner-group", "--threads-max=1", "-Zxz", "--build", &from, &to];
+    // dpkg-deb dates no file later than this.
+    output(program("dpkg-deb", &words).env("SOURCE_DATE_EPOCH", dist.epoch.to_string()))?;
+    fs::remove_dir_all(&tree).map_err(Into::into)
 }
 
 fn fill(dist: &Dist, tree: &Path) -> Result<()> {
@@ -53,8 +56,14 @@ fn fill(dist: &Dist, tree: &Path) -> Result<()> {
         put(tree, completions_place(shell), &fs::read(dist.completions(shell))?, 0o644)?;
     }
     let doc = "usr/share/doc/ssdyno";
-    put_compressed(tree, &format!("{doc}/changelog"), &fs::read(root().join("CHANGELOG.md"))?)?;
-    put(tree, &format!("{doc}/copyright"), copyright()?, 0o644)?;
+    put_compressed(
+        tree,
+        &format!("{doc}/changelog"),
+        &fs::read(dist.source.join("CHANGELOG.md"))?,
+    )?;
+    put(tree, &format!("{doc}/copyright"), copyright(&dist.source)?, 0o644)?;
+    let licenses = fs::read(dist.licenses())?;
+    put_compressed(tree, &format!("{doc}/THIRD-PARTY-LICENSES"), &licenses)?;
     let overrides = "# On purpose: it is carried to machines where nothing should be installed.\n\
                 ssdyno: statically-linked-binary\n";
     put(tree, "usr/share/lintian/overrides/ssdyno", overrides, 0o644)
@@ -80,8 +89,8 @@ Description: dynamometer for flash storage
 }
 
 /// The licenses in Debian's machine-readable format; both texts are in the source tree.
-fn copyright() -> Result<String> {
-    let mit = fs::read_to_string(root().join("LICENSE-MIT")).context("LICENSE-MIT")?;
+fn copyright(source: &Path) -> Result<String> {
+    let mit = fs::read_to_string(source.join("LICENSE-MIT")).context("LICENSE-MIT")?;
     let holder = mit.lines().find(|line| line.starts_with("Copyright"));
     let holder = holder.context("LICENSE-MIT: no line 'Copyright ...'")?;
     let holder = holder.trim_start_matches("Copyright").trim_start().trim_start_matches("(c)");
@@ -156,9 +165,10 @@ fn check(dist: &Dist, deb: &Path) -> Result<()> {
     }
     let stranger = contents.lines().find(|line| !line.contains(" root/root "));
     ensure!(stranger.is_none(), "{path}: not owned by root: {stranger:?}");
-    let unpacked = dist.dir.join("unpacked");
+    let unpacked = dist.scratch("unpacked")?;
     output(&mut program("dpkg-deb", &["--extract", &path, &unpacked.to_string_lossy()]))?;
-    let version = output(&mut program(unpacked.join("usr/bin/ssdyno"), &["--version"]));
+    let binary = unpacked.join("usr/bin/ssdyno");
+    let version = output(&mut dist.target.program(&binary, &["--version"]));
     fs::remove_dir_all(&unpacked)?;
     ensure!(version?.contains(&dist.version), "{path}: its binary is another version");
     Ok(())

@@ -95,7 +95,8 @@ impl Ready {
     }
 }
 
-/// Environment variable with the path of a static binary to test, such as `target/dist/ssdyno`.
+/// Environment variable with the path of a static binary to test, such as
+/// `target/dist/x86_64/ssdyno`.
 const STATIC: &str = "SSDYNO_GUEST_STATIC";
 
 /// The test binary, or a given static one. It is dynamic because a static one would need a second
