@@ -29,6 +29,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test     all checks: format, lints, house rules, tests; as in CI
+                     --target aarch64|armv7: the rooms without drives, under qemu-user
 cargo xtask tidy     only the house rules
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bare     the NVMe driver on bare x86-64 and on a bare Cortex-A53, under QEMU
@@ -43,7 +44,7 @@ cargo xtask dist     static binary, tarball, .deb, container image and checksums
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let result = match chore.as_str() {
-        "test" => test::run(),
+        "test" => test::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "tidy" => tidy::run(),
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),

@@ -5,9 +5,11 @@
 //! words, so that README cannot promise an answer that the program does not give.
 
 use std::fs;
-use std::process::ExitCode;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::run::{cargo, output, program, root};
@@ -16,35 +18,62 @@ use crate::run::{cargo, output, program, root};
 const BEGIN: &str = "<!-- answers: cargo xtask readme -->";
 const END: &str = "<!-- /answers -->";
 
+/// A row of the table.
+pub struct Question<'a> {
+    question: &'a str,
+    /// The command as README spells it, in backticks.
+    pub command: &'a str,
+}
+
+impl Question<'_> {
+    /// The question in a line of the table; `None` for its head.
+    fn parse(line: &str) -> Option<Question<'_>> {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, question, command, ..] = cells[..] else { return None };
+        command.starts_with("`ssdyno ").then_some(Question { question, command })
+    }
+
+    /// The record of this program's answer in the session of seed 1, with a store of its own.
+    pub fn record(&self, mut ssdyno: Command) -> Result<Value> {
+        let store = TempDir::new()?;
+        let words = self.command.trim_matches('`').split(' ').skip(1);
+        ssdyno.args(words.map(|word| word.trim_matches('\'')));
+        ssdyno.args(["--seed", "1", "--json", "--quiet"]);
+        ssdyno.env("XDG_DATA_HOME", store.path()).env("XDG_STATE_HOME", store.path());
+        serde_json::from_str(&output(&mut ssdyno)?).context("the record")
+    }
+}
+
+/// The questions in the text of README.
+pub fn questions(readme: &str) -> Result<Vec<Question<'_>>> {
+    Ok(table(readme)?.1.lines().filter_map(Question::parse).collect())
+}
+
+/// README before, in and after the table.
+fn table(readme: &str) -> Result<(&str, &str, &str)> {
+    let (before, rest) = readme.split_once(BEGIN).context("README.md has no table of answers")?;
+    let (table, after) = rest.split_once(END).context("the table of answers has no end")?;
+    Ok((before, table, after))
+}
+
 /// Records all answers.
 pub fn run() -> Result<ExitCode> {
     output(&mut cargo(&["build", "--release", "-p", "ssdyno"]))?;
     let path = root().join("README.md");
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let (before, rest) = text.split_once(BEGIN).context("README.md has no table of answers")?;
-    let (table, after) = rest.split_once(END).context("the table of answers has no end")?;
-    let store = TempDir::new()?;
-    let rows: Result<Vec<String>> = table.trim().lines().map(|line| row(line, &store)).collect();
+    let (before, table, after) = table(&text)?;
+    let binary = root().join("target/release/ssdyno");
+    let rows: Result<Vec<String>> = table.trim().lines().map(|line| row(line, &binary)).collect();
     let table = rows?.join("\n");
     fs::write(&path, format!("{before}{BEGIN}\n{table}\n{END}{after}"))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The row with its command's answer; other lines unchanged.
-fn row(line: &str, store: &TempDir) -> Result<String> {
-    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [_, question, command, ..] = cells[..] else { return Ok(line.to_string()) };
-    let Some(words) = command.strip_prefix("`ssdyno ").and_then(|rest| rest.strip_suffix('`'))
-    else {
-        return Ok(line.to_string());
-    };
-    let store = store.path().join("runs.sqlite");
-    let binary = root().join("target/release/ssdyno");
-    let words: Vec<&str> = words.split(' ').map(|word| word.trim_matches('\'')).collect();
-    let mut ssdyno = program(binary, &words);
-    ssdyno.args(["--seed", "1", "--json", "--quiet", "--store"]).arg(store);
-    let record: serde_json::Value = serde_json::from_str(&output(&mut ssdyno)?)?;
+fn row(line: &str, binary: &Path) -> Result<String> {
+    let Some(asked) = Question::parse(line) else { return Ok(line.to_string()) };
+    let record = asked.record(program(binary, &[]))?;
     let answer = record["answer"]["headline"].as_str().context("a run without an answer")?;
-    println!("{question}  {answer}");
-    Ok(format!("| {question} | {command} | {answer} |"))
+    println!("{}  {answer}", asked.question);
+    Ok(format!("| {} | {} | {answer} |", asked.question, asked.command))
 }

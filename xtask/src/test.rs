@@ -10,11 +10,12 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
+use crate::dist::Target;
 use crate::parts::{self, Part};
 use crate::run::{capture, cargo, root};
-use crate::{bare, fio_examples, guest, packages, room, tidy};
+use crate::{bare, emulated, fio_examples, guest, packages, room, tidy};
 
 /// The result of a step.
 #[derive(Default)]
@@ -54,8 +55,52 @@ const STEPS: [Step; 8] = [
     ("guest", in_guest),
 ];
 
+/// Rooms whose tests run on an emulated processor: those that need neither a drive nor a device.
+const ELSEWHERE: [&str; 13] = [
+    "nvme",
+    "fat",
+    "emit",
+    "workload",
+    "record",
+    "rig",
+    "model",
+    "controller",
+    "fio",
+    "analysis",
+    "methods",
+    "compat",
+    "store",
+];
+
+/// Runs all steps, or with `--target` the tests of some rooms on another machine.
+pub fn run(arguments: &[String]) -> Result<ExitCode> {
+    match arguments {
+        [] => every_step(),
+        [option, name] if option == "--target" => elsewhere(Target::named(name)?),
+        _ => bail!("unknown arguments\ntry: cargo xtask test --target aarch64"),
+    }
+}
+
+/// Tests rooms for another machine under qemu-user.
+fn elsewhere(target: &Target) -> Result<ExitCode> {
+    target.prepare()?;
+    let mut command = cargo(&["test", "--no-fail-fast"]);
+    command.args(ELSEWHERE.iter().flat_map(|room| ["-p", *room]));
+    target.configure(&mut command, "");
+    command.args(["--", "--show-output"]);
+    let (ok, output) = emulated::capture(target, &command)?;
+    let tests = Tally::read(&output);
+    tests.skipped.iter().for_each(|test| println!("skipped {test}"));
+    if !ok {
+        println!("{}", failures(&output).trim_end());
+    }
+    println!("\nslowest\n{}", parts::slowest(parts::of_cargo(&output)));
+    println!("{} passed, {} failed, {} skipped", tests.passed, tests.failed, tests.skipped.len());
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// Runs all steps up to the first failure.
-pub fn run() -> Result<ExitCode> {
+fn every_step() -> Result<ExitCode> {
     let (mut all, mut ok, mut slow) = (Tally::default(), true, Vec::new());
     for (name, step) in STEPS {
         print!("{name:<12}");

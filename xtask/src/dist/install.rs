@@ -2,7 +2,7 @@
 //!
 //! The package is installed, upgraded and removed in a clean Debian root made by debootstrap, for
 //! other machines under qemu-user; no file may be left. The image is unpacked by umoci and runs
-//! under crun. Both need root. The roots stay in `target/roots` for the next time.
+//! under crun. The binary answers README's questions and measures a directory. This needs root. The roots stay in `target/roots` for the next time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Dist, deb, image};
+use super::{Dist, deb, image, questions};
 use crate::run::{output, program};
 use crate::{emulated, packages};
 
@@ -54,7 +54,21 @@ pub fn check(dist: &Dist) -> Result<()> {
     println!("      ok   .deb for {name}: installed, upgraded, removed; {answer}");
     let answer = check_image(dist).with_context(|| format!("the image for {name}"))?;
     println!("      ok   image for {name} under crun; {answer}");
+    println!("      ok   binary for {name} in a directory: {}", measure_directory(dist)?);
+    let answers = questions::check(dist).with_context(|| format!("the binary for {name}"))?;
+    println!("      ok   binary for {name}: {answers} answers of README, bit for bit");
     Ok(())
+}
+
+/// Measures a directory of this machine; returns the answer.
+fn measure_directory(dist: &Dist) -> Result<String> {
+    let place = dist.scratch("measured")?;
+    let mut ssdyno = dist.target.program(&dist.binary(), &["run", ".", "--json", "--quiet"]);
+    ssdyno.current_dir(&place).env("XDG_DATA_HOME", &place).env("XDG_STATE_HOME", &place);
+    let record: Value = serde_json::from_str(&output(&mut ssdyno)?).context("the record")?;
+    fs::remove_dir_all(place)?;
+    let answer = record["answer"]["headline"].as_str();
+    Ok(answer.context("a run of a directory without an answer")?.to_string())
 }
 
 fn check_package(dist: &Dist) -> Result<String> {

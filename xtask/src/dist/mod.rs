@@ -11,6 +11,7 @@ mod deb;
 mod image;
 mod install;
 mod materials;
+mod questions;
 mod target;
 
 use std::fs;

@@ -44,20 +44,15 @@ const TOOLS: &[&str] = &[
     "f3read",
 ];
 
-/// Writes the archive; `ssdyno` is the binary to include.
-pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
+/// Writes the archive with these programs, each given by its path in the guest and the file.
+pub fn write(to: &Path, kernel: &Kernel, programs: &[(String, PathBuf)]) -> Result<()> {
     let mut archive = Archive::default();
     for directory in ["dev", "proc", "sys", "tmp", "mnt", "root", "run", "etc", "busybox"] {
         archive.directory(directory);
     }
-    let busybox = find("busybox").context("no busybox on this machine")?;
-    add(&mut archive, "/busybox/busybox", &busybox)?;
-    libraries(&mut archive, &busybox)?;
-    add(&mut archive, "/usr/bin/ssdyno", ssdyno)?;
-    libraries(&mut archive, ssdyno)?;
-    for tool in TOOLS.iter().filter_map(|name| find(name)) {
-        add(&mut archive, &format!("/usr/bin/{}", name(&tool)), &tool)?;
-        libraries(&mut archive, &tool)?;
+    for (place, file) in programs {
+        add(&mut archive, place, file)?;
+        libraries(&mut archive, file)?;
     }
     kernel.add_modules(&mut archive)?;
     let guest = root().join("guest");
@@ -70,6 +65,17 @@ pub fn write(to: &Path, kernel: &Kernel, ssdyno: &Path) -> Result<()> {
     let part = to.with_extension(std::process::id().to_string());
     fs::write(&part, archive.finish()).with_context(|| part.display().to_string())?;
     fs::rename(&part, to).with_context(|| to.display().to_string())
+}
+
+/// The place of the guest's shell.
+pub const BUSYBOX: &str = "/busybox/busybox";
+
+/// The shell, and those of the tools that this machine has, with their places in the guest.
+pub fn tools() -> Result<Vec<(String, PathBuf)>> {
+    let busybox = find("busybox").context("no busybox on this machine")?;
+    let tools = TOOLS.iter().filter_map(|name| find(name));
+    let placed = tools.map(|tool| (format!("/usr/bin/{}", name(&tool)), tool));
+    Ok([(BUSYBOX.into(), busybox)].into_iter().chain(placed).collect())
 }
 
 /// An archive with a script from outside `guest/tests`, and with the programs that only this script

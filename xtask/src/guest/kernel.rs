@@ -58,20 +58,26 @@ pub struct Kernel {
 impl Kernel {
     /// The newest complete and readable kernel; the error gives the reason if there is none.
     pub fn find() -> Result<Kernel> {
-        let names = fs::read_dir("/boot")
-            .context("/boot")?
+        Kernel::in_root(Path::new("/"))
+    }
+
+    /// The newest kernel of the system below this directory.
+    pub fn in_root(root: &Path) -> Result<Kernel> {
+        let boot = root.join("boot");
+        let names = fs::read_dir(&boot)
+            .with_context(|| boot.display().to_string())?
             .filter_map(|e| e.ok()?.file_name().into_string().ok());
         let mut versions: Vec<String> =
             names.filter_map(|n| n.strip_prefix("vmlinuz-").map(str::to_string)).collect();
         versions.sort_by_key(|version| numbers(version));
         for version in versions.into_iter().rev() {
-            let image = Path::new("/boot").join(format!("vmlinuz-{version}"));
-            let modules = Path::new("/lib/modules").join(&version);
+            let image = boot.join(format!("vmlinuz-{version}"));
+            let modules = root.join("lib/modules").join(&version);
             if fs::File::open(&image).is_ok() && modules.join("modules.dep").exists() {
                 return Ok(Kernel { image, version, modules });
             }
         }
-        bail!("no readable kernel with modules in /boot");
+        bail!("no readable kernel with modules in {}", boot.display());
     }
 
     /// The image to boot: unpacked into `dir` if possible, because the guest's processor would take

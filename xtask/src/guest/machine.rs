@@ -201,10 +201,43 @@ pub fn image(volume: &Volume, aio: &str) -> Value {
         "file": {"driver": "file", "filename": volume.image, "discard": "unmap", "aio": aio}})
 }
 
-/// Options independent of the script.
-pub const BOARD: &[&str] = &[
-    "-machine",
-    "q35",
+/// The board and its processor.
+#[derive(Clone, Copy, Debug)]
+pub enum Board {
+    /// An x86-64 machine.
+    Q35,
+    /// QEMU's own board with a Cortex-A53, which runs 64-bit and 32-bit programs.
+    Virt,
+}
+
+impl Board {
+    /// The program that emulates it.
+    pub fn emulator(self) -> &'static str {
+        match self {
+            Board::Q35 => "qemu-system-x86_64",
+            Board::Virt => "qemu-system-aarch64",
+        }
+    }
+
+    /// Its options of QEMU.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            Board::Q35 => &["-machine", "q35"],
+            Board::Virt => &["-machine", "virt", "-cpu", "cortex-a53"],
+        }
+    }
+
+    /// The kernel's name for its serial port.
+    pub fn console(self) -> &'static str {
+        match self {
+            Board::Q35 => "ttyS0",
+            Board::Virt => "ttyAMA0",
+        }
+    }
+}
+
+/// Options independent of the script and the board.
+pub const OPTIONS: &[&str] = &[
     "-accel",
     "tcg",
     "-m",

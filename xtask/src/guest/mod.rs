@@ -3,6 +3,7 @@
 //! QEMU also emulates the processor, so the guest neither needs nor accesses the host's devices,
 //! and everything is slow. The guest therefore only tests correctness, never speed.
 
+mod arm;
 mod cpio;
 mod image;
 mod kernel;
@@ -21,11 +22,13 @@ pub use suite::{missing_for, script, test};
 
 use crate::run::{cargo, find, metadata, output, program};
 use kernel::Kernel;
+use machine::Board;
 
 const HELP: &str = "\
 cargo xtask guest test [NAME...]          all tests of guest/tests, or those that begin with NAME
 cargo xtask guest run SCRIPT [DRIVE]      your own script, or one of guest/tests by name
 cargo xtask guest sh [DRIVE...]           a shell; Ctrl-A X ends it
+cargo xtask guest arm [SCRIPT]            both Arm binaries of `dist` in a 64-bit Arm guest
 ";
 
 /// Files to boot guests.
@@ -34,6 +37,7 @@ pub struct Ready {
     initrd: PathBuf,
     /// Parent of the guests' directories.
     dir: PathBuf,
+    board: Board,
 }
 
 /// Runs the command.
@@ -43,6 +47,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "test" => suite::run(rest),
         "run" => suite::one(rest),
         "sh" => suite::shell(rest),
+        "arm" => arm::run(rest),
         _ => {
             print!("{HELP}");
             Ok(ExitCode::SUCCESS)
@@ -88,10 +93,12 @@ impl Ready {
             None => stripped(&tested(target)?, &dir)?,
         };
         let initrd = dir.join("initrd");
-        image::write(&initrd, &kernel, &ssdyno)?;
+        let mut programs = image::tools()?;
+        programs.push(("/usr/bin/ssdyno".into(), ssdyno.clone()));
+        image::write(&initrd, &kernel, &programs)?;
         std::fs::remove_file(ssdyno)?;
         let kernel = kernel.unpacked(&dir)?;
-        Ok(Ready { kernel, initrd, dir })
+        Ok(Ready { kernel, initrd, dir, board: Board::Q35 })
     }
 }
 

@@ -56,7 +56,7 @@ impl Qemu {
             command.arg("-chardev").arg(format!("socket,id={name},path={door}"));
         }
         command.stderr(Stdio::piped());
-        let mut child = command.spawn().context("cannot start qemu-system-x86_64")?;
+        let mut child = command.spawn().context("cannot start QEMU")?;
         let mut errors = child.stderr.take().context("no stderr of QEMU")?;
         thread::spawn(move || {
             let mut said = Vec::new();

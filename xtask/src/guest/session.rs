@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::Ready;
-use super::machine::{BOARD, Builder, Drive, Volume, bare_metal_image, image};
+use super::machine::{Builder, Drive, OPTIONS, Volume, bare_metal_image, image};
 use super::qemu::{self, Qemu};
 use super::script::{Case, bare};
 use crate::run::{output, program};
@@ -63,15 +63,17 @@ fn empty(dir: &Path) -> Result<std::path::PathBuf> {
 fn command(case: &Case, ready: &Ready, core: usize) -> Command {
     // Interrupting the tests must not leave a guest running.
     let core = core.to_string();
-    let words = ["--pdeathsig", "KILL", "taskset", "-c", &core, "qemu-system-x86_64"];
+    let words = ["--pdeathsig", "KILL", "taskset", "-c", &core, ready.board.emulator()];
     let mut command = program("setpriv", &words);
-    let mut kernel = String::from("console=ttyS0 quiet panic=-1 nokaslr no_timer_check");
+    let mut kernel =
+        format!("console={} quiet panic=-1 nokaslr no_timer_check", ready.board.console());
+    command.args(ready.board.options());
     if case.script.iommu {
         // Must precede the PCI devices that it translates for. VFIO also needs interrupt remapping.
         command.args(["-device", "intel-iommu,intremap=on,caching-mode=on"]);
         kernel += " intel_iommu=on";
     }
-    command.args(BOARD);
+    command.args(OPTIONS);
     command.arg("-kernel").arg(&ready.kernel).arg("-initrd").arg(&ready.initrd);
     // Without the kernel's timer check, which sometimes hangs on a busy host.
     command.args(["-append", &kernel]);

@@ -145,7 +145,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
         root().join(format!("guest/tests/{name}.sh"))
     };
     let script = Script::read(&path)?;
-    let ready = ready_for(&script, None)?;
+    let ready = with_script(Ready::make()?, &script)?;
     let mut cases = script.cases();
     if let Some(drive) = arguments.get(1) {
         cases = vec![Case { script, drive: Some(drive.clone()) }];
@@ -160,8 +160,7 @@ pub fn one(arguments: &[String]) -> Result<ExitCode> {
 }
 
 /// Boot files with a script that is not one of the tests.
-fn ready_for(script: &Script, binary: Option<&Path>) -> Result<Ready> {
-    let mut ready = Ready::with(binary)?;
+pub fn with_script(mut ready: Ready, script: &Script) -> Result<Ready> {
     let bytes = [std::fs::read(&ready.initrd)?, super::image::extra(script)?].concat();
     ready.initrd = ready.dir.join("initrd-run");
     std::fs::write(&ready.initrd, bytes)?;
@@ -178,7 +177,8 @@ pub fn missing_for(path: &str) -> Result<Option<String>> {
 pub fn script(path: &str, binary: Option<&Path>) -> Result<String> {
     let path = root().join(path);
     let case = Case { script: Script::read(&path)?, drive: None };
-    let Outcome { status, said } = session::run(&case, &ready_for(&case.script, binary)?)?;
+    let Outcome { status, said } =
+        session::run(&case, &with_script(Ready::with(binary)?, &case.script)?)?;
     ensure!(status == 0, "{} failed:\n{said}", path.display());
     Ok(said)
 }
