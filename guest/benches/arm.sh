@@ -5,6 +5,7 @@
 # seconds: 2400
 mkdir -p /scratch
 mkfs.ext2 "$(device scratch)" >/dev/null 2>&1 && mount "$(device scratch)" /scratch
+holds "a file system on the scratch disk" mountpoint -q /scratch
 
 # word NAME: the first value of this key in the record.
 word() { sed -n "s/^.*\"$1\": *\"*\([^\",}]*\).*/\1/p" /tmp/record | head -1; }
@@ -15,7 +16,7 @@ measured() {
     shift
     if "$@" --json --quiet >/tmp/record 2>/tmp/said; then
         tr ',{' '\n\n' </tmp/record >/tmp/words && mv /tmp/words /tmp/record
-        pass "$what: $(word headline)"
+        holds "$what: $(word headline)" test -n "$(word headline)"
         is "$what: backend" "$(word backend)" io_uring
     else
         fail "$what: exit $?"

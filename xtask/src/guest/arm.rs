@@ -1,7 +1,7 @@
 //! `cargo xtask guest arm`: Debian's kernel for 64-bit Arm on QEMU's `virt` board, with both Arm
 //! binaries of `cargo xtask dist`.
 //!
-//! The kernel and busybox are Debian's packages for arm64, unpacked below `target/guest/arm`;
+//! The kernel and busybox are Debian's packages for arm64, unpacked in `target/guest/debian-arm64`;
 //! nothing is installed on this machine and its list of architectures stays as it is. The
 //! processor, a Cortex-A53 as in a Raspberry Pi 3, runs 64-bit and 32-bit programs.
 
@@ -43,7 +43,7 @@ fn ready() -> Result<Ready> {
     let target = metadata()?;
     let target = Path::new(target["target_directory"].as_str().context("cargo metadata")?);
     let dir = target.join("guest");
-    let system = dir.join("arm");
+    let system = dir.join("debian-arm64");
     fs::create_dir_all(&system).with_context(|| system.display().to_string())?;
     let kernel = match Kernel::in_root(&system) {
         Ok(kernel) => kernel,
