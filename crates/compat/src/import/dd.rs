@@ -1,14 +1,15 @@
 //! dd's final lines. Bytes and seconds are exact; the rate is derived from them. The direction is
 //! known only if the command line precedes the output.
 //!
-//! GNU dd is localised, including its numbers (`1,5 s`); busybox omits blanks; BSD writes
-//! `bytes transferred in N secs`. All of them start with the number of bytes, and the seconds
-//! precede a unit that starts with s.
+//! GNU dd is localised: words, their order, separators and decimal marks differ. In every language
+//! the line has the bytes as its first number, and the seconds and the rate as its last two. A line
+//! is dd's if the rate that it prints is the bytes over the seconds, within the digits printed, so
+//! no list of languages is needed. busybox, toybox and BSD's dd fit the same rule.
 
 use record::{FindingKind, Run, Unit};
 
 use super::found::{self, put, run};
-use super::lines::{ImportError, Lines, number, unit_scale};
+use super::lines::{ImportError, Lines};
 
 /// Number of lines before the result that may contain the command.
 const COMMAND_ABOVE: usize = 4;
@@ -23,8 +24,7 @@ fn is_progress(lines: &Lines<'_>) -> bool {
     let counts = |line: Option<&str>| line.is_some_and(|line| records(line).is_some());
     let mut ahead = lines.clone();
     ahead.next();
-    let carriage = lines.peek().is_some_and(|line| line.contains('\r'));
-    carriage || counts(ahead.peek()) && !counts(lines.before(1))
+    lines.is_overwritten() || counts(ahead.peek()) && !counts(lines.before(1))
 }
 
 /// `64+0 records in`, in any language.
@@ -83,30 +83,94 @@ fn command(line: &str) -> Option<String> {
     (command.contains("if=") || command.contains("of=")).then(|| command.trim().to_string())
 }
 
+/// A number in a line and the text after it, up to the next.
+struct Figure<'a> {
+    value: f64,
+    is_whole: bool,
+    unit: &'a str,
+}
+
+/// The longest line that can be a result, and the most numbers in it: bytes, two sizes, seconds and
+/// rate.
+const LINE_MAX: usize = 200;
+const FIGURES_MAX: usize = 5;
+
 /// Bytes and seconds.
 fn result(line: &str) -> Option<(f64, f64)> {
-    let line = line.trim();
-    let digits = line.find(|c: char| !c.is_ascii_digit())?;
-    let bytes: f64 = line[..digits].parse().ok()?;
-    let rest = line[digits..].strip_prefix(' ')?;
-    let seconds = bsd(rest).or_else(|| gnu(rest))?;
-    (digits > 0 && seconds.is_finite()).then_some((bytes, seconds))
+    if line.len() > LINE_MAX {
+        return None;
+    }
+    let figures = figures(line)?;
+    let [bytes, .., seconds, rate] = figures.as_slice() else { return None };
+    let is_plausible = bytes.is_whole
+        && (3..=FIGURES_MAX).contains(&figures.len())
+        && is_seconds(seconds.unit)
+        && rates(rate).any(|scale| {
+            let printed = rate.value * scale;
+            // One digit after the point, at least, or two digits in all.
+            let digits = (0.06 * printed).max(0.06 * scale);
+            seconds.value <= 0.0 || (printed - bytes.value / seconds.value).abs() <= digits
+        });
+    is_plausible.then_some((bytes.value, seconds.value))
 }
 
-/// `bytes transferred in 0.5 secs (2147483648 bytes/sec)`.
-fn bsd(rest: &str) -> Option<f64> {
-    let (seconds, unit) = number(rest.strip_prefix("bytes transferred in ")?)?;
-    unit.trim_start().starts_with("sec").then_some(seconds)
+/// The numbers of a line in order. A decimal mark is a point, a comma, or the Arabic one.
+fn figures(line: &str) -> Option<Vec<Figure<'_>>> {
+    let mut figures = Vec::new();
+    let mut rest = line;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (value, length) = decimal(&rest[start..])?;
+        let after = &rest[start + length..];
+        let end = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
+        let is_whole = rest[start..start + length].bytes().all(|b| b.is_ascii_digit());
+        figures.push(Figure { value, is_whole, unit: after[..end].trim_start() });
+        rest = &after[end..];
+    }
+    Some(figures)
 }
 
-/// `bytes (67 MB, 64 MiB) copied, 0.148009 s, 453 MB/s`: the last number is the rate, the one
-/// before it the seconds.
-fn gnu(rest: &str) -> Option<f64> {
-    let (head, rate) = rest.rsplit_once(", ")?;
-    let rate = rate.replace(',', ".");
-    unit_scale(number(&rate)?.1)?;
-    let (_, seconds) = head.rsplit_once(", ")?;
-    let text = seconds.replace(',', ".");
-    let (seconds, unit) = number(&text)?;
-    unit.trim_start().starts_with('s').then_some(seconds)
+/// The number at the start of a text and its length: `5`, `0,5`, `5.44e-05`.
+fn decimal(text: &str) -> Option<(f64, usize)> {
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let whole = digits(text);
+    let mut length = whole;
+    let mut number = text[..whole].to_string();
+    let mark = text[whole..].chars().next().filter(|c| matches!(c, '.' | ',' | '\u{66b}'));
+    if let Some(mark) = mark {
+        let after = &text[whole + mark.len_utf8()..];
+        let fraction = digits(after);
+        if fraction > 0 {
+            number += &format!(".{}", &after[..fraction]);
+            length += mark.len_utf8() + fraction;
+        }
+    }
+    if let Some(after) = text[length..].strip_prefix("e-") {
+        let exponent = digits(after);
+        number += &format!("e-{}", &after[..exponent]);
+        length += 2 + exponent;
+    }
+    Some((number.parse().ok()?, length))
+}
+
+/// Whether a unit is that of seconds: `s, `, `secs (`, or a letter or sign of another script.
+fn is_seconds(unit: &str) -> bool {
+    let word = unit.split(|c: char| c.is_whitespace() || c == ',' || c == '(').next().unwrap_or("");
+    word.starts_with('s')
+        || !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_alphabetic())
+        || word == "c"
+}
+
+/// Bytes per unit of a rate, by its letter: decimal ones of GNU, binary ones of busybox and toybox.
+/// A letter of another script may stand for any.
+fn rates(rate: &Figure<'_>) -> impl Iterator<Item = f64> {
+    let letter = rate.unit.chars().next().unwrap_or('?').to_ascii_lowercase();
+    let is_rate = rate.unit.contains('/') || rate.unit.starts_with("bps");
+    let power = ['b', 'k', 'm', 'g', 't', 'p'].iter().position(|unit| *unit == letter);
+    let powers = match power {
+        Some(power) => power..power + 1,
+        None if letter.is_ascii() => 0..0,
+        None => 0..6,
+    };
+    let powers = if is_rate { powers } else { 0..0 };
+    powers.flat_map(|power| [1000f64.powi(power as i32), 1024f64.powi(power as i32)])
 }

@@ -1,4 +1,4 @@
-//! The text copied by CrystalDiskMark (3 to 8), and KDiskMark's, which looks similar.
+//! The text copied by CrystalDiskMark (2 to 8), and KDiskMark's, which looks similar.
 //!
 //! Rows are named up to version 3 (`Random Read 4KB (QD=32)`), state queues and threads from
 //! version 4 on (`Q= 32,T= 1`), and have separate headings for reads and writes from version 7 on.
@@ -17,7 +17,7 @@ const TOOLS: [&str; 2] = ["CrystalDiskMark", "KDiskMark"];
 const SEQUENTIAL_BLOCK: [(u32, u64); 2] = [(5, 1 << 17), (3, 1 << 20)];
 
 /// Keys of the lines below the rows.
-const FACTS: [&str; 7] = ["Profile", "Test", "Mode", "Time", "Date", "OS", "Comment"];
+const FACTS: [&str; 8] = ["Profile", "Test", "Test Size", "Mode", "Time", "Date", "OS", "Comment"];
 
 fn tool(line: &str) -> Option<(&'static str, String)> {
     let line = line.trim_start();

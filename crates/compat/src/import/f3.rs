@@ -1,7 +1,8 @@
 //! f3write, f3read and f3probe. Their KB, MB and GB are powers of 1024.
 
 use record::{
-    Evidence, IoErrors, MetricKey, Run, Statistic, TargetKind, Unit, Verdict, VerdictKind,
+    Evidence, Finding, FindingKind, IoErrors, Level, MetricKey, Run, Statistic, TargetKind, Unit,
+    Verdict, VerdictKind,
 };
 
 use super::found::{put, run};
@@ -28,7 +29,7 @@ const LAST: [(&str, Option<&str>); 5] = [
 ];
 
 /// Lines without a value that is read, among those after the first value.
-const OTHER: [&str; 8] = [
+const OTHER: [&str; 7] = [
     "Module:",
     "I/O average speeds:",
     "Sequential write:",
@@ -36,7 +37,6 @@ const OTHER: [&str; 8] = [
     "Random read:",
     "Probe time:",
     "Operation:",
-    "WARNING:",
 ];
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -48,7 +48,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         lines.next();
     }
     while let Some(line) = lines.peek().map(str::trim) {
-        if line.starts_with("F3 ") {
+        if line.starts_with("F3 ") || is_repeated(&run, line) {
             break;
         }
         let known = entry(&mut run, line).map_err(|why| lines.wrong_at(lines.number(), why))?;
@@ -62,16 +62,51 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             break;
         }
     }
-    match run.metrics.is_empty() && run.verdicts.is_empty() {
-        true => Err(lines.wrong_at(begin, "the output of f3 ends before its results")),
-        false => Ok(vec![run]),
+    if run.metrics.is_empty() {
+        return Err(lines.wrong_at(begin, "the output of f3 ends before its results"));
     }
+    judge(&mut run);
+    Ok(vec![run])
+}
+
+/// Whether a line begins another result: f3read's first figure, for the second time.
+fn is_repeated(run: &Run, line: &str) -> bool {
+    line.starts_with("Data OK:") && run.metric("data-ok").is_some()
+}
+
+/// Lines in which f3 says that it did not read or write everything.
+fn is_complaint(line: &str) -> bool {
+    let words = ["NOT fully read", "Not all data was read", "I/O error", "Write failure"];
+    let more = ["WARNING: ", "Read error", "Write error", "Failure", "Can't "];
+    words.iter().chain(&more).any(|words| line.contains(words))
+}
+
+/// f3read's verdict: only what was read can be said to be intact.
+fn judge(run: &mut Run) {
+    let value = |name: &str| run.metric(name).and_then(|metric| metric.value);
+    let Some(lost) = value("data-lost") else { return };
+    let is_partial = run.warnings.iter().any(|w| w.kind == FindingKind::CheckLeftOut);
+    let text = if lost > 0.0 {
+        "content was lost"
+    } else if value("data-ok").is_none_or(|bytes| bytes <= 0.0) {
+        "nothing was read back"
+    } else if is_partial {
+        "some content was not read; what was read is intact"
+    } else {
+        "all content was read back"
+    };
+    verdict(run, text.to_string(), "bytes lost", lost);
 }
 
 /// Reads a line. Returns whether it can follow the first value of a result.
 fn entry(run: &mut Run, line: &str) -> Result<bool, String> {
     let rate = |rest: &str| amount(rest, "/s").ok_or("no rate");
-    if let Some(rest) = line.strip_prefix("Average writing speed:") {
+    if is_complaint(line) {
+        let finding = Finding::new(FindingKind::CheckLeftOut, Level::Warn, format!("f3: {line}"));
+        if !run.warnings.contains(&finding) {
+            run.warnings.push(finding);
+        }
+    } else if let Some(rest) = line.strip_prefix("Average writing speed:") {
         put(run, "seq-write", Unit::BytesPerSecond, rate(rest)?);
     } else if let Some(rest) = line.strip_prefix("Average reading speed:") {
         put(run, "seq-read", Unit::BytesPerSecond, rate(rest)?);
@@ -80,8 +115,6 @@ fn entry(run: &mut Run, line: &str) -> Result<bool, String> {
     } else if let Some(rest) = line.strip_prefix("Data LOST:") {
         let bytes = sectors(rest).ok_or("no number of sectors")? * 512.0;
         put(run, "data-lost", Unit::Bytes, bytes);
-        let text = if bytes > 0.0 { "content was lost" } else { "all content was read back" };
-        verdict(run, text.to_string(), "bytes lost", bytes);
     } else if let Some((kind, rest)) =
         LOST.iter().find_map(|(words, kind)| Some((kind, line.strip_prefix(words)?)))
     {

@@ -1,4 +1,5 @@
-//! fio's JSON, plain and with the bins of json+. fio's warnings may precede it.
+//! fio's JSON, plain and with the bins of json+, also within the JSON of another program. Several
+//! objects are several runs, or states of one (`--status-interval`, see `repeats.rs`).
 //!
 //! fio 3 reports bytes and nanoseconds; fio 2 reported KiB and microseconds under nearly the same
 //! names (`io_kbytes` came with fio 3). Options missing from a job have fio's defaults.
@@ -6,30 +7,55 @@
 use record::{Histogram, IoErrors, LatencyProfile, OWN_FIO, Run};
 use serde_json::{Map, Value};
 
-pub(crate) use super::fio_text::json_begins as begins;
-use super::fio_text::{drive, notes, pass_over};
+use super::fio_names::{self, DIRECTIONS, Flushes, Job, drive, engine_depth, notes, put_flushes};
 use super::found::{self, Shape, Side, put_side, run};
+use super::json;
 use super::lines::{ImportError, Lines, size};
+
+/// The key of fio's version.
+const VERSION: &str = "fio version";
+
+/// Whether a value is the JSON of one run of fio.
+fn is_run(value: &Value) -> bool {
+    value.get(VERSION).is_some()
+}
+
+/// Whether fio's JSON begins on the current line, or another JSON that contains fio's.
+pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    if !lines.peek().is_some_and(|line| line.contains('{')) {
+        return false;
+    }
+    let is_fio = |text: &String| text.contains("\"fio version\"");
+    match json::objects(lines) {
+        Some((objects, _)) => objects.iter().any(is_fio),
+        // fio prints its version first. An object within another that does not end is no result.
+        None => {
+            let mut ahead = lines.clone();
+            let first = [ahead.next(), ahead.next()];
+            json::is_cut(lines) && first.iter().flatten().any(|line| is_fio(&line.to_string()))
+        }
+    }
+}
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
-    let mut values = serde_json::Deserializer::from_str(lines.rest()).into_iter::<Value>();
-    let found = values.next();
-    let bytes = values.byte_offset();
-    match found {
-        Some(Ok(document)) => {
-            lines.skip(bytes);
-            let why = "fio's JSON has no results";
-            let run = record(&document, begin).ok_or_else(|| lines.wrong_at(begin, why))?;
-            pass_over(lines)?;
-            Ok(vec![run])
-        }
-        Some(Err(error)) => {
+    let Some((objects, end)) = json::objects(lines) else {
+        while lines.next().is_some() {}
+        return Err(lines.wrong("fio's JSON cannot be read: the text ends before it"));
+    };
+    let mut runs = Vec::new();
+    for object in objects {
+        let value: Value = serde_json::from_str(&object).map_err(|error| {
             let line = begin + error.line().saturating_sub(1);
-            Err(lines.wrong_at(line, format!("fio's JSON cannot be read: {error}")))
+            lines.wrong_at(line, format!("fio's JSON cannot be read: {error}"))
+        })?;
+        for document in json::find(&value, &is_run) {
+            let why = "fio's JSON has no results";
+            runs.push(record(document, begin).ok_or_else(|| lines.wrong_at(begin, why))?);
         }
-        None => Err(lines.wrong_at(begin, "no JSON")),
     }
+    *lines = end;
+    Ok(runs)
 }
 
 fn record(document: &Value, begin: usize) -> Option<Run> {
@@ -38,7 +64,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
     let mut run = match ours {
         Some(ours) => run("fio", OWN_FIO, Some(ours.to_string()), begin),
         None => {
-            let version = document["fio version"].as_str().unwrap_or_default();
+            let version = document[VERSION].as_str().unwrap_or_default();
             let version = version.strip_prefix("fio-").unwrap_or(version);
             run("fio", "fio", Some(version.to_string()), begin)
         }
@@ -54,7 +80,7 @@ fn record(document: &Value, begin: usize) -> Option<Run> {
         run.target.drive = disk["name"].as_str().map(drive);
     }
     notes(&mut run, jobs.len());
-    (!run.metrics.is_empty() || !run.errors.is_empty()).then_some(run)
+    Some(run)
 }
 
 /// The options of a job, which override the global ones and fio's defaults.
@@ -70,54 +96,82 @@ impl<'a> Options<'a> {
 }
 
 /// Adds the results of a job. `own`: the output is that of `ssdyno fio`.
-fn job(run: &mut Run, job: &Value, global: Option<&Map<String, Value>>, own: bool) {
-    let options = Options(job["job options"].as_object(), global);
+fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: bool) {
+    let options = Options(entry["job options"].as_object(), global);
     let known = options.0.is_some() || options.1.is_some();
-    let name = job["jobname"].as_str().unwrap_or("unknown");
+    let name = entry["jobname"].as_str().unwrap_or("unknown");
     found::title(run, name);
-    for (i, direction) in ["read", "write"].into_iter().enumerate() {
-        let Some(side) = job.get(direction).filter(|side| number(side, "runtime") > Some(0.0))
-        else {
-            continue;
-        };
-        let shape = if known { shape(&options, i) } else { Shape::default() };
+    let mut job = known.then(|| job_options(&options));
+    if let Some(job) = &mut job {
+        engine_depth(run, job, &depths(&entry["iodepth_level"]));
+    }
+    for (i, direction) in DIRECTIONS.into_iter().enumerate() {
+        let has_io = |side: &&Value| number(side, "runtime") > Some(0.0) && did_io(side);
+        let Some(side) = entry.get(direction).filter(has_io) else { continue };
+        let (shape, word) = fio_names::shape(job.as_ref(), i, &Shape::default());
         let (measured, histogram) = measured(side, own);
-        let metric = put_side(run, &shape, direction, &measured);
+        let metric = put_side(run, &shape, word, &measured);
         if let Some(service) = histogram {
-            run.latencies.push(LatencyProfile::new(metric, direction, service));
+            run.latencies.push(LatencyProfile::new(metric, word, service));
         }
         let seconds = number(side, "runtime").unwrap_or(0.0) / 1e3;
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(seconds));
     }
+    put_flushes(run, flushes(&entry["sync"]));
     if known {
         run.target.direct = Some(options.get(&["direct"]) == Some("1"));
         run.target.spec = options.get(&["filename", "directory"]).unwrap_or(name).to_string();
     }
-    if let Some(errno) = job["error"].as_u64().filter(|errno| *errno > 0) {
+    if let Some(errno) = entry["error"].as_u64().filter(|errno| *errno > 0) {
         run.errors.push(IoErrors::new("unknown", format!("errno {errno}"), name, 1));
     }
 }
 
-fn shape(options: &Options<'_>, side: usize) -> Shape {
+/// Whether a direction did any I/O. With `--unified_rw_reporting=both`, the sum has only latencies.
+fn did_io(side: &Value) -> bool {
+    ["bw", "iops", "total_ios"].iter().any(|name| number(side, name) > Some(0.0))
+}
+
+fn job_options(options: &Options<'_>) -> Job {
     let rw = options.get(&["rw", "readwrite"]).unwrap_or("read");
-    let rw = rw.split(':').next().unwrap_or(rw);
     let several = ["bsrange", "blocksize_range", "bssplit"].iter();
     let fixed = several.clone().all(|name| options.get(&[name]).is_none());
-    let block = options.get(&["bs", "blocksize"]).unwrap_or("4k");
-    let mut parts = block.split(',');
-    let first = parts.next().unwrap_or(block);
-    let block =
-        if side == 0 { first } else { parts.next().filter(|p| !p.is_empty()).unwrap_or(first) };
-    let grouped = options.get(&["group_reporting"]).is_some();
+    let grouped = options.get(&["group_reporting"]).is_some_and(|value| value != "0");
     let jobs = options.get(&["numjobs"]).filter(|_| grouped).and_then(|n| n.parse().ok());
-    Shape {
-        random: rw.starts_with("rand"),
-        mixed: rw.ends_with("rw") || rw == "readwrite",
-        block_bytes: size(block).filter(|bytes| fixed && *bytes > 0),
+    Job {
+        rw: rw.split(':').next().unwrap_or(rw).to_string(),
+        blocks: if fixed { block_sizes(options) } else { [None; 3] },
         depth: options.get(&["iodepth"]).map_or(Some(1), |depth| depth.parse().ok()),
+        engine: options.get(&["ioengine"]).map(String::from),
         jobs: jobs.unwrap_or(1),
-        extra: None,
     }
+}
+
+/// Block sizes of reads, writes and trims: `4k`, `4k,8k`; a missing one is that before it.
+fn block_sizes(options: &Options<'_>) -> [Option<u64>; 3] {
+    let mut parts = options.get(&["bs", "blocksize"]).unwrap_or("4k").split(',');
+    let mut last = "4k";
+    [(); 3].map(|()| {
+        last = parts.next().filter(|part| !part.is_empty()).unwrap_or(last);
+        size(last).filter(|bytes| *bytes > 0)
+    })
+}
+
+/// Shares of the depths 1, 2, 4, .. in percent.
+fn depths(levels: &Value) -> Vec<f64> {
+    let shares = ["1", "2", "4", "8", "16", "32", ">=64"];
+    shares.iter().map(|depth| number(levels, depth).unwrap_or(0.0)).collect()
+}
+
+/// Latencies of fsync and the like, which fio 2 does not print.
+fn flushes(sync: &Value) -> Option<Flushes> {
+    let latency = sync.get("lat_ns")?;
+    Some(Flushes {
+        operations: sync["total_ios"].as_u64(),
+        mean_ns: number(latency, "mean"),
+        max_ns: number(latency, "max"),
+        percentiles: percentiles(latency, 1.0),
+    })
 }
 
 fn number(value: &Value, name: &str) -> Option<f64> {
@@ -134,12 +188,6 @@ fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
     let kib = number(side, "bw").map(|kib| kib * 1024.0);
     let latency = nanoseconds.or(side.get("clat")).unwrap_or(&Value::Null);
     let scale = if nanoseconds.is_some() { 1.0 } else { 1e3 };
-    // fio 2 lists unused percentiles under the key `0.00`.
-    let percentiles = latency["percentile"].as_object().into_iter().flatten();
-    let percentiles = percentiles.filter_map(|(percent, value)| {
-        let percent: f64 = percent.trim_start_matches('>').trim_start_matches('=').parse().ok()?;
-        Some((percent / 100.0, value.as_f64()? * scale)).filter(|(share, _)| *share > 0.0)
-    });
     // With gtod_reduce, fio measures no latency and reports zeros.
     let timed = number(latency, "max").filter(|max| *max > 0.0);
     let side = Side {
@@ -147,9 +195,21 @@ fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
         iops: number(side, "iops"),
         operations: side["total_ios"].as_u64(),
         max_ns: timed.map(|max| max * scale),
-        percentiles: if timed.is_some() { percentiles.collect() } else { Vec::new() },
+        percentiles: if timed.is_some() { percentiles(latency, scale) } else { Vec::new() },
+        submission: side.get("slat_ns").map_or_else(Vec::new, |slat| percentiles(slat, 1.0)),
     };
     (side, bins(latency))
+}
+
+/// Shares (0 to 1) and nanoseconds.
+fn percentiles(latency: &Value, scale: f64) -> Vec<(f64, f64)> {
+    // fio 2 lists unused percentiles under the key `0.00`.
+    let listed = latency["percentile"].as_object().into_iter().flatten();
+    let listed = listed.filter_map(|(percent, value)| {
+        let percent: f64 = percent.trim_start_matches('>').trim_start_matches('=').parse().ok()?;
+        Some((percent / 100.0, value.as_f64()? * scale)).filter(|(share, _)| *share > 0.0)
+    });
+    listed.collect()
 }
 
 /// The bins of json+: the middle of each bin in nanoseconds, and its count.

@@ -1,66 +1,74 @@
 //! fio's normal output: `read: IOPS=6987, BW=27.3MiB/s (..)` of fio 3, and
 //! `read : io=.., bw=.., iops=.., runt=..msec` of fio 2 (where a KB is 1024 bytes).
 //!
-//! One record per run of fio, from the lines that define its jobs to the disk statistics. If the
-//! operation counts are printed, IOPS are computed from counts and runtime, because the printed
-//! rates are rounded (`13.3k`).
+//! One record per run of fio, from the lines that define its jobs to the disk statistics. With
+//! `--status-interval`, fio prints every job several times; the last counts. If the operation counts
+//! are printed, IOPS are computed from counts and runtime, because the printed rates are rounded
+//! (`13.3k`). The lines of one job are in `fio_body.rs`.
 
-use std::collections::BTreeMap;
+use record::{FindingKind, IoErrors, OWN_FIO, Run};
 
-use record::{DriveIdentity, FindingKind, IoErrors, OWN_FIO, Run};
-use serde::de::IgnoredAny;
-
-use super::found::{self, Shape, Side, ctime, moment, note, put_side, run};
-use super::lines::{ImportError, Lines, after, number, number_after, size, unit_scale};
+use super::fio_body::Body;
+use super::fio_names::{self, Job, drive, engine_depth, notes};
+use super::found::{self, Shape, ctime, moment, note, put_side, run};
+use super::lines::{ImportError, Lines, after, number_after, size};
+use super::{fio_json, fio_terse};
 
 /// Announcement of a job: `mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, .., iodepth=16`.
 struct Defined {
     name: String,
-    shape: Shape,
-    /// Block sizes of reads and writes, if constant, bytes.
-    blocks: [Option<u64>; 2],
+    job: Job,
 }
 
 fn defined(line: &str) -> Option<Defined> {
     let (name, rest) = line.split_once(": (g=")?;
     let word = |key: &str| after(rest, key).and_then(|v| v.split([',', ' ']).next());
-    let rw = word("rw=")?;
     let sizes = rest.split_once("bs=").map_or("", |(_, rest)| rest);
-    let blocks = blocks(sizes);
-    let mixed = rw.ends_with("rw") || rw == "readwrite";
-    let shape = Shape {
-        random: rw.starts_with("rand"),
-        mixed,
-        block_bytes: blocks[usize::from(rw.ends_with("write"))],
+    let job = Job {
+        rw: word("rw=")?.to_string(),
+        blocks: blocks(sizes.split(", ioengine=").next().unwrap_or(sizes)),
         depth: word("iodepth=").and_then(|d| d.parse().ok()),
+        engine: word("ioengine=").map(String::from),
         jobs: 1,
-        extra: None,
     };
-    Some(Defined { name: name.trim().to_string(), shape, blocks })
+    (!name.starts_with([' ', '\t'])).then(|| Defined { name: name.trim().to_string(), job })
 }
 
-/// `(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, ..` or `4K-4K/4K-4K/4K-4K`.
-fn blocks(text: &str) -> [Option<u64>; 2] {
+/// `(R) 4096B-4096B, (W) 64.0KiB-64.0KiB, ..` (fio 3), `4K-4K/4K-4K/4K-4K` (fio 2), or with commas
+/// (fio 2.17 to 2.19): block sizes of reads, writes and trims, if constant, in bytes.
+fn blocks(text: &str) -> [Option<u64>; 3] {
     let range = |text: &str| {
         let (low, high) = text.split_once('-')?;
         let low = size(low)?;
         (Some(low) == size(high.split([',', '/', ' ']).next()?)).then_some(low)
     };
     if text.starts_with("(R) ") {
-        let of = |word: &str| after(text, word).and_then(range);
-        return [of("(R) "), of("(W) ")];
+        return ["(R) ", "(W) ", "(T) "].map(|word| after(text, word).and_then(range));
     }
-    let mut parts = text.split([',', ' ']).next().unwrap_or("").split('/');
-    [parts.next().and_then(range), parts.next().and_then(range)]
+    let mut parts = text.split([',', '/']).map(range);
+    [(); 3].map(|()| parts.next().flatten())
 }
 
 /// First line of a result: `mix: (groupid=0, jobs=1): err= 0: pid=3879: Tue Oct  3 18:09:33 2023`.
-fn result(line: &str) -> Option<(&str, u64, u64, Option<&str>)> {
+struct Heading<'a> {
+    name: &'a str,
+    jobs: u64,
+    errors: u64,
+    pid: Option<&'a str>,
+    time: Option<&'a str>,
+}
+
+fn heading(line: &str) -> Option<Heading<'_>> {
     let (name, rest) = line.split_once(": (groupid=")?;
-    let jobs = number_after(rest, "jobs=")? as u64;
-    let errors = number_after(rest, "err=").unwrap_or(0.0) as u64;
-    let time = after(rest, "pid=").and_then(|rest| after(rest, ": "));
-    (!name.starts_with(' ')).then_some((name.trim(), jobs, errors, time))
+    let (pid, time) = after(rest, "pid=").and_then(|rest| rest.split_once(": ")).unzip();
+    let heading = Heading {
+        name: name.trim(),
+        jobs: number_after(rest, "jobs=")? as u64,
+        errors: number_after(rest, "err=").unwrap_or(0.0) as u64,
+        pid,
+        time,
+    };
+    (!name.starts_with([' ', '\t'])).then_some(heading)
 }
 
 /// The version of `ssdyno fio`, on the line before `Starting 1 thread`.
@@ -73,70 +81,74 @@ fn version(line: &str) -> Option<&str> {
     (version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ')).then_some(version)
 }
 
-/// Whether fio's JSON starts at the current line; it may follow text.
-pub(crate) fn json_begins(lines: &Lines<'_>) -> bool {
-    let Some(object) = lines.peek().filter(|l| l.starts_with('{')).map(|_| lines.rest()) else {
-        return false;
-    };
-    // fio writes its version first; if the keys were sorted, it can be anywhere.
-    object[1..].trim_start().starts_with(VERSION) || has_version(object)
-}
-
-/// The key of fio's version.
-const VERSION: &str = "\"fio version\"";
-
-/// Whether the first object of a text has fio's version among its own keys.
-fn has_version(text: &str) -> bool {
-    type Keys = BTreeMap<String, IgnoredAny>;
-    let keys = serde_json::Deserializer::from_str(text).into_iter::<Keys>().next();
-    matches!(keys, Some(Ok(keys)) if keys.contains_key(VERSION.trim_matches('"')))
-}
-
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    lines.peek().is_some_and(|line| defined(line).is_some() || result(line).is_some())
+    lines.peek().is_some_and(|line| defined(line).is_some() || heading(line).is_some())
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let mut run = run("fio", "fio", None, begin);
     let jobs = announced(lines, &mut run)
-        .map_err(|()| lines.wrong_at(begin, "the output of fio ends before its results"))?;
-    let mut results = 0;
-    if json_begins(lines) {
+        .ok_or_else(|| lines.wrong_at(begin, "the output of fio ends before its results"))?;
+    if fio_json::begins(lines) || fio_terse::begins(lines) {
+        // The same results, in a format that says more.
         return Ok(Vec::new());
     }
-    while let Some((name, count, errors, time)) = lines.peek().and_then(result) {
-        lines.next();
-        let job = jobs.iter().find(|job| job.name == name);
-        found::title(&mut run, name);
-        one(lines, &mut run, job, (name, count, errors), time)?;
-        results += 1;
-    }
-    statistics(lines, &mut run);
-    notes(&mut run, results);
-    Ok(vec![run])
-}
-
-/// Skips text results that repeat preceding JSON.
-pub(crate) fn pass_over(lines: &mut Lines<'_>) -> Result<(), ImportError> {
-    let mut ahead = lines.clone();
-    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
-        ahead.next();
-    }
-    if ahead.peek().and_then(result).is_some() {
-        read(&mut ahead)?;
+    let (mut state, mut pids) = results(lines, &run, &jobs)?;
+    loop {
+        // The next state of the same processes (--status-interval).
+        let mut ahead = lines.clone();
+        while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
+            ahead.next();
+        }
+        let pid = ahead.peek().and_then(heading).and_then(|heading| heading.pid);
+        if pid.is_none_or(|pid| !pids.iter().any(|known| known == pid)) {
+            return Ok(vec![state]);
+        }
+        (state, pids) = results(&mut ahead, &run, &jobs)?;
         *lines = ahead;
     }
-    Ok(())
 }
 
-/// Text before the first result.
-fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
+/// The results of all jobs, up to the disk statistics, and the numbers of their processes.
+fn results(
+    lines: &mut Lines<'_>,
+    run: &Run,
+    jobs: &[Defined],
+) -> Result<(Run, Vec<String>), ImportError> {
+    let mut run = run.clone();
+    let (mut pids, mut count) = (Vec::new(), 0);
+    while let Some(heading) = lines.peek().and_then(heading) {
+        let pid = heading.pid.unwrap_or_default().to_string();
+        if pids.contains(&pid) && !pid.is_empty() {
+            break;
+        }
+        lines.next();
+        let job = jobs.iter().find(|job| job.name == heading.name);
+        found::title(&mut run, heading.name);
+        one(lines, &mut run, job, &heading)?;
+        pids.push(pid);
+        count += 1;
+    }
+    statistics(lines, &mut run);
+    notes(&mut run, count);
+    Ok((run, pids))
+}
+
+/// Text before the first result; `None` if there is none.
+fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Option<Vec<Defined>> {
     let mut jobs: Vec<Defined> = Vec::new();
     while let Some(line) = lines.peek() {
         // If JSON is requested late on the command line, the jobs are announced before it.
-        if result(line).is_some() || json_begins(lines) {
-            return Ok(jobs);
+        if heading(line).is_some() || fio_json::begins(lines) || fio_terse::begins(lines) {
+            return Some(jobs);
+        }
+        let defined = defined(line);
+        // The same job again is another run, and this one has no result.
+        if defined.as_ref().is_some_and(|job| jobs.iter().any(|other| other.name == job.name))
+            && run.origin.as_ref().is_some_and(|origin| origin.version.is_some())
+        {
+            return None;
         }
         lines.next();
         if let (Some(version), Some(origin)) = (version(line), &mut run.origin) {
@@ -153,40 +165,40 @@ fn announced(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Defined>, ()> {
                 "this run laid out its file first; other runs may find an existing file",
             );
         }
-        jobs.extend(defined(line));
+        jobs.extend(defined);
     }
-    Err(())
+    None
 }
 
 /// The lines of one result, which are indented.
 fn one(
     lines: &mut Lines<'_>,
     run: &mut Run,
-    job: Option<&Defined>,
-    (name, count, errors): (&str, u64, u64),
-    time: Option<&str>,
+    defined: Option<&Defined>,
+    heading: &Heading<'_>,
 ) -> Result<(), ImportError> {
     let mut body = Body::default();
     while let Some(line) = lines.peek().filter(|line| line.starts_with([' ', '\t'])) {
         lines.next();
         body.line(line).map_err(|why| lines.wrong(why))?;
     }
-    let mut shape = job.map_or_else(Shape::default, |job| job.shape.clone());
-    shape.jobs = count.max(1);
-    for (i, direction) in ["read", "write"].into_iter().enumerate() {
-        let Some((side, runtime)) = body.side(i) else { continue };
-        if shape.mixed
-            && let Some(job) = job
-        {
-            shape.block_bytes = job.blocks[i];
-        }
-        put_side(run, &shape, direction, &side);
+    let mut job = defined.map(|defined| defined.job.clone());
+    if let Some(job) = &mut job {
+        job.jobs = heading.jobs.max(1);
+        engine_depth(run, job, &body.depths);
+    }
+    let bare = Shape { jobs: heading.jobs.max(1), ..Shape::default() };
+    for (direction, side, runtime) in body.sides() {
+        let (shape, word) = fio_names::shape(job.as_ref(), direction, &bare);
+        put_side(run, &shape, word, &side);
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(runtime));
     }
-    if errors > 0 {
-        run.errors.push(IoErrors::new("unknown", format!("errno {errors}"), name, 1));
+    fio_names::put_flushes(run, body.flushes());
+    if heading.errors > 0 {
+        let text = format!("errno {}", heading.errors);
+        run.errors.push(IoErrors::new("unknown", text, heading.name, 1));
     }
-    began(run, time);
+    began(run, heading.time);
     Ok(())
 }
 
@@ -199,123 +211,12 @@ fn began(run: &mut Run, time: Option<&str>) {
     found::start(run, begin.map(moment));
 }
 
-/// Values from the lines of a result, reads first.
-#[derive(Default)]
-struct Body {
-    /// Rate in bytes and operations per second, and the time in milliseconds.
-    rates: [Option<(f64, Option<f64>, f64)>; 2],
-    sides: [Side; 2],
-    /// Direction of the following latencies.
-    at: usize,
-    /// Nanoseconds per unit of the percentile table.
-    scale: f64,
-    issued: Option<[u64; 2]>,
-}
-
-impl Body {
-    fn line(&mut self, line: &str) -> Result<(), String> {
-        let line = line.trim();
-        for (i, word) in ["read", "write"].into_iter().enumerate() {
-            let rest = line.strip_prefix(word).map(|rest| rest.trim_start());
-            if let Some(rest) = rest.and_then(|rest| rest.strip_prefix(':')) {
-                self.at = i;
-                self.rates[i] = Some(rate(rest.trim()).ok_or("not a line of rates")?);
-            }
-        }
-        if let Some(rest) = line.strip_prefix("clat (") {
-            let max = scaled(rest).zip(number_after(rest, "max="));
-            let suffix = after(rest, "max=").and_then(number).map_or("", |(_, rest)| rest);
-            let thousands = if suffix.starts_with('k') { 1e3 } else { 1.0 };
-            self.sides[self.at].max_ns = max.map(|(scale, max)| scale * max * thousands);
-        } else if let Some(rest) = line.strip_prefix("clat percentiles (") {
-            self.scale = scaled(rest).ok_or("an unknown unit of time")?;
-        } else if let Some(rest) = line.strip_prefix('|').filter(|_| self.scale > 0.0) {
-            self.percentiles(rest)?;
-        } else if line.starts_with("issued") {
-            self.issued = issued(line);
-        }
-        Ok(())
-    }
-
-    /// `99.00th=[ 2540], 99.50th=[ 3982]`.
-    fn percentiles(&mut self, rest: &str) -> Result<(), String> {
-        for part in rest.split("],").filter(|part| part.contains("th=[")) {
-            let (percent, value) = part.split_once("th=[").unwrap_or((part, ""));
-            let value = value.trim().trim_start_matches('>').trim_start_matches('=');
-            let both = number(percent).zip(number(value));
-            let ((percent, _), (value, _)) = both.ok_or("not a row of percentiles")?;
-            self.sides[self.at].percentiles.push((percent / 100.0, value * self.scale));
-        }
-        Ok(())
-    }
-
-    /// The results of a direction and its runtime in seconds, if it did any I/O.
-    fn side(&self, i: usize) -> Option<(Side, f64)> {
-        let (bytes_per_s, iops, ms) = self.rates[i]?;
-        let seconds = ms / 1e3;
-        let operations = self.issued.map(|n| n[i]).filter(|n| *n > 0);
-        let counted = operations.filter(|_| ms > 0.0).map(|n| n as f64 / seconds);
-        let side = Side {
-            bytes_per_s: Some(bytes_per_s),
-            iops: counted.or(iops),
-            operations,
-            ..self.sides[i].clone()
-        };
-        Some((side, seconds))
-    }
-}
-
-/// Nanoseconds per unit, from text that begins with the unit: `usec): min=..`.
-fn scaled(text: &str) -> Option<f64> {
-    let units = [("nsec", 1.0), ("usec", 1e3), ("msec", 1e6), ("sec", 1e9)];
-    units.into_iter().find(|(unit, _)| text.starts_with(unit)).map(|(_, scale)| scale)
-}
-
-/// Bytes per second, operations per second, milliseconds.
-fn rate(text: &str) -> Option<(f64, Option<f64>, f64)> {
-    if let Some(rest) = after(text, "BW=") {
-        let (value, unit) = number(rest)?;
-        let scale = unit_scale(unit.split([' ', ',']).next()?)?;
-        let ms = after(rest, ")(").and_then(|rest| after(rest, "/"));
-        let ms = number(ms?).filter(|(_, unit)| unit.starts_with("msec"))?.0;
-        return Some((value * scale, thousands(after(text, "IOPS=")?), ms));
-    }
-    let (value, unit) = number(after(text, "bw=")?)?;
-    let letter = unit.chars().next()?.to_ascii_lowercase();
-    let power = ['b', 'k', 'm', 'g', 't'].iter().position(|l| *l == letter)?;
-    let iops = after(text, "iops=").and_then(thousands);
-    let ms = number_after(text, "runt=")?;
-    Some((value * 1024f64.powi(power as i32), iops, ms))
-}
-
-/// `6987`, `13.3k`, `1.2M`.
-fn thousands(text: &str) -> Option<f64> {
-    let (value, rest) = number(text)?;
-    let scale = match rest.chars().next() {
-        Some('k' | 'K') => 1e3,
-        Some('M' | 'm') => 1e6,
-        _ => 1.0,
-    };
-    Some(value * scale)
-}
-
-/// Number of reads and writes.
-fn issued(line: &str) -> Option<[u64; 2]> {
-    let totals = after(line, "total=")?;
-    let count = |text: &str| number(text).map(|(n, _)| n as u64);
-    if let Some(reads) = totals.strip_prefix("r=") {
-        return Some([count(reads)?, count(after(totals, "w=")?)?]);
-    }
-    let mut parts = totals.split(',');
-    Some([count(parts.next()?)?, count(parts.next()?)?])
-}
-
 /// Output after all jobs.
 fn statistics(lines: &mut Lines<'_>, run: &mut Run) {
     let mut disks = Vec::new();
     while let Some(line) = lines.peek() {
         let text = line.trim_start();
-        let known = ["Run status", "Disk stats", "READ:", "WRITE:", "TRIM:"];
+        let known = ["Run status", "Disk stats", "READ:", "WRITE:", "TRIM:", "MIXED:"];
         if let Some((disk, _)) = text.split_once(": ios=") {
             disks.push(disk.to_string());
         } else if !text.is_empty() && !known.iter().any(|word| text.starts_with(word)) {
@@ -325,31 +226,5 @@ fn statistics(lines: &mut Lines<'_>, run: &mut Run) {
     }
     if let [disk] = disks.as_slice() {
         run.target.drive = Some(drive(disk));
-    }
-}
-
-/// A drive known only by its kernel name.
-pub(crate) fn drive(name: &str) -> DriveIdentity {
-    let bus = "bus unknown".to_string();
-    DriveIdentity { name: name.to_string(), bus, ..DriveIdentity::default() }
-}
-
-/// Notes on fio's numbers.
-pub(crate) fn notes(run: &mut Run, jobs: usize) {
-    let theirs = run.origin.as_ref().is_none_or(|origin| !origin.is_own_fio());
-    let latencies =
-        run.metrics.iter().any(|m| m.key().statistic.is_some_and(|s| s.quantile().is_some()));
-    if theirs && latencies {
-        note(run, FindingKind::FioClat, "latencies are fio's clat: from submission to completion");
-    }
-    if run.metrics.iter().any(|m| m.key().kind() == "mixed-read") {
-        note(
-            run,
-            FindingKind::FioMix,
-            "reads and writes of a fixed mix are one measurement, not two",
-        );
-    }
-    if jobs > 1 {
-        note(run, FindingKind::FioJobs, format!("{jobs} results of one fio run, in fio's order"));
     }
 }

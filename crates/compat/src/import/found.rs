@@ -42,6 +42,11 @@ pub(crate) fn title(run: &mut Run, name: &str) {
     }
 }
 
+/// The user's names for the result, if it has any.
+pub(crate) fn own_title(run: &Run) -> Option<String> {
+    run.origin.as_ref().and_then(|origin| origin.title.clone())
+}
+
 /// Sets the start time, if known.
 pub(crate) fn start(run: &mut Run, started: Option<String>) {
     if let (Some(started), Some(origin)) = (started, &mut run.origin) {
@@ -108,8 +113,10 @@ pub(crate) struct Side {
     /// Operations, if counted.
     pub operations: Option<u64>,
     pub max_ns: Option<f64>,
-    /// Share (0 to 1) and nanoseconds.
+    /// Share (0 to 1) and nanoseconds, of completion.
     pub percentiles: Vec<(f64, f64)>,
+    /// The same of submission.
+    pub submission: Vec<(f64, f64)>,
 }
 
 /// Adds the rate and the latencies of one direction. A name already taken gets a suffix. Returns
@@ -133,19 +140,32 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
         }
     }
     let key = MetricKey::parse(&name);
+    put_quantiles(run, &key, &side.percentiles, side.operations);
+    if let Some(ns) = side.max_ns {
+        put(run, key.with(Statistic::Max), Unit::Nanoseconds, ns);
+    }
+    let submission = MetricKey::parse("submission").within(&name);
+    put_quantiles(run, &submission, &side.submission, side.operations);
+    name
+}
+
+/// Adds the percentiles that ssdyno reports, from shares (0 to 1) and nanoseconds. One with too few
+/// operations beyond it is left out.
+pub(crate) fn put_quantiles(
+    run: &mut Run,
+    key: &MetricKey,
+    percentiles: &[(f64, f64)],
+    operations: Option<u64>,
+) {
     for statistic in [Statistic::P50, Statistic::P99, Statistic::P999] {
         let Some(share) = statistic.quantile() else { continue };
-        let found = side.percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
-        let Some((_, ns)) = found else { continue };
-        let beyond = side.operations.map(|n| n as f64 * (1.0 - share));
+        let listed = percentiles.iter().find(|(q, _)| (q - share).abs() < 1e-9);
+        let Some((_, ns)) = listed else { continue };
+        let beyond = operations.map(|n| n as f64 * (1.0 - share));
         if beyond.is_none_or(|beyond| beyond + 1e-6 >= SAMPLES_BEYOND) {
             put(run, key.clone().with(statistic), Unit::Nanoseconds, *ns);
         }
     }
-    if let Some(ns) = side.max_ns {
-        put(run, key.with(Statistic::Max), Unit::Nanoseconds, ns);
-    }
-    name
 }
 
 /// Parses `Tue Oct  3 18:02:42 2023` as UTC, because the tools do not state the time zone.

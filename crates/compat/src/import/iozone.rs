@@ -1,21 +1,61 @@
-//! iozone: its full output, only the table, or the tables that -R adds for spreadsheets.
+//! iozone: its full output, only the table, the tables that -R adds for spreadsheets, or the rates
+//! of several processes (-t).
 //!
 //! Columns of tests that were not run are blank, so a value is identified by its position: it ends
 //! in the same column as its heading, or one column from it. The widths differ between versions and
-//! between columns. Rates are KiB/s. The table of `ssdyno iozone` is in the same format.
+//! between columns. Figures are KiB/s, with -O operations per second, with -N whole microseconds per
+//! operation, as the lines above the table say. The table of `ssdyno iozone` is in the same format.
 
 use methods::{IozoneFigure, iozone_metric};
-use record::{Finding, FindingKind, Level, Run, Unit};
+use record::{Finding, FindingKind, Level, MetricKey, Run, Statistic, Unit, size_word};
 
 use super::found::{self, ctime, moment, put, run};
-use super::lines::{ImportError, Lines, after};
+use super::lines::{ImportError, Lines, after, number, number_after};
 use crate::iozone::{REPORTS, TITLE};
 
-/// File size and record size in KiB, figure and KiB/s.
+/// File size and record size in KiB, figure and value.
 type Cell = (u64, u64, IozoneFigure, f64);
 
+/// What the values of a table are.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Output {
+    #[default]
+    KibPerSecond,
+    /// -O
+    Operations,
+    /// -N
+    Microseconds,
+}
+
+/// What iozone says about its run before the figures.
+#[derive(Default)]
+struct Facts {
+    output: Output,
+    /// File size and record size of -t, in bytes.
+    sizes: Option<(u64, u64)>,
+}
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    lines.peek().is_some_and(|line| is_title(line) || is_heading(line) || report(line).is_some())
+    lines.peek().is_some_and(|line| {
+        is_title(line) || is_command(line) || is_heading(line) || report(line).is_some()
+    }) || lines.peek().is_some_and(|line| mode(line).is_some() || throughput(line).is_some())
+}
+
+/// The line with the command, for outputs that lost what precedes it.
+fn is_command(line: &str) -> bool {
+    line.trim_start().starts_with("Command line used:") && line.contains("iozone")
+}
+
+/// `OPS Mode. Output is in operations per second.`
+fn mode(line: &str) -> Option<Output> {
+    let line = line.trim();
+    if line.starts_with("OPS Mode.") {
+        Some(Output::Operations)
+    } else if line.starts_with("Microseconds/op Mode.") {
+        Some(Output::Microseconds)
+    } else {
+        None
+    }
 }
 
 fn is_title(line: &str) -> bool {
@@ -33,7 +73,21 @@ fn is_heading(line: &str) -> bool {
 
 /// Lines that may appear between and after tables.
 fn is_continuation(line: &str) -> bool {
-    let words = ["random", "Excel output is below", "iozone test complete"];
+    let words = [
+        "random",
+        "Excel output is below",
+        "iozone test complete",
+        "Children see",
+        "Parent sees",
+        "Min throughput",
+        "Max throughput",
+        "Avg throughput",
+        "Min xfer",
+        "\"Throughput report",
+        "\"Record size",
+        "\"Output is in",
+        "\"  ",
+    ];
     let line = line.trim();
     let known = line.is_empty() || words.iter().any(|word| line.starts_with(word));
     known || is_heading(line) || report(line).is_some()
@@ -49,10 +103,12 @@ fn report(line: &str) -> Option<IozoneFigure> {
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let mut run = run("iozone", "iozone", None, begin);
+    let mut facts = Facts::default();
     let (mut table, mut sheets) = (Vec::new(), Vec::new());
     while let Some(line) = lines.peek() {
-        let read = !table.is_empty() || !sheets.is_empty();
-        if is_title(line) && lines.number() > begin || read && !is_continuation(line) {
+        let read = !table.is_empty() || !sheets.is_empty() || !run.metrics.is_empty();
+        let is_next = is_title(line) || read && (mode(line).is_some() || is_command(line));
+        if is_next && lines.number() > begin || read && !is_continuation(line) {
             break;
         }
         lines.next();
@@ -60,27 +116,88 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             rows(lines, line, &run, &mut table)?;
         } else if let Some(figure) = report(line) {
             sheet(lines, figure, &mut sheets)?;
+        } else if let Some((processes, label, rest)) = throughput(line) {
+            if !put_throughput(&mut run, &facts, (processes, label), rest) {
+                return Err(lines.wrong("not a throughput of iozone"));
+            }
         } else {
-            fact(&mut run, line);
+            fact(&mut run, &mut facts, line);
         }
     }
     // With -R, both contain the same values.
     let cells = if table.is_empty() { sheets } else { table };
-    if cells.is_empty() {
+    if cells.is_empty() && run.metrics.is_empty() {
         return Err(lines.wrong_at(begin, "iozone's output ends before its table"));
     }
-    enter(&mut run, &cells);
+    enter(&mut run, facts.output, &cells);
     Ok(vec![run])
 }
 
-fn fact(run: &mut Run, line: &str) {
+/// The labels of -t, in iozone's order of tests, and ssdyno's names for them.
+const WORKERS: [(&str, &str); 13] = [
+    ("initial writers", "write"),
+    ("rewriters", "rewrite"),
+    ("readers", "read"),
+    ("re-readers", "reread"),
+    ("random readers", "random-read"),
+    ("random writers", "random-write"),
+    ("reverse readers", "backward-read"),
+    ("stride readers", "strided-read"),
+    ("mixed workload", "mixed"),
+    ("pwrite writers", "pwrite"),
+    ("pread readers", "pread"),
+    ("fwriters", "fwrite"),
+    ("freaders", "fread"),
+];
+
+/// `Children see throughput for  2 initial writers = 861957.62 kB/sec`: processes, label and
+/// what follows the sign. The parent's figures contain the start of the processes.
+fn throughput(line: &str) -> Option<(u64, &str, &str)> {
+    let rest = line.trim().strip_prefix("Children see throughput for")?;
+    let (count, rest) = number(rest)?;
+    let (label, value) = rest.split_once('=')?;
+    Some((count as u64, label.trim(), value))
+}
+
+/// Adds a rate of -t. Returns whether it was understood.
+fn put_throughput(run: &mut Run, facts: &Facts, (count, label): (u64, &str), rest: &str) -> bool {
+    let name = WORKERS.iter().find(|(words, _)| *words == label).map(|(_, name)| *name);
+    let Some((name, (value, unit))) = name.zip(number(rest)) else { return false };
+    let jobs = format!("jobs{count}");
+    let key = facts.sizes.map_or_else(
+        || MetricKey::of_words(&[&"iozone", &jobs]),
+        |(file, record)| {
+            MetricKey::of_words(&[&"iozone", &jobs, &size_word(file), &size_word(record)])
+        },
+    );
+    let key = MetricKey::parse(name).within(&key.to_string());
+    let value = match (unit.trim(), facts.sizes) {
+        ("kB/sec" | "KB/sec", _) => value * 1024.0,
+        ("ops/sec", Some((_, record))) => value * record as f64,
+        _ => return false,
+    };
+    put(run, key, Unit::BytesPerSecond, value);
+    true
+}
+
+fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
     let line = line.trim();
-    if let Some(command) = line.strip_prefix("Command line used:") {
+    if let Some(output) = mode(line) {
+        facts.output = output;
+    } else if let Some(command) = line.strip_prefix("Command line used:") {
         *run = found::with_command(run.clone(), Some(command.trim().to_string()));
         let file = command.split_whitespace().skip_while(|w| *w != "-f").nth(1);
         run.target.spec = file.unwrap_or_default().to_string();
-        let direct = command.split_whitespace().any(|w| w == "-I");
-        run.target.direct = Some(direct);
+        let has = |flag: &str| command.split_whitespace().any(|w| w == flag);
+        run.target.direct = Some(has("-I"));
+        if has("-O") {
+            facts.output = Output::Operations;
+        } else if has("-N") {
+            facts.output = Output::Microseconds;
+        }
+    } else if let Some(rest) = line.strip_prefix("Each process writes a ") {
+        let sizes = number(rest).zip(number_after(rest, " file in "));
+        facts.sizes = sizes.map(|((file, _), record)| (file as u64 * 1024, record as u64 * 1024));
     } else if let Some(time) = line.strip_prefix("Run began:").and_then(ctime) {
         found::start(run, Some(moment(time)));
     } else if let (Some(version), Some(origin)) =
@@ -186,13 +303,23 @@ fn sheet(
     Ok(())
 }
 
-fn enter(run: &mut Run, cells: &[Cell]) {
-    for (file, record, figure, kib) in cells {
+fn enter(run: &mut Run, output: Output, cells: &[Cell]) {
+    for (file, record, figure, value) in cells {
         let bytes = |kib: &u64| kib.saturating_mul(1024);
         // iozone prints 0 for tests it skipped.
-        if *kib > 0.0 {
-            let name = iozone_metric(bytes(file), bytes(record), figure.name());
-            put(run, name, Unit::BytesPerSecond, kib * 1024.0);
+        if *value <= 0.0 {
+            continue;
+        }
+        let name = iozone_metric(bytes(file), bytes(record), figure.name());
+        match output {
+            Output::KibPerSecond => put(run, name, Unit::BytesPerSecond, value * 1024.0),
+            Output::Operations => {
+                put(run, name, Unit::BytesPerSecond, value * bytes(record) as f64);
+            }
+            Output::Microseconds => {
+                let key = MetricKey::parse(&name.to_string()).with(Statistic::Mean);
+                put(run, key, Unit::Nanoseconds, value * 1e3);
+            }
         }
     }
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");

@@ -1,8 +1,11 @@
-//! Reads a text line by line, with line numbers for errors.
+//! Reads a text line by line, with line numbers for errors, and the numbers and units in a line.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use thiserror::Error;
+
+use super::dress::Dress;
 
 /// Maximum number of characters quoted from a line in a message.
 const QUOTED: usize = 80;
@@ -19,30 +22,57 @@ pub struct ImportError {
     pub why: String,
 }
 
-/// Position of a parser in a text. Cheap to clone, because parsers look ahead with a clone.
+/// The most lines in a row that may belong to somebody else before a dressed result ends.
+/// Arbitrary; a journal has fewer between two lines of one program.
+const FOREIGN: usize = 1000;
+
+/// A line of a text.
+struct Line<'a> {
+    text: &'a str,
+    /// Number in its file, from 1.
+    number: usize,
+    /// Whether a carriage return ends it: a terminal wrote the next line over it.
+    is_overwritten: bool,
+    /// Whether a result contains it.
+    is_taken: Cell<bool>,
+}
+
+/// Position of a parser in a text, of which it sees the lines that wear one dress. Cheap to clone,
+/// because parsers look ahead with a clone.
 #[derive(Clone)]
 pub(crate) struct Lines<'a> {
-    text: &'a str,
-    /// Byte offset of each line.
-    starts: Rc<[usize]>,
-    /// Number of the first line, from 1.
-    first: usize,
+    lines: Rc<[Line<'a>]>,
+    dress: Rc<Dress>,
     at: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// Starts at the beginning of a text, whose first line has this number in its file.
+    /// Starts at the beginning of a plain text, whose first line has this number in its file.
     pub fn new(text: &'a str, first: usize) -> Lines<'a> {
-        let ends = text.match_indices('\n').map(|(i, _)| i + 1);
-        let starts = [0].into_iter().chain(ends).filter(|i| *i < text.len()).collect();
-        Lines { text, starts, first, at: 0 }
+        let mut number = first;
+        let line = |text: &'a str| {
+            let line = Line {
+                text: text.trim_end_matches(['\n', '\r']),
+                number,
+                is_overwritten: text.ends_with('\r'),
+                is_taken: Cell::new(false),
+            };
+            number += usize::from(text.ends_with('\n'));
+            line
+        };
+        let lines = text.split_inclusive(['\n', '\r']).map(line).collect();
+        Lines { lines, dress: Rc::default(), at: 0 }
     }
 
-    /// The line at an index, without its terminator.
+    /// The same position, where only the lines of a dress are seen.
+    pub fn dressed(&self, dress: Dress) -> Lines<'a> {
+        Lines { dress: Rc::new(dress), ..self.clone() }
+    }
+
+    /// A line at an index without its dress; `None` beyond the text, and for foreign lines.
     fn line(&self, at: usize) -> Option<&'a str> {
-        let start = *self.starts.get(at)?;
-        let end = self.starts.get(at + 1).copied().unwrap_or(self.text.len());
-        Some(self.text[start..end].trim_end_matches(['\n', '\r']))
+        let line = self.lines.get(at).filter(|line| !line.is_taken.get())?;
+        self.dress.strip(line.text)
     }
 
     /// The current line, without its terminator.
@@ -54,41 +84,69 @@ impl<'a> Lines<'a> {
     pub fn next(&mut self) -> Option<&'a str> {
         let line = self.peek()?;
         self.at += 1;
+        self.settle();
         Some(line)
+    }
+
+    /// Advances to a line that is seen.
+    fn settle(&mut self) {
+        let seen = (self.at..self.lines.len()).take(FOREIGN).find(|at| self.line(*at).is_some());
+        self.at = seen.unwrap_or(self.lines.len());
+    }
+
+    /// Advances to the first line that no result contains.
+    pub fn settle_untaken(&mut self) {
+        while self.lines.get(self.at).is_some_and(|line| line.is_taken.get()) {
+            self.at += 1;
+        }
     }
 
     /// The line `back` lines before the current one.
     pub fn before(&self, back: usize) -> Option<&'a str> {
-        self.line(self.at.checked_sub(back)?)
+        let from = self.at.saturating_sub(FOREIGN);
+        let mut seen = (from..self.at).rev().filter_map(|at| self.line(at));
+        seen.nth(back.checked_sub(1)?)
+    }
+
+    /// Whether a terminal wrote the next line over the current one.
+    pub fn is_overwritten(&self) -> bool {
+        self.lines.get(self.at).is_some_and(|line| line.is_overwritten)
     }
 
     /// Number of the current line in its file, from 1.
     pub fn number(&self) -> usize {
-        self.first + self.at
+        let last = || self.lines.last().map_or(1, |line| line.number + 1);
+        self.lines.get(self.at).map_or_else(last, |line| line.number)
     }
 
-    /// The text from the current line on.
-    pub fn rest(&self) -> &'a str {
-        self.starts.get(self.at).map_or("", |start| &self.text[*start..])
+    /// Whether another position of the same text is the same.
+    pub fn is_at(&self, other: &Lines<'_>) -> bool {
+        self.at == other.at
     }
 
-    /// Advances to the first line that starts at least this many bytes after the current one.
-    pub fn skip(&mut self, bytes: usize) {
-        let Some(start) = self.starts.get(self.at) else { return };
-        let end = start + bytes;
-        self.at += self.starts[self.at..].partition_point(|s| *s < end);
+    /// Marks the lines from here to another position of the same view as part of a result.
+    pub fn take(&self, end: &Lines<'_>) {
+        let lines = self.lines.iter().take(end.at).skip(self.at);
+        lines.filter(|line| self.dress.strip(line.text).is_some()).for_each(|line| {
+            line.is_taken.set(true);
+        });
     }
 
     /// An error at the line before the current one.
     pub fn wrong(&self, why: impl Into<String>) -> ImportError {
-        self.wrong_at(self.number().saturating_sub(1).max(self.first), why)
+        let before = (0..self.at.min(self.lines.len())).rev().find(|at| self.line(*at).is_some());
+        self.wrong_line(before.unwrap_or(self.at), why)
     }
 
     /// An error at a line number.
     pub fn wrong_at(&self, number: usize, why: impl Into<String>) -> ImportError {
-        let line = self.line(number.saturating_sub(self.first)).unwrap_or("");
-        let shown = line.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
-        ImportError { line: number, text: shown, why: why.into() }
+        self.wrong_line(self.lines.partition_point(|line| line.number < number), why)
+    }
+
+    fn wrong_line(&self, at: usize, why: impl Into<String>) -> ImportError {
+        let (line, text) = self.lines.get(at).map_or((self.number(), ""), |l| (l.number, l.text));
+        let shown = text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        ImportError { line, text: shown, why: why.into() }
     }
 }
 
@@ -143,6 +201,27 @@ pub(crate) fn size(text: &str) -> Option<u64> {
     (bytes >= 0.0 && bytes < 2f64.powi(60)).then_some(bytes as u64)
 }
 
+/// The number of a decimal suffix, as fio prints it: `13.3k`, `2157.7K`, `1203.5M`. Anything else
+/// after the number, except a mark that ends it, is no number.
+pub(crate) fn suffixed(text: &str) -> Option<f64> {
+    let (value, rest) = number(text)?;
+    let mut letters = rest.chars();
+    let power = match letters.next() {
+        Some('k' | 'K') => 1,
+        Some('M') => 2,
+        Some('G') => 3,
+        Some('T') => 4,
+        Some('P') => 5,
+        Some(c) => return ends_number(c).then_some(value),
+        None => 0,
+    };
+    letters.next().is_none_or(ends_number).then(|| value * 1000f64.powi(power))
+}
+
+fn ends_number(letter: char) -> bool {
+    matches!(letter, ',' | ']' | ')' | ';') || letter.is_whitespace()
+}
+
 /// Bytes per second (or bytes) of a unit: `MB/s` is 10^6, `MiB/s` 2^20.
 pub(crate) fn unit_scale(unit: &str) -> Option<f64> {
     let unit = unit.trim().trim_end_matches(['/', 's']);
@@ -168,15 +247,14 @@ mod tests {
 
     #[test]
     fn lines_have_numbers_and_are_quoted() {
-        let mut lines = Lines::new("one\r\ntwo\n\nfour", 1);
+        let mut lines = Lines::new("one\ntwo\n\neta\rfour", 1);
         assert_eq!((lines.next(), lines.number(), lines.peek()), (Some("one"), 2, Some("two")));
-        assert_eq!(lines.rest(), "two\n\nfour");
-        lines.skip(4);
+        lines.next();
         assert_eq!((lines.number(), lines.peek(), lines.before(1)), (3, Some(""), Some("two")));
         lines.next();
-        lines.next();
+        assert_eq!((lines.next(), lines.number(), lines.next()), (Some("eta"), 4, Some("four")));
         assert_eq!(lines.wrong("odd").to_string(), "line 4: odd: 'four'");
-        assert_eq!((lines.peek(), lines.rest()), (None, ""));
+        assert_eq!((lines.peek(), lines.number()), (None, 5));
     }
 
     #[test]
@@ -189,7 +267,7 @@ mod tests {
         assert_eq!(lines.wrong("odd").to_string(), "line 8: odd: 'two'");
     }
 
-    /// Import would take quadratic time if a parser that looks ahead copied the line starts.
+    /// Import would take quadratic time if a parser that looks ahead copied the lines.
     #[test]
     fn looking_ahead_copies_no_lines() {
         let lines = Lines::new("one\ntwo", 1);
@@ -198,7 +276,19 @@ mod tests {
             (ahead.next(), ahead.peek(), lines.peek()),
             (Some("one"), Some("two"), Some("one"))
         );
-        assert!(std::ptr::eq(lines.starts.as_ptr(), ahead.starts.as_ptr()));
+        assert!(Rc::ptr_eq(&lines.lines, &ahead.lines));
+    }
+
+    #[test]
+    fn lines_of_another_dress_are_not_seen_and_stay() {
+        let text = "a: one\nb: 1\na: two\n";
+        let mut lines = Lines::new(text, 1);
+        let view = lines.dressed(Dress::candidates("a: one").remove(0));
+        let mut end = view.clone();
+        assert_eq!((end.next(), end.next(), end.next()), (Some("one"), Some("two"), None));
+        view.take(&end);
+        lines.settle_untaken();
+        assert_eq!((lines.number(), lines.next(), lines.next()), (2, Some("b: 1"), None));
     }
 
     #[test]

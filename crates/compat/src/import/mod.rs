@@ -1,26 +1,46 @@
 //! Results of other tools, parsed from their output.
 //!
-//! A text is scanned line by line. Where a tool's result starts, its parser takes over and returns
-//! one record per result; other lines (prompts, warnings, prose) are skipped. An unreadable line
-//! inside a result is an error that quotes it. Information missing from the output stays unknown.
+//! A text is made plain (`plain.rs`) and scanned line by line. Where a tool's result starts, its
+//! parser takes over and returns one record per result; other lines (prompts, warnings, prose) are
+//! skipped. What precedes every line of a paste is found at the first line of a result and removed
+//! (`dress.rs`). An unreadable line inside a result is an error that quotes it, and so is a result
+//! without a figure. Information missing from the output stays unknown.
 
+mod bonnie;
 mod dd;
 mod diskmark;
+mod diskspd;
+mod diskspd_xml;
+mod dress;
+mod elbencho;
 mod f3;
+#[cfg(test)]
+mod field_tests;
+mod fio_body;
 mod fio_json;
+mod fio_names;
+mod fio_terse;
 mod fio_text;
 mod flashbench;
 mod found;
+mod h2testw;
 mod hdparm;
+mod ioping;
 mod iozone;
+mod json;
 mod lines;
 mod own;
 mod pieces;
+mod plain;
+mod repeats;
+mod sysbench;
 #[cfg(test)]
 mod tests;
+mod xls;
 
 use record::{FindingKind, Run};
 
+use self::dress::Dress;
 pub use self::lines::ImportError;
 use self::lines::Lines;
 pub use self::pieces::{Piece, Pieces};
@@ -45,7 +65,7 @@ impl std::fmt::Debug for Format {
 }
 
 /// All formats. The first that recognises a line is used.
-pub const FORMATS: [Format; 9] = [
+pub const FORMATS: [Format; 17] = [
     Format {
         name: "ssdyno",
         about: "`ssdyno export`: JSON lines, or --csv",
@@ -62,17 +82,23 @@ pub const FORMATS: [Format; 9] = [
         name: "fio",
         about: "fio's normal output, of fio 2 and 3",
         begins: fio_text::begins,
-        read: fio,
+        read: fio_text::read,
+    },
+    Format {
+        name: "fio-terse",
+        about: "fio --output-format=terse, versions 2 to 5",
+        begins: fio_terse::begins,
+        read: fio_terse::read,
     },
     Format {
         name: "iozone",
-        about: "iozone's listing, or its table alone, or the tables of -R",
+        about: "iozone's listing or its table alone, the tables of -R, the rates of -t, the file of -b",
         begins: iozone::begins,
         read: iozone::read,
     },
     Format {
         name: "diskmark",
-        about: "the text of CrystalDiskMark 3 to 8 and of KDiskMark",
+        about: "the text of CrystalDiskMark 2 to 8 and of KDiskMark",
         begins: diskmark::begins,
         read: diskmark::read,
     },
@@ -90,8 +116,50 @@ pub const FORMATS: [Format; 9] = [
         read: flashbench::read,
     },
     Format {
+        name: "h2testw",
+        about: "the protocol of H2testw, in English or German",
+        begins: h2testw::begins,
+        read: h2testw::read,
+    },
+    Format {
+        name: "sysbench",
+        about: "sysbench fileio, of sysbench 0.4 to 1.1",
+        begins: sysbench::begins,
+        read: sysbench::read,
+    },
+    Format {
+        name: "ioping",
+        about: "the statistics of ioping",
+        begins: ioping::begins,
+        read: ioping::read,
+    },
+    Format {
+        name: "bonnie",
+        about: "bonnie++: its table, its line of fields, or both",
+        begins: bonnie::begins,
+        read: bonnie::read,
+    },
+    Format {
+        name: "diskspd",
+        about: "diskspd's text",
+        begins: diskspd::begins,
+        read: diskspd::read,
+    },
+    Format {
+        name: "diskspd-xml",
+        about: "diskspd -Rxml",
+        begins: diskspd_xml::begins,
+        read: diskspd_xml::read,
+    },
+    Format {
+        name: "elbencho",
+        about: "elbencho --csvfile",
+        begins: elbencho::begins,
+        read: elbencho::read,
+    },
+    Format {
         name: "dd",
-        about: "the last lines of dd: GNU in any language, busybox, BSD",
+        about: "the last lines of dd: GNU in any language, busybox, toybox, BSD",
         begins: dd::begins,
         read: dd::read,
     },
@@ -113,40 +181,88 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
 /// text's first line in its file.
 pub fn results(text: &str, line: usize, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
-    let mut lines = Lines::new(text, line);
-    let (mut runs, mut section) = (Vec::new(), 0);
+    Ok(repeats::merge(listed(text, line, formats, NESTED_MAX)?))
+}
+
+/// Depth of texts within JSON within texts. Arbitrary; logs of logs have two.
+const NESTED_MAX: usize = 4;
+
+/// A result with the name of its format.
+struct Listed {
+    format: &'static str,
+    run: Run,
+}
+
+/// The results of a text, of all formats, in order.
+fn listed(
+    text: &str,
+    first: usize,
+    formats: &[Format],
+    nested: usize,
+) -> Result<Vec<Listed>, ImportError> {
+    let text = plain::plain(text);
+    let mut lines = Lines::new(&text, first);
+    let (mut results, mut section) = (Vec::new(), 0);
     while let Some(line) = lines.peek() {
-        let before = lines.number();
-        if let Some(format) = formats.iter().find(|format| (format.begins)(&lines)) {
-            runs.extend((format.read)(&mut lines)?);
-        } else if is_heading(line) {
-            share_title(&mut runs[section..]);
-            section = runs.len();
-        }
-        if lines.number() == before {
+        if let Some((runs, view, end)) = result(&lines, formats)? {
+            results.extend(runs);
+            view.take(&end);
+            lines.settle_untaken();
+        } else if let Some((texts, end)) = json::texts(&lines).filter(|_| nested > 0) {
+            for text in texts {
+                results.extend(listed(&text, lines.number(), formats, nested - 1)?);
+            }
+            lines = end;
+        } else {
+            if is_heading(line) {
+                share_title(&mut results[section..]);
+                section = results.len();
+            }
             lines.next();
         }
     }
-    share_title(&mut runs[section..]);
-    Ok(runs)
+    share_title(&mut results[section..]);
+    Ok(results)
 }
 
-/// fio's normal output, or nothing if the same results follow as JSON, which has more
-/// (`--output-format=normal,json` of `ssdyno fio`; fio prints the JSON first).
-fn fio(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
-    let runs = fio_text::read(lines)?;
-    let mut ahead = lines.clone();
-    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
-        ahead.next();
+/// The results that start at the current line, with the view in which they were read and its end.
+/// Of the ways to undress the line, the first that gives a result counts; if none does, the error
+/// of the one that read furthest.
+fn result<'a>(
+    lines: &Lines<'a>,
+    formats: &[Format],
+) -> Result<Option<(Vec<Listed>, Lines<'a>, Lines<'a>)>, ImportError> {
+    let mut failure: Option<ImportError> = None;
+    for dress in Dress::candidates(lines.peek().unwrap_or_default()) {
+        let view = lines.dressed(dress);
+        let Some(format) = formats.iter().find(|format| (format.begins)(&view)) else { continue };
+        let mut end = view.clone();
+        match (format.read)(&mut end).and_then(|runs| measured(runs, &view)) {
+            Ok(runs) if !end.is_at(&view) => {
+                let list = |run| Listed { format: format.name, run };
+                return Ok(Some((runs.into_iter().map(list).collect(), view, end)));
+            }
+            Ok(_) => {}
+            Err(error) if failure.as_ref().is_none_or(|failure| failure.line < error.line) => {
+                failure = Some(error);
+            }
+            Err(_) => {}
+        }
     }
-    if !fio_json::begins(&ahead) {
-        return Ok(runs);
-    }
-    let names = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
-    let titles = |runs: &[Run]| runs.iter().map(names).collect::<Vec<_>>();
-    match fio_json::read(&mut ahead) {
-        Ok(json) if titles(&json) == titles(&runs) => Ok(Vec::new()),
-        _ => Ok(runs),
+    failure.map_or(Ok(None), Err)
+}
+
+/// The runs, if each has a figure.
+fn measured(runs: Vec<Run>, lines: &Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    match runs.iter().find(|run| run.metrics.is_empty()) {
+        Some(run) if run.errors.is_empty() => {
+            Err(lines.wrong_at(lines.number(), "the result that begins here has no figures"))
+        }
+        Some(run) => {
+            let why = format!("the result that begins here has no figures: {}", run.errors[0].kind);
+            Err(lines.wrong_at(lines.number(), why))
+        }
+        None => Ok(runs),
     }
 }
 
@@ -158,12 +274,12 @@ fn is_heading(line: &str) -> bool {
 
 /// Gives untitled results the title of the others in their section, if those have only one: iozone,
 /// unlike fio, has no name for a result.
-fn share_title(section: &mut [Run]) {
-    let title = |run: &Run| run.origin.as_ref().and_then(|origin| origin.title.clone());
-    let mut titles: Vec<String> = section.iter().filter_map(title).collect();
+fn share_title(section: &mut [Listed]) {
+    let mut titles: Vec<String> =
+        section.iter().filter_map(|listed| found::own_title(&listed.run)).collect();
     titles.dedup();
     let [only] = &titles[..] else { return };
-    for run in section.iter_mut().filter(|run| title(run).is_none()) {
+    for Listed { run, .. } in section.iter_mut().filter(|l| found::own_title(&l.run).is_none()) {
         found::title(run, only);
         let text = format!("the title is that of the other results in its section: {only}");
         found::note(run, FindingKind::SharedTitle, text);
@@ -181,19 +297,19 @@ pub fn nothing(text: &str, line: usize, only: Option<&Format>) -> ImportError {
     Lines::new(text, line).wrong_at(line + first.unwrap_or(0), why)
 }
 
-/// The text of a file: UTF-8, or UTF-16 with a byte order mark, as written by Windows tools.
+/// The text of a file: UTF-8, or UTF-16 with a byte order mark, as written by Windows tools; the
+/// cells of iozone's spreadsheet.
 pub fn decode(bytes: &[u8]) -> String {
     let wide = |big: bool| {
         let pairs = bytes[2..].chunks_exact(2);
-        let units = pairs.map(|p| match big {
-            true => u16::from_be_bytes([p[0], p[1]]),
-            false => u16::from_le_bytes([p[0], p[1]]),
-        });
+        let units = pairs.map(|p| if big { [p[0], p[1]] } else { [p[1], p[0]] });
+        let units = units.map(u16::from_be_bytes);
         char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     };
     match bytes {
         [0xff, 0xfe, ..] => wide(false),
         [0xfe, 0xff, ..] => wide(true),
+        _ if bytes.starts_with(&xls::MAGIC) => xls::text(bytes),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         _ => String::from_utf8_lossy(bytes).into_owned(),
     }

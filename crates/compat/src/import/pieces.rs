@@ -45,7 +45,8 @@ pub struct Pieces<R> {
     object: Object,
     /// Complete pieces: text, and the record after it.
     ready: VecDeque<Piece>,
-    /// Whether the text is UTF-16, which is read to its end because it contains no ssdyno records.
+    /// Whether the text is UTF-16 or a spreadsheet, which is read to its end because it contains no
+    /// ssdyno records.
     wide: bool,
     ended: bool,
 }
@@ -120,7 +121,7 @@ impl<R: BufRead> Pieces<R> {
             self.end_of_text();
             return Ok(false);
         }
-        let marks = [&b"\xff\xfe"[..], b"\xfe\xff"];
+        let marks = [&b"\xff\xfe"[..], b"\xfe\xff", &super::xls::MAGIC];
         self.wide |= self.lines == 1 && marks.iter().any(|mark| line.starts_with(mark));
         let begins = !self.wide && line.starts_with(b"{");
         if begins {

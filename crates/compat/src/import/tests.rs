@@ -25,22 +25,22 @@ fn samples() -> Vec<(String, String)> {
     samples
 }
 
-fn runs(text: &str) -> Vec<Run> {
+pub(super) fn runs(text: &str) -> Vec<Run> {
     read(text, None).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn one(text: &str) -> Run {
+pub(super) fn one(text: &str) -> Run {
     let mut runs = runs(text);
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs.remove(0)
 }
 
 /// Names and values of the metrics, rounded to whole numbers.
-fn values(run: &Run) -> Vec<(&str, u64)> {
+pub(super) fn values(run: &Run) -> Vec<(&str, u64)> {
     run.metrics.iter().map(|m| (m.name.as_str(), m.value.unwrap_or(-1.0).round() as u64)).collect()
 }
 
-fn value(run: &Run, name: &str) -> f64 {
+pub(super) fn value(run: &Run, name: &str) -> f64 {
     let metric = run.metric(name).unwrap_or_else(|| panic!("{name} in {:?}", values(run)));
     metric.value.expect("known")
 }
@@ -119,12 +119,14 @@ fn warnings_before_the_json_and_both_formats_together() {
 /// `ssdyno fio --output-format=normal,json`: one run, measured by ssdyno.
 #[test]
 fn our_own_fio_results_are_ours_and_one_run() {
-    let theirs = sample!("fio-mix.json");
+    let both = sample!("fio-both.txt");
+    let (before, after) = both.split_once("{\n").expect("an object");
+    let (object, text) = after.split_once("\n}\n").expect("its end");
     let mut value: serde_json::Value =
-        serde_json::from_str(&theirs[theirs.find("{\n").expect("an object")..]).expect("JSON");
+        serde_json::from_str(&format!("{{{object}}}")).expect("JSON");
     value["ssdyno"] = serde_json::json!({"version": "0.1.0"});
     let json = serde_json::to_string_pretty(&value).expect("JSON");
-    let text = sample!("fio-mix.txt").replace("fio-3.33", "ssdyno-0.1.0");
+    let text = format!("{before}{text}").replace("fio-3.33", "ssdyno-0.1.0");
     for both in [json.clone(), text.clone(), format!("{text}\n{json}\n")] {
         let run = one(&both);
         let origin = run.origin.as_ref().expect("from elsewhere");
@@ -351,7 +353,7 @@ fn dd_of_gnu_busybox_and_bsd_in_three_languages() {
         runs(sample!("dd-others.txt")).iter().filter_map(|run| run.seconds).collect();
     assert_eq!(seconds, [0.148009, 0.5, 0.25, 0.125, 0.064]);
     assert_eq!(
-        value(&one("67108864 bytes transferred in 0.5 secs (1 bytes/sec)"), "bytes"),
+        value(&one("67108864 bytes transferred in 0.5 secs (134217728 bytes/sec)"), "bytes"),
         67_108_864.0
     );
 }

@@ -1,0 +1,103 @@
+//! elbencho's CSV (`--csvfile`): a row per phase, its columns by name. The figures are those of the
+//! time in which the last thread finished. Its MiB are 2^20 bytes.
+
+use record::{MetricKey, Run, Statistic, Unit};
+
+use super::found::{self, Shape, Side, put, put_side, run};
+use super::lines::{ImportError, Lines, size};
+
+/// The columns of a heading; `None` if the line is none.
+fn columns(line: &str) -> Option<Vec<String>> {
+    let columns: Vec<String> = line.trim().split(',').map(|c| c.trim().to_lowercase()).collect();
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    (has("iso date") && has("operation") && has("block size")).then_some(columns)
+}
+
+pub(crate) fn begins(lines: &Lines<'_>) -> bool {
+    lines.peek().is_some_and(|line| line.contains(',') && columns(line).is_some())
+}
+
+/// A row by the names of its columns.
+struct Row<'a> {
+    columns: &'a [String],
+    cells: Vec<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn text(&self, name: &str) -> Option<&'a str> {
+        let at = self.columns.iter().position(|column| column == name)?;
+        self.cells.get(at).map(|cell| cell.trim_matches('"')).filter(|cell| !cell.is_empty())
+    }
+
+    fn value(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok().filter(|value: &f64| *value > 0.0)
+    }
+}
+
+pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
+    let columns = lines.next().and_then(columns).unwrap_or_default();
+    let mut runs: Vec<Run> = Vec::new();
+    while let Some(line) = lines.peek().filter(|line| line.contains(',')) {
+        if self::columns(line).is_some() {
+            break;
+        }
+        let begin = lines.number();
+        lines.next();
+        let row = Row { columns: &columns, cells: line.trim().split(',').collect() };
+        if row.cells.len() < columns.len() {
+            return Err(lines.wrong("not a row of elbencho: fields are missing"));
+        }
+        // Phases that create or delete entries have no rate of bytes.
+        if row.value("iops [last]").or(row.value("mib/s [last]")).is_some() {
+            runs.push(result(&row, begin).ok_or_else(|| lines.wrong("not a row of elbencho"))?);
+        }
+    }
+    Ok(runs)
+}
+
+fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
+    let mut run = run("elbencho", "elbencho", None, begin);
+    found::title(&mut run, row.text("label").unwrap_or_default());
+    if let Some(time) = row.text("iso date").and_then(|time| time.parse::<jiff::Timestamp>().ok()) {
+        found::start(&mut run, Some(time.to_string()));
+    }
+    run.target.spec = row.text("paths").unwrap_or_default().to_string();
+    run.target.direct = row.text("direct io").map(|flag| flag == "1");
+    run.seconds = row.value("time ms [last]").map(|ms| ms / 1e3);
+    let random = row.text("random").is_some_and(|flag| flag == "1");
+    let shape = Shape {
+        random,
+        block_bytes: row.text("block size").and_then(size).filter(|bytes| *bytes > 0),
+        depth: row.value("io depth").map(|depth| depth as u32),
+        jobs: row.value("threads").map_or(1, |threads| threads as u64),
+        ..Shape::default()
+    };
+    let direction = match row.text("operation")?.to_ascii_lowercase().as_str() {
+        "write" => "write",
+        "read" => "read",
+        other => return own(run, row, other),
+    };
+    let side = Side {
+        bytes_per_s: row.value("mib/s [last]").map(|rate| rate * 1_048_576.0),
+        iops: row.value("iops [last]"),
+        max_ns: row.value("io lat us [max]").map(|us| us * 1e3),
+        ..Side::default()
+    };
+    let name = put_side(&mut run, &shape, direction, &side);
+    if let Some(us) = row.value("io lat us [avg]") {
+        let key = MetricKey::parse(&name).with(Statistic::Mean);
+        put(&mut run, key, Unit::Nanoseconds, us * 1e3);
+    }
+    Some(run)
+}
+
+/// A phase of another kind, by its own name.
+fn own(mut run: Run, row: &Row<'_>, operation: &str) -> Option<Run> {
+    let name = operation.replace([' ', '.'], "-");
+    match (row.value("mib/s [last]"), row.value("iops [last]")) {
+        (Some(rate), _) => put(&mut run, name, Unit::BytesPerSecond, rate * 1_048_576.0),
+        (None, Some(iops)) => put(&mut run, name, Unit::Iops, iops),
+        (None, None) => return None,
+    }
+    Some(run)
+}

@@ -1,0 +1,233 @@
+//! Texts as people have them (`tests/field`, each shows one kind), and the formats of tools that
+//! are not run here, in their own words.
+
+use record::FindingKind;
+
+use super::tests::{one, runs, value, values};
+use super::*;
+
+macro_rules! sample {
+    ($name:literal) => {
+        include_str!(concat!("../../tests/import/", $name))
+    };
+}
+
+macro_rules! field {
+    ($name:literal) => {
+        one(include_str!(concat!("../../tests/field/", $name)))
+    };
+}
+
+/// Names and values of the metrics, rounded.
+fn figures(run: &Run) -> Vec<(String, u64)> {
+    values(run).into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+fn pairs<const N: usize>(pairs: [(&str, u64); N]) -> Vec<(String, u64)> {
+    pairs.map(|(name, value)| (name.to_string(), value)).to_vec()
+}
+
+#[test]
+fn suffixes_of_fio_are_powers_of_1000() {
+    assert_eq!(value(&field!("suffix-K.txt"), "write.max"), 2_345_600_000.0);
+    assert_eq!(value(&field!("suffix-M.txt"), "write.max"), 1_234_500_000.0);
+    let odd = include_str!("../../tests/field/suffix-M.txt").replace("1234.5M", "1234.5Q");
+    let error = read(&odd, None).expect_err("no suffix of fio");
+    assert_eq!((error.line, error.why.as_str()), (3, "not a line of latencies"));
+}
+
+#[test]
+fn a_block_of_fio_does_not_leak_into_another() {
+    let expected = pairs([
+        ("read", 100),
+        ("read.p50", 70_000),
+        ("write", 100),
+        ("write.p50", 90_000),
+        ("write.submission.p50", 2000),
+    ]);
+    assert_eq!(figures(&field!("slat.txt")), expected);
+    let expected =
+        pairs([("write", 100), ("write.max", 50_000), ("trim", 100), ("trim.max", 700_000_000)]);
+    assert_eq!(figures(&field!("trim-leak.txt")), expected);
+    let odd = include_str!("../../tests/field/trim-leak.txt").replace("  trim:", "  copy:");
+    assert_eq!(figures(&one(&odd)), expected[..2], "a heading of later fio");
+}
+
+#[test]
+fn a_name_has_the_depth_reached() {
+    let run = field!("depth.txt");
+    assert_eq!(figures(&run), pairs([("rand-read-4KiB-q1", 100)]));
+    assert!(run.warnings.iter().any(|w| w.kind == FindingKind::DepthIsAFiction), "{run:?}");
+    assert_eq!(figures(&field!("bs-comma.txt")), pairs([("rand-write-4KiB-q64", 100)]));
+    assert_eq!(figures(&field!("mixed.txt")), pairs([("both", 100)]));
+}
+
+#[test]
+fn a_time_stamp_is_no_part_of_a_result() {
+    let run = field!("prefix.txt");
+    assert_eq!(figures(&run), pairs([("write", 100)]));
+    assert_eq!(found::own_title(&run).as_deref(), Some("j"));
+}
+
+#[test]
+fn a_check_that_did_not_look_is_no_proof() {
+    let run = field!("f3-notall.txt");
+    let bytes = 2_097_152 * 512;
+    let expected = [("data-ok", bytes), ("data-lost", 0), ("seq-read", 9 << 20)];
+    assert_eq!(figures(&run), pairs(expected));
+    assert!(!run.verdicts[0].text.contains("all content was read back"), "{run:?}");
+    assert!(run.warnings.iter().any(|w| w.kind == FindingKind::CheckLeftOut), "{run:?}");
+    let unread = include_str!("../../tests/field/f3-notall.txt")
+        .replace("1.00 GB (2097152 sectors)", "0.00 Byte (0 sectors)");
+    assert_eq!(one(&unread).verdicts[0].text, "nothing was read back");
+    let failed = sample!("f3write.txt").replace("1.h2w ... OK!", "1.h2w ... Write failure: x");
+    assert!(one(&failed).warnings.iter().any(|w| w.text.contains("Write failure")), "{failed}");
+}
+
+#[test]
+fn errors_and_offsets_of_hdparm() {
+    let run = field!("hdparm-error.txt");
+    assert_eq!(run.target.spec, "/dev/sdx");
+    let expected = [("cache-read", 1000 << 20), ("seq-read", 100 << 20)];
+    assert_eq!(figures(&run), pairs(expected));
+    let run = field!("hdparm-offset.txt");
+    assert_eq!(figures(&run), pairs([("seq-read-offset-4GB", 100 << 20)]));
+    assert_eq!(run.target.spec, "/dev/sdx");
+}
+
+#[test]
+fn operations_of_iozone_are_no_kib() {
+    let expected =
+        pairs([("iozone-1MiB-4KiB.write", 500 * 4096), ("iozone-1MiB-4KiB.rewrite", 600 * 4096)]);
+    assert_eq!(figures(&field!("iozone-ops.txt")), expected);
+    assert_eq!(figures(&field!("iozone-ops-noTitle.txt")), expected);
+}
+
+#[test]
+fn dates_of_old_diskmark() {
+    let run = field!("cdm22.txt");
+    assert_eq!(run.started, "2009-05-11T22:15:10Z");
+    let expected = [("seq-read-1MiB-q1", 10_000_000), ("seq-write-1MiB-q1", 8_000_000)];
+    assert_eq!(figures(&run), pairs(expected));
+}
+
+#[test]
+fn dd_in_every_language_and_of_every_kind() {
+    for run in [
+        field!("dd-fr-old.txt"),
+        field!("dd-fr-plain.txt"),
+        field!("dd-fr.txt"),
+        field!("dd-ru-old.txt"),
+        field!("dd-toybox.txt"),
+        field!("dd-uk.txt"),
+        field!("dd-zh.txt"),
+    ] {
+        assert_eq!((value(&run, "bytes"), run.seconds), (1_048_576.0, Some(0.5)));
+    }
+}
+
+#[test]
+fn terse_output_has_the_rates_of_each_direction() {
+    for (text, version) in [
+        (sample!("fio-terse2.txt"), None),
+        (sample!("fio-terse3.txt"), Some("3.33")),
+        (sample!("fio-terse4.txt"), Some("3.33")),
+        (sample!("fio-terse5.txt"), Some("3.33")),
+    ] {
+        let run = one(text);
+        assert_eq!(run.origin.as_ref().and_then(|o| o.version.as_deref()), version);
+        let field = |at: usize| -> f64 {
+            let fields: Vec<&str> = text.trim().split(';').collect();
+            fields[at + usize::from(version.is_some())].parse().expect("a number")
+        };
+        let width = if text.starts_with('5') { 47 } else { 41 };
+        assert_eq!(
+            (value(&run, "read"), value(&run, "write")),
+            (field(6), field(6 + width)),
+            "{text}"
+        );
+        assert_eq!(value(&run, "read.max"), field(13) * 1e3);
+    }
+}
+
+#[test]
+fn the_sum_of_reads_and_writes_is_one_figure() {
+    let run = one(sample!("fio-unified.json"));
+    assert!(value(&run, "mixed-both-4KiB-q1") > 0.0);
+    assert_eq!(run.metrics.iter().filter(|m| !m.name.contains('.')).count(), 1);
+}
+
+#[test]
+fn h2testw_in_two_languages() {
+    let run = one(sample!("h2testw.txt"));
+    let expected = [
+        ("data-ok", 9_076_864 * 512),
+        ("data-lost", 22_345_600 * 512),
+        ("seq-write", 10_213_130),
+        ("seq-read", 12_687_770),
+    ];
+    assert_eq!(figures(&run), pairs(expected));
+    assert_eq!(run.errors.iter().map(|e| e.count).sum::<u64>(), 22_345_600);
+    assert_eq!((run.verdicts.len(), run.verdicts[0].text.as_str()), (1, "content was lost"));
+    assert!(run.warnings.iter().any(|w| w.kind == FindingKind::CheckLeftOut), "{run:?}");
+    let german = one(sample!("h2testw-de.txt"));
+    assert_eq!(figures(&german), pairs([("seq-write", 5_767_168), ("seq-read", 18_664_653)]));
+    assert_eq!(german.verdicts[0].text, "all content was read back");
+    assert_eq!(runs(&sample!("h2testw.txt").repeat(2)).len(), 2);
+}
+
+#[test]
+fn diskspd_in_text_and_xml() {
+    let run = one(sample!("diskspd.txt"));
+    assert_eq!(value(&run, "mixed-read-jobs2-4KiB-q8"), 7000.0);
+    assert_eq!(value(&run, "mixed-write-jobs2-4KiB-q8"), 3000.0);
+    assert_eq!(value(&run, "mixed-read-jobs2-4KiB-q8.p99"), 2.5e6);
+    assert_eq!(value(&run, "mixed-write-jobs2-4KiB-q8.max"), 9.5e6);
+    assert_eq!(value(&run, "mixed-write-jobs2-4KiB-q8.mean"), 566e3);
+    assert_eq!((run.target.spec.as_str(), run.target.direct), ("testfile.dat", Some(true)));
+    assert_eq!(runs(&sample!("diskspd.txt").repeat(2)).len(), 2);
+    let xml = one(sample!("diskspd.xml"));
+    assert_eq!(value(&xml, "seq-read-jobs2-64KiB-q4"), 327_680_000.0);
+    assert_eq!(value(&xml, "seq-read-jobs2-64KiB-q4.p99"), 3.5e6);
+    assert_eq!(value(&xml, "seq-read-jobs2-64KiB-q4.max"), 8.5e6);
+    assert_eq!(runs(&sample!("diskspd.xml").repeat(2)).len(), 2);
+}
+
+#[test]
+fn elbencho_has_a_result_per_phase() {
+    let found = runs(sample!("elbencho.csv"));
+    assert_eq!(found.len(), 2);
+    assert_eq!(value(&found[0], "seq-write-jobs4-1MiB-q16"), 487.0 * 1_048_576.0);
+    assert_eq!(value(&found[1], "rand-read-jobs4-4KiB-q16"), 49_000.0);
+    assert_eq!(value(&found[1], "rand-read-jobs4-4KiB-q16.mean"), 300e3);
+}
+
+#[test]
+fn ioping_sysbench_and_bonnie() {
+    let run = one(sample!("ioping.txt"));
+    assert_eq!(run.target.spec, ".");
+    assert!(value(&run, "read.max") >= value(&run, "read.mean"));
+    let run = one(sample!("sysbench-seqwr.txt"));
+    assert_eq!(value(&run, "seq-write-16KiB-q1"), 185.96 * 1_048_576.0);
+    assert_eq!(value(&run, "seq-write-16KiB-q1.max"), 15.25e6);
+    let run = one(sample!("sysbench-rndwr.txt"));
+    assert_eq!(value(&run, "rand-write-4KiB-q1"), 9066.68);
+    let run = one(sample!("bonnie.txt"));
+    assert_eq!(
+        figures(&run),
+        pairs([("seq-write", 332_148 * 1024), ("seq-write.max", 21_862_000)])
+    );
+    let table = sample!("bonnie.txt").split("1.98").next().unwrap_or_default();
+    assert_eq!(figures(&one(table)), pairs([("seq-write", 324 << 20)]), "the table alone");
+}
+
+#[test]
+fn iozones_other_outputs() {
+    let run = one(sample!("iozone-t.txt"));
+    assert!(value(&run, "iozone-jobs2-1MiB-4KiB.write") > 0.0);
+    let run = one(sample!("iozone-us.txt"));
+    assert!(value(&run, "iozone-1MiB-64KiB.write.mean") >= 1000.0);
+    let sheet = one(&decode(include_bytes!("../../tests/import/iozone-b.xls")));
+    assert_eq!(value(&sheet, "iozone-64KiB-4KiB.write"), 799_377.0 * 1024.0);
+    assert_eq!(value(&sheet, "iozone-128KiB-128KiB.reread"), 25_804_035.0 * 1024.0);
+}
