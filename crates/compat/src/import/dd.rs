@@ -24,15 +24,16 @@ fn is_progress(lines: &Lines<'_>) -> bool {
     let counts = |line: Option<&str>| line.is_some_and(|line| records(line).is_some());
     let mut ahead = lines.clone();
     ahead.next();
-    lines.is_overwritten() || counts(ahead.peek()) && !counts(lines.before(1))
+    counts(ahead.peek()) && !counts(lines.before(1))
 }
 
-/// `64+0 records in`, in any language.
+/// `64+0 records in`, in any language, with words before or behind.
 fn records(line: &str) -> Option<u64> {
-    let (whole, rest) = line.trim().split_once('+')?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-    (digits > 0 && rest[digits..].starts_with(' ')).then_some(())?;
-    whole.parse().ok()
+    let (before, after) = line.trim().split_once('+')?;
+    let start = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let partial = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_count = partial.len() < after.len() && !partial.starts_with(['.', ',', ':']);
+    is_count.then(|| before[start..].parse().ok()).flatten()
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {

@@ -3,11 +3,12 @@
 //! in 5), and in the fields per direction (6 more in version 5).
 //!
 //! Latencies are in whole microseconds, rates in KiB/s. Options are not printed, so the figures have
-//! no block size and no depth in their names. A job printed for a second time is another run.
+//! no block size and no depth in their names, and the sum of `--unified_rw_reporting=mixed` cannot be
+//! told from reads. A job printed for a second time is another run.
 
 use record::{IoErrors, Run};
 
-use super::fio_names::{DIRECTIONS, notes};
+use super::fio_names::{DIRECTIONS, MIXED, notes};
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines};
 
@@ -86,13 +87,14 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
     let mut sides = sides;
     let width = if format == 5 { FIELDS + MORE_FIELDS } else { FIELDS };
     let mut job = Job { version, name, group, error: error.parse().ok()?, sides: Vec::new() };
-    for direction in 0..3 {
-        // Reads and writes are always printed; trims if more fields follow than the last ones.
-        if direction == 2 && (sides.len() < width + LAST_FIELDS || sides[0].ends_with('%')) {
+    for direction in 0..=MIXED {
+        // Reads and writes are always printed; trims, and the sum of
+        // `--unified_rw_reporting=both`, if more fields follow than the last ones.
+        if direction >= 2 && (sides.len() < width + LAST_FIELDS || sides[0].ends_with('%')) {
             break;
         }
         let (fields, rest) = sides.split_at_checked(width)?;
-        if let Some((side, seconds)) = side(fields)? {
+        if let Some((side, seconds)) = side(fields)?.filter(|_| direction != MIXED) {
             job.sides.push((direction, side, seconds));
         }
         sides = rest;
@@ -105,7 +107,7 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
 fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
     let value = |i: usize| fields.get(i)?.parse::<f64>().ok().filter(|n| *n >= 0.0);
     let (kib, rate_kib, iops, ms) = (value(0)?, value(1)?, value(2)?, value(3)?);
-    let max_us = value(9)?;
+    let (max_us, total_max_us) = (value(9)?, value(12 + PERCENTILES + 1)?);
     let mut percentiles = Vec::new();
     for field in fields.get(12..12 + PERCENTILES)? {
         let (percent, us) = field.split_once("%=")?;
@@ -116,6 +118,12 @@ fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
     }
     if kib <= 0.0 && iops <= 0.0 {
         return Some(None);
+    }
+    // With --lat_percentiles, fio prints those of the total in the same fields. The last is near the
+    // longest time of what it belongs to.
+    let last_us = percentiles.last().map_or(max_us, |(_, ns)| ns / 1e3);
+    if (last_us - total_max_us).abs() < (last_us - max_us).abs() {
+        percentiles.clear();
     }
     let seconds = ms / 1e3;
     let counted = (ms > 0.0).then(|| kib * 1024.0 / seconds);

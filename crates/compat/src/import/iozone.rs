@@ -107,7 +107,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let (mut table, mut sheets) = (Vec::new(), Vec::new());
     while let Some(line) = lines.peek() {
         let read = !table.is_empty() || !sheets.is_empty() || !run.metrics.is_empty();
-        let is_next = is_title(line) || read && (mode(line).is_some() || is_command(line));
+        let is_next = is_title(line)
+            || read && (mode(line).is_some() || is_command(line))
+            || is_heading(line) && !table.is_empty()
+            || report(line).is_some_and(|figure| sheets.iter().any(|(_, _, f, _)| *f == figure));
         if is_next && lines.number() > begin || read && !is_continuation(line) {
             break;
         }

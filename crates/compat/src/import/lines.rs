@@ -37,6 +37,12 @@ struct Line<'a> {
     is_taken: Cell<bool>,
 }
 
+impl Line<'_> {
+    fn is_seen(&self) -> bool {
+        !self.is_taken.get() && !self.is_overwritten
+    }
+}
+
 /// Position of a parser in a text, of which it sees the lines that wear one dress. Cheap to clone,
 /// because parsers look ahead with a clone.
 #[derive(Clone)]
@@ -50,18 +56,22 @@ impl<'a> Lines<'a> {
     /// Starts at the beginning of a plain text, whose first line has this number in its file.
     pub fn new(text: &'a str, first: usize) -> Lines<'a> {
         let mut number = first;
+        // Texts of old computers end all their lines so.
+        let has_progress = text.contains('\n');
         let line = |text: &'a str| {
             let line = Line {
                 text: text.trim_end_matches(['\n', '\r']),
                 number,
-                is_overwritten: text.ends_with('\r'),
+                is_overwritten: has_progress && text.ends_with('\r'),
                 is_taken: Cell::new(false),
             };
-            number += usize::from(text.ends_with('\n'));
+            number += usize::from(text.ends_with('\n') || !has_progress);
             line
         };
         let lines = text.split_inclusive(['\n', '\r']).map(line).collect();
-        Lines { lines, dress: Rc::default(), at: 0 }
+        let mut lines = Lines { lines, dress: Rc::default(), at: 0 };
+        lines.settle_seen();
+        lines
     }
 
     /// The same position, where only the lines of a dress are seen.
@@ -69,9 +79,10 @@ impl<'a> Lines<'a> {
         Lines { dress: Rc::new(dress), ..self.clone() }
     }
 
-    /// A line at an index without its dress; `None` beyond the text, and for foreign lines.
+    /// A line at an index without its dress; `None` beyond the text, and for lines that are not
+    /// seen: foreign ones, those of other results, and progress lines.
     fn line(&self, at: usize) -> Option<&'a str> {
-        let line = self.lines.get(at).filter(|line| !line.is_taken.get())?;
+        let line = self.lines.get(at).filter(|line| line.is_seen())?;
         self.dress.strip(line.text)
     }
 
@@ -90,13 +101,16 @@ impl<'a> Lines<'a> {
 
     /// Advances to a line that is seen.
     fn settle(&mut self) {
-        let seen = (self.at..self.lines.len()).take(FOREIGN).find(|at| self.line(*at).is_some());
-        self.at = seen.unwrap_or(self.lines.len());
+        let mut foreign = 0;
+        while self.at < self.lines.len() && self.line(self.at).is_none() {
+            foreign += usize::from(self.lines[self.at].is_seen());
+            self.at = if foreign > FOREIGN { self.lines.len() } else { self.at + 1 };
+        }
     }
 
-    /// Advances to the first line that no result contains.
-    pub fn settle_untaken(&mut self) {
-        while self.lines.get(self.at).is_some_and(|line| line.is_taken.get()) {
+    /// Advances from a line that is not seen to one that is.
+    pub fn settle_seen(&mut self) {
+        while self.lines.get(self.at).is_some_and(|line| !line.is_seen()) {
             self.at += 1;
         }
     }
@@ -106,11 +120,6 @@ impl<'a> Lines<'a> {
         let from = self.at.saturating_sub(FOREIGN);
         let mut seen = (from..self.at).rev().filter_map(|at| self.line(at));
         seen.nth(back.checked_sub(1)?)
-    }
-
-    /// Whether a terminal wrote the next line over the current one.
-    pub fn is_overwritten(&self) -> bool {
-        self.lines.get(self.at).is_some_and(|line| line.is_overwritten)
     }
 
     /// Number of the current line in its file, from 1.
@@ -252,7 +261,7 @@ mod tests {
         lines.next();
         assert_eq!((lines.number(), lines.peek(), lines.before(1)), (3, Some(""), Some("two")));
         lines.next();
-        assert_eq!((lines.next(), lines.number(), lines.next()), (Some("eta"), 4, Some("four")));
+        assert_eq!((lines.number(), lines.next()), (4, Some("four")), "not the progress line");
         assert_eq!(lines.wrong("odd").to_string(), "line 4: odd: 'four'");
         assert_eq!((lines.peek(), lines.number()), (None, 5));
     }
@@ -287,7 +296,7 @@ mod tests {
         let mut end = view.clone();
         assert_eq!((end.next(), end.next(), end.next()), (Some("one"), Some("two"), None));
         view.take(&end);
-        lines.settle_untaken();
+        lines.settle_seen();
         assert_eq!((lines.number(), lines.next(), lines.next()), (2, Some("b: 1"), None));
     }
 

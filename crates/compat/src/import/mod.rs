@@ -204,15 +204,14 @@ fn listed(
     let mut lines = Lines::new(&text, first);
     let (mut results, mut section) = (Vec::new(), 0);
     while let Some(line) = lines.peek() {
-        if let Some((runs, view, end)) = result(&lines, formats)? {
+        // A whole object on one line may look like a line of its text.
+        if let Some((within, end)) = wrapped(&lines, formats, nested)? {
+            results.extend(within);
+            lines = end;
+        } else if let Some((runs, view, end)) = result(&lines, formats)? {
             results.extend(runs);
             view.take(&end);
-            lines.settle_untaken();
-        } else if let Some((texts, end)) = json::texts(&lines).filter(|_| nested > 0) {
-            for text in texts {
-                results.extend(listed(&text, lines.number(), formats, nested - 1)?);
-            }
-            lines = end;
+            lines.settle_seen();
         } else {
             if is_heading(line) {
                 share_title(&mut results[section..]);
@@ -225,6 +224,21 @@ fn listed(
     Ok(results)
 }
 
+/// The results in the texts within JSON that begins on the current line, with the position after it;
+/// `None` if there are none.
+fn wrapped<'a>(
+    lines: &Lines<'a>,
+    formats: &[Format],
+    nested: usize,
+) -> Result<Option<(Vec<Listed>, Lines<'a>)>, ImportError> {
+    let Some((texts, end)) = json::texts(lines).filter(|_| nested > 0) else { return Ok(None) };
+    let mut results = Vec::new();
+    for text in texts {
+        results.extend(listed(&text, lines.number(), formats, nested - 1)?);
+    }
+    Ok((!results.is_empty()).then_some((results, end)))
+}
+
 /// The results that start at the current line, with the view in which they were read and its end.
 /// Of the ways to undress the line, the first that gives a result counts; if none does, the error
 /// of the one that read furthest.
@@ -232,24 +246,29 @@ fn result<'a>(
     lines: &Lines<'a>,
     formats: &[Format],
 ) -> Result<Option<(Vec<Listed>, Lines<'a>, Lines<'a>)>, ImportError> {
-    let mut failure: Option<ImportError> = None;
+    let (mut failure, mut passed): (Option<ImportError>, _) = (None, None);
     for dress in Dress::candidates(lines.peek().unwrap_or_default()) {
         let view = lines.dressed(dress);
         let Some(format) = formats.iter().find(|format| (format.begins)(&view)) else { continue };
         let mut end = view.clone();
         match (format.read)(&mut end).and_then(|runs| measured(runs, &view)) {
-            Ok(runs) if !end.is_at(&view) => {
+            Ok(_) if end.is_at(&view) => {}
+            // Lines that announce a result in another format.
+            Ok(runs) if runs.is_empty() => passed = passed.or(Some((Vec::new(), view, end))),
+            Ok(runs) => {
                 let list = |run| Listed { format: format.name, run };
                 return Ok(Some((runs.into_iter().map(list).collect(), view, end)));
             }
-            Ok(_) => {}
             Err(error) if failure.as_ref().is_none_or(|failure| failure.line < error.line) => {
                 failure = Some(error);
             }
             Err(_) => {}
         }
     }
-    failure.map_or(Ok(None), Err)
+    match (passed, failure) {
+        (None, Some(failure)) => Err(failure),
+        (passed, _) => Ok(passed),
+    }
 }
 
 /// The runs, if each has a figure.
