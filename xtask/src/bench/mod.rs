@@ -11,6 +11,7 @@ mod compat;
 mod engine;
 mod examples;
 mod goals;
+mod import_against;
 mod inside;
 mod model;
 mod nvme;
@@ -114,6 +115,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["coverage", "--rounds"] => {
             return examples::part_of_coverage("coverage, rounds", "--rounds", &["--rounds"]);
         }
+        ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["rigs", directory] => return rigs::run(directory),
         ["store", ref rest @ ..] => return store::run(rest),
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
@@ -129,7 +131,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
-             coverage --rounds, cuts, flips, guard, kills, plans, rigs DIR, store",
+             coverage --rounds, cuts, flips, guard, import-against, kills, plans, rigs DIR, \
+             store",
             known.join("|")
         );
     };
