@@ -11,7 +11,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use model::Drive;
-use rig::{EndsAll, Issue, JobControl, Start, StopReason};
+use rig::{EndsAll, Issue, JobControl, Start, StopReason, SyncWrites};
 use workload::{Pace, Source, Workload};
 
 use crate::backend::{Backend, FileMap, SerializeOverlap, Sim};
@@ -209,7 +209,8 @@ type Begin<'a> = (&'a RefCell<&'a mut Drive>, u64, u64, &'a Halt, usize);
 
 fn begin<'a>(player: Player<'a>, stage: Begin<'a>) -> Box<dyn Steps + 'a> {
     let (drive, now, ..) = stage;
-    let sim = Sim::new(drive, now, player.workload, player.files.clone());
+    let durable = player.issue.open.sync != SyncWrites::None;
+    let sim = Sim::new(drive, now, player.workload, player.files.clone()).durable(durable);
     match player.issue.serialize_overlap {
         true => paced(player, stage, SerializeOverlap::new(sim)),
         false => paced(player, stage, sim),

@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::io;
 
 use model::{Drive, Status};
@@ -41,6 +41,8 @@ pub(crate) struct Sim<'d> {
     now: u64,
     /// Completion time, slot and result of operations in flight, earliest first.
     in_flight: BinaryHeap<Reverse<(u64, u32, i64)>>,
+    /// Slots of writes whose flush is not submitted yet, if writes are durable when they complete.
+    unflushed: Option<HashSet<u32>>,
     /// Time per byte of the host's stream calls, nanoseconds; 0 without stream calls.
     byte_ns: u64,
     /// Bytes read that the host has not yet taken from the stream.
@@ -63,7 +65,26 @@ impl<'d> Sim<'d> {
         };
         let stored_share = drive.borrow().stored_share(&workload.content);
         let in_flight = BinaryHeap::new();
-        Sim { drive, files, now, in_flight, byte_ns, unread_bytes: 0, stored_share }
+        let unflushed = None;
+        Sim { drive, files, now, in_flight, unflushed, byte_ns, unread_bytes: 0, stored_share }
+    }
+
+    /// Makes every write durable when it completes: a flush follows it, as in the kernel for
+    /// O_SYNC and O_DSYNC on a drive with a write cache.
+    pub(crate) fn durable(self, durable: bool) -> Sim<'d> {
+        Sim { unflushed: durable.then(HashSet::new), ..self }
+    }
+
+    /// Submits the flush after a durable write that has completed; returns whether there is one.
+    fn flush_after_write(&mut self, slot: u32, result: i64) -> bool {
+        let waits = self.unflushed.as_mut().is_some_and(|slots| slots.remove(&slot));
+        if !waits || result < 0 {
+            return false;
+        }
+        let (done_ns, flushed) = self.submit(Op::FLUSH);
+        let result = if flushed < 0 { flushed } else { result };
+        self.in_flight.push(Reverse((done_ns, slot, result)));
+        true
     }
 
     /// The time at which `count` operations have completed, or all if fewer are in flight.
@@ -122,6 +143,9 @@ impl Backend for Sim<'_> {
             OpKind::Read => self.unread_bytes += u64::from(op.bytes),
             OpKind::Flush | OpKind::Discard => {}
         }
+        if let Some(slots) = self.unflushed.as_mut().filter(|_| op.kind == OpKind::Write) {
+            slots.insert(slot);
+        }
         let (done_ns, result) = self.submit(op);
         self.in_flight.push(Reverse((done_ns, slot, result)));
     }
@@ -147,7 +171,9 @@ impl Backend for Sim<'_> {
                 break;
             }
             self.in_flight.pop();
-            done.push(Completion { slot, result });
+            if !self.flush_after_write(slot, result) {
+                done.push(Completion { slot, result });
+            }
         }
         if self.in_flight.is_empty() {
             self.now += self.byte_ns * std::mem::take(&mut self.unread_bytes);
@@ -173,6 +199,29 @@ mod tests {
     use workload::{Mix, Pattern, Region};
 
     use super::*;
+
+    /// Time of a write on its own, nanoseconds.
+    fn write_ns(durable: bool) -> u64 {
+        let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
+        let mut drive = Drive::new(&spec, 1);
+        let drive = RefCell::new(&mut drive);
+        let region = Region { start: 0, bytes: 1 << 20 };
+        let workload = Workload::new("w", Pattern::Sequential, Mix::WRITE, 4096, region);
+        let mut sim = Sim::new(&drive, 0, &workload, FileMap::default()).durable(durable);
+        sim.push(0, Op { kind: OpKind::Write, offset: 0, bytes: 4096 });
+        let mut done = Vec::new();
+        while done.is_empty() {
+            sim.turn(Wait::For(1), &mut done).expect("a virtual drive");
+        }
+        assert!(done.len() == 1 && done[0].result == 4096 && sim.in_flight.is_empty());
+        sim.now
+    }
+
+    #[test]
+    fn a_durable_write_takes_the_time_of_its_flush_and_completes_once() {
+        let (cached, durable) = (write_ns(false), write_ns(true));
+        assert!(durable > 5 * cached, "{durable} ns, without a flush {cached} ns");
+    }
 
     #[test]
     fn a_turn_waits_for_the_requested_number_of_completions() {

@@ -10,7 +10,6 @@ use model::{Drive, Health};
 use record::{Finding, FindingKind, Level};
 use rig::{
     BackendKind, DeviceTraffic, Issue, Job, Performance, Result, RigError, Stage, StopReason,
-    SyncWrites,
 };
 use workload::{Caching, Pacing, Workload};
 
@@ -251,7 +250,6 @@ fn notes(jobs: &[Job]) -> Vec<Finding> {
     let asked = |name: &'static str, is: fn(&Job) -> bool| jobs.iter().any(is).then_some(name);
     let names = [
         asked("page cache", |job| job.workload.caching == Caching::Buffered),
-        asked("O_SYNC or O_DSYNC", |job| job.issue.open.sync != SyncWrites::None),
         asked("access advice", |job| job.issue.open.advice.is_some()),
         asked("priorities", |job| job.issue.priorities.is_some()),
         asked("job placement", |job| job.placement != rig::Placement::default()),

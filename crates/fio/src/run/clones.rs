@@ -98,21 +98,52 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// Number of flushes among 256 writes.
-    fn flushes(words: &[&str]) -> usize {
-        let plan = testing::plan(&[&["--name=a", "--size=1m", "--rw=write"], words].concat());
+    /// The kinds of the operations on a file of `bytes` bytes, at most 1000.
+    fn kinds(bytes: u64, words: &[&str]) -> Vec<OpKind> {
+        let size = format!("--size={bytes}");
+        let plan = testing::plan(&[&["--name=a", &size, "--rw=write"], words].concat());
         let clone = JobClone {
             job: &plan.jobs[0],
             number: 0,
             serial: 0,
             stage: 0,
             waits_for: None,
-            files: vec![FileUse { path: "f".into(), region: Region::first(1 << 20) }],
+            files: vec![FileUse { path: "f".into(), region: Region::first(bytes) }],
             content: Content::default(),
         };
         let mut stream = Stream::new(Arc::new(clone.outline()));
-        let ops = std::iter::from_fn(|| stream.draw());
-        ops.filter(|op| op.kind == OpKind::Flush).count()
+        // The engine asks again after each batch, even after one that ended the stream.
+        let mut ended = 0;
+        let draw = || {
+            let op = stream.draw();
+            ended += u32::from(op.is_none());
+            (ended < 3).then_some(op)
+        };
+        std::iter::from_fn(draw).flatten().take(1000).map(|op| op.kind).collect()
+    }
+
+    fn count(kinds: &[OpKind], kind: OpKind) -> usize {
+        kinds.iter().filter(|drawn| **drawn == kind).count()
+    }
+
+    /// Number of flushes among 256 writes.
+    fn flushes(words: &[&str]) -> usize {
+        count(&kinds(1 << 20, words), OpKind::Flush)
+    }
+
+    #[test]
+    fn a_rest_below_a_block_ends_the_job_with_its_flushes() {
+        for flush in ["--fdatasync=1", "--fsync=1"] {
+            for rw in ["--rw=write", "--rw=randwrite"] {
+                let kinds = kinds(10 << 10, &[rw, flush]);
+                let found = (count(&kinds, OpKind::Write), count(&kinds, OpKind::Flush));
+                assert_eq!(found, (2, 2), "{rw} {flush}");
+            }
+            let mixed = kinds(10 << 10, &["--rw=rw", flush]);
+            assert!(mixed.len() <= 4, "{mixed:?}");
+        }
+        let etcd = kinds(22 << 10, &["--bs=2300", "--fdatasync=1"]);
+        assert_eq!((count(&etcd, OpKind::Write), count(&etcd, OpKind::Flush)), (9, 9));
     }
 
     #[test]

@@ -80,6 +80,8 @@ pub(super) struct Stream {
     writes: u32,
     /// Whether the last operation was a flush.
     flushed: bool,
+    /// Whether no file has room for another operation of the last pass: no flush follows either.
+    exhausted: bool,
     /// The write that follows a trim, and the address of the last write.
     pending: Option<Op>,
     last: u64,
@@ -119,6 +121,7 @@ impl Stream {
             ops_left: outline.ops_max,
             writes: 0,
             flushed: false,
+            exhausted: false,
             pending: None,
             last: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
@@ -134,7 +137,7 @@ impl Stream {
             self.written(&write);
             return Some(write);
         }
-        if self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
+        if self.exhausted || self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
             return None;
         }
         if self.flush_is_due() {
@@ -143,7 +146,10 @@ impl Stream {
         }
         self.flushed = false;
         let kind = self.kind();
-        let op = self.place(kind)?;
+        let Some(op) = self.place(kind) else {
+            self.exhausted = true;
+            return None;
+        };
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(op.bytes));
         self.ops_left -= 1;
         match (self.outline.access.rw, op.kind) {
@@ -266,6 +272,7 @@ impl Stream {
     /// Returns to the start of all files.
     #[cold]
     pub(super) fn begin_pass(&mut self) {
+        self.exhausted = false;
         self.bytes_left = self.outline.pass_bytes;
         let outline = &self.outline;
         self.files.iter_mut().for_each(|walk| walk.restart(outline));

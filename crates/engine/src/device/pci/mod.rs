@@ -21,7 +21,7 @@ use journal::Storage;
 use nvme::identify::Namespace;
 use nvme::{Cause, Kind, Range, Request, Status};
 use record::{Finding, Health};
-use rig::{BackendKind, Erase, TargetInfo};
+use rig::{BackendKind, Erase, SyncWrites, TargetInfo};
 use workload::{Caching, Calls, Region};
 
 use super::{Able, Device, DeviceError, IoAsk, UseBackend, serialized};
@@ -138,8 +138,8 @@ impl<B: Bus> PciDevice<B> {
         let depth = if bytes { 1 } else { workload.depth };
         let block = workload.blocks.max();
         let pair = placed.and_then(|()| QueuePair::open(&self.owner, depth, block));
-        let backend =
-            pair.map(|pair| QueueBackend::new(pair, ask.clock, depth, workload.sync_writes));
+        let durable = workload.sync_writes || ask.issue.open.sync != SyncWrites::None;
+        let backend = pair.map(|pair| QueueBackend::new(pair, ask.clock, depth, durable));
         match bytes {
             true => user.with(backend.map(|backend| ByBytes::new(backend, block))),
             false => serialized(ask.issue, backend, user),
