@@ -1,9 +1,10 @@
 //! Content of writes.
 //!
 //! Some controllers compress and deduplicate, so the speed of their drives depends on content.
-//! Buffers are filled once, before the timed part. Each write then changes eight bytes of every 4
-//! KiB, which makes it unique to a deduplicating drive at almost no cost in the hot loop. Repeating
-//! content stays as it is, and a blend with copies fills the buffer again for each write.
+//! Buffers are filled once, before the timed part. Each write then changes eight bytes of every
+//! sector, which makes it unique to a deduplicating drive, whatever its unit, at almost no cost in
+//! the hot loop. Repeating content stays as it is, and a blend with copies fills the buffer again
+//! for each write.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,8 +13,11 @@ use serde::{Deserialize, Serialize};
 use crate::WorkloadError;
 use crate::blend::{Blend, Numbers};
 
-/// Unit of compressibility and uniqueness, in bytes.
+/// Unit of compressibility, in bytes.
 const PAGE: usize = 4096;
+
+/// Unit of uniqueness, in bytes: no drive dedupes smaller ones.
+const SECTOR: usize = 512;
 
 /// Content of writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -128,9 +132,11 @@ impl Filler {
     /// a different `nonce` each time.
     #[inline]
     pub fn touch(&mut self, buffer: &mut [u8], nonce: u64) {
-        let mut bytes = buffer.len();
+        let (mut bytes, mut unit) = (buffer.len(), SECTOR);
         match &self.content {
-            Content::Random | Content::Compressible(_) => {}
+            Content::Random => {}
+            // Its zeros are at the end of each page.
+            Content::Compressible(_) => unit = PAGE,
             Content::Duplicate(share) => bytes = unique_bytes(bytes, *share),
             Content::Zeros | Content::Repeated | Content::Original => return,
             Content::Blend(blend) if blend.refills() => {
@@ -140,8 +146,8 @@ impl Filler {
             Content::Blend(_) => {}
         }
         let unique = nonce.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.seed;
-        for (i, page) in buffer[..bytes].chunks_mut(PAGE).enumerate() {
-            if let Some(head) = page.first_chunk_mut() {
+        for (i, part) in buffer[..bytes].chunks_mut(unit).enumerate() {
+            if let Some(head) = part.first_chunk_mut() {
                 *head = (unique ^ (i as u64) << 48).to_le_bytes();
             }
         }
@@ -172,6 +178,19 @@ mod tests {
         Filler::new(Content::Compressible(0.5), 3).fill(&mut buffer, 0);
         let zeros = buffer.iter().filter(|b| **b == 0).count();
         assert!((PAGE..PAGE + 64).contains(&zeros), "{zeros} zeros");
+    }
+
+    #[test]
+    fn two_writes_of_one_buffer_differ_in_every_sector() {
+        let mut buffer = vec![0; 4 * PAGE];
+        let mut filler = Filler::new(Content::Random, 3);
+        filler.fill(&mut buffer, 0);
+        let mut sectors = std::collections::HashSet::new();
+        for nonce in 1..=8 {
+            filler.touch(&mut buffer, nonce);
+            sectors.extend(buffer.chunks(SECTOR).map(<[u8]>::to_vec));
+        }
+        assert_eq!(sectors.len(), 8 * 4 * PAGE / SECTOR);
     }
 
     #[test]
