@@ -61,6 +61,7 @@ fn perform(jobs: Vec<Job>, observer: Option<&mut dyn IntervalObserver>) -> Vec<J
         end: 0,
         used_bytes: 0,
         content: false,
+        filling: rig::Filling::default(),
         changed: false,
         allocation: rig::Allocation::None,
         fsync: false,

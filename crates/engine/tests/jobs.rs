@@ -246,6 +246,7 @@ fn files_are_regions_in_the_order_of_mention() {
         used_bytes: 0,
         end: 10 * MIB + 512,
         content,
+        filling: rig::Filling::default(),
         changed: true,
         allocation: rig::Allocation::Full,
         fsync: false,

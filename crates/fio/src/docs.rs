@@ -30,7 +30,12 @@ fio's options alone never allow a run to write to a device or to another program
 Jobs run on virtual drives, too, in virtual time. `filename=sim:NAME` is the whole drive, `directory=sim:NAME` puts the files
 of a job on it, as regions in order of mention. Such a value is taken whole, including colons; a file
 named `sim` is `./sim`. Data that a job reads are laid out first. `verify` and `ioengine=mmap` are refused, as are two
-drives in one plan; the page cache, priorities and placement have no effect, as a note says.
+drives in one plan; the page cache, priorities and placement have no effect, as a note says. With `sync=` each write costs a
+flush, as in the kernel on a drive with a write cache.
+
+`cargo xtask bench fio-against` draws command lines and job files at random, runs them with an installed fio and with
+`ssdyno fio`, and compares operations, bytes, flushes, offsets, files, exit codes and the fields of the outputs. The few
+deliberate differences are listed in `crates/ssdyno/tests/fio_against/reasons.rs`.
 ";
 
 /// The whole page.

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use workload::Content;
+
 use crate::Result;
 
 /// The state of a named file.
@@ -19,7 +21,7 @@ pub struct FileSeen {
 }
 
 /// How jobs will use a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FilePlan {
     /// The file or device as the user named it.
     pub path: PathBuf,
@@ -29,6 +31,8 @@ pub struct FilePlan {
     pub used_bytes: u64,
     /// Whether it must contain data before the jobs begin.
     pub content: bool,
+    /// These data; a virtual drive keeps none.
+    pub filling: Filling,
     /// Whether a job changes it.
     pub changed: bool,
     /// Allocation of a new file.
@@ -37,6 +41,15 @@ pub struct FilePlan {
     pub fsync: bool,
     /// Whether a job creates it when opening it.
     pub on_open: bool,
+}
+
+/// The data of a file that is laid out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filling {
+    /// The content of each block.
+    pub content: Content,
+    /// Each block of this many bytes is filled like a write; 0 for any size.
+    pub block_bytes: u64,
 }
 
 /// Allocation of a new file.

@@ -24,7 +24,7 @@ pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
 pub use control::{IntervalObserver, JobControl, Ruling};
 pub use event::{Event, Interval, Observer, Pass, Returning};
-pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files};
+pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files, Filling};
 pub use issue::{
     Advice, BackendKind, FlowPart, Issue, OpenFlags, Priorities, PriorityRule, SyncWrites,
     backend_name,

@@ -25,7 +25,15 @@ pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
 /// Discards a range: punches a hole in a file, or sends a discard to a device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        return sys::file::discard(file, offset, bytes);
+        return match sys::file::discard(file, offset, bytes) {
+            // While another descriptor has the device exclusively, the kernel discards a range only
+            // if its cached pages are clean.
+            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
+                file.sync_data()?;
+                sys::file::discard(file, offset, bytes)
+            }
+            result => result,
+        };
     }
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(fallocate(file, flags, offset, bytes)?)

@@ -79,6 +79,11 @@ impl<'f> Files<'f> {
         file.read_exact_at(buffer, offset)
     }
 
+    /// Makes the file at an address durable with its metadata, at the end of a job.
+    pub(crate) fn sync(&self, address: u64) -> io::Result<()> {
+        self.at(address).0.sync_all()
+    }
+
     /// Makes the file at an address durable.
     pub(crate) fn flush(&self, address: u64) -> io::Result<()> {
         let file = self.at(address).0;

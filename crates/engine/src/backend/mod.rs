@@ -118,7 +118,7 @@ pub(crate) trait Backend {
 
     /// Makes the file at an address durable, outside the queue.
     fn sync(&mut self, address: u64) -> io::Result<()> {
-        self.files().map_or(Ok(()), |files| files.flush(address))
+        self.files().map_or(Ok(()), |files| files.sync(address))
     }
 
     /// Truncates all regular files. Devices are left alone.

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rig::{Allocation, FilePlan};
+use rig::{Allocation, FilePlan, Filling};
 use rustix::fs::FallocateFlags;
-use workload::{Content, Filler};
+use workload::Filler;
 
 use crate::device::allocate;
 
@@ -20,13 +20,20 @@ pub(super) fn lay_out(file: &File, plan: &FilePlan, seed: u64) -> io::Result<()>
     if !plan.content {
         return Ok(());
     }
-    let mut filler = Filler::new(Content::Random, seed);
-    let mut buffer = vec![0; BLOCK.min(plan.end) as usize];
-    filler.fill(&mut buffer, 0);
+    let Filling { content, block_bytes } = &plan.filling;
+    let mut filler = Filler::new(content.clone(), seed);
+    let block = if *block_bytes == 0 { BLOCK } else { *block_bytes };
+    let size = (BLOCK / block).max(1) * block;
+    let mut buffer = vec![0; size.min(plan.end) as usize];
+    for (part, number) in buffer.chunks_mut(block as usize).zip(0..) {
+        filler.fill(part, number);
+    }
     let mut at = 0;
     while at < plan.end {
-        let bytes = BLOCK.min(plan.end - at) as usize;
-        filler.touch(&mut buffer[..bytes], at + 1);
+        let bytes = size.min(plan.end - at) as usize;
+        for (part, number) in buffer[..bytes].chunks_mut(block as usize).zip(1..) {
+            filler.touch(part, at + number);
+        }
         file.write_all_at(&buffer[..bytes], at)?;
         at += bytes as u64;
     }

@@ -30,6 +30,8 @@ pub struct Access {
     /// `norandommap`: random offsets may repeat before every block has been visited. Also true if
     /// fio implies it: with a non-uniform distribution or `blockalign`.
     pub norandommap: bool,
+    /// `random_generator=lfsr`: every block is visited once even with `norandommap`.
+    pub lfsr: bool,
     /// `random_distribution=`.
     pub distribution: Distribution,
     /// `random_sequence_stride`: each repetition of a sequence follows the one before.
@@ -53,6 +55,7 @@ impl Default for Access {
             block_align: PerKind::all(4096),
             percentage_random: PerKind::all(100),
             norandommap: false,
+            lfsr: false,
             distribution: Distribution::Random,
             sequence_stride: false,
             randseed: 0x89,

@@ -191,6 +191,12 @@ pub enum ServiceOrder {
     RoundRobin,
     /// A file to its end, then the next.
     Sequential,
+    /// By popularity, the first file most: `zipf:theta`.
+    Zipf(f64),
+    /// By popularity, the first file most: `pareto:power`.
+    Pareto(f64),
+    /// By popularity, those in the middle most: `normal:deviation`, in percent of the files.
+    Normal(f64),
 }
 
 /// `fallocate=`: allocation of a file before it is written.

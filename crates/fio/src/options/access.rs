@@ -2,8 +2,10 @@
 
 use super::{Entry, supported};
 use crate::draft::Draft;
-use crate::value::{Number, Parsed, Value, block, parts, put, shares, signed, spread};
-use crate::{Distribution, Rw, Sequencer, Spread, ZoneBytes, ZonePercent};
+use crate::value::{
+    Number, Parsed, Value, block, normal, pareto, parts, put, shares, signed, zipf,
+};
+use crate::{Distribution, Rw, Sequencer, ZoneBytes, ZonePercent};
 
 /// Maximum number of blocks in a sequence, as in fio.
 const IN_SEQUENCE_MAX: usize = 64;
@@ -36,8 +38,9 @@ pub(super) const OPTIONS: &[Entry] = &[
         v.per_kind(&mut d.job.access.percentage_random, |text| percent(v, text))
     }),
     supported("norandommap", &[], |d, v| put(&mut d.job.access.norandommap, v.set()?)).bare(),
-    supported("random_generator", &[], |_, v| {
-        v.word(&[("tausworthe", ()), ("lfsr", ()), ("tausworthe64", ())])
+    supported("random_generator", &[], |d, v| {
+        let words = [("tausworthe", false), ("lfsr", true), ("tausworthe64", false)];
+        put(&mut d.job.access.lfsr, v.word(&words)?)
     })
     .says("offsets have the same distribution as fio's, not the same order"),
     supported("random_distribution", &[], distribution),
@@ -125,26 +128,13 @@ fn percent(v: &Value, text: &str) -> Parsed<u32> {
 }
 
 fn distribution(d: &mut Draft, v: &Value) -> Parsed<()> {
-    let zipf = |spread: Spread| match spread.value {
-        1.0 => Err("zipf with theta 1 is undefined; use for example 1.01".to_string()),
-        theta if theta > 0.0 && theta <= 100.0 => Ok(Distribution::Zipf(spread)),
-        theta => Err(format!("zipf theta {theta} is not above 0")),
-    };
-    let pareto = |spread: Spread| match spread.value {
-        power if power > 0.0 && power < 1.0 => Ok(Distribution::Pareto(spread)),
-        power => Err(format!("pareto power {power} is not between 0 and 1")),
-    };
-    let normal = |spread: Spread| match spread.value {
-        deviation if (0.0..100.0).contains(&deviation) => Ok(Distribution::Normal(spread)),
-        deviation => Err(format!("deviation {deviation} is not within 0 to 100")),
-    };
     let parameters = v.after_colon();
     let zones = || v_with(v, parameters.ok_or("needs its zones, for example zoned:60/10:40/90")?);
     d.job.access.distribution = match v.text()?.split(':').next().unwrap_or_default() {
         "random" => Distribution::Random,
-        "zipf" => zipf(spread(parameters, 1.1)?)?,
-        "pareto" => pareto(spread(parameters, 0.2)?)?,
-        "normal" => normal(spread(parameters, 0.0)?)?,
+        "zipf" => Distribution::Zipf(zipf(parameters)?),
+        "pareto" => Distribution::Pareto(pareto(parameters)?),
+        "normal" => Distribution::Normal(normal(parameters)?),
         "zoned" => {
             let mut kinds = crate::PerKind::default();
             zones()?.per_kind_commas(&mut kinds, ZonePercent::list)?;

@@ -8,7 +8,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("zero_buffers", &[], |d, v| put(&mut d.job.content.zero, v.set()?)).bare(),
     supported("refill_buffers", &[], |d, v| put(&mut d.refill, Some(v.set()?))).bare(),
     supported("scramble_buffers", &[], |_, v| v.flag().map(drop))
-        .says("random content always differs between blocks"),
+        .says("random content always differs between sectors"),
     supported("buffer_pattern", &[], |d, v| {
         let motif = pattern(v)?;
         if !motif.offsets_at.is_empty() {
@@ -24,6 +24,8 @@ pub(super) const OPTIONS: &[Entry] = &[
         put(&mut d.job.content.compress_chunk, v.count32(1, 1 << 30)?)
     }),
     supported("dedupe_percentage", &[], |d, v| {
+        // As in fio, even a share of 0 fills the buffer for each write.
+        d.refill = Some(true);
         put(&mut d.job.content.dedupe_percent, v.count32(0, 100)?)
     }),
     supported("dedupe_mode", &[], |d, v| {

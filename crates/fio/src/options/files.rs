@@ -3,7 +3,7 @@
 use super::{Entry, supported};
 use crate::draft::Draft;
 use crate::job::is_drive;
-use crate::value::{Parsed, Value, put};
+use crate::value::{Parsed, Value, normal, pareto, put, zipf};
 use crate::{FadviseHint, Fallocate, FileService, MAX_FILES, ServiceOrder, SyncMode};
 
 pub(super) const OPTIONS: &[Entry] = &[
@@ -120,11 +120,17 @@ fn service(v: &Value) -> Parsed<FileService> {
         "random" => ServiceOrder::Random,
         "roundrobin" => ServiceOrder::RoundRobin,
         "sequential" => ServiceOrder::Sequential,
-        other @ ("zipf" | "pareto" | "normal" | "gauss") => {
-            return Err(format!("{other}: non-uniform selection of files is not supported"));
+        "zipf" => ServiceOrder::Zipf(zipf(v.after_colon())?.value),
+        "pareto" => ServiceOrder::Pareto(pareto(v.after_colon())?.value),
+        "normal" | "gauss" => ServiceOrder::Normal(normal(v.after_colon())?.value),
+        other => {
+            let known = "random, roundrobin, sequential, zipf, pareto, normal";
+            return Err(format!("'{other}' is not one of {known}"));
         }
-        other => return Err(format!("'{other}' is not one of random, roundrobin, sequential")),
     };
+    if matches!(order, ServiceOrder::Zipf(_) | ServiceOrder::Pareto(_) | ServiceOrder::Normal(_)) {
+        return Ok(FileService { order, every: 1 });
+    }
     let every = match v.after_colon() {
         None => 1,
         Some(text) => match v.size(text)?.bytes()? {

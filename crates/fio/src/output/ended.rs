@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::numbers::{self, LatencyUnit};
 use super::shown::Shown;
-use crate::run::{SteadySeen, Window};
+use crate::run::{FAULT, SteadySeen, Window};
 use crate::{Criterion, Threshold};
 
 /// The text after `err=`: the number and its meaning.
@@ -26,9 +26,11 @@ fn error_text(code: i32) -> String {
 pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
     let go_on = &shown.job.errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
-        let judgements = || shown.runs.iter().map(|run| &run.judgement);
-        let first = judgements().map(|judgement| judgement.first_error).find(|code| *code != 0);
-        (judgements().map(|judgement| judgement.forgiven).sum(), first.unwrap_or(0))
+        let runs = || shown.runs.iter();
+        let faults = if go_on.verify { runs().map(|run| run.faults()).sum() } else { 0 };
+        let forgiven = runs().map(|run| run.judgement.forgiven).sum::<u64>();
+        let first = runs().map(|run| run.judgement.first_error).find(|code| *code != 0);
+        (forgiven + faults, first.unwrap_or(if faults > 0 { FAULT } else { 0 }))
     })
 }
 

@@ -14,10 +14,11 @@ use rig::{DiskUse, KindStats, ThreadUsage};
 use serde_json::{Map, Value, json};
 use workload::OpKind;
 
+use super::remarks::failures;
 use super::shown::{Samples, Shown, Side, deviation};
 use super::{LAYOUT, ended, shown, shows_disks};
 use crate::job::is_drive;
-use crate::run::Ran;
+use crate::run::{JobRun, Ran};
 use crate::{Amount, Blocks, Job, PerKind, Share, UnifiedRw};
 
 /// fio's value for an unknown ETA.
@@ -25,7 +26,10 @@ const NO_ETA: u32 = 2_147_483_647;
 
 /// The results; `bins` adds the histogram buckets (`json+`).
 pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
-    let jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
+    let mut jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
+    // As in fio: a program finds a job even if stats=0 hides them all.
+    let hidden = ran.jobs.first().filter(|_| jobs.is_empty()).map(JobRun::hidden);
+    jobs.extend(hidden.iter().map(|run| job(&Shown::of(vec![run]), bins)));
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
     let local = time.to_zoned_datetime(jiff::tz::TimeZone::system());
     let mut document = json!({
@@ -33,11 +37,13 @@ pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
         "timestamp": ran.ended_unix_ms / 1000,
         "timestamp_ms": ran.ended_unix_ms,
         "time": local.strftime("%a %b %e %H:%M:%S %Y").to_string(),
+        "global options": {},
         "jobs": jobs,
         "ssdyno": {
             "version": env!("CARGO_PKG_VERSION"),
             "latency": "clat_ns and lat_ns are both from before the submitting call to completion",
             "findings": ran.stages.iter().flat_map(|stage| &stage.findings).collect::<Vec<_>>(),
+            "errors": failures(ran).collect::<Vec<_>>(),
         },
     });
     if shows_disks(ran) {
@@ -322,7 +328,6 @@ fn disk(disk: &DiskUse) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::JobRun;
     use crate::testing;
 
     /// The results of a job with 100 reads of 1 us.
@@ -373,6 +378,13 @@ mod tests {
     fn disks_are_shown_unless_disabled() {
         assert!(results(&[], false)["disk_util"].is_array());
         assert_eq!(results(&["--disk_util=0"], false).get("disk_util"), None);
+    }
+
+    #[test]
+    fn jobs_without_statistics_leave_one_without_counts() {
+        let found = results(&["--stats=0"], false);
+        assert_eq!(found["jobs"][0]["read"]["total_ios"], 0);
+        assert_eq!(found["jobs"].as_array().map(Vec::len), Some(1));
     }
 
     #[test]

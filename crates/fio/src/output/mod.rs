@@ -21,7 +21,7 @@ pub use json::json;
 pub use logs::write_logs;
 pub use normal::{announce, normal};
 pub use record::{METRICS, latencies, metrics};
-pub use remarks::remarks;
+pub use remarks::{failures, remarks};
 pub(crate) use shown::Shown;
 pub use terse::terse;
 

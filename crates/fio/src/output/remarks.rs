@@ -79,6 +79,7 @@ fn doubts(text: &mut String, ran: &Ran<'_>, results: &[Shown<'_>]) {
     for shown in results {
         notes(shown, ran.real).into_iter().for_each(&mut add);
     }
+    failures(ran).for_each(|failure| add(format!("!! {failure}")));
     if !lines.is_empty() {
         text.push_str("\nAbout these numbers:\n");
         lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
@@ -143,10 +144,15 @@ fn notes(shown: &Shown<'_>, real: bool) -> Vec<String> {
             "   fill_device: part of a file system stays free; fio would fill all of it".into(),
         );
     }
-    for run in &shown.runs {
-        notes.extend(run.did.measurement.errors.iter().map(|error| failed(run, error)));
-    }
     notes
+}
+
+/// The errors of all clones: operations that failed, and blocks that failed verification.
+pub fn failures<'r>(ran: &'r Ran<'_>) -> impl Iterator<Item = String> + use<'r> {
+    let errors = |run: &'r JobRun<'_>| {
+        run.did.measurement.errors.iter().map(move |error| failed(run, error))
+    };
+    ran.jobs.iter().flat_map(errors)
 }
 
 /// Errors of a kind, with the position of the first.
@@ -154,5 +160,5 @@ fn failed(run: &JobRun<'_>, error: &IoErrors) -> String {
     let (path, at) = run.place(error.first_offsets.first().copied().unwrap_or(0));
     let (name, path) = (emit::plain(&run.job.name), emit::plain(&path));
     let (count, op, kind) = (error.count, &error.op, &error.kind);
-    format!("!! {name}: {op}: {count} {kind}, the first at byte {at} of {path}")
+    format!("{name}: {op}: {count} {kind}, the first at byte {at} of {path}")
 }

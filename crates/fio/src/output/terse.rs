@@ -25,10 +25,13 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
     let lines = results.iter().zip(jobs).map(|(shown, job)| {
         let mut fields = vec![version.to_string(), LAYOUT.to_string()];
         fields.extend(["jobname", "groupid", "error"].map(|key| text(&job[key])));
-        // All directions combined are in the first; the others are zeros.
-        let mixed = shown.job.reporting.unified == UnifiedRw::Mixed;
-        let sides = [if mixed { "mixed" } else { "read" }, "write", "trim"];
-        let sides = if version == 3 { &sides[..2] } else { &sides[..] };
+        let sides = match (shown.job.reporting.unified, version) {
+            (UnifiedRw::Mixed, _) => &["mixed"][..],
+            (UnifiedRw::None, 3) => &["read", "write"],
+            (UnifiedRw::None, _) => &["read", "write", "trim"],
+            (UnifiedRw::Both, 3) => &["read", "write", "mixed"],
+            (UnifiedRw::Both, _) => &["read", "write", "trim", "mixed"],
+        };
         let percentiles = &shown.job.reporting.percentiles;
         sides.iter().for_each(|name| side(&mut fields, &job[*name], percentiles, version));
         usage(&mut fields, job);

@@ -4,6 +4,7 @@ use rig::FileUse;
 use workload::Content;
 
 use super::stream::Outline;
+use super::walk::Span;
 use crate::{Access, Amount, Job};
 
 /// One clone of a job.
@@ -18,8 +19,10 @@ pub(super) struct JobClone<'p> {
     pub stage: usize,
     /// The job whose clones must all have ended before it starts.
     pub waits_for: Option<&'p Job>,
-    /// The used parts of files.
+    /// The regions of files that it can reach.
     pub files: Vec<FileUse>,
+    /// The used parts of the files.
+    pub spans: Vec<Span>,
     /// The content of its writes.
     pub content: Content,
 }
@@ -37,7 +40,7 @@ impl JobClone<'_> {
 
     /// Used bytes of its files.
     pub(super) fn bytes(&self) -> u64 {
-        self.files.iter().map(|used| used.region.bytes).sum()
+        self.spans.iter().map(|span| span.bytes).sum()
     }
 
     /// Number of address bits for the offset within a file.
@@ -53,14 +56,16 @@ impl JobClone<'_> {
     /// Its operations.
     pub(super) fn outline(&self) -> Outline {
         let (job, all) = (self.job, self.bytes());
-        let pass_bytes = match job.space.io_size {
-            Some(Amount::Bytes(bytes)) => bytes,
-            Some(share) => share.of(all),
-            None => match job.space.size {
-                // Files with an explicit size may be larger.
-                Some(Amount::Bytes(size)) => all.min(size),
-                _ => all,
-            },
+        let size = match job.space.size {
+            // Files with an explicit size may be larger.
+            Some(Amount::Bytes(size)) => all.min(size),
+            _ => all,
+        };
+        // A share limits each pass, an amount all of them.
+        let (pass_bytes, limit_bytes) = match job.space.io_size {
+            Some(Amount::Bytes(bytes)) => (size, bytes),
+            Some(share) => (share.of(all), share.of(all)),
+            None => (size, size),
         };
         Outline {
             access: Access {
@@ -69,15 +74,21 @@ impl JobClone<'_> {
             },
             service: job.files.service,
             shift: self.place_bits(),
-            files: self.files.iter().map(|used| (used.region.start, used.region.bytes)).collect(),
+            files: self.spans.clone(),
             pass_bytes,
-            by_bytes: job.space.io_size.is_some(),
-            passes: (!job.schedule.time_based).then_some(job.schedule.loops),
-            ops_max: job.space.number_ios.map_or(u64::MAX, |ios| {
+            limit_bytes,
+            counted: job.engine.asynchronous(),
+            by_bytes: matches!(job.space.io_size, Some(Amount::Bytes(_))),
+            loops: job.schedule.loops.max(1),
+            // Once all blocks are read, nothing is left to check.
+            time_based: job.schedule.time_based && !job.verify.only,
+            ops_max: job.space.number_ios.filter(|_| !job.schedule.time_based).map(|ios| {
                 // fio's number applies to each loop, but ends all of them together.
                 ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
             }),
-            flush_every: match job.access.rw.writes() {
+            reads_back: job.verifies() && job.access.rw.writes(),
+            // fio never flushes between a trim and its write.
+            flush_every: match job.access.rw.writes() && !job.access.rw.trims() {
                 true => [job.syncing.fsync, job.syncing.fdatasync],
                 false => [0; 2],
             },
@@ -90,16 +101,17 @@ impl JobClone<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::sync::Arc;
 
-    use workload::{OpKind, Region};
+    use workload::{Op, OpKind, Region};
 
     use super::super::stream::Stream;
     use super::*;
     use crate::testing;
 
-    /// The kinds of the operations on a file of `bytes` bytes, at most 1000.
-    fn kinds(bytes: u64, words: &[&str]) -> Vec<OpKind> {
+    /// A job over the first `bytes` bytes of a file that ends at `file_end`.
+    fn outline((bytes, file_end): (u64, u64), words: &[&str]) -> Outline {
         let size = format!("--size={bytes}");
         let plan = testing::plan(&[&["--name=a", &size, "--rw=write"], words].concat());
         let clone = JobClone {
@@ -108,42 +120,93 @@ mod tests {
             serial: 0,
             stage: 0,
             waits_for: None,
-            files: vec![FileUse { path: "f".into(), region: Region::first(bytes) }],
+            files: vec![FileUse { path: "f".into(), region: Region::first(file_end) }],
+            spans: vec![Span { start: 0, bytes, file_end }],
             content: Content::default(),
         };
-        let mut stream = Stream::new(Arc::new(clone.outline()));
-        // The engine asks again after each batch, even after one that ended the stream.
-        let mut ended = 0;
-        let draw = || {
-            let op = stream.draw();
-            ended += u32::from(op.is_none());
-            (ended < 3).then_some(op)
-        };
-        std::iter::from_fn(draw).flatten().take(1000).map(|op| op.kind).collect()
+        clone.outline()
     }
 
-    fn count(kinds: &[OpKind], kind: OpKind) -> usize {
-        kinds.iter().filter(|drawn| **drawn == kind).count()
+    /// The operations of all passes, at most 1000.
+    fn ops(part: (u64, u64), words: &[&str]) -> Vec<Op> {
+        let mut stream = Stream::new(Arc::new(outline(part, words)));
+        let mut ops = Vec::new();
+        loop {
+            ops.extend(std::iter::from_fn(|| stream.draw()).take(1000));
+            // The engine asks again after each batch, even after one that ended the stream.
+            assert_eq!(stream.draw().filter(|_| ops.len() < 1000), None, "{words:?}");
+            if ops.len() >= 1000 || !stream.next_pass() {
+                return ops;
+            }
+        }
+    }
+
+    fn count(ops: &[Op], kind: OpKind) -> usize {
+        ops.iter().filter(|op| op.kind == kind).count()
     }
 
     /// Number of flushes among 256 writes.
     fn flushes(words: &[&str]) -> usize {
-        count(&kinds(1 << 20, words), OpKind::Flush)
+        count(&ops((1 << 20, 1 << 20), words), OpKind::Flush)
     }
 
     #[test]
     fn a_rest_below_a_block_ends_the_job_with_its_flushes() {
+        let small = (10 << 10, 10 << 10);
         for flush in ["--fdatasync=1", "--fsync=1"] {
             for rw in ["--rw=write", "--rw=randwrite"] {
-                let kinds = kinds(10 << 10, &[rw, flush]);
-                let found = (count(&kinds, OpKind::Write), count(&kinds, OpKind::Flush));
+                let ops = ops(small, &[rw, flush]);
+                let found = (count(&ops, OpKind::Write), count(&ops, OpKind::Flush));
                 assert_eq!(found, (2, 2), "{rw} {flush}");
             }
-            let mixed = kinds(10 << 10, &["--rw=rw", flush]);
-            assert!(mixed.len() <= 4, "{mixed:?}");
+            let mixed = ops(small, &["--rw=rw", flush]);
+            assert!(mixed.len() <= 8, "{mixed:?}");
         }
-        let etcd = kinds(22 << 10, &["--bs=2300", "--fdatasync=1"]);
+        let etcd = ops((22 << 10, 22 << 10), &["--bs=2300", "--fdatasync=1"]);
         assert_eq!((count(&etcd, OpKind::Write), count(&etcd, OpKind::Flush)), (9, 9));
+    }
+
+    /// Numbers of operations of fio 3.33 for the same words.
+    #[test]
+    fn jobs_have_as_many_operations_as_in_fio() {
+        const K: u64 = 1024;
+        let mib = 1 << 20;
+        let zones = ["--zonemode=strided", "--zonesize=16k", "--zoneskip=4k"];
+        for (part, words, expected) in [
+            ((250 * K, mib), &["--rw=read", "--bs=64k"][..], 4),
+            ((250 * K, 250 * K), &["--rw=read", "--bs=64k"], 3),
+            ((5 * K, 5 * K), &["--rw=read:2"], 1),
+            ((64 * K, 64 * K), &["--io_size=300k", "--loops=2"], 80),
+            ((64 * K, 64 * K), &["--io_size=300k", "--loops=2", "--ioengine=libaio"], 80),
+            ((128 * K, 128 * K), &zones, 26),
+            ((64 * K, 64 * K), &["--number_ios=7", "--loops=2"], 14),
+            ((10 * K, 10 * K), &["--fdatasync=1", "--loops=2"], 4 + 5),
+            ((100 * K, mib), &["--rw=write:4k"], 13),
+        ] {
+            let found = ops(part, words).len();
+            assert_eq!(found, expected, "{part:?} {words:?}");
+        }
+    }
+
+    #[test]
+    fn a_register_visits_every_block_without_a_map() {
+        let words = ["--rw=randread", "--random_generator=lfsr", "--norandommap"];
+        let ops = ops((1 << 20, 1 << 20), &words);
+        assert_eq!(ops.iter().map(|op| op.offset).collect::<HashSet<_>>().len(), 256);
+    }
+
+    #[test]
+    fn no_job_exceeds_its_bound() {
+        for words in [
+            &["--rw=randwrite", "--bsrange=1k-16k", "--norandommap"][..],
+            &["--io_size=300k", "--loops=3"],
+            &["--bs=3k", "--loops=2"],
+            &["--rw=randwrite", "--io_size=40k", "--norandommap", "--ioengine=libaio"],
+        ] {
+            let bytes_max = outline((65536, 65536), words).bytes_max().expect("a bound");
+            let bytes: u64 = ops((65536, 65536), words).iter().map(|op| u64::from(op.bytes)).sum();
+            assert!(bytes <= bytes_max, "{words:?}: {bytes}, at most {bytes_max}");
+        }
     }
 
     #[test]

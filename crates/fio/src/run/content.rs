@@ -12,6 +12,11 @@ pub(super) fn assign(clones: &mut [JobClone<'_>]) {
     clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }
 
+/// The content of a file that is laid out for a job.
+pub(super) fn laid_out(job: &Job) -> Content {
+    if job.verifies() { Content::Random } else { content(job, None) }
+}
+
 /// The content of a clone's writes.
 fn content(job: &Job, shared: Option<Shared>) -> Content {
     let content = &job.content;
@@ -36,8 +41,8 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
         return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
     }
     match &content.pattern {
-        None if content.zero && anew => plain(100, &[]),
-        None if content.zero => Content::Zeros,
+        None if content.zero && copies == 0 && anew => plain(100, &[]),
+        None if content.zero && copies == 0 => Content::Zeros,
         _ if copies > 0 && (copies < 100 || content.compress_percent > 0 || mixed) => {
             plain(content.compress_percent, content.pattern.as_deref().unwrap_or_default())
         }

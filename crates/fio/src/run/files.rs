@@ -5,12 +5,30 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use emit::directory_of;
-use rig::{Allocation, FilePlan, FileSeen, FileUse, Files};
+use rig::{Allocation, FilePlan, FileSeen, FileUse, Files, Filling};
 use workload::Region;
 
-use super::RunError;
 use super::sizes::{FileState, extent, fills};
+use super::walk::Span;
+use super::{RunError, content};
 use crate::{Fallocate, Job};
+
+/// The part of a file that a clone uses.
+#[derive(Debug)]
+pub(super) struct FilePart {
+    pub path: PathBuf,
+    pub span: Span,
+}
+
+impl FilePart {
+    /// The region that operations can reach: the last block may extend beyond the part, but not
+    /// beyond the file.
+    pub(super) fn used(&self, job: &Job) -> FileUse {
+        let Span { start, bytes, file_end } = self.span;
+        let bytes = bytes.saturating_add(job.access.max_bs()).min(file_end.max(start) - start);
+        FileUse { path: self.path.clone(), region: Region { start, bytes } }
+    }
+}
 
 /// The files of all jobs, in order of mention.
 #[derive(Debug, Default)]
@@ -35,10 +53,10 @@ impl PlanFiles {
         job: &Job,
         clone: u32,
         files: &mut dyn Files,
-    ) -> Result<Vec<FileUse>, RunError> {
+    ) -> Result<Vec<FilePart>, RunError> {
         let paths = job.paths(clone);
         let count = paths.len() as u64;
-        let mut uses = Vec::with_capacity(paths.len());
+        let mut parts = Vec::with_capacity(paths.len());
         for (index, path) in (0..).zip(paths.into_iter().map(PathBuf::from)) {
             let room = if fills(job) { self.part_of_room(&path, files)? } else { 0 };
             let (plan, seen) = self.find(&path, job, files)?;
@@ -61,11 +79,15 @@ impl PlanFiles {
                 return Err(RunError::usage(text, "a larger size, or a smaller bs"));
             }
             let region = Region { start, bytes };
+            let file_end = match device {
+                true => there.unwrap_or(0),
+                false => there.unwrap_or(0).max(planned).max(region.end()),
+            };
             plan.end = plan.end.max(region.end());
             plan.used_bytes = plan.used_bytes.saturating_add(bytes);
-            uses.push(FileUse { path, region });
+            parts.push(FilePart { path, span: Span { start, bytes, file_end } });
         }
-        Ok(uses)
+        Ok(parts)
     }
 
     /// Bytes by which a file that fills its file system may grow: a share of the space left by the
@@ -118,7 +140,12 @@ impl PlanFiles {
         // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();
         let follows = seen.bytes.is_none() && plan.changed && !sized;
-        plan.content |= (rw.reads() || job.files.overwrite || job.verify.only) && !follows;
+        let needs_content = (rw.reads() || job.files.overwrite || job.verify.only) && !follows;
+        if needs_content && !plan.content {
+            let block_bytes = job.access.blocks.write.max();
+            plan.filling = Filling { content: content::laid_out(job), block_bytes };
+        }
+        plan.content |= needs_content;
         plan.changed |= job.changes();
         plan.on_open |= job.files.create_on_open;
         plan.allocation = allocation(job.files.fallocate);
@@ -147,6 +174,7 @@ fn new(path: &Path) -> FilePlan {
         end: 0,
         used_bytes: 0,
         content: false,
+        filling: Filling::default(),
         changed: false,
         allocation: Allocation::Full,
         fsync: false,

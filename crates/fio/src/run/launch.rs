@@ -46,8 +46,8 @@ pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 
     if !clone.writes() || job.engine == Engine::Null {
         return 0;
     }
-    let passed = outline.passes.map(|passes| outline.pass_bytes.saturating_mul(passes.into()));
-    let counted = outline.ops_max.saturating_mul(job.access.max_bs());
+    let passed = outline.bytes_max();
+    let counted = outline.ops_max.unwrap_or(u64::MAX).saturating_mul(job.access.max_bs());
     let timed = job.schedule.runtime.map(|time| {
         let ns = (job.schedule.ramp_time + time).as_nanos() as u64;
         // Reads and writes may have different sizes, so the bound of a mix is that of its writes.
@@ -59,12 +59,13 @@ pub(super) fn write_bytes_max(clone: &JobClone<'_>, target: &TargetInfo) -> u64 
 
 fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
     let job = clone.job;
-    let region = match outline.files[..] {
-        [(start, bytes)] => Region { start, bytes },
+    let region = match &clone.files[..] {
+        [used] => used.region,
         _ => Region { start: 0, bytes: (outline.files.len() as u64) << outline.shift },
     };
     let pattern = if job.access.rw.random() { Pattern::Uniform } else { Pattern::Sequential };
-    let largest = job.access.max_bs() as u32;
+    // A range of sizes may exceed a small file, in which only the smaller ones are drawn.
+    let largest = job.access.max_bs().min(region.bytes).max(job.access.min_bs()) as u32;
     let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
     let end_flush = job.syncing.end_fsync || job.syncing.fsync_on_close;
     Workload {

@@ -23,13 +23,15 @@ mod sizes;
 mod stage;
 mod steady;
 mod stream;
+mod turn;
+mod walk;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rig::{DiskUse, FilePlan, FileUse, Files, JobResult, Measurement, Rig, StopReason, TargetInfo};
+use rig::{DiskUse, FilePlan, Files, JobResult, Measurement, Rig, StopReason, TargetInfo};
 use rustix::io::Errno;
-use workload::{Content, Region};
+use workload::Content;
 
 use crate::job::is_virtual;
 use crate::value::errno_of;
@@ -37,10 +39,11 @@ use crate::{Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
 use clones::JobClone;
 pub use control::Judgement;
 pub use error::RunError;
-use files::PlanFiles;
+use files::{FilePart, PlanFiles};
 pub use oplog::OpLog;
 use sizes::FileState;
 pub use steady::{SteadySeen, Window};
+use walk::Span;
 
 /// A plan that passed every check; nothing has been touched.
 #[derive(Debug)]
@@ -79,7 +82,34 @@ pub struct JobRun<'p> {
     pub steady: Option<SteadySeen>,
 }
 
-impl JobRun<'_> {
+impl<'p> JobRun<'p> {
+    /// The same clone without its counts.
+    pub(crate) fn hidden(&self) -> JobRun<'p> {
+        JobRun {
+            did: JobResult::default(),
+            log: OpLog::default(),
+            judgement: Judgement::default(),
+            steady: None,
+            ..*self
+        }
+    }
+
+    /// The result of a clone whose job only creates files.
+    fn idle(clone: &JobClone<'p>) -> JobRun<'p> {
+        JobRun {
+            job: clone.job,
+            clone: clone.number,
+            serial: clone.serial,
+            began_unix_ns: stage::unix_ns(),
+            interval_ns: stage::LONGEST_INTERVAL_NS,
+            place_bits: clone.place_bits(),
+            did: JobResult::default(),
+            log: OpLog::default(),
+            judgement: Judgement::default(),
+            steady: None,
+        }
+    }
+
     /// The file at one of its addresses, and the offset within it.
     pub fn place(&self, address: u64) -> (String, u64) {
         let (file, at) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
@@ -106,12 +136,20 @@ impl JobRun<'_> {
         let errors = &self.did.measurement.errors;
         match errors.iter().find(|error| error.op != "verify") {
             Some(error) => errno_of(&error.kind),
-            None if errors.is_empty() => 0,
-            // fio's number for a verification failure.
-            None => Errno::ILSEQ.raw_os_error(),
+            None if self.faults() == 0 || self.job.errors.go_on.verify => 0,
+            None => FAULT,
         }
     }
+
+    /// Blocks that failed verification.
+    pub(crate) fn faults(&self) -> u64 {
+        let errors = &self.did.measurement.errors;
+        errors.iter().filter(|error| error.op == "verify").map(|error| error.count).sum()
+    }
 }
+
+/// fio's number for a verification failure.
+pub(crate) const FAULT: i32 = Errno::ILSEQ.raw_os_error();
 
 /// The results of a plan.
 #[derive(Debug)]
@@ -154,11 +192,12 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
         for number in 0..job.numjobs {
-            let uses = match job.engine {
+            let parts = match job.engine {
                 Engine::Null => imagined(job, number),
                 _ => files.add(job, number, door)?,
             };
-            sequence_fits(job, &uses)?;
+            sequence_fits(job, &parts)?;
+            let (uses, spans) = parts.into_iter().map(|part| (part.used(job), part.span)).unzip();
             clones.push(JobClone {
                 job,
                 number,
@@ -166,6 +205,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
                 stage,
                 waits_for: job.schedule.wait_for.and_then(|index| plan.jobs.get(index)),
                 files: uses,
+                spans,
                 content: Content::default(),
             });
         }
@@ -176,15 +216,15 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
 }
 
 /// Refuses a sequence with blocks outside the file.
-fn sequence_fits(job: &Job, uses: &[FileUse]) -> Result<(), RunError> {
+fn sequence_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     let Distribution::Sequence(list) = &job.access.distribution else { return Ok(()) };
     let last = u64::from(list.iter().copied().max().unwrap_or(0));
-    let short = |used: &&FileUse| stream::places(&job.access, used.region.bytes).1 <= last;
-    let Some(used) = uses.iter().find(short) else { return Ok(()) };
+    let is_short = |part: &&FilePart| walk::places(&job.access, part.span.bytes).1 <= last;
+    let Some(part) = parts.iter().find(is_short) else { return Ok(()) };
     let text = format!(
         "{}: block {last} of the sequence is beyond the end of {}",
         job.origin,
-        used.path.display()
+        part.path.display()
     );
     Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
@@ -193,13 +233,13 @@ fn sequence_fits(job: &Job, uses: &[FileUse]) -> Result<(), RunError> {
 const IMAGINED_BYTES: u64 = 1 << 30;
 
 /// The files of the null engine, which opens none: as large as if they had to be laid out.
-fn imagined(job: &Job, clone: u32) -> Vec<FileUse> {
+fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
     let paths = job.paths(clone);
     let count = paths.len() as u64;
     let one = |(index, path): (u64, String)| {
         let place = FileState { index, count, there: None, planned: 0, room: 0, device: false };
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
-        FileUse { path: path.into(), region: Region { start, bytes } }
+        FilePart { path: path.into(), span: Span { start, bytes, file_end: start + bytes } }
     };
     (0..).zip(paths).map(one).collect()
 }
@@ -302,17 +342,22 @@ impl<'p> Prepared<'p> {
             interrupted: false,
             real: self.real,
         };
-        let created: Vec<_> =
-            self.clones.iter().filter(|c| c.job.files.create_only).map(|c| c.stage).collect();
         let last = self.clones.iter().map(|c| c.stage).max().unwrap_or(0);
-        for stage in (0..=last).filter(|stage| !created.contains(stage)) {
+        for stage in 0..=last {
             if interrupted() {
                 ran.interrupted = true;
                 break;
             }
-            let clones: Vec<_> = self.clones.iter().filter(|clone| clone.stage == stage).collect();
+            let all = self.clones.iter().filter(|clone| clone.stage == stage);
+            let (idle, clones): (Vec<_>, Vec<_>) =
+                all.partition(|clone| clone.job.files.create_only);
+            ran.jobs.extend(idle.into_iter().map(JobRun::idle));
+            if clones.is_empty() {
+                continue;
+            }
             let (jobs, whole) = stage::perform(&clones, (self.plan, self.real), rig)?;
             ran.jobs.extend(jobs);
+            ran.jobs.sort_by_key(|run| run.serial);
             ran.stages.push(whole);
             if clones.iter().any(|clone| ends_everything(clone.job)) {
                 break;

@@ -75,16 +75,11 @@ impl Positions {
                 ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
                 scatter: scatter(spread),
             },
-            Distribution::Pareto(spread) => Positions::Ranked {
-                ranks: Ranks::Pareto { count, power: log(spread.value) / log(1.0 - spread.value) },
-                scatter: scatter(spread),
-            },
+            Distribution::Pareto(spread) => {
+                Positions::Ranked { ranks: pareto(count, spread.value), scatter: scatter(spread) }
+            }
             Distribution::Normal(spread) => {
-                let width = ceil(count as f64 * spread.value / 100.0).min(count as f64 / 2.0);
-                Positions::Ranked {
-                    ranks: Ranks::Normal { count, width },
-                    scatter: scatter(spread),
-                }
+                Positions::Ranked { ranks: normal(count, spread.value), scatter: scatter(spread) }
             }
             Distribution::Zoned(zones) => Positions::Zoned(zones.clone().map(|list| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
@@ -153,8 +148,19 @@ fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     shares.iter().map(zone).collect()
 }
 
+/// A Pareto distribution over `count` ranks, with fio's value above 0 and below 1.
+pub(super) fn pareto(count: u64, value: f64) -> Ranks {
+    Ranks::Pareto { count, power: log(value) / log(1.0 - value) }
+}
+
+/// A normal distribution over `count` ranks, with a deviation in percent of them.
+pub(super) fn normal(count: u64, deviation: f64) -> Ranks {
+    let width = ceil(count as f64 * deviation / 100.0).min(count as f64 / 2.0);
+    Ranks::Normal { count, width }
+}
+
 impl Ranks {
-    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    pub(super) fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match self {
             Ranks::Zipf(zipf) => zipf.sample(rng),
             Ranks::Pareto { count, power } => ((count - 1) as f64 * pow(unit(rng), *power)) as u64,

@@ -31,10 +31,10 @@ pub(super) struct Rounds {
     grid: u64,
     /// Whether the files are emptied between rounds.
     empties: bool,
+    /// Whether rounds are separated by reading back or emptying.
+    apart: bool,
     /// With `verify_only`: the blocks read so far. Writes become reads, and nothing else is issued.
     only_reads: Option<Seen>,
-    /// Remaining rounds after this one.
-    more: u32,
     phase: Phase,
     /// Writes to be read back, each with its number among all operations drawn.
     waiting: VecDeque<(u64, Op)>,
@@ -91,28 +91,18 @@ impl Seen {
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
         let grid = outline.access.min_bs();
-        let only_reads = outline.verify_only.then(|| Seen::new(grid));
-        // Rounds separated by reading back or emptying are counted here, others by the stream.
+        let only_reads =
+            (outline.verify_only && outline.access.rw.writes()).then(|| Seen::new(grid));
         let apart = checks != Checks::None || empties;
-        let more = match outline.passes {
-            Some(passes) if apart => passes.saturating_sub(1),
-            _ => 0,
-        };
-        let passes = match outline.passes {
-            // Once all blocks are read, nothing is left to check.
-            None if outline.verify_only => Some(1),
-            passes if apart => passes.map(|_| 1),
-            passes => passes,
-        };
-        let stream = Stream::new(Arc::new(Outline { passes, ..outline }));
+        let stream = Stream::new(Arc::new(outline));
         let begin = (checks == Checks::Rounds).then(|| Box::new(stream.clone()));
         Rounds {
             stream,
             checks,
             grid,
             empties,
+            apart,
             only_reads,
-            more,
             phase: Phase::Work,
             waiting: VecDeque::new(),
             given: 0,
@@ -126,9 +116,17 @@ impl Rounds {
     #[inline]
     fn work(&mut self) -> Option<Op> {
         if let Some(seen) = &mut self.only_reads {
-            return next_check(&mut self.stream, seen, &mut { u64::MAX });
+            loop {
+                let check = next_check(&mut self.stream, seen, &mut { u64::MAX });
+                if check.is_some() || !self.stream.next_pass() {
+                    return check;
+                }
+            }
         }
-        let op = self.stream.draw()?;
+        let op = match self.stream.draw() {
+            None if !self.apart && self.stream.next_pass() => self.stream.draw()?,
+            op => op?,
+        };
         if op.kind != OpKind::Write {
             return Some(op);
         }
@@ -148,15 +146,20 @@ impl Rounds {
             Phase::Batch { left, .. } => {
                 *left = left.checked_sub(1)?;
                 let (_, op) = self.waiting.pop_front()?;
+                self.stream.count_read_back(op.bytes);
                 Some(Op { kind: OpKind::Read, ..op })
             }
-            Phase::Again(stream, left, seen) => next_check(stream, seen, left),
+            Phase::Again(stream, left, seen) => {
+                let check = next_check(stream, seen, left)?;
+                self.stream.count_read_back(check.bytes);
+                Some(check)
+            }
         }
     }
 
     /// At the end of a round, starts reading back if there is anything to read.
     fn checks_of_round(&mut self, over: bool) -> Option<After> {
-        let last = self.more == 0 || over;
+        let last = over || !self.stream.has_next_pass(self.stream.pass_bytes());
         match self.checks {
             Checks::None => return None,
             Checks::Rounds => {
@@ -173,9 +176,9 @@ impl Rounds {
 
     /// Starts another round, if any.
     fn next_round(&mut self) -> After {
-        let Some(more) = self.more.checked_sub(1) else { return After::End };
-        self.more = more;
-        self.stream.begin_pass();
+        if !self.stream.next_pass() {
+            return After::End;
+        }
         self.begin = (self.checks == Checks::Rounds).then(|| Box::new(self.stream.clone()));
         (self.phase, self.drawn) = (Phase::Work, 0);
         After::More { emptied: self.empties }

@@ -18,7 +18,7 @@ use crate::{Job, Plan};
 /// Bounds of the sampling intervals, nanoseconds: shorter intervals cost too much, longer ones show
 /// too little.
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
-const LONGEST_INTERVAL_NS: u64 = 100_000_000;
+pub(super) const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
 /// Runs the clones; returns the result of each, and the combined result.
 pub(super) fn perform<'p>(

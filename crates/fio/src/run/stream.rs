@@ -1,8 +1,10 @@
 //! The operations of one clone of a job, drawn by fio's rules: direction, file, offset and size
-//! of each, where flushes come, and when the stream ends.
+//! of each, where flushes come, and where passes and the stream end.
 //!
-//! Pure, and deterministic from the seed. The upper bits of an address are the file's number, the
-//! lower ones the offset in that file ([`rig::place_bits`]).
+//! A pass ends when it has moved `size` bytes, when the job has reached its limit, or when no file
+//! has room for another operation. Another one follows as long as loops are left, or with `io_size`
+//! until that amount has been moved. Pure, and deterministic from the seed. The upper bits of an
+//! address are the file's number, the lower ones the offset in that file ([`rig::place_bits`]).
 
 use std::sync::Arc;
 
@@ -10,11 +12,19 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::{Op, OpKind, Open, Pace};
 
-use super::positions::{Once, Positions, below, unit};
-use crate::{Access, Blocks, FileService, Rw, Sequencer, ServiceOrder};
+use super::positions::below;
+use super::turn::Turn;
+use super::walk::{Jump, Span, Walk};
+use crate::{Access, FileService, Rw};
 
 /// Read, write, trim, in the order of [`crate::PerKind`].
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+pub(super) const TRIM: usize = 2;
+
+/// Attempts to find a file with room, if files are chosen by popularity and so never end.
+const ATTEMPTS_MAX: u32 = 10_000;
 
 /// The description from which a stream is drawn.
 #[derive(Clone, Debug)]
@@ -23,17 +33,23 @@ pub(super) struct Outline {
     pub service: FileService,
     /// Number of address bits for the offset in a file.
     pub shift: u32,
-    /// First byte and number of bytes used in each file.
-    pub files: Vec<(u64, u64)>,
-    /// Bytes moved in a pass over the files (`size`, or `io_size`).
+    pub files: Vec<Span>,
+    /// `size`: the bytes of a pass, if it is `counted`.
     pub pass_bytes: u64,
-    /// Whether `io_size` was given: a pass then ends after `pass_bytes`, not at the end of the
-    /// files.
+    /// Whether a pass ends after `pass_bytes`, rather than at the end of the files or of the job.
+    /// fio counts the bytes of a pass only with asynchronous engines.
+    pub counted: bool,
+    /// Bytes of a loop: `io_size`, or `size`.
+    pub limit_bytes: u64,
+    /// Whether `io_size` was given.
     pub by_bytes: bool,
-    /// Passes; `None` for no limit.
-    pub passes: Option<u32>,
-    /// Maximum operations of all passes together: `number_ios` times `loops`.
-    pub ops_max: u64,
+    pub loops: u32,
+    /// Whether only time ends the job.
+    pub time_based: bool,
+    /// `number_ios`, times `loops`.
+    pub ops_max: Option<u64>,
+    /// Whether the job reads its writes back.
+    pub reads_back: bool,
     /// Writes between flushes, for `fsync` and for `fdatasync`; 0 for no flush.
     pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
@@ -41,6 +57,35 @@ pub(super) struct Outline {
     /// The rate of one direction of a mix.
     pub throttle: Option<Throttle>,
     pub seed: u64,
+}
+
+impl Outline {
+    /// Maximum bytes moved in one direction; `None` if only time ends the job.
+    pub(super) fn bytes_max(&self) -> Option<u64> {
+        let block = self.access.max_bs().max(1);
+        let whole = |bytes: u64| bytes.checked_next_multiple_of(block).unwrap_or(u64::MAX);
+        let loops = u64::from(self.loops);
+        // The last operation may exceed the limit.
+        let excess = if self.access.min_bs() == block { 0 } else { block };
+        let moved = whole(self.limit_bytes).saturating_mul(loops).saturating_add(excess);
+        (!self.time_based).then_some(moved)
+    }
+
+    /// Maximum bytes of a pass in all directions together, without the last operation's excess.
+    fn pass_total(&self) -> u64 {
+        let rw = self.access.rw;
+        let size = match rw.writes() && rw.random() && self.access.norandommap && self.by_bytes {
+            true => self.pass_bytes.max(self.limit_bytes),
+            false => self.pass_bytes,
+        };
+        let pairs = matches!(rw, Rw::TrimWrite | Rw::RandTrimWrite);
+        if pairs { size.saturating_add(self.job_limit()) } else { size }
+    }
+
+    /// Bytes of all loops.
+    fn job_limit(&self) -> u64 {
+        self.limit_bytes.saturating_mul(u64::from(self.loops))
+    }
 }
 
 /// The only direction with a schedule in a mix. While it is not due, the other direction takes its
@@ -64,102 +109,71 @@ impl Throttle {
     }
 }
 
-/// Number of attempts to draw a size that fits the rest of a file, before the smallest is used.
-const DRAWS_MAX: u32 = 10_000;
-
 /// One clone's operations.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     outline: Arc<Outline>,
-    files: Vec<Walk>,
-    current: usize,
-    supported: u32,
-    bytes_left: u64,
-    passes_left: Option<u32>,
-    ops_left: u64,
+    walks: Vec<Walk>,
+    turn: Turn,
+    /// Loops after this pass.
+    loops_left: u32,
+    /// Bytes issued by direction, in all passes.
+    issued_bytes: [u64; 3],
+    /// Operations issued in all passes, and their maximum.
+    issued_ops: u64,
+    ops_max: Option<u64>,
+    /// Bytes of all passes, with those read back.
+    moved_bytes: u64,
+    /// Bytes issued in this pass.
+    pass_bytes: u64,
+    pass_is_over: bool,
     writes: u32,
     /// Whether the last operation was a flush.
     flushed: bool,
-    /// Whether no file has room for another operation of the last pass: no flush follows either.
-    exhausted: bool,
-    /// The write that follows a trim, and the address of the last write.
-    pending: Option<Op>,
-    last: u64,
+    /// Operations since the last one at a random offset.
+    in_row: u32,
+    /// Bytes moved in the current zone.
+    zone_bytes: u64,
     rng: Xoshiro256PlusPlus,
     throttle: Option<Throttle>,
 }
 
-/// The position in one file.
-#[derive(Clone, Debug)]
-struct Walk {
-    start: u64,
-    bytes: u64,
-    /// Start of the next sequential operation, by direction.
-    next: [u64; 3],
-    /// Start of the last operation.
-    last: u64,
-    /// Operations since the last jump to a random offset.
-    in_row: u32,
-    /// Bytes of a place.
-    grid: u64,
-    places: Option<Positions>,
-    /// Offset of the current zone, and bytes moved in it.
-    zone: Option<(u64, u64)>,
-}
-
 impl Stream {
+    /// The stream at the start of its first pass.
     pub(super) fn new(outline: Arc<Outline>) -> Stream {
-        let walk = |(i, &(start, bytes)): (usize, &(u64, u64))| {
-            Walk::new(&outline, outline.seed ^ (i as u64).rotate_left(48), start, bytes)
+        let walk = |(i, span): (usize, &Span)| {
+            Walk::new(&outline.access, outline.seed ^ (i as u64).rotate_left(48), *span)
         };
         Stream {
-            files: outline.files.iter().enumerate().map(walk).collect(),
-            current: 0,
-            supported: 0,
-            bytes_left: outline.pass_bytes,
-            passes_left: outline.passes,
-            ops_left: outline.ops_max,
+            walks: outline.files.iter().enumerate().map(walk).collect(),
+            turn: Turn::new(outline.service, outline.files.len()),
+            loops_left: outline.loops.saturating_sub(1),
+            issued_bytes: [0; 3],
+            issued_ops: 0,
+            ops_max: outline.ops_max.map(|ops| ops.saturating_mul(pair_factor(&outline.access))),
+            moved_bytes: 0,
+            pass_bytes: 0,
+            pass_is_over: false,
             writes: 0,
             flushed: false,
-            exhausted: false,
-            pending: None,
-            last: 0,
+            in_row: 0,
+            zone_bytes: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
             throttle: outline.throttle.clone(),
             outline,
         }
     }
 
-    /// The next operation; `None` at the end of the last pass, or after `ops_max` operations.
+    /// The next operation; `None` at the end of a pass, and from then on.
     #[inline]
     pub(super) fn draw(&mut self) -> Option<Op> {
-        if let Some(write) = self.pending.take() {
-            self.written(&write);
-            return Some(write);
-        }
-        if self.exhausted || self.ops_left == 0 || (self.bytes_left == 0 && !self.next_pass()) {
+        if self.pass_is_over || self.has_reached_limit() {
+            self.pass_is_over = true;
             return None;
         }
-        if self.flush_is_due() {
-            self.flushed = true;
-            return Some(Op { offset: self.last, ..Op::FLUSH });
-        }
-        self.flushed = false;
-        let kind = self.kind();
-        let Some(op) = self.place(kind) else {
-            self.exhausted = true;
-            return None;
-        };
-        self.bytes_left = self.bytes_left.saturating_sub(u64::from(op.bytes));
-        self.ops_left -= 1;
-        match (self.outline.access.rw, op.kind) {
-            (Rw::TrimWrite | Rw::RandTrimWrite, OpKind::Discard) => {
-                self.pending = Some(Op { kind: OpKind::Write, ..op });
-            }
-            (_, OpKind::Write) => self.written(&op),
-            _ => {}
-        }
-        Some(op)
+        let op = self.next_op();
+        self.pass_is_over = op.is_none();
+        op
     }
 
     /// Whether the time of a draw matters.
@@ -175,9 +189,107 @@ impl Stream {
         }
     }
 
-    fn written(&mut self, op: &Op) {
-        self.last = op.offset;
-        self.writes += 1;
+    /// Counts bytes read back, which count towards `io_size`, as in fio.
+    pub(super) fn count_read_back(&mut self, bytes: u32) {
+        self.moved_bytes += u64::from(bytes);
+    }
+
+    /// Whether another pass follows this one, if `more_bytes` are read back in between.
+    pub(super) fn has_next_pass(&self, more_bytes: u64) -> bool {
+        let outline = &self.outline;
+        if self.pass_bytes == 0 {
+            return false;
+        }
+        if outline.time_based || self.loops_left > 0 {
+            return true;
+        }
+        let rest = outline.limit_bytes.saturating_sub(self.moved_bytes + more_bytes);
+        let goes_on = rest >= outline.access.max_bs() && rest > 0;
+        goes_on && !self.has_all_ops() && (outline.by_bytes || !self.turn.are_all_done())
+    }
+
+    /// Bytes issued in this pass.
+    pub(super) fn pass_bytes(&self) -> u64 {
+        self.pass_bytes
+    }
+
+    /// Starts another pass, if one follows.
+    #[cold]
+    pub(super) fn next_pass(&mut self) -> bool {
+        if !self.has_next_pass(0) {
+            return false;
+        }
+        self.loops_left = self.loops_left.saturating_sub(1);
+        let factor = pair_factor(&self.outline.access);
+        self.ops_max = self.ops_max.map(|ops| ops.saturating_mul(factor));
+        (self.pass_bytes, self.zone_bytes) = (0, 0);
+        (self.pass_is_over, self.flushed) = (false, false);
+        self.turn.restart();
+        self.walks.iter_mut().for_each(Walk::restart);
+        true
+    }
+
+    fn has_all_ops(&self) -> bool {
+        self.ops_max.is_some_and(|ops_max| self.issued_ops >= ops_max)
+    }
+
+    /// Whether the job or this pass has moved its amount.
+    #[inline]
+    fn has_reached_limit(&self) -> bool {
+        let outline = &self.outline;
+        let pass_is_full = outline.counted && self.pass_bytes >= outline.pass_total();
+        if outline.time_based {
+            return pass_is_full && outline.reads_back;
+        }
+        let (rw, issued) = (outline.access.rw, &self.issued_bytes);
+        let bytes = match (rw.reads(), rw.writes()) {
+            (true, true) => issued[READ] + issued[WRITE],
+            (_, true) => issued[WRITE],
+            (true, _) => issued[READ],
+            _ => issued[TRIM],
+        };
+        pass_is_full || bytes >= outline.job_limit() || self.has_all_ops()
+    }
+
+    #[inline]
+    fn next_op(&mut self) -> Option<Op> {
+        for _ in 0..ATTEMPTS_MAX.max(self.walks.len() as u32) {
+            let file = self.turn.next(&mut self.rng)?;
+            let place = (file as u64) << self.outline.shift;
+            // As in fio, a flush takes the turn of a file.
+            if self.flush_is_due() {
+                self.flushed = true;
+                return Some(Op { offset: place, ..Op::FLUSH });
+            }
+            let kind = self.kind(file);
+            let jump = self.jump();
+            let outline = &*self.outline;
+            let wraps = outline.time_based && self.walks.len() == 1;
+            let walk = &mut self.walks[file];
+            if let Some(zone) = &outline.access.zone {
+                walk.enter_zone(zone, &mut self.zone_bytes, kind);
+            }
+            let renews = outline.time_based || self.turn.is_by_popularity();
+            let drawn = walk.next(&outline.access, kind, (jump, wraps, renews), &mut self.rng);
+            match drawn {
+                Some((offset, bytes)) => return Some(self.count(kind, place | offset, bytes)),
+                None if self.turn.is_by_popularity() => walk.restart(),
+                None => self.turn.end(file),
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn count(&mut self, kind: usize, offset: u64, bytes: u64) -> Op {
+        self.issued_bytes[kind] += bytes;
+        self.issued_ops += 1;
+        self.moved_bytes += bytes;
+        self.pass_bytes += bytes;
+        self.zone_bytes += bytes;
+        self.writes = self.writes.wrapping_add(u32::from(kind == WRITE));
+        self.flushed = false;
+        Op { kind: KINDS[kind], offset, bytes: bytes as u32 }
     }
 
     /// As in fio, a flush precedes each operation while the number of writes is a multiple of a
@@ -189,13 +301,20 @@ impl Stream {
         self.writes > 0 && !self.flushed && self.outline.flush_every.iter().any(due)
     }
 
-    /// The direction of the next operation, as an index.
+    /// The direction of the next operation on a file, as an index.
     #[inline]
-    fn kind(&mut self) -> usize {
+    fn kind(&mut self, file: usize) -> usize {
         match self.outline.access.rw {
-            Rw::Read | Rw::RandRead => 0,
-            Rw::Write | Rw::RandWrite => 1,
-            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite => 2,
+            Rw::Read | Rw::RandRead => READ,
+            Rw::Write | Rw::RandWrite => WRITE,
+            Rw::Trim | Rw::RandTrim => TRIM,
+            Rw::TrimWrite | Rw::RandTrimWrite => {
+                if self.walks[file].has_written_last_trim() {
+                    TRIM
+                } else {
+                    WRITE
+                }
+            }
             Rw::ReadWrite | Rw::RandRw => {
                 let read =
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
@@ -205,283 +324,21 @@ impl Stream {
         }
     }
 
-    /// The next operation in this direction, on the next file in turn.
+    /// Whether the next operation of a random direction has a random offset: only every n-th one
+    /// with `rw=randread:n`.
     #[inline]
-    fn place(&mut self, kind: usize) -> Option<Op> {
-        loop {
-            for _ in 0..self.files.len() {
-                let file = self.serve();
-                let outline = &self.outline;
-                if let Some((offset, bytes)) = self.files[file].next(outline, kind, &mut self.rng) {
-                    let offset = (file as u64) << outline.shift | offset;
-                    return Some(Op { kind: KINDS[kind], offset, bytes: bytes as u32 });
-                }
-                self.supported = u32::MAX;
-            }
-            // All files are at their end. They are used again within the same pass if only bytes or
-            // time end it, otherwise in the next pass. The stream ends after the last pass, or if
-            // no file has room for an operation.
-            let again = self.outline.by_bytes || self.outline.passes.is_none();
-            let goes_on = again && self.files.iter().any(|walk| walk.holds(&self.outline, kind));
-            if !goes_on && !self.next_pass() {
-                return None;
-            }
-            let outline = &self.outline;
-            self.files.iter_mut().for_each(|walk| walk.restart(outline));
-            if !self.files.iter().any(|walk| walk.holds(outline, kind)) {
-                return None;
-            }
+    fn jump(&mut self) -> Jump {
+        let every = self.outline.access.random_every;
+        self.in_row += 1;
+        if self.in_row < every {
+            return Jump::Follow;
         }
-    }
-
-    /// Index of the next file.
-    #[inline]
-    fn serve(&mut self) -> usize {
-        let FileService { order, every } = self.outline.service;
-        let count = self.files.len();
-        if count == 1 {
-            return 0;
-        }
-        let turn_over = self.supported == u32::MAX
-            || (order != ServiceOrder::Sequential && self.supported >= every);
-        if turn_over {
-            self.current = match order {
-                ServiceOrder::Random if self.supported != u32::MAX => {
-                    below(&mut self.rng, count as u64) as usize
-                }
-                _ => (self.current + 1) % count,
-            };
-            self.supported = 0;
-        }
-        self.supported += 1;
-        self.current
-    }
-
-    /// Starts another pass, if any.
-    #[cold]
-    fn next_pass(&mut self) -> bool {
-        match &mut self.passes_left {
-            Some(..=1) => return false,
-            Some(left) => *left -= 1,
-            None => {}
-        }
-        self.begin_pass();
-        true
-    }
-
-    /// Returns to the start of all files.
-    #[cold]
-    pub(super) fn begin_pass(&mut self) {
-        self.exhausted = false;
-        self.bytes_left = self.outline.pass_bytes;
-        let outline = &self.outline;
-        self.files.iter_mut().for_each(|walk| walk.restart(outline));
+        self.in_row = 0;
+        Jump::ByShare
     }
 }
 
-impl Walk {
-    fn new(outline: &Outline, seed: u64, start: u64, bytes: u64) -> Walk {
-        let access = &outline.access;
-        let used = |kind: usize| uses(access.rw, kind);
-        let (grid, count) = places(access, bytes);
-        let largest = (0..3).filter(|k| used(*k)).map(|k| access.blocks.each()[k].max()).max();
-        let places = (access.rw.random() && count > 0).then(|| {
-            if access.norandommap || access.zone.is_some() {
-                let stride = access.sequence_stride;
-                return Positions::repeating(&access.distribution, stride, count, bytes, seed);
-            }
-            Positions::Once(Once::new(count, seed, largest.is_some_and(|max| max > grid)))
-        });
-        let mut walk = Walk {
-            start,
-            bytes,
-            next: [start; 3],
-            last: start,
-            in_row: 0,
-            grid,
-            places,
-            zone: access.zone.map(|_| (0, 0)),
-        };
-        walk.rewind(outline);
-        walk
-    }
-
-    fn rewind(&mut self, outline: &Outline) {
-        (self.next, self.last, self.in_row) = ([self.start; 3], self.start, 0);
-        self.zone = outline.access.zone.map(|_| (0, 0));
-    }
-
-    fn restart(&mut self, outline: &Outline) {
-        self.rewind(outline);
-        if let Some(places) = &mut self.places {
-            places.restart();
-        }
-    }
-
-    /// Whether the file is large enough for the smallest operation of this direction.
-    fn holds(&self, outline: &Outline, kind: usize) -> bool {
-        self.bytes >= outline.access.blocks.each()[kind].min()
-    }
-
-    fn end(&self) -> u64 {
-        self.start + self.bytes
-    }
-
-    /// Offset and bytes of the next operation; `None` at the end of the file.
-    #[inline]
-    fn next(
-        &mut self,
-        outline: &Outline,
-        kind: usize,
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Option<(u64, u64)> {
-        let access = &outline.access;
-        let zone = self.enter_zone(access);
-        let found = match access.rw.random() && self.jumps(access, kind, rng) {
-            true => self.jump(access, kind, zone, rng),
-            false => self.follow(access, kind, zone, rng),
-        }?;
-        self.next[kind] = found.0 + found.1;
-        self.last = found.0;
-        if let Some((_, moved)) = &mut self.zone {
-            *moved += found.1;
-        }
-        Some(found)
-    }
-
-    /// The bounds of the current zone, or of the whole file without zones.
-    fn enter_zone(&mut self, access: &Access) -> (u64, u64) {
-        let (Some(rules), Some((at, moved))) = (&access.zone, &mut self.zone) else {
-            return (self.start, self.end());
-        };
-        if *moved >= rules.size {
-            (*at, *moved) = (*at + rules.range + rules.skip, 0);
-            if *at + access.min_bs() > self.bytes {
-                *at = 0;
-            }
-            self.next = [self.start + *at; 3];
-        }
-        let first = self.start + *at;
-        (first, (first + rules.range).min(self.start + self.bytes))
-    }
-
-    /// Whether the next operation of a random direction has a random offset.
-    #[inline]
-    fn jumps(&mut self, access: &Access, kind: usize, rng: &mut Xoshiro256PlusPlus) -> bool {
-        if access.random_every > 1 {
-            let jumps = self.in_row == 0;
-            self.in_row = (self.in_row + 1) % access.random_every;
-            return jumps;
-        }
-        let percent = *access.percentage_random.each()[kind];
-        percent >= 100 || below(rng, 100) < u64::from(percent)
-    }
-
-    #[inline]
-    fn jump(
-        &mut self,
-        access: &Access,
-        kind: usize,
-        zone: (u64, u64),
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Option<(u64, u64)> {
-        let place = self.places.as_mut()?.next(kind, rng)?;
-        let align = *access.block_align.each()[kind];
-        let mut offset = zone.0 + place * self.grid;
-        let bytes = draw_size(access, kind, zone.1 - zone.0, rng)?;
-        if let Some(Positions::Once(once)) = &mut self.places {
-            // Truncated if it would repeat a place or exceed the end.
-            let free = once.take(place, bytes.div_ceil(self.grid)) * self.grid;
-            return Some((offset, bytes.min(free)));
-        }
-        if align > self.grid {
-            offset = zone.0 + (offset - zone.0) / align * align;
-        }
-        if offset + bytes > zone.1 {
-            offset = zone.0 + (zone.1 - zone.0 - bytes) / self.grid * self.grid;
-        }
-        Some((offset, bytes))
-    }
-
-    /// The operation that follows the last one of this direction.
-    #[inline]
-    fn follow(
-        &mut self,
-        access: &Access,
-        kind: usize,
-        zone: (u64, u64),
-        rng: &mut Xoshiro256PlusPlus,
-    ) -> Option<(u64, u64)> {
-        let random = access.rw.random();
-        if random && access.random_every > 1 && access.sequencer == Sequencer::Identical {
-            let bytes = draw_size(access, kind, zone.1.saturating_sub(self.last), rng)?;
-            return Some((self.last, bytes));
-        }
-        let mut offset = self.next[kind];
-        let add = if random { 0 } else { access.sequence_add };
-        if add != 0 && offset != self.start {
-            offset = offset.checked_add_signed(add).unwrap_or(u64::MAX);
-            if offset >= self.end() || offset < self.start {
-                offset = if add > 0 { self.start } else { self.end().saturating_add_signed(add) };
-            }
-        }
-        // Operations between random offsets, in zones or with `sequence_add` wrap around; a plain
-        // pass ends here.
-        let round = random || self.zone.is_some() || add != 0;
-        if offset >= zone.1 || zone.1 - offset < access.blocks.each()[kind].min() {
-            if !round {
-                return None;
-            }
-            offset = zone.0;
-        }
-        Some((offset, draw_size(access, kind, zone.1.checked_sub(offset)?, rng)?))
-    }
-}
-
-/// Size of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
-pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
-    let used = (0..3).filter(|kind| uses(access.rw, *kind));
-    let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
-    (grid, access.zone.map_or(bytes, |zone| zone.range.min(bytes)) / grid)
-}
-
-/// Whether a job of this kind has operations in this direction.
-fn uses(rw: Rw, kind: usize) -> bool {
-    [rw.reads(), rw.writes(), rw.trims()][kind]
-}
-
-/// The bytes of an operation if `room` bytes are left; `None` if none fits.
-#[inline]
-fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
-    let blocks = access.blocks.each()[kind];
-    if blocks.min() > room {
-        return None;
-    }
-    if let Blocks::Fixed(bytes) = blocks {
-        return Some(*bytes);
-    }
-    // Draws until a size fits. The smallest fits, but may have no share.
-    for _ in 0..DRAWS_MAX {
-        let bytes = match blocks {
-            Blocks::Fixed(bytes) => *bytes,
-            Blocks::Range { min, max } => {
-                let drawn = (*min as f64 + *max as f64 * unit(rng)) as u64;
-                let whole = if access.bs_unaligned { drawn } else { drawn / min * min };
-                whole.clamp(*min, *max)
-            }
-            Blocks::Split(shares) => {
-                let draw = below(rng, 100) as u32;
-                let mut sum = 0;
-                let found = shares.iter().find(|share| {
-                    sum += share.percent;
-                    draw < sum
-                });
-                found.or(shares.last())?.bytes
-            }
-        };
-        if bytes <= room && bytes > 0 {
-            return Some(bytes);
-        }
-    }
-    Some(blocks.min())
+/// fio allows twice the operations in each pass of pairs of a trim and a write.
+fn pair_factor(access: &Access) -> u64 {
+    if matches!(access.rw, Rw::TrimWrite | Rw::RandTrimWrite) { 2 } else { 1 }
 }

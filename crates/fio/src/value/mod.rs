@@ -17,7 +17,7 @@ pub(crate) use errno::{errno, errno_of};
 pub(crate) use expression::{Unit, evaluate};
 pub(crate) use number::{Number, integer, signed, size, time};
 pub(crate) use pattern::pattern;
-pub(crate) use split::{block, parts, shares, spread};
+pub(crate) use split::{block, normal, pareto, parts, shares, zipf};
 
 use super::{Amount, PerKind, TimeRange, World};
 

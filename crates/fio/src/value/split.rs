@@ -136,7 +136,7 @@ impl ZoneBytes {
 }
 
 /// `1.2` or `1.2:0.5`: the parameter of a distribution and its centre.
-pub(crate) fn spread(text: Option<&str>, usual: f64) -> Parsed<Spread> {
+fn spread(text: Option<&str>, usual: f64) -> Parsed<Spread> {
     let Some(text) = text else { return Ok(Spread { value: usual, center: None }) };
     let number = |text: &str| match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
@@ -151,6 +151,34 @@ pub(crate) fn spread(text: Option<&str>, usual: f64) -> Parsed<Spread> {
             Err(format!("centre {center} is not within 0 to 1"))
         }
         _ => Ok(Spread { value, center }),
+    }
+}
+
+/// `zipf:theta[:center]`.
+pub(crate) fn zipf(text: Option<&str>) -> Parsed<Spread> {
+    let spread = spread(text, 1.1)?;
+    match spread.value {
+        1.0 => Err("zipf with theta 1 is undefined; use for example 1.01".to_string()),
+        theta if theta > 0.0 && theta <= 100.0 => Ok(spread),
+        theta => Err(format!("zipf theta {theta} is not above 0")),
+    }
+}
+
+/// `pareto:power[:center]`.
+pub(crate) fn pareto(text: Option<&str>) -> Parsed<Spread> {
+    let spread = spread(text, 0.2)?;
+    match spread.value {
+        power if power > 0.0 && power < 1.0 => Ok(spread),
+        power => Err(format!("pareto power {power} is not between 0 and 1")),
+    }
+}
+
+/// `normal:deviation[:center]`, in percent.
+pub(crate) fn normal(text: Option<&str>) -> Parsed<Spread> {
+    let spread = spread(text, 0.0)?;
+    match spread.value {
+        deviation if (0.0..100.0).contains(&deviation) => Ok(spread),
+        deviation => Err(format!("deviation {deviation} is not within 0 to 100")),
     }
 }
 

@@ -221,7 +221,10 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())
             .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}")))?,
     }
-    if !ours.is_empty() {
+    if ours.is_empty() {
+        // The remarks name them; other formats go to programs.
+        output::failures(ran).for_each(|failure| screen::say(&format!("ssdyno: {failure}")));
+    } else {
         screen::say(ours.trim_end());
     }
     Ok(())

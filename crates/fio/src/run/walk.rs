@@ -1,0 +1,266 @@
+//! The position in one file: the offset and size of its next operation, by fio's rules.
+//!
+//! Each direction has its own sequential position. A file is at its end when an operation would
+//! begin behind the part in use or end behind the file; the last operation may therefore extend
+//! beyond the part in use.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::positions::{Once, Positions, below, unit};
+use super::stream::{TRIM, WRITE};
+use crate::{Access, Blocks, Distribution, Rw, Sequencer, Zone};
+
+/// Number of attempts to draw a size that fits the rest of a file, before the smallest is used.
+const DRAWS_MAX: u32 = 10_000;
+
+/// The part of a file that is in use, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: u64,
+    pub bytes: u64,
+    /// End of the file, behind the part or at its end.
+    pub file_end: u64,
+}
+
+impl Span {
+    fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+}
+
+/// How the next offset of a random direction is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jump {
+    /// At random, for the share of operations that `percentage_random` gives.
+    ByShare,
+    /// By `rw_sequencer`.
+    Follow,
+}
+
+/// The position in one file.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    span: Span,
+    /// Start of the current zone, or of the part.
+    start: u64,
+    /// End of the last operation, by direction.
+    next: [u64; 3],
+    /// Start of the last operation, by direction.
+    last: [Option<u64>; 3],
+    /// Bytes of a place.
+    grid: u64,
+    places: Option<Positions>,
+}
+
+impl Walk {
+    pub(super) fn new(access: &Access, seed: u64, span: Span) -> Walk {
+        let (grid, count) = places(access, span.bytes);
+        let used = (0..3).filter(|kind| uses(access.rw, *kind));
+        let largest = used.map(|kind| access.blocks.each()[kind].max()).max();
+        let places = (access.rw.random() && count > 0).then(|| {
+            let repeats = access.norandommap && !access.lfsr;
+            if repeats || access.distribution != Distribution::Random {
+                let stride = access.sequence_stride;
+                let bytes = span.bytes;
+                return Positions::repeating(&access.distribution, stride, count, bytes, seed);
+            }
+            let is_mapped = !access.lfsr && largest.is_some_and(|max| max > grid);
+            Positions::Once(Once::new(count, seed, is_mapped))
+        });
+        let start = span.start;
+        Walk { span, start, next: [start; 3], last: [None; 3], grid, places }
+    }
+
+    /// Returns to the start of the part.
+    pub(super) fn restart(&mut self) {
+        self.start = self.span.start;
+        self.rewind();
+    }
+
+    /// Returns to the start of the zone.
+    fn rewind(&mut self) {
+        (self.next, self.last) = ([self.start; 3], [None; 3]);
+        if let Some(places) = &mut self.places {
+            places.restart();
+        }
+    }
+
+    /// Whether the last trim was followed by its write.
+    pub(super) fn has_written_last_trim(&self) -> bool {
+        self.last[TRIM] == self.last[WRITE]
+    }
+
+    /// Moves to the next zone if `moved` bytes fill this one.
+    pub(super) fn enter_zone(&mut self, zone: &Zone, moved: &mut u64, kind: usize) {
+        if *moved >= zone.size {
+            *moved = 0;
+            self.start += zone.range + zone.skip;
+            if self.start >= self.span.file_end {
+                self.start = self.span.start;
+            }
+            self.next[kind] = self.start;
+        }
+        if self.next[kind] >= self.start + zone.range {
+            self.next[kind] = self.start;
+        }
+        if moved.is_multiple_of(zone.range) {
+            self.rewind();
+        }
+    }
+
+    /// Offset and bytes of the next operation; `None` at the end of the file. `wraps`: sequential
+    /// access starts again at the end of the part. `renews`: so does random access once all places
+    /// have been visited.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        (jump, wraps, renews): (Jump, bool, bool),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, u64)> {
+        let pair = access.rw == Rw::RandTrimWrite && kind == WRITE;
+        let (offset, bytes) = match self.last[TRIM].filter(|_| pair) {
+            Some(trimmed) => (trimmed, self.next[TRIM] - trimmed),
+            None => {
+                let (place, marks) = self.place(access, kind, (jump, wraps, renews), rng)?;
+                if place >= self.span.bytes {
+                    return None;
+                }
+                let offset = self.start + place;
+                let room = self.span.end().saturating_sub(offset);
+                let bytes = draw_size(access, kind, room, rng)?;
+                (offset, if marks { self.take(place, offset, bytes)? } else { bytes })
+            }
+        };
+        if offset.checked_add(bytes)? > self.span.file_end {
+            return None;
+        }
+        (self.last[kind], self.next[kind]) = (Some(offset), offset + bytes);
+        Some((offset, bytes))
+    }
+
+    /// The next offset from the start of the zone, and whether it is a random place.
+    #[inline]
+    fn place(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        (jump, wraps, renews): (Jump, bool, bool),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Option<(u64, bool)> {
+        if !access.rw.random() {
+            return Some((self.follow(access, kind, wraps)?, false));
+        }
+        let percent = u64::from(*access.percentage_random.each()[kind]);
+        let jumps = jump == Jump::ByShare && (percent >= 100 || below(rng, 100) < percent);
+        if !jumps {
+            if jump == Jump::Follow && access.sequencer == Sequencer::Identical {
+                let last = self.last[kind].map_or(0, |last| last.saturating_sub(self.start));
+                return Some((last, false));
+            }
+            if let Some(place) = self.follow(access, kind, wraps) {
+                return Some((place, false));
+            }
+        }
+        let align = *access.block_align.each()[kind];
+        let places = self.places.as_mut()?;
+        let place = places.next(kind, rng).or_else(|| {
+            renews.then(|| places.restart())?;
+            places.next(kind, rng)
+        })?;
+        let offset = place * self.grid;
+        Some((if align > self.grid { offset / align * align } else { offset }, jumps))
+    }
+
+    /// Marks the places of an operation as visited. It is cut short where one has been visited
+    /// before.
+    #[inline]
+    fn take(&mut self, place: u64, offset: u64, bytes: u64) -> Option<u64> {
+        if offset.checked_add(bytes)? > self.span.file_end {
+            return None;
+        }
+        let Some(Positions::Once(once)) = &mut self.places else { return Some(bytes) };
+        let free = once.take(place / self.grid, bytes.div_ceil(self.grid)) * self.grid;
+        Some(bytes.min(free))
+    }
+
+    /// The offset that follows the last operation of this direction, from the start of the zone.
+    #[inline]
+    fn follow(&mut self, access: &Access, kind: usize, wraps: bool) -> Option<u64> {
+        let Span { bytes, file_end, .. } = self.span;
+        if wraps && self.next[kind] >= self.span.end() {
+            self.next[kind] = self.start;
+        }
+        if self.next[kind] >= file_end {
+            return None;
+        }
+        let add = if access.rw.random() { 0 } else { access.sequence_add };
+        let last_end = bytes.min(file_end);
+        if add < 0 && self.start > 0 && self.next[kind] == self.start {
+            self.next[kind] = last_end;
+        }
+        let place = self.next[kind].wrapping_sub(self.start);
+        if place == 0 || add == 0 {
+            return Some(place);
+        }
+        let stepped = place.wrapping_add_signed(add);
+        // As in fio, steps wrap around at the end of the file.
+        Some(match stepped >= file_end {
+            false => stepped,
+            true if add > 0 => self.start,
+            true => last_end.wrapping_add_signed(add),
+        })
+    }
+}
+
+/// Size of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
+pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
+    let used = (0..3).filter(|kind| uses(access.rw, *kind));
+    let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
+    let bytes = access.zone.map_or(bytes, |zone| zone.range.min(bytes));
+    // A block that begins at the last place must fit.
+    (grid, (bytes + grid).saturating_sub(access.min_bs().max(grid)) / grid)
+}
+
+/// Whether a job of this kind has operations in this direction.
+fn uses(rw: Rw, kind: usize) -> bool {
+    [rw.reads(), rw.writes(), rw.trims()][kind]
+}
+
+/// The bytes of an operation if `room` bytes are left; `None` if none fits. A single size needs no
+/// room: the file must hold it, but not the part in use.
+#[inline]
+fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
+    let blocks = access.blocks.each()[kind];
+    if let Blocks::Fixed(bytes) = blocks {
+        return Some(*bytes);
+    }
+    if blocks.min() > room {
+        return None;
+    }
+    // Draws until a size fits. The smallest fits, but may have no share.
+    for _ in 0..DRAWS_MAX {
+        let bytes = match blocks {
+            Blocks::Fixed(bytes) => *bytes,
+            Blocks::Range { min, max } => {
+                let drawn = (*min as f64 + *max as f64 * unit(rng)) as u64;
+                let whole = if access.bs_unaligned { drawn } else { drawn / min * min };
+                whole.clamp(*min, *max)
+            }
+            Blocks::Split(shares) => {
+                let draw = below(rng, 100) as u32;
+                let mut sum = 0;
+                let found = shares.iter().find(|share| {
+                    sum += share.percent;
+                    draw < sum
+                });
+                found.or(shares.last())?.bytes
+            }
+        };
+        if bytes <= room && bytes > 0 {
+            return Some(bytes);
+        }
+    }
+    Some(blocks.min())
+}
