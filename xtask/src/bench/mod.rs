@@ -10,6 +10,7 @@ mod beside;
 mod compat;
 mod engine;
 mod examples;
+mod fio_against;
 mod goals;
 mod import_against;
 mod inside;
@@ -121,6 +122,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
+        ["fio-against", ref rest @ ..] => return fio_against::run(rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
         [name] => (name, Effort::WHOLE),
@@ -131,8 +133,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
-             coverage --rounds, cuts, flips, guard, import-against, kills, plans, rigs DIR, \
-             store",
+             coverage --rounds, cuts, fio-against, flips, guard, import-against, kills, plans, \
+             rigs DIR, store",
             known.join("|")
         );
     };

@@ -1,0 +1,124 @@
+//! A case: the options of jobs, given as a command line or a job file, and the file that is there
+//! before.
+
+use std::fmt;
+
+/// An option with its value, as in a job file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    pub name: &'static str,
+    pub value: String,
+}
+
+impl Set {
+    pub fn new(name: &'static str, value: impl fmt::Display) -> Set {
+        Set { name, value: value.to_string() }
+    }
+}
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+/// Where the jobs work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Files in an empty directory.
+    Files,
+    /// A file of this many bytes, laid out before both runs.
+    Existing(u64),
+    /// A loop device of this many bytes, over a file of its own.
+    Device(u64),
+}
+
+/// Jobs to run with both tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub target: Target,
+    /// Options of every job.
+    pub global: Vec<Set>,
+    /// Options of each job.
+    pub jobs: Vec<Vec<Set>>,
+    /// Whether the jobs are in a job file rather than on the command line.
+    pub in_file: bool,
+    /// The formats of the output, after `json`.
+    pub terse: bool,
+}
+
+/// The name of the existing file.
+pub const FILE: &str = "data";
+
+/// The name of the job file.
+pub const JOB_FILE: &str = "jobs.fio";
+
+impl Case {
+    /// The value of an option in a job: its own, or the global one.
+    pub fn value(&self, job: usize, name: &str) -> Option<&str> {
+        let own = self.jobs.get(job).into_iter().flatten().rev();
+        let set = own.chain(self.global.iter().rev()).find(|set| set.name == name);
+        set.map(|set| set.value.as_str())
+    }
+
+    /// Whether any job has this option with another value than 0.
+    pub fn has(&self, name: &str) -> bool {
+        let sets = self.global.iter().chain(self.jobs.iter().flatten());
+        sets.into_iter().any(|set| set.name == name && set.value != "0")
+    }
+
+    /// Whether the option has this value in any job.
+    pub fn is(&self, name: &str, value: &str) -> bool {
+        (0..self.jobs.len()).any(|job| self.value(job, name) == Some(value))
+    }
+
+    pub fn rw(&self, job: usize) -> &str {
+        self.value(job, "rw").unwrap_or("read").split(':').next().unwrap_or("read")
+    }
+
+    /// Number of clones of a job.
+    pub fn clones(&self, job: usize) -> usize {
+        self.value(job, "numjobs").and_then(|n| n.parse().ok()).unwrap_or(1)
+    }
+
+    /// The words of the command line, without those that name outputs.
+    pub fn words(&self) -> Vec<String> {
+        if self.in_file {
+            return vec![JOB_FILE.into()];
+        }
+        let mut words: Vec<String> = self.global.iter().map(|set| format!("--{set}")).collect();
+        for (number, job) in self.jobs.iter().enumerate() {
+            words.push(format!("--name=j{number}"));
+            words.extend(job.iter().map(|set| format!("--{set}")));
+        }
+        words
+    }
+
+    /// The job file.
+    pub fn file(&self) -> String {
+        let section = |name: String, sets: &[Set]| {
+            let lines: String = sets.iter().map(|set| format!("{set}\n")).collect();
+            format!("[{name}]\n{lines}")
+        };
+        let jobs = self.jobs.iter().enumerate().map(|(n, job)| section(format!("j{n}"), job));
+        section("global".into(), &self.global) + &jobs.collect::<String>()
+    }
+
+    /// The case as commands for a shell, one per tool.
+    pub fn commands(&self) -> String {
+        let before = match self.target {
+            Target::Files => String::new(),
+            Target::Existing(bytes) => format!("head -c {bytes} /dev/urandom > {FILE}\n"),
+            Target::Device(bytes) => {
+                format!("truncate -s {bytes} image; losetup --find --show image   # DEVICE\n")
+            }
+        };
+        let file = if self.in_file {
+            format!("cat > {JOB_FILE} <<END\n{}END\n", self.file())
+        } else {
+            String::new()
+        };
+        let words = self.words().join(" ");
+        format!("{before}{file}fio {words}\nssdyno fio {words}")
+    }
+}

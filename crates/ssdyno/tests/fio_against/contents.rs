@@ -1,0 +1,72 @@
+//! How the content of a file looks to a drive that compresses or dedupes: shares of zeros, of
+//! distinct sectors and of repeated words.
+
+use std::collections::HashSet;
+
+const SECTOR: usize = 512;
+
+/// Sectors below which shares are not compared.
+const SECTORS_MIN: usize = 32;
+
+/// Shares may differ by this much: chunks and copies are drawn at random.
+const SHARE_TOLERANCE: f64 = 0.12;
+
+/// Shares of the sectors of a file.
+pub struct Look {
+    sectors: usize,
+    zeros: f64,
+    /// Distinct sectors among those that are not zeros.
+    distinct: f64,
+    /// 8-byte words that repeat one of the 8 before them.
+    repeated: f64,
+}
+
+impl Look {
+    pub fn of_bytes(bytes: &[u8]) -> Look {
+        let sectors: Vec<&[u8]> = bytes.chunks_exact(SECTOR).collect();
+        let rest: Vec<_> =
+            sectors.iter().filter(|sector| sector.iter().any(|byte| *byte != 0)).collect();
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        let words: Vec<&[u8]> = bytes.chunks_exact(8).collect();
+        let repeats = |at: &usize| words[at.saturating_sub(8)..*at].contains(&words[*at]);
+        let repeated = (0..words.len()).filter(repeats).count();
+        Look {
+            sectors: sectors.len(),
+            zeros: share(sectors.len() - rest.len(), sectors.len()),
+            distinct: share(rest.iter().collect::<HashSet<_>>().len(), rest.len()),
+            repeated: share(repeated, words.len()),
+        }
+    }
+
+    pub fn is_like(&self, other: &Look) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() <= SHARE_TOLERANCE;
+        self.sectors < SECTORS_MIN
+            || near(self.zeros, other.zeros)
+                && near(self.distinct * (1.0 - self.zeros), other.distinct * (1.0 - other.zeros))
+                && near(self.repeated, other.repeated)
+    }
+}
+
+pub fn describe(look: &Look) -> String {
+    let percent = |share: f64| (share * 100.0).round();
+    format!(
+        "{}% zeros, {}% distinct, {}% repeated",
+        percent(look.zeros),
+        percent(look.distinct),
+        percent(look.repeated)
+    )
+}
+
+#[test]
+fn zeros_copies_and_repeats_are_told_apart() {
+    let mut random = fuzz::Random::new(1);
+    let noise: Vec<u8> = (0..64 * SECTOR).map(|_| random.below(256) as u8).collect();
+    let zeros = vec![0; 64 * SECTOR];
+    let copies = noise[..SECTOR].repeat(64);
+    let looks = [&noise, &zeros, &copies].map(|bytes| Look::of_bytes(bytes));
+    for (i, look) in looks.iter().enumerate() {
+        for (k, other) in looks.iter().enumerate() {
+            assert_eq!(look.is_like(other), i == k, "{i} {k}");
+        }
+    }
+}

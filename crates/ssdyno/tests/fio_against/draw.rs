@@ -1,0 +1,101 @@
+//! Draws a case from a seed: the options that every case has, then some others from the table.
+
+use fuzz::Random;
+
+use crate::case::{Case, FILE, Set, Target};
+use crate::options::{DRAWN, one};
+use crate::tools;
+
+/// Most options of a case beyond those that every case has.
+const EXTRAS_MAX: usize = 6;
+
+/// Sizes of blocks; small, and not only powers of two.
+const BLOCKS: [&str; 9] = ["512", "1k", "2300", "3k", "4k", "4k", "10k", "16k", "64k"];
+
+/// Sizes, with and without a rest below a block.
+const SIZES: [&str; 10] = ["5k", "10k", "64k", "64k", "100k", "250k", "256k", "300000", "1m", "1m"];
+
+const ENGINES: [&str; 8] =
+    ["psync", "psync", "sync", "pvsync", "libaio", "io_uring", "io_uring", "mmap"];
+
+const FILE_RW: [&str; 14] = [
+    "read",
+    "write",
+    "randread",
+    "randwrite",
+    "rw",
+    "randrw",
+    "write",
+    "read",
+    "randwrite",
+    "randread",
+    "read:2",
+    "write:4k",
+    "randread:4",
+    "randwrite:8",
+];
+
+const DEVICE_RW: [&str; 8] =
+    ["trim", "randtrim", "trimwrite", "randtrimwrite", "read", "write", "randwrite", "rw"];
+
+/// The case of this number.
+pub fn draw(seed: u64, number: u64) -> Case {
+    let random = &mut Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(number << 20));
+    let devices = std::sync::LazyLock::force(&HAS_DEVICES);
+    let target = match random.below(12) {
+        0 if *devices => Target::Device(1 << 20),
+        0..=3 => Target::Existing([100_000, 262_144, 1_048_576][random.below(3)]),
+        _ => Target::Files,
+    };
+    let mut case =
+        Case { target, global: Vec::new(), jobs: vec![Vec::new()], in_file: false, terse: false };
+    case.in_file = random.below(4) == 0;
+    case.terse = random.below(8) == 0;
+    let put = |case: &mut Case, name: &'static str, value: Option<String>| {
+        case.global.extend(value.map(|value| Set::new(name, value)));
+    };
+    match target {
+        Target::Files => {}
+        Target::Existing(_) => put(&mut case, "filename", Some(FILE.into())),
+        Target::Device(_) => put(&mut case, "filename", Some("DEVICE".into())),
+    }
+    let is_device = matches!(target, Target::Device(_));
+    let rw = if is_device { one(random, &DEVICE_RW) } else { one(random, &FILE_RW) };
+    put(&mut case, "rw", rw);
+    put(&mut case, "bs", one(random, &BLOCKS));
+    if target == Target::Files || random.below(2) == 0 {
+        put(&mut case, "size", one(random, &SIZES));
+    }
+    put(&mut case, "ioengine", one(random, &ENGINES));
+    if random.below(10) == 0 {
+        put(&mut case, "zonesize", one(random, &["16k", "32k", "10k"]));
+        put(&mut case, "zonemode", Some("strided".into()));
+        put(&mut case, "zoneskip", one(random, &["0", "4k", "16k"]));
+        if random.below(2) == 0 {
+            put(&mut case, "zonerange", one(random, &["16k", "64k"]));
+        }
+    }
+    if random.below(8) == 0 {
+        case.jobs.push(Vec::new());
+    }
+    for _ in 0..random.below(EXTRAS_MAX + 1) {
+        add(random, &mut case);
+    }
+    case
+}
+
+/// Adds a drawn option, if it fits, to a job or to all.
+fn add(random: &mut Random, case: &mut Case) {
+    let option = &DRAWN[random.below(DRAWN.len())];
+    let Some(value) = (option.value)(random, case) else { return };
+    let sets = case.global.iter().chain(case.jobs.iter().flatten());
+    if sets.into_iter().any(|set| set.name == option.name) {
+        return;
+    }
+    let jobs = case.jobs.len();
+    let own = jobs > 1 && random.below(2) == 0;
+    let list = if own { &mut case.jobs[random.below(jobs)] } else { &mut case.global };
+    list.push(Set::new(option.name, value));
+}
+
+static HAS_DEVICES: std::sync::LazyLock<bool> = std::sync::LazyLock::new(tools::has_devices);

@@ -1,0 +1,95 @@
+//! Differences that were found once, with the lines that people run.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tools;
+
+/// A directory with a file that holds no data of a verifying job.
+fn place() -> TempDir {
+    let place = tools::directory();
+    fs::write(place.path().join("damaged"), [7; 65536]).expect("a file");
+    place
+}
+
+fn ssdyno(place: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+    let store = format!("--store={}", place.join("store").display());
+    command.args(["fio", &store, "--name=a", "--output-format=json"]).args(words);
+    command.current_dir(place).env("XDG_DATA_HOME", place).output().expect("starts")
+}
+
+fn job(output: &Output) -> Value {
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    json["jobs"][0].clone()
+}
+
+#[test]
+fn the_disk_check_of_etcd_ends() {
+    let place = place();
+    let words = ["--rw=write", "--ioengine=sync", "--fdatasync=1", "--size=220k", "--bs=2300"];
+    let job = job(&ssdyno(place.path(), &words));
+    assert_eq!((&job["write"]["total_ios"], &job["sync"]["total_ios"]), (&97.into(), &97.into()));
+}
+
+#[test]
+fn durable_writes_cost_a_flush_on_a_virtual_drive() {
+    let place = place();
+    let drive = "--filename=sim:samsung-980-pro-1t";
+    let iops = |more: &str| {
+        let words = [drive, "--rw=randwrite", "--size=4m", "--bs=4k", "--direct=1", more];
+        let job = job(&ssdyno(place.path(), &words));
+        job["write"]["iops"].as_f64().expect("a rate")
+    };
+    let (plain, sync, dsync, fsync) =
+        (iops("--sync=0"), iops("--sync=1"), iops("--sync=dsync"), iops("--fsync=1"));
+    assert!(plain > 5.0 * sync, "{plain} {sync}");
+    assert!(
+        (sync / fsync - 1.0).abs() < 0.2 && (dsync / sync - 1.0).abs() < 0.05,
+        "{sync} {fsync}"
+    );
+}
+
+#[test]
+fn a_failed_verification_is_named_in_every_format() {
+    let place = place();
+    for rw in ["--rw=read", "--rw=write"] {
+        let words = ["--filename=damaged", rw, "--verify=crc32c", "--verify_only"];
+        let output = ssdyno(place.path(), &words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{rw}: {said}");
+        assert!(said.contains("verify") && said.contains("damaged"), "{rw}: {said}");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let errors = json["ssdyno"]["errors"].as_array().expect("a list");
+        assert!(errors.iter().any(|error| error.to_string().contains("verify")), "{json}");
+        let goes_on = [&words[..], &["--continue_on_error=verify"]].concat();
+        assert_eq!(ssdyno(place.path(), &goes_on).status.code(), Some(0), "{rw}");
+    }
+}
+
+#[test]
+fn jobs_that_only_create_files_are_in_the_results() {
+    let place = place();
+    let job = job(&ssdyno(place.path(), &["--size=64k", "--create_only=1"]));
+    assert_eq!((&job["jobname"], &job["read"]["total_ios"]), (&"a".into(), &0.into()));
+}
+
+#[test]
+fn files_laid_out_before_reads_have_the_content_of_the_job() {
+    let place = place();
+    let content = |more: &str| {
+        ssdyno(place.path(), &["--rw=read", "--size=64k", "--filename=laid", more]);
+        let bytes = fs::read(place.path().join("laid")).expect("a file");
+        fs::remove_file(place.path().join("laid")).expect("removed");
+        bytes
+    };
+    assert!(content("--zero_buffers").iter().all(|byte| *byte == 0));
+    assert!(content("--buffer_pattern=0x5a").iter().all(|byte| *byte == 0x5a));
+    let halves = content("--buffer_compress_percentage=50");
+    let zeros = halves.iter().filter(|byte| **byte == 0).count();
+    assert!((30_000..36_000).contains(&zeros), "{zeros}");
+}

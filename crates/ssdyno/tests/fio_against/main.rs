@@ -1,0 +1,151 @@
+//! Differential test of `ssdyno fio`: command lines and job files drawn at random, run by an
+//! installed fio and by ssdyno on equal files, compared in what does not depend on speed.
+//!
+//! `draw.rs` draws a case from the table of supported options, `tools.rs` runs it, `compare.rs`
+//! lists the differences, `shrink.rs` finds the smallest case with the same difference, and
+//! `reasons.rs` is the checked-in list of deliberate differences. A reason that explains nothing in
+//! a long run fails it. The suite runs 120 cases; `cargo xtask bench fio-against` runs more.
+
+mod case;
+mod compare;
+mod contents;
+mod draw;
+mod found;
+mod options;
+mod reasons;
+mod shrink;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use case::Case;
+use compare::Difference;
+
+/// Cases of the suite.
+const SUITE_CASES: u64 = 120;
+
+/// A run of at least this many cases fails if a reason explains nothing.
+const REASONS_CASES: u64 = 5000;
+
+/// A run shrinks at most this many differences; the others are only counted.
+const SHRUNK_MAX: usize = 40;
+
+/// A number from the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// The differences of a case, after the reasons have explained theirs.
+struct Verdict {
+    open: Vec<Difference>,
+    reasons: Vec<&'static str>,
+}
+
+fn judge(case: &Case) -> Verdict {
+    let mut verdict = Verdict { open: Vec::new(), reasons: Vec::new() };
+    for difference in compare::differences(case, &tools::run(case)) {
+        match reasons::explain(case, &difference) {
+            Some(reason) => verdict.reasons.push(reason),
+            None => verdict.open.push(difference),
+        }
+    }
+    verdict
+}
+
+/// The results of a run.
+#[derive(Default)]
+struct Tally {
+    /// Cases that each reason explained.
+    reasons: BTreeMap<&'static str, u64>,
+    /// The first case of each kind of difference, and the number of such cases.
+    kinds: BTreeMap<String, (u64, Case, Difference)>,
+    different: u64,
+}
+
+impl Tally {
+    fn add(&mut self, case: Case, verdict: Verdict) {
+        let mut reasons = verdict.reasons;
+        reasons.dedup();
+        reasons.into_iter().for_each(|reason| *self.reasons.entry(reason).or_default() += 1);
+        self.different += u64::from(!verdict.open.is_empty());
+        for difference in verdict.open.into_iter().take(1) {
+            let words: String =
+                difference.text.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect();
+            let entry = self.kinds.entry(format!("{}: {words}", difference.kind));
+            entry.or_insert((0, case.clone(), difference)).0 += 1;
+        }
+    }
+}
+
+/// Runs the cases on two threads until all are done or the time is up; returns their number.
+fn run_all(seed: u64, cases: u64, time: Duration, tally: &Mutex<Tally>) -> u64 {
+    let (next, ended, start) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while start.elapsed() < time {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= cases {
+                        break;
+                    }
+                    let case = draw::draw(seed, number);
+                    let verdict = judge(&case);
+                    tally.lock().expect("not poisoned").add(case, verdict);
+                    ended.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    ended.into_inner()
+}
+
+#[test]
+fn drawn_jobs_do_the_same_as_in_fio() {
+    if let Err(why) = tools::available() {
+        println!("skipped: {why}");
+        return;
+    }
+    let cases = number("SSDYNO_FIO_LINES").unwrap_or(SUITE_CASES);
+    let seed = number("SSDYNO_FIO_SEED").unwrap_or(37);
+    let time = Duration::from_secs(number("SSDYNO_FIO_SECONDS").unwrap_or(3600));
+    let tally = Mutex::new(Tally::default());
+    let ended = run_all(seed, cases, time, &tally);
+    let tally = tally.into_inner().expect("not poisoned");
+    for (count, case, difference) in tally.kinds.values().take(SHRUNK_MAX) {
+        let (case, difference) = shrink::shrink(case, difference);
+        println!("\n{count} cases: {}: {}", difference.kind, difference.text);
+        println!("{}", case.commands());
+    }
+    println!("\nlines: {ended} drawn with seed {seed}, {} differ", tally.different);
+    for (reason, count) in &tally.reasons {
+        println!("reason: {count} cases: {reason}");
+    }
+    assert_eq!(tally.different, 0, "of {ended} drawn lines differ; see above");
+    if ended >= REASONS_CASES {
+        let unused = reasons::NAMES.iter().filter(|name| !tally.reasons.contains_key(*name));
+        assert_eq!(unused.count(), 0, "a reason is no longer needed: {:?}", tally.reasons);
+    }
+}
+
+#[test]
+fn every_supported_option_is_drawn_or_left_out_with_a_reason() {
+    let page = include_str!("../../../../docs/fio.md");
+    let jobs = page.split("## Options of jobs").nth(1).and_then(|rest| rest.split("## Eng").next());
+    let rows = jobs.unwrap_or_default().lines().filter(|line| line.contains("| supported |"));
+    let names = rows.filter_map(|row| row.split('`').nth(1));
+    let missing: Vec<_> = names.filter(|name| !options::is_covered(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let drawn = options::DRAWN.iter().map(|option| option.name);
+    assert!(drawn.into_iter().all(|name| page.contains(&format!("`{name}`"))));
+}
+
+#[test]
+fn cases_are_the_same_for_the_same_seed() {
+    let commands = |seed| (0..50).map(|n| draw::draw(seed, n).commands()).collect::<Vec<_>>();
+    assert_eq!(commands(1), commands(1));
+    assert_ne!(commands(1), commands(2));
+    assert!(reasons::NAMES.len() <= 15);
+}

@@ -1,0 +1,239 @@
+//! The supported options, each with a drawing of its value. Options that are not drawn have a
+//! reason: they depend on time or on the machine, or are set for every case.
+
+use fuzz::Random;
+
+use crate::case::{Case, Target};
+
+/// An option that is drawn.
+pub struct Drawn {
+    pub name: &'static str,
+    /// A value for a case that is otherwise complete; `None` if the option does not fit.
+    pub value: fn(&mut Random, &Case) -> Option<String>,
+}
+
+/// One of these values.
+pub fn one(random: &mut Random, values: &[&str]) -> Option<String> {
+    values.get(random.below(values.len())).map(ToString::to_string)
+}
+
+macro_rules! drawn {
+    ($($name:literal: $($value:literal)|+ $(, if $fits:expr)?;)*) => {
+        &[$(Drawn {
+            name: $name,
+            value: |random, case| {
+                let fits: fn(&Case) -> bool = drawn!(@fits $($fits)?);
+                if fits(case) { one(random, &[$($value),+]) } else { None }
+            },
+        }),*]
+    };
+    (@fits) => { |_| true };
+    (@fits $fits:expr) => { $fits };
+}
+
+fn is_random(case: &Case) -> bool {
+    case.rw(0).starts_with("rand")
+}
+
+fn writes(case: &Case) -> bool {
+    !matches!(case.rw(0), "read" | "randread" | "trim" | "randtrim")
+}
+
+fn reads(case: &Case) -> bool {
+    matches!(case.rw(0), "read" | "randread" | "rw" | "randrw")
+}
+
+fn mixes(case: &Case) -> bool {
+    matches!(case.rw(0), "rw" | "randrw")
+}
+
+fn has_files(case: &Case) -> bool {
+    case.target == Target::Files
+}
+
+fn is_plain_write(case: &Case) -> bool {
+    matches!(case.rw(0), "write" | "randwrite")
+}
+
+/// All options drawn on top of `rw`, `bs`, `size` and `ioengine`, which every case has.
+pub const DRAWN: &[Drawn] = drawn! {
+    "fsync": "1" | "3" | "8", if writes;
+    "fdatasync": "1" | "2" | "5", if writes;
+    "end_fsync": "1", if writes;
+    "fsync_on_close": "1", if writes;
+    "sync": "1" | "dsync" | "sync", if writes;
+    "direct": "1";
+    "buffered": "1";
+    "offset": "4k" | "8k" | "64k" | "10k" | "25%";
+    "offset_align": "4k" | "64k", if |case| case.has("offset");
+    "offset_increment": "16k" | "64k", if |case| case.has("numjobs");
+    "io_size": "16k" | "100k" | "300k" | "1m" | "50%";
+    "io_limit": "40k" | "200k", if writes;
+    "number_ios": "1" | "7" | "30" | "200";
+    "loops": "2" | "3";
+    "numjobs": "2" | "3", if |case| case.target == Target::Files && case.jobs.len() < 3;
+    "nrfiles": "2" | "3" | "5", if has_files;
+    "filesize": "16k" | "40k" | "100k", if has_files;
+    "openfiles": "1" | "2", if |case| case.has("nrfiles");
+    "file_service_type": "sequential" | "roundrobin:2" | "random" | "roundrobin" | "zipf"
+        | "pareto:0.3", if |case| case.has("nrfiles");
+    "bsrange": "512-4k" | "1k-16k" | "4k-64k" | "3k-10k";
+    "bssplit": "4k/50:8k/50" | "512/10:4k/60:16k/30" | "4k/:1k/20" | "4k/30:64k/70,8k/100";
+    "bs_unaligned": "1", if |case| case.has("bsrange");
+    "bs_is_seq_rand": "1";
+    "ba": "512" | "4k" | "8k", if is_random;
+    "rwmixread": "0" | "30" | "75" | "100", if mixes;
+    "rwmixwrite": "20" | "90", if mixes;
+    "percentage_random": "0" | "50" | "100", if is_random;
+    "norandommap": "1", if is_random;
+    "random_generator": "lfsr" | "tausworthe64" | "tausworthe", if is_random;
+    "random_distribution": "zipf:1.2" | "pareto:0.3" | "normal:20" | "zoned:60/10:40/90"
+        | "random", if is_random;
+    "randseed": "1" | "12345", if is_random;
+    "randrepeat": "0" | "1", if is_random;
+    "allrandrepeat": "1", if is_random;
+    "rw_sequencer": "identical" | "sequential", if is_random;
+    "zonemode": "strided", if |case| case.has("zonesize");
+    "file_append": "1", if is_plain_write;
+    "zero_buffers": "1", if writes;
+    "buffer_pattern": "0xdeadbeef" | "0x5a" | "\"abc\"" | "0x123456", if writes;
+    "buffer_compress_percentage": "0" | "30" | "70" | "100", if writes;
+    "buffer_compress_chunk": "512" | "4k", if |case| case.has("buffer_compress_percentage");
+    "refill_buffers": "1", if writes;
+    "scramble_buffers": "0" | "1", if writes;
+    "dedupe_percentage": "0" | "50" | "100", if writes;
+    "dedupe_mode": "repeat" | "working_set", if |case| case.has("dedupe_percentage");
+    "dedupe_working_set_percentage": "5" | "50", if |case| case.is("dedupe_mode", "working_set");
+    "verify": "crc32c" | "md5" | "meta" | "sha256" | "xxhash", if |case| !case.rw(0).contains("trim") || case.rw(0) == "trimwrite";
+    "do_verify": "0" | "1", if |case| case.has("verify");
+    "verify_backlog": "4" | "16", if |case| case.has("verify");
+    "verify_backlog_batch": "2" | "8", if |case| case.has("verify_backlog");
+    "verify_interval": "512" | "4k", if |case| case.has("verify");
+    "verify_pattern": "0xa5" | "0xcafe", if |case| case.has("verify");
+    "verify_offset": "8" | "64", if |case| case.has("verify");
+    "verify_fatal": "1", if |case| case.has("verify");
+    "verify_dump": "1", if |case| case.has("verify");
+    "verify_async": "1", if |case| case.has("verify");
+    "verify_only": "1", if |case| case.has("verify");
+    "continue_on_error": "all" | "verify" | "io";
+    "overwrite": "1", if writes;
+    "create_only": "1", if has_files;
+    "create_on_open": "1", if |case| has_files(case) && is_plain_write(case);
+    "create_fsync": "0" | "1";
+    "fallocate": "none" | "native" | "posix" | "keep" | "truncate";
+    "unlink": "1", if has_files;
+    "unlink_each_loop": "1", if |case| case.has("loops") && has_files(case);
+    "pre_read": "1", if reads;
+    "invalidate": "0" | "1";
+    "fadvise_hint": "0" | "1" | "random" | "sequential";
+    "iodepth": "1" | "4" | "16";
+    "iodepth_batch": "1" | "4", if |case| case.has("iodepth");
+    "iodepth_low": "1" | "2", if |case| case.is("iodepth", "4");
+    "iodepth_batch_complete_min": "1" | "2", if |case| case.is("iodepth", "4");
+    "iodepth_batch_complete_max": "4", if |case| case.is("iodepth", "16");
+    "serialize_overlap": "1", if |case| !case.has("verify");
+    "stonewall": "1", if |case| case.jobs.len() > 1;
+    "new_group": "1", if |case| case.jobs.len() > 1;
+    "group_reporting": "1", if |case| case.jobs.len() > 1 || case.has("numjobs");
+    "thread": "1";
+    "exitall": "1", if |case| case.jobs.len() == 1;
+    "rate_iops": "2000" | "5000";
+    "rate": "20m" | "50m";
+    "rate_process": "poisson", if |case| case.has("rate_iops");
+    "thinktime": "100" | "500";
+    "thinktime_blocks": "1" | "8", if |case| case.has("thinktime");
+    "thinktime_blocks_type": "issue" | "complete", if |case| case.has("thinktime");
+    "thinktime_spin": "50", if |case| case.has("thinktime");
+    "startdelay": "1ms";
+    "unified_rw_reporting": "0" | "1" | "mixed" | "both";
+    "clat_percentiles": "0" | "1";
+    "lat_percentiles": "1";
+    "slat_percentiles": "1";
+    "percentile_list": "50:99";
+    "disable_lat": "0";
+    "disable_clat": "1";
+    "disable_slat": "1";
+    "disable_bw_measurement": "1";
+    "gtod_reduce": "0";
+    "stats": "0" | "1", if |case| case.jobs.len() == 1 && case.clones(0) == 1;
+    "disk_util": "0" | "1";
+    "description": "text";
+    "significant_figures": "6";
+    "unit_base": "8" | "1";
+    "kb_base": "1000" | "1024";
+    "error_dump": "1";
+    "max_latency": "20s";
+    "exitall_on_error": "1";
+    "allow_file_create": "1";
+    "per_job_logs": "1";
+};
+
+/// Supported options that are not drawn on their own, each with the reason.
+const LEFT_OUT: &[(&[&str], &str)] = &[
+    (&["rw", "bs", "size", "ioengine", "name", "filename", "directory"], "in every case"),
+    (&["zonesize", "zoneskip", "zonerange"], "drawn together with zonemode"),
+    (
+        &[
+            "runtime",
+            "time_based",
+            "ramp_time",
+            "ramp_size",
+            "latency_target",
+            "latency_window",
+            "latency_percentile",
+            "latency_run",
+            "rate_min",
+            "rate_iops_min",
+            "rate_cycle",
+            "rate_ignore_thinktime",
+            "steadystate",
+            "steadystate_check_interval",
+            "steadystate_duration",
+            "steadystate_ramp_time",
+            "thinktime_iotime",
+            "flow",
+            "flow_id",
+            "flow_sleep",
+        ],
+        "the amount of work depends on speed",
+    ),
+    (
+        &[
+            "bwavgtime",
+            "iopsavgtime",
+            "log_avg_msec",
+            "log_alternate_epoch",
+            "log_offset",
+            "log_prio",
+            "log_window_value",
+            "write_bw_log",
+            "write_iops_log",
+            "write_lat_log",
+        ],
+        "logs contain times; the latency log is set for every case",
+    ),
+    (
+        &[
+            "cpumask",
+            "cpus_allowed",
+            "cpus_allowed_policy",
+            "nice",
+            "numa_cpu_nodes",
+            "numa_mem_policy",
+            "prio",
+            "prioclass",
+            "fill_device",
+            "cmdprio_percentage",
+        ],
+        "the machine decides",
+    ),
+    (&["exit_what", "wait_for", "ignore_error"], "needs several jobs that are chosen for it"),
+    (&["filename_format", "dedupe_global", "io_submit_mode"], "needs a case that is chosen for it"),
+    (&["random_sequence_stride"], "unknown to fio 3.33"),
+];
+
+/// Whether an option is drawn, or left out with a reason.
+pub fn is_covered(name: &str) -> bool {
+    let is_drawn = DRAWN.iter().any(|option| option.name == name);
+    is_drawn || LEFT_OUT.iter().any(|(names, _)| names.contains(&name))
+}

@@ -1,0 +1,63 @@
+//! The differences that are deliberate. The list only shrinks.
+
+use crate::case::{Case, Target};
+use crate::compare::Difference;
+
+type Explains = fn(&Case, &Difference) -> bool;
+
+/// Each reason with the differences it explains.
+const REASONS: [(&str, Explains); 4] = [
+    (
+        "a refusal that docs/fio.md names, because the result would not be what was asked for",
+        |_, difference| {
+            let refusals = || REFUSALS.iter().any(|text| difference.text.contains(text));
+            difference.kind == "refused" && refusals()
+        },
+    ),
+    (
+        "ioengine=mmap: fio refuses small blocks and growing files, and loses what it trims around",
+        |case, difference| {
+            let kinds = ["exit code", "files"];
+            case.is("ioengine", "mmap") && kinds.contains(&difference.kind)
+        },
+    ),
+    ("a file that grows keeps its content; fio removes it first", |case, difference| {
+        let existed = matches!(case.target, Target::Existing(_));
+        existed && difference.kind == "files" && !case.has("overwrite")
+    }),
+    (
+        "verification of blocks that a job writes twice: fio reports good blocks as bad",
+        |case, difference| {
+            let writes = !matches!(case.rw(0), "read" | "randread") && !case.has("verify_only");
+            let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
+            writes && is_good && case.has("verify")
+        },
+    ),
+];
+
+/// Parts of the refusals.
+const REFUSALS: [&str; 6] = [
+    "bs_is_seq_rand=1 does not support mixed",
+    "is smaller than the smallest block",
+    "less than a block",
+    "stamp does not fit",
+    "there is no data beyond the end of a file",
+    "its files are empty after the first loop",
+];
+
+/// The reasons.
+pub const NAMES: [&str; REASONS.len()] = {
+    let mut names = [""; REASONS.len()];
+    let mut number = 0;
+    while number < names.len() {
+        names[number] = REASONS[number].0;
+        number += 1;
+    }
+    names
+};
+
+/// The reason for a difference.
+pub fn explain(case: &Case, difference: &Difference) -> Option<&'static str> {
+    let reason = REASONS.iter().find(|(_, explains)| explains(case, difference));
+    reason.map(|(name, _)| *name)
+}

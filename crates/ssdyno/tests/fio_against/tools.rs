@@ -1,0 +1,224 @@
+//! Runs a case with both tools, each in a directory of its own with equal files.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::case::{Case, FILE, JOB_FILE, Target};
+
+/// A run that takes longer counts as endless. The jobs take less than a second.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Where files are in memory, if there is such a place.
+const MEMORY: &str = "/dev/shm";
+
+/// The options of the logs, which both tools write.
+const LOGS: [&str; 3] = ["write_lat_log=../log", "log_offset=1", "per_job_logs=1"];
+
+/// An operation of the log: direction (0 read, 1 write, 2 trim), bytes and offset.
+pub type Logged = (u8, u64, u64);
+
+/// What a tool did.
+pub struct Did {
+    /// The exit code; `None` if it did not end.
+    pub code: Option<i32>,
+    pub json: Value,
+    /// The last line of terse output.
+    pub terse: String,
+    pub said: String,
+    /// The log of each clone, in order of completion.
+    pub logs: Vec<Vec<Logged>>,
+    /// Flushes of the first job before its end, if known from elsewhere than the JSON.
+    pub flushes: Option<u64>,
+    /// Remaining files, sorted by name.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// What both tools did.
+pub struct Pair {
+    pub theirs: Did,
+    pub ours: Did,
+}
+
+/// Why the test is skipped, if it must be.
+pub fn available() -> Result<(), String> {
+    let said = Command::new("fio").arg("--version").output();
+    said.map(drop).map_err(|_| "fio is not installed".to_string())
+}
+
+/// A new directory, in memory if possible.
+pub fn directory() -> TempDir {
+    let memory = Path::new(MEMORY);
+    let parent = if memory.is_dir() { memory } else { Path::new(env!("CARGO_TARGET_TMPDIR")) };
+    TempDir::with_prefix_in("ssdyno-fio-", parent).expect("a directory")
+}
+
+pub fn run(case: &Case) -> Pair {
+    Pair { theirs: run_one(case, true), ours: run_one(case, false) }
+}
+
+fn run_one(case: &Case, is_fio: bool) -> Did {
+    let place = directory();
+    let work = place.path().join("work");
+    fs::create_dir(&work).expect("a directory");
+    let device = prepare(case, &work, place.path());
+    if case.in_file {
+        let text = with_device(&case.file(), device.as_ref());
+        let logs: String = LOGS.iter().map(|log| format!("{log}\n")).collect();
+        let text = text.replacen("[global]\n", &format!("[global]\n{logs}"), 1);
+        fs::write(work.join(JOB_FILE), text).expect("a file");
+    }
+    let mut command = if is_fio {
+        Command::new("fio")
+    } else {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssdyno"));
+        command.arg("fio").arg(format!("--store={}", place.path().join("s").display()));
+        command.arg("--overwrite-files");
+        if let Target::Device(bytes) = case.target {
+            // A loop device is named by the serial number of its file, or by its size.
+            command.arg(format!("--destroy={bytes}"));
+        }
+        command
+    };
+    let formats = if case.terse { "json,terse" } else { "json" };
+    command.arg("--output=../out").arg(format!("--output-format={formats}"));
+    if is_fio && !case.in_file && case.jobs.len() == 1 {
+        command.arg("--write_iolog=../iolog");
+    }
+    // Options before a job file are not those of its jobs.
+    if !case.in_file {
+        command.args(LOGS.iter().map(|log| format!("--{log}")));
+    }
+    command.args(case.words().iter().map(|word| with_device(word, device.as_ref())));
+    command.current_dir(&work).env("HOME", place.path()).env("XDG_DATA_HOME", place.path());
+    let said = ended(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let did = read(case, place.path(), &work, said, device.as_ref());
+    drop(device);
+    did
+}
+
+fn with_device(word: &str, device: Option<&Loop>) -> String {
+    device.map_or(word.to_string(), |device| word.replace("DEVICE", &device.node))
+}
+
+/// Lays out the existing file or device.
+fn prepare(case: &Case, work: &Path, place: &Path) -> Option<Loop> {
+    let content = |bytes: u64| -> Vec<u8> {
+        let mut random = fuzz::Random::new(bytes);
+        (0..bytes).map(|_| random.below(256) as u8).collect()
+    };
+    match case.target {
+        Target::Files => None,
+        Target::Existing(bytes) => {
+            fs::write(work.join(FILE), content(bytes)).expect("a file");
+            None
+        }
+        Target::Device(bytes) => {
+            let image = place.join("image");
+            fs::write(&image, content(bytes)).expect("a file");
+            Some(Loop::new(&image).expect("a loop device"))
+        }
+    }
+}
+
+/// Runs a command; its output is `None` if it does not end.
+fn ended(command: &mut Command) -> (Option<i32>, String) {
+    let mut child = command.process_group(0).spawn().expect("starts");
+    let start = Instant::now();
+    while child.try_wait().expect("a state").is_none() {
+        if start.elapsed() > TIME_MAX {
+            // With the processes of fio's jobs.
+            let group = format!("-{}", child.id());
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+            let _ = child.wait();
+            return (None, "did not end".into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("ended");
+    let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    (status.code(), said)
+}
+
+fn read(
+    case: &Case,
+    place: &Path,
+    work: &Path,
+    (code, said): (Option<i32>, String),
+    device: Option<&Loop>,
+) -> Did {
+    let out = fs::read_to_string(place.join("out")).unwrap_or_default();
+    let json = out.find('{').and_then(|start| {
+        let text = &out[start..];
+        serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()
+    });
+    let terse = out.lines().rfind(|line| case.terse && line.contains(';'));
+    let terse = terse.unwrap_or_default().to_string();
+    let clones: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
+    let logs = (1..=clones).map(|n| log(&place.join(format!("log_lat.{n}.log")))).collect();
+    let iolog = fs::read_to_string(place.join("iolog")).ok();
+    let is_flush = |line: &&str| line.contains(" sync ") || line.contains(" datasync ");
+    let flushes = iolog.map(|text| text.lines().filter(is_flush).count() as u64);
+    let mut files = contents(work);
+    if device.is_some() {
+        files.push(("DEVICE".into(), fs::read(place.join("image")).unwrap_or_default()));
+    }
+    Did { code, json: json.unwrap_or_default(), terse, said, logs, flushes, files }
+}
+
+fn log(path: &Path) -> Vec<Logged> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let line = |line: &str| {
+        let mut fields = line.split(',').map(|field| field.trim().parse::<u64>().ok());
+        let (kind, bytes, offset) = (fields.nth(2)??, fields.next()??, fields.next()??);
+        Some((kind as u8, bytes, offset))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn contents(work: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(work).expect("a directory").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.filter(|name| name != JOB_FILE).collect();
+    names.retain(|name| !name.ends_with(".state"));
+    names.sort();
+    let read = |name: String| {
+        let bytes = fs::read(work.join(&name)).unwrap_or_default();
+        (name, bytes)
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// A loop device, detached when dropped.
+struct Loop {
+    node: String,
+}
+
+impl Loop {
+    fn new(image: &Path) -> io::Result<Loop> {
+        let said = Command::new("losetup").args(["--find", "--show"]).arg(image).output()?;
+        let node = String::from_utf8_lossy(&said.stdout).trim().to_string();
+        if node.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(Loop { node }) }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.node]).output();
+    }
+}
+
+/// Whether loop devices can be made here.
+pub fn has_devices() -> bool {
+    let image = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fio-against-probe");
+    let made = File::create(&image).and_then(|file| file.set_len(1 << 20));
+    let device = made.and_then(|()| Loop::new(&image));
+    let _ = fs::remove_file(&image);
+    device.is_ok()
+}
