@@ -50,7 +50,7 @@ pub use host::CpuQuota;
 pub use key::{DriveKey, Separation, find, separation};
 pub use list::{BlockDevice, Inside, Partition, list};
 pub use locate::{Location, locate};
-pub use machine::{Machine, STATE_IN_HOME};
+pub use machine::{Account, Machine, STATE_IN_HOME, user_name};
 pub use open::{
     NamedScratch, OpenRequest, Opened, Planned, check_unused, open, open_planned,
 };

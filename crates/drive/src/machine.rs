@@ -61,16 +61,57 @@ impl Machine {
         names(&self.path(absolute))
     }
 
+    /// The machine's accounts, as far as `/etc/passwd` lists them.
+    pub fn accounts(&self) -> Vec<Account> {
+        let text = self.text("/etc/passwd").unwrap_or_default();
+        let account = |line: &str| {
+            let fields: Vec<&str> = line.split(':').collect();
+            let (name, uid, home) = (fields.first()?, fields.get(2)?, fields.get(5)?);
+            Some(Account { name: (*name).into(), uid: uid.parse().ok()?, home: home.into() })
+        };
+        text.lines().filter_map(account).collect()
+    }
+
+    /// The account with this name or number. A number without an account is a user without a home.
+    pub fn account(&self, user: &str) -> Option<Account> {
+        let uid = user.parse().ok();
+        let known =
+            self.accounts().into_iter().find(|one| one.name == user || Some(one.uid) == uid);
+        let unlisted = |uid| Account { name: user.into(), uid, home: PathBuf::new() };
+        known.or_else(|| uid.map(unlisted))
+    }
+
     /// The XDG state directories in the homes of the machine's accounts, sorted, once each.
     pub fn account_states(&self) -> Vec<PathBuf> {
-        let accounts = self.text("/etc/passwd").unwrap_or_default();
-        let homes = accounts.lines().filter_map(|account| account.split(':').nth(5)).map(Path::new);
-        let homes = homes.filter(|home| home.is_absolute());
-        let mut states: Vec<PathBuf> = homes.map(|home| home.join(STATE_IN_HOME)).collect();
+        let accounts = self.accounts().into_iter();
+        let mut states: Vec<PathBuf> = accounts.filter_map(|account| account.state()).collect();
         states.sort_unstable();
         states.dedup();
         states
     }
+}
+
+/// A user's account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The user's name.
+    pub name: String,
+    /// The user's number.
+    pub uid: u32,
+    home: PathBuf,
+}
+
+impl Account {
+    /// The default XDG state directory in its home; `None` if it has no home.
+    pub fn state(&self) -> Option<PathBuf> {
+        self.home.is_absolute().then(|| self.home.join(STATE_IN_HOME))
+    }
+}
+
+/// The name of a user of this machine; the number of one without an account.
+pub fn user_name(uid: u32) -> String {
+    let account = Machine::here().accounts().into_iter().find(|account| account.uid == uid);
+    account.map_or_else(|| uid.to_string(), |account| printable(&account.name))
 }
 
 /// Text of a small file, without surrounding space and NULs; `None` if empty or unreadable.

@@ -1,12 +1,18 @@
 //! Borrowed blocks: the target's original bytes, kept in memory for writes and, if they are the
 //! user's, in a journal on another drive.
+//!
+//! The user's blocks are read twice, the second time past every cache, before the first is
+//! overwritten: a drive, reader or cable that returns wrong bytes now and then would otherwise have
+//! them written back. A difference refuses the borrowing.
 
 use std::io;
 
-use journal::{BYTES_MAX, Borrowed, Journal, JournalError, Storage};
+use journal::{BYTES_MAX, Borrowed, Comparison, Journal, JournalError, Rereads, Storage};
 use record::{Safety, TargetKind};
-use rig::{Fault, Pass, Result, Returning, RigError, TargetInfo};
+use rig::{Fault, Pass, Result, Returning, RigError, TargetInfo, Unsteady};
 use workload::{Region, Workload};
+
+use crate::prepare::Restored;
 
 /// All blocks currently borrowed.
 #[derive(Default)]
@@ -16,6 +22,8 @@ struct Entry {
     borrowed: Borrowed,
     /// `None` if the bytes are not the user's, or the target was opened with `--destroy`.
     journal: Option<Journal>,
+    /// Whether other content was written to it, so that it is expected to differ.
+    is_overwritten: bool,
 }
 
 impl BorrowedBlocks {
@@ -34,11 +42,34 @@ impl BorrowedBlocks {
         let borrowed =
             Borrowed::read(target.storage, region).map_err(|e| target.io("borrow", e))?;
         let journal = match target.info.allowed {
-            Safety::Borrows => Some(target.keep(&borrowed, place)?),
+            Safety::Borrows => {
+                self.check_steady(&borrowed, target)?;
+                Some(target.keep(&borrowed, place)?)
+            }
             _ => None,
         };
-        self.0.push(Entry { borrowed, journal });
+        self.0.push(Entry { borrowed, journal, is_overwritten: false });
         Ok(())
+    }
+
+    /// Compares a copy with a second read.
+    fn check_steady(&self, borrowed: &Borrowed, target: &Target<'_>) -> Result<()> {
+        let earlier: usize = self.0.iter().map(|entry| entry.borrowed.blocks()).sum();
+        let blocks = borrowed.unsteady(target.storage).map_err(|e| target.io("borrow", e))?;
+        let of = earlier + borrowed.blocks();
+        match blocks {
+            0 => Ok(()),
+            blocks => Err(RigError::Unsteady(Unsteady { blocks: blocks as u64, of: of as u64 })),
+        }
+    }
+
+    /// Notes that content other than the original is written to a region.
+    pub(crate) fn mark_overwritten(&mut self, region: Region) {
+        for entry in &mut self.0 {
+            let borrowed = entry.borrowed.region();
+            let overlaps = region.start < borrowed.end() && borrowed.start < region.end();
+            entry.is_overwritten |= overlaps;
+        }
     }
 
     /// Whether everything a workload writes is borrowed.
@@ -60,59 +91,78 @@ impl BorrowedBlocks {
     }
 
     /// Compares all borrowed blocks with the target, restores those that differ, and forgets them.
-    /// Returns the bytes compared and restored. Blocks that cannot be restored stay in their
+    /// Returns the bytes compared, and the result. Blocks that cannot be restored stay in their
     /// journal. `report` gets the progress after each block.
     pub(crate) fn restore(
         &mut self,
         target: &Target<'_>,
         report: &mut dyn FnMut(Returning),
-    ) -> Result<[u64; 2]> {
+    ) -> Result<(u64, Restored)> {
         let entries = std::mem::take(&mut self.0);
         let all_bytes = entries.iter().map(|entry| entry.borrowed.region().bytes).sum();
+        let of = entries.iter().map(|entry| entry.borrowed.blocks() as u64).sum();
         let mut compared = Returning::new(Pass::Compare, all_bytes);
         let compare = |entry: Entry| {
-            let blocks = entry.borrowed.differing(target.storage, &mut |bytes| {
+            let comparison = entry.compare(target, &mut |bytes| {
                 compared = compared.after(bytes);
                 report(compared);
             });
-            (entry, blocks)
+            (entry, comparison)
         };
-        let found: Vec<(Entry, io::Result<Vec<usize>>)> =
+        let found: Vec<(Entry, io::Result<Comparison>)> =
             entries.into_iter().map(compare).collect();
-        let bytes_of = |(entry, blocks): &(Entry, io::Result<Vec<usize>>)| {
-            blocks.as_ref().map_or(0, |blocks| entry.borrowed.bytes_of(blocks))
+        let sum = |bytes: fn(&Entry, &Comparison) -> u64| -> u64 {
+            found
+                .iter()
+                .map(|(entry, seen)| seen.as_ref().map_or(0, |seen| bytes(entry, seen)))
+                .sum()
         };
-        let differing_bytes = found.iter().map(bytes_of).sum();
-        let mut restored = Returning::new(Pass::Restore, differing_bytes);
+        let restore_bytes = sum(|entry, seen| entry.borrowed.bytes_of(&seen.to_restore()));
+        // What an undecided block held is unknown: it is restored, but was not seen to differ.
+        let undecided_bytes = sum(|entry, seen| entry.borrowed.bytes_of(&seen.undecided));
+        let mut restored = Returning::new(Pass::Restore, restore_bytes);
         // One failure must not prevent the others from being restored.
-        let put_back = |(entry, blocks): (Entry, io::Result<Vec<usize>>)| {
-            entry.put_back(blocks, target, &mut |bytes| {
+        let put_back = |(entry, comparison): (Entry, io::Result<Comparison>)| {
+            entry.put_back(comparison, target, &mut |bytes| {
                 restored = restored.after(bytes);
                 report(restored);
             })
         };
-        let all: Vec<Result<()>> = found.into_iter().map(put_back).collect();
-        all.into_iter().collect::<Result<()>>()?;
-        Ok([all_bytes, differing_bytes])
+        let all: Vec<Result<u64>> = found.into_iter().map(put_back).collect();
+        let blocks = all.into_iter().sum::<Result<u64>>()?;
+        let bytes = restore_bytes - undecided_bytes;
+        Ok((all_bytes, Restored { bytes, unsteady: Unsteady { blocks, of } }))
     }
 }
 
 impl Entry {
-    /// Restores the blocks that were found to differ, and closes the journal.
+    fn compare(&self, target: &Target<'_>, moved: &mut dyn FnMut(u64)) -> io::Result<Comparison> {
+        let rereads = if self.is_overwritten { Rereads::None } else { Rereads::UntilCertain };
+        self.borrowed.compare(target.storage, rereads, moved)
+    }
+
+    /// Restores the blocks that were found to differ, and closes the journal. Returns the number of
+    /// blocks that returned different bytes.
     fn put_back(
         self,
-        differing: io::Result<Vec<usize>>,
+        comparison: io::Result<Comparison>,
         target: &Target<'_>,
         moved: &mut dyn FnMut(u64),
-    ) -> Result<()> {
-        let Entry { borrowed, journal } = self;
+    ) -> Result<u64> {
+        let Entry { borrowed, journal, .. } = self;
         let kept = journal.as_ref().map(|j| j.path().display().to_string());
-        let back = differing.and_then(|blocks| match blocks.is_empty() {
-            true => Ok(()),
-            false => borrowed.put_back(target.storage, &blocks, moved),
+        let unsteady = comparison.and_then(|seen| {
+            let (blocks, mut unsteady) = (seen.to_restore(), seen.unsteady);
+            if !blocks.is_empty() {
+                unsteady.extend(borrowed.put_back(target.storage, &blocks, moved)?);
+            }
+            unsteady.sort_unstable();
+            unsteady.dedup();
+            Ok(unsteady.len() as u64)
         });
-        back.map_err(|source| target.not_back(source, kept))?;
-        journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)
+        let unsteady = unsteady.map_err(|source| target.not_back(source, kept))?;
+        journal.map_or(Ok(()), Journal::close).map_err(refused_or_failed)?;
+        Ok(unsteady)
     }
 }
 

@@ -49,6 +49,7 @@ mod worker;
 
 pub use admit::admit;
 pub use clock::Clock;
+pub use device::memory::{Flips, Memory};
 pub use fileset::{FileSet, Permissions};
 pub use machine::{Machine, Options};
 pub use rig::BackendKind;

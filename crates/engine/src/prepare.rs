@@ -3,7 +3,7 @@
 use std::io;
 
 use record::State;
-use rig::{Erase, Measurement, Preparation, Prepared, Released, Result, TargetInfo};
+use rig::{Erase, Measurement, Preparation, Prepared, Released, Result, TargetInfo, Unsteady};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
 use crate::failure::io_error;
@@ -37,6 +37,15 @@ pub(crate) fn read_workload(name: &str, region: Region) -> Workload {
     Workload { name: name.into(), mix: Mix::READ, flush_at_end: false, ..write }
 }
 
+/// The result of returning borrowed blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Restored {
+    /// Bytes that differed from the original, restored.
+    pub bytes: u64,
+    /// Blocks that returned different bytes when they were compared.
+    pub unsteady: Unsteady,
+}
+
 /// A rig that can be prepared.
 pub(crate) trait Prepare {
     /// The time on the target's clock, nanoseconds.
@@ -54,8 +63,8 @@ pub(crate) trait Prepare {
     /// Keeps the content of a region.
     fn borrow(&mut self, region: Region) -> Result<u64>;
 
-    /// Compares all borrowed blocks and restores those that differ; returns the bytes restored.
-    fn restore(&mut self) -> Result<u64>;
+    /// Compares all borrowed blocks and restores those that differ.
+    fn restore(&mut self) -> Result<Restored>;
 
     /// Discards a region.
     fn discard(&mut self, region: Region) -> Result<u64>;
@@ -103,11 +112,15 @@ pub(crate) fn prepare(rig: &mut impl Prepare, preparation: Preparation) -> Resul
         rig.alive()?;
     }
     let start = rig.time();
-    let (mut cached_bytes, mut released) = (None, None);
+    let (mut cached_bytes, mut released, mut unsteady) = (None, None, Unsteady::default());
     let bytes = match preparation {
         Preparation::Fill { region, content, seed } => rig.fill(region, content, seed)?,
         Preparation::Borrow { region } => rig.borrow(region)?,
-        Preparation::Restore => rig.restore()?,
+        Preparation::Restore => {
+            let restored = rig.restore()?;
+            unsteady = restored.unsteady;
+            restored.bytes
+        }
         Preparation::Discard { region } => rig.discard(region)?,
         Preparation::Flush => rig.flush().map(|()| 0)?,
         Preparation::DropCaches => {
@@ -126,7 +139,7 @@ pub(crate) fn prepare(rig: &mut impl Prepare, preparation: Preparation) -> Resul
         Preparation::TrimFree => rig.trim_free()?,
         Preparation::Format { block_bytes } => rig.format(block_bytes).map(|()| 0)?,
     };
-    Ok(Prepared { elapsed_ns: rig.time() - start, bytes, cached_bytes, released })
+    Ok(Prepared { elapsed_ns: rig.time() - start, bytes, cached_bytes, released, unsteady })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The original bytes of a region, compared with the drive and restored.
 //!
 //! Each block has a checksum, which shows that a drive is unchanged even if the kept bytes are
-//! damaged. Reads bypass the page cache: only the drive's own content counts.
+//! damaged. Reads bypass the page cache: only the drive's own content counts. No single read of
+//! user data is believed: a copy counts once a second read returns the same bytes, and a block
+//! differs once two reads agree on other bytes. Only a match with the checksum needs no second read.
 
 use std::fs::File;
 use std::io;
@@ -19,6 +21,10 @@ pub const BLOCK: usize = 64 << 10;
 /// Maximum bytes borrowed at once: they are also kept in memory.
 pub const BYTES_MAX: u64 = 1 << 30;
 
+/// Maximum reads of a block that returns other bytes each time. If 5% of the reads are wrong, all of
+/// them are so for one block in 10^10.
+const READS_MAX: usize = 8;
+
 /// A drive whose blocks are borrowed: a kernel block device, or other storage.
 pub trait Storage {
     /// Fills the buffer with the bytes at `offset`.
@@ -32,6 +38,12 @@ pub trait Storage {
 
     /// Drops a region from any cache, so that the next read reaches the drive.
     fn forget(&self, region: Region) -> io::Result<()>;
+
+    /// Fills the buffer with the bytes at `offset` as the drive returns them now.
+    fn read_again(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.forget(Region { start: offset, bytes: buffer.len() as u64 })?;
+        self.read_exact(offset, buffer)
+    }
 }
 
 impl Storage for File {
@@ -92,6 +104,19 @@ impl Borrowed {
         Ok(Borrowed { region, bytes, checksums })
     }
 
+    /// Reads the region again, from the drive; returns the number of blocks that now have other
+    /// bytes.
+    pub fn unsteady(&self, drive: &dyn Storage) -> io::Result<usize> {
+        let mut buffer = vec![0; BLOCK];
+        let mut count = 0;
+        for index in 0..self.blocks() {
+            let now = &mut buffer[..self.block(index).len()];
+            drive.read_again(offset(self.region, index), now)?;
+            count += usize::from(now != self.block(index));
+        }
+        Ok(count)
+    }
+
     /// From kept bytes and their original checksums.
     pub(crate) fn of(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
         Borrowed { region, bytes, checksums }
@@ -120,31 +145,62 @@ impl Borrowed {
         part.map(|part| buffer.copy_from_slice(part)).is_some()
     }
 
-    /// Indices of blocks that differ from the original or cannot be read. `moved` is called with
-    /// the size of each block compared.
-    pub fn differing(
+    /// Compares all blocks with the drive. `moved` is called with the size of each block compared.
+    pub fn compare(
         &self,
         drive: &dyn Storage,
+        rereads: Rereads,
         moved: &mut dyn FnMut(u64),
-    ) -> io::Result<Vec<usize>> {
-        self.differing_of(drive, 0..self.checksums.len(), moved)
+    ) -> io::Result<Comparison> {
+        self.compare_blocks(drive, 0..self.checksums.len(), rereads, moved)
     }
 
-    fn differing_of(
+    fn compare_blocks(
         &self,
         drive: &dyn Storage,
         blocks: impl Iterator<Item = usize>,
+        rereads: Rereads,
         moved: &mut dyn FnMut(u64),
-    ) -> io::Result<Vec<usize>> {
+    ) -> io::Result<Comparison> {
         drive.forget(self.region)?;
-        let mut buffer = vec![0; BLOCK];
-        let mut same = |index: &usize| {
-            let there = &mut buffer[..self.block(*index).len()];
-            let read = drive.read_exact(offset(self.region, *index), there);
-            moved(there.len() as u64);
-            read.is_ok() && xxh3_64(there) == self.checksums[*index]
-        };
-        Ok(blocks.filter(|index| !same(index)).collect())
+        let mut comparison = Comparison::default();
+        for index in blocks {
+            self.look(drive, index, rereads, &mut comparison);
+            moved(self.block(index).len() as u64);
+        }
+        Ok(comparison)
+    }
+
+    /// Reads a block until it has its original content or two reads agree on another.
+    fn look(&self, drive: &dyn Storage, index: usize, rereads: Rereads, into: &mut Comparison) {
+        let (at, mut buffer) = (offset(self.region, index), vec![0; self.block(index).len()]);
+        let mut seen = Vec::new();
+        for turn in 0..READS_MAX {
+            let read = match turn {
+                0 => drive.read_exact(at, &mut buffer),
+                _ => drive.read_again(at, &mut buffer),
+            };
+            if let Err(error) = read {
+                // A second failure would take as long as the first.
+                if seen.is_empty() {
+                    into.unreadable.push((index, error));
+                    return;
+                }
+                break;
+            }
+            let checksum = xxh3_64(&buffer);
+            let is_original = checksum == self.checksums[index];
+            let is_certain = rereads == Rereads::None || seen.contains(&checksum);
+            seen.push(checksum);
+            if is_original || is_certain {
+                into.differing.extend((!is_original).then_some(index));
+                let is_unsteady = seen.iter().any(|one| *one != checksum);
+                into.unsteady.extend(is_unsteady.then_some(index));
+                return;
+            }
+        }
+        into.unsteady.push(index);
+        into.undecided.push(index);
     }
 
     /// Indices of blocks whose kept bytes are damaged and therefore cannot be restored.
@@ -153,21 +209,23 @@ impl Borrowed {
     }
 
     /// Restores these blocks, syncs the drive and verifies them. Skips damaged blocks. `moved` is
-    /// called twice with the size of each block: once when written, once when read back.
+    /// called twice with the size of each block: once when written, once when read back. Returns
+    /// the blocks that returned different bytes when verified.
     pub fn put_back(
         &self,
         drive: &dyn Storage,
         blocks: &[usize],
         moved: &mut dyn FnMut(u64),
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<usize>> {
         let good = || blocks.iter().copied().filter(|index| self.is_good(*index));
         for index in good() {
             drive.write_all(offset(self.region, index), self.block(index))?;
             moved(self.block(index).len() as u64);
         }
         drive.sync()?;
-        match self.differing_of(drive, good(), moved)?.len() {
-            0 => Ok(()),
+        let verified = self.compare_blocks(drive, good(), Rereads::UntilCertain, moved)?;
+        match verified.to_restore().len() {
+            0 => Ok(verified.unsteady),
             n => Err(io::Error::other(format!("blocks that read back differently: {n}"))),
         }
     }
@@ -189,6 +247,39 @@ impl Borrowed {
     fn block(&self, index: usize) -> &[u8] {
         let from = index * BLOCK;
         &self.bytes[from..(from + BLOCK).min(self.bytes.len())]
+    }
+}
+
+/// How a block that does not have its original content is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rereads {
+    /// Not at all: it was overwritten with other content, so it is expected to differ.
+    None,
+    /// Until it has its original content or two reads agree.
+    UntilCertain,
+}
+
+/// Blocks that do not have their original content, or may not have it: their indices, in order.
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// Blocks with other content.
+    pub differing: Vec<usize>,
+    /// Blocks that returned different bytes when they were read again, whatever their content.
+    pub unsteady: Vec<usize>,
+    /// Of these, blocks whose content is unknown, because no two reads agreed.
+    pub undecided: Vec<usize>,
+    /// Blocks that cannot be read, with the errors.
+    pub unreadable: Vec<(usize, io::Error)>,
+}
+
+impl Comparison {
+    /// The blocks that were not found with their original content.
+    pub fn to_restore(&self) -> Vec<usize> {
+        let unreadable = self.unreadable.iter().map(|(index, _)| index);
+        let blocks = self.differing.iter().chain(&self.undecided).chain(unreadable);
+        let mut blocks: Vec<usize> = blocks.copied().collect();
+        blocks.sort_unstable();
+        blocks
     }
 }
 

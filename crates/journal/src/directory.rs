@@ -2,17 +2,19 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use drive::{DriveKey, Machine, STATE_IN_HOME, Separation, separation};
+use drive::{Account, DriveKey, Machine, STATE_IN_HOME, Separation, separation, user_name};
 
 use crate::disk::{Disk, Kernel};
 use crate::elsewhere::ElsewhereLeft;
 use crate::file::{self, Header, Kept};
 use crate::homes;
 use crate::leftover::{Leftover, PART, State, WHOLE, look};
+use crate::owner::{Opened, Owner};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
 
@@ -24,13 +26,15 @@ pub struct JournalDir {
     registry: PathBuf,
     /// XDG state directories of other accounts.
     others: Vec<PathBuf>,
+    /// The user whose journals these are.
+    owner: Owner,
     disk: Arc<dyn Disk>,
 }
 
 /// Places are equal if their directories are.
 impl PartialEq for JournalDir {
     fn eq(&self, other: &JournalDir) -> bool {
-        (&self.dir, &self.registry) == (&other.dir, &other.registry)
+        (&self.dir, &self.registry, self.owner) == (&other.dir, &other.registry, other.owner)
     }
 }
 
@@ -47,12 +51,14 @@ pub struct Journal {
 
 impl JournalDir {
     /// The given directory, or the default: `ssdyno/journal` in the XDG state directory, which
-    /// always has the registry. Without HOME, as in a system service, the home directory is that of
+    /// always has the registry. Root uses its own account's home if HOME is that of another user, who
+    /// could replace the journals there. Without HOME, as in a system service, the home directory is that of
     /// the user's account. Without a default, the given directory has the registry. Neither need
     /// exist. The default places of this machine's other accounts are consulted too.
     pub fn of_user(dir: Option<&Path>) -> Result<JournalDir, JournalError> {
-        let default =
-            emit::user_directory("XDG_STATE_HOME", STATE_IN_HOME).map(|state| homes::place(&state));
+        let accounts = Machine::here().accounts();
+        let named = emit::user_directory("XDG_STATE_HOME", STATE_IN_HOME);
+        let default = named.map(|state| safe_place(homes::place(&state), &accounts));
         let others = Machine::here().account_states();
         let Some(dir) = dir else {
             let place = default.map(|dir| JournalDir::at(&dir).beside(others));
@@ -63,10 +69,18 @@ impl JournalDir {
         Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)).beside(others))
     }
 
+    /// The journals of another user's account, in the given directory or in the default place in its
+    /// home. Only its own files, and root's among them, are journals here.
+    pub fn of_account(account: &Account, dir: Option<&Path>) -> Option<JournalDir> {
+        let default = account.state().map(|state| homes::place(&state));
+        let place = JournalDir::at(dir.or(default.as_deref())?);
+        Some(JournalDir { owner: Owner(account.uid), ..place })
+    }
+
     /// A directory with its own registry.
     pub fn at(dir: &Path) -> JournalDir {
-        let (dir, others) = (dir.to_path_buf(), Vec::new());
-        JournalDir { registry: dir.clone(), dir, others, disk: Arc::new(Kernel) }
+        let (dir, others, owner) = (dir.to_path_buf(), Vec::new(), Owner::of_process());
+        JournalDir { registry: dir.clone(), dir, others, owner, disk: Arc::new(Kernel) }
     }
 
     /// The same place, with the XDG state directories of other accounts, which are consulted before
@@ -98,6 +112,9 @@ impl JournalDir {
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        if there == self.dir {
+            self.owner.check_directory(there)?;
+        }
         let drive = device.display().to_string();
         if let Some(key) = DriveKey::at(device) {
             self.check_borrow(&key, &drive)?;
@@ -115,6 +132,7 @@ impl JournalDir {
         self.check_borrow(drive, &drive.path)?;
         for dir in [&self.dir, &self.registry] {
             make_durably(&*self.disk, dir).map_err(|e| JournalError::io("make", dir, e))?;
+            self.owner.check_directory(dir)?;
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // Without dots, so that only the extension follows one.
@@ -197,20 +215,27 @@ impl JournalDir {
         self.check_others(key, drive)
     }
 
-    /// Checks that no journal in the home of another account has blocks of this drive.
+    /// Checks that no journal in the home of another account has blocks of this drive. One that
+    /// belongs to another user is only reported; see `homes.rs`.
     fn check_others(&self, key: &DriveKey, drive: &str) -> Result<(), JournalError> {
-        let left = self.left_elsewhere().into_iter().find(|left| left.drive.overlaps(key));
+        let blocks = |left: &ElsewhereLeft| left.is_ours && left.drive.overlaps(key);
+        let left = self.left_elsewhere().into_iter().find(blocks);
         let drive = drive.to_string();
         left.map_or(Ok(()), |left| Err(JournalError::OtherHome { drive, left: Box::new(left) }))
     }
 
-    /// Journals left by runs with another home directory, if this user may read them.
+    /// Journals left by runs with another home directory, and those of other users among this
+    /// user's, if this user may read them.
     pub fn left_elsewhere(&self) -> Vec<ElsewhereLeft> {
-        let own = |state: &&PathBuf| {
-            let place = homes::place(state);
-            place != self.dir && place != self.registry
-        };
-        homes::left_in(&self.others.iter().filter(own).cloned().collect::<Vec<_>>())
+        let accounts = Machine::here().accounts();
+        let mut own = vec![self.dir.clone(), self.registry.clone()];
+        own.dedup();
+        let others = self.others.iter().map(|state| homes::place(state));
+        let others: Vec<PathBuf> = others.filter(|place| !own.contains(place)).collect();
+        let mut all = homes::left_in(&own, self.owner, &accounts);
+        all.retain(|left| !left.is_ours);
+        all.extend(homes::left_in(&others, self.owner, &accounts));
+        all
     }
 
     /// Journals left by ended runs: in this directory, in the registry's, and those registered.
@@ -231,7 +256,7 @@ impl JournalDir {
 
     /// Journals left in this place by ended runs, sorted by name. In the default place, includes
     /// registered journals elsewhere, and completes removals that a killed run had begun. Excludes
-    /// journals held by a run in progress.
+    /// journals held by a run in progress, and all files of other users.
     pub fn unfinished(&self) -> Result<Vec<Leftover>, JournalError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -241,9 +266,11 @@ impl JournalDir {
         let paths: io::Result<Vec<PathBuf>> = entries.map(|e| e.map(|e| e.path())).collect();
         let mut paths = paths.map_err(|e| JournalError::io("read", &self.dir, e))?;
         paths.sort_unstable();
-        let here = paths.iter().filter_map(|path| match registry::read(path, file::follow_links) {
-            None if registry::is_closing(&self.registry, path) => self.remove(path).err().map(Err),
-            None => look(path, file::follow_links).transpose(),
+        let here = paths.iter().filter_map(|path| match registry::read(path, self.owner) {
+            None if registry::is_closing(&self.registry, path, self.owner) => {
+                self.remove(path).err().map(Err)
+            }
+            None => look(path, self.owner).transpose(),
             Some(registered) => self.follow(path, registered).transpose(),
         });
         here.collect()
@@ -263,27 +290,43 @@ impl JournalDir {
                 true => self.remove(&entry.path).map(|()| None),
                 false => Ok(None),
             },
-            Registered::Needed(entry) => match entry.path.try_exists() {
-                Ok(true) => {
-                    let mut left = look(&entry.path, file::follow_links)?;
-                    if let Some(State::Damaged { drive, .. }) = left.as_mut().map(|l| &mut l.state)
-                    {
-                        *drive = Some(Box::new(entry.drive));
+            Registered::Needed(entry) => {
+                let path = entry.path.clone();
+                let state = match self.owner.open(&path) {
+                    Ok(Opened::File(_) | Opened::Irregular) => {
+                        let mut left = look(&path, self.owner)?;
+                        let state = left.as_mut().map(|left| &mut left.state);
+                        if let Some(State::Damaged { drive, .. }) = state {
+                            *drive = Some(Box::new(entry.drive));
+                        }
+                        return Ok(left);
                     }
-                    Ok(left)
-                }
-                Ok(false) | Err(_) => {
-                    let path = entry.path.clone();
-                    Ok(Some(Leftover { path, state: State::OutOfReach(Box::new(entry)) }))
-                }
-            },
+                    Ok(Opened::Foreign(Owner(uid))) => {
+                        let reason =
+                            format!("it was replaced by a file of user {}", user_name(uid));
+                        State::Damaged { reason, drive: Some(Box::new(entry.drive)) }
+                    }
+                    Ok(Opened::Missing) | Err(_) => State::OutOfReach(Box::new(entry)),
+                };
+                Ok(Some(Leftover { path, state }))
+            }
         }
     }
 
-    /// Removes a journal and its entry. Its blocks must have been restored or never overwritten.
+    /// Reads a journal and takes its lock, after the checks of its owner and its directory.
+    pub fn open(&self, path: &Path) -> Result<Kept, JournalError> {
+        Kept::open_of(path, self.owner)
+    }
+
+    /// Removes a journal and its entry. Its blocks must have been restored or never overwritten. A
+    /// file of another user in its place stays.
     pub fn remove(&self, path: &Path) -> Result<(), JournalError> {
         let disk = &*self.disk;
         registry::begin_closing(disk, &self.registry, path)?;
+        let metadata = fs::symlink_metadata(path);
+        if metadata.is_ok_and(|metadata| !self.owner.trusts(metadata.uid())) {
+            return registry::leave(disk, &self.registry, path);
+        }
         match disk.remove(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             removed => removed
@@ -314,6 +357,19 @@ impl Journal {
     /// Removes the journal after its blocks have been compared with the drive.
     pub fn close(self) -> Result<(), JournalError> {
         self.place.remove(&self.path)
+    }
+}
+
+/// The default place. Root's is in its own account's home if others could replace files in the given
+/// one, or create it, as if `sudo` keeps the caller's HOME.
+fn safe_place(place: PathBuf, accounts: &[Account]) -> PathBuf {
+    let owner = Owner::of_process();
+    let there = place.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+    let is_safe = owner.check_directory(there).is_ok();
+    let roots = accounts.iter().find(|account| account.uid == 0).and_then(Account::state);
+    match roots.filter(|_| !is_safe && owner == Owner(0)) {
+        Some(state) => homes::place(&state),
+        None => place,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use drive::DriveError;
+use drive::{DriveError, user_name};
 use emit::shell_word;
 use rig::Fault;
 use thiserror::Error;
@@ -93,6 +93,22 @@ pub enum JournalError {
         /// The journal.
         left: Box<ElsewhereLeft>,
     },
+    /// Others could replace the files in the directory.
+    #[error("a journal in {} is not safe: {rival}, could replace it", dir.display())]
+    Shared {
+        /// The directory.
+        dir: PathBuf,
+        /// Who could, in words.
+        rival: String,
+    },
+    /// The journal belongs to another user, who may have written anything into it.
+    #[error("{} belongs to user {}: nothing was restored from it", path.display(), user_name(*uid))]
+    Foreign {
+        /// The journal.
+        path: PathBuf,
+        /// The number of its owner.
+        uid: u32,
+    },
     /// The file is not a journal, or is damaged.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
@@ -151,7 +167,20 @@ impl JournalError {
             OutOfReach { id, .. } => Some(format!(
                 "mount its file system, then ssdyno recover; or ssdyno recover --discard {id}"
             )),
-            OtherHome { left, .. } => Some(left.command()),
+            OtherHome { left, .. } => {
+                let (command, id) = (left.command(), left.id());
+                Some(format!("{command}; with --discard {id} to give up its blocks"))
+            }
+            Shared { dir, .. } => {
+                let dir = dir.display().to_string();
+                Some(format!(
+                    "chmod go-w {}; or --journal DIR, which only you can write to",
+                    shell_word(&dir)
+                ))
+            }
+            Foreign { uid, .. } => {
+                Some(format!("ssdyno recover --journal-of {}", shell_word(&user_name(*uid))))
+            }
             Drive(error) => error.advice(),
             Damaged { .. } | Held { .. } | Io { .. } => None,
         }

@@ -14,16 +14,17 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Advice, FlockOperation, fadvise, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use workload::Region;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::owner::{Opened, Owner};
 use crate::{BLOCK, BYTES_MAX, Borrowed, Disk, JournalError};
 
 const MAGIC: &[u8; 8] = b"SSDYNOJ1";
@@ -109,11 +110,6 @@ pub(crate) fn read_header(file: &mut impl Read, path: &Path) -> Result<Header, J
     Ok(header)
 }
 
-/// Opens a file of this user, also through a symbolic link.
-pub(crate) fn follow_links(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
 /// Takes the lock of a journal; returns `false` if a run holds it.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -123,12 +119,29 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<bool, JournalError> {
     }
 }
 
+/// Maximum number of reads of a part with a wrong checksum: the medium of a journal, or its reader,
+/// can return wrong bytes now and then too.
+const READS_MAX: usize = 3;
+
 /// Reads the original bytes. Bytes that are missing at the end or cannot be read stay zero and fail
 /// the checksum of their block, so that the other blocks can still be compared and restored.
-fn read_blocks(file: &impl FileExt, start: u64, length: usize) -> Vec<u8> {
+/// `forget` drops the file from the page cache, before a block is read again.
+fn read_blocks(
+    file: &impl FileExt,
+    start: u64,
+    (length, checksums): (usize, &[u64]),
+    forget: impl Fn(),
+) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    for (index, block) in bytes.chunks_mut(BLOCK).enumerate() {
-        let _ = file.read_exact_at(block, start + (index * BLOCK) as u64);
+    for (index, (block, checksum)) in bytes.chunks_mut(BLOCK).zip(checksums).enumerate() {
+        for _ in 0..READS_MAX {
+            // A failed read would fail again, after as long a time.
+            let is_read = file.read_exact_at(block, start + (index * BLOCK) as u64).is_ok();
+            if !is_read || xxh3_64(block) == *checksum {
+                break;
+            }
+            forget();
+        }
     }
     bytes
 }
@@ -142,23 +155,57 @@ pub struct Kept {
     pub header: Header,
     /// The borrowed blocks.
     pub borrowed: Borrowed,
+    /// The bytes before the blocks.
+    head: Vec<u8>,
     /// Holds the lock.
-    _file: File,
+    file: File,
 }
 
 impl Kept {
-    /// Reads a journal and takes its lock.
+    /// Reads a journal of this user or of root, and takes its lock.
     pub fn open(path: &Path) -> Result<Kept, JournalError> {
-        let file = File::open(path).map_err(|e| JournalError::io("read", path, e))?;
+        Kept::open_of(path, Owner::of_process())
+    }
+
+    /// Reads a journal of this owner, or of root, in a directory where nobody else can replace it,
+    /// and takes its lock.
+    pub(crate) fn open_of(path: &Path, owner: Owner) -> Result<Kept, JournalError> {
+        let failed = |e| JournalError::io("read", path, e);
+        owner.check_directory(path.parent().unwrap_or(Path::new("")))?;
+        let file = match owner.open(path).map_err(failed)? {
+            Opened::File(file) => file,
+            Opened::Missing => return Err(failed(io::ErrorKind::NotFound.into())),
+            Opened::Foreign(Owner(uid)) => {
+                return Err(JournalError::Foreign { path: path.to_path_buf(), uid });
+            }
+            Opened::Irregular => return Err(failed(io::Error::other("not a regular file"))),
+        };
         if !lock(&file, path)? {
             return Err(JournalError::Held { path: path.to_path_buf() });
         }
         let mut reader = BufReader::new(&file);
         let header = read_header(&mut reader, path)?;
-        let start = reader.stream_position().map_err(|e| JournalError::io("read", path, e))?;
-        let bytes = read_blocks(&file, start, header.region.bytes as usize);
+        let start = reader.stream_position().map_err(failed)?;
+        let blocks = (header.region.bytes as usize, &header.checksums[..]);
+        // Without effect on a file system that does not support it.
+        let forget = || {
+            let _ = fadvise(&file, 0, None, Advice::DontNeed);
+        };
+        let bytes = read_blocks(&file, start, blocks, forget);
+        let mut head = vec![0; start as usize];
+        file.read_exact_at(&mut head, 0).map_err(failed)?;
         let borrowed = Borrowed::of(header.region, bytes, header.checksums.clone());
-        Ok(Kept { path: path.to_path_buf(), header, borrowed, _file: file })
+        Ok(Kept { path: path.to_path_buf(), header, borrowed, head, file })
+    }
+
+    /// The bytes of the file as they were read: the head, then the blocks.
+    pub fn content(&self) -> [&[u8]; 2] {
+        [&self.head, self.borrowed.bytes()]
+    }
+
+    /// The number of the user to whom the open file belongs.
+    pub fn uid(&self) -> io::Result<u32> {
+        Ok(self.file.metadata()?.uid())
     }
 }
 
@@ -195,7 +242,8 @@ mod tests {
         let kept = 3 * BLOCK + 9;
         let bytes = [&[0; 100], &content[..kept]].concat();
         let worn = Worn { bytes, bad: start + BLOCK as u64 + 5 };
-        let read = read_blocks(&worn, start, content.len());
+        let checksums: Vec<u64> = content.chunks(BLOCK).map(xxh3_64).collect();
+        let read = read_blocks(&worn, start, (content.len(), &checksums), || ());
         assert_eq!(read[..BLOCK], content[..BLOCK]);
         assert_eq!(read[BLOCK..2 * BLOCK], vec![0; BLOCK], "the block with the bad sector");
         assert_eq!(read[2 * BLOCK..kept], content[2 * BLOCK..kept]);

@@ -1,13 +1,12 @@
 //! Journals left by ended runs.
 
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 
 use crate::JournalError;
 use crate::file::{self, Header};
+use crate::owner::{Opened, Owner};
 use crate::registry::Entry;
 
 /// Extension of a journal being written: no block has been overwritten yet.
@@ -82,19 +81,22 @@ impl Leftover {
     }
 }
 
-/// The state of a file in the directory; `None` for other files and for journals held by a run.
-pub(crate) fn look(
-    path: &Path,
-    open: impl Fn(&Path) -> io::Result<File>,
-) -> Result<Option<Leftover>, JournalError> {
+/// The state of a file in the directory; `None` for other files, for those of other users, and for
+/// journals held by a run.
+pub(crate) fn look(path: &Path, owner: Owner) -> Result<Option<Leftover>, JournalError> {
     let part = match path.extension().and_then(|e| e.to_str()) {
         Some(PART) => true,
         Some(WHOLE) => false,
         _ => return Ok(None),
     };
-    let mut file = match open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(|e| JournalError::io("read", path, e))?,
+    let leftover = |state| Ok(Some(Leftover { path: path.to_path_buf(), state }));
+    let mut file = match owner.open(path).map_err(|e| JournalError::io("read", path, e))? {
+        Opened::File(file) => file,
+        Opened::Missing | Opened::Foreign(_) => return Ok(None),
+        Opened::Irregular => {
+            let reason = format!("{} is not a regular file", path.display());
+            return leftover(State::Damaged { reason, drive: None });
+        }
     };
     if !file::lock(&file, path)? {
         return Ok(None);
@@ -110,5 +112,5 @@ pub(crate) fn look(
             Err(error) => State::Damaged { reason: error.to_string(), drive: None },
         },
     };
-    Ok(Some(Leftover { path: path.to_path_buf(), state }))
+    leftover(state)
 }

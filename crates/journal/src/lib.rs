@@ -17,9 +17,10 @@ mod error;
 mod file;
 mod homes;
 mod leftover;
+mod owner;
 mod registry;
 
-pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Storage};
+pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Comparison, Rereads, Storage};
 pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};
 pub use elsewhere::ElsewhereLeft;

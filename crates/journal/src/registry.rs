@@ -8,13 +8,12 @@
 //! unreachable, never finished.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
-use crate::file::follow_links;
+use crate::owner::{Opened, Owner};
 use crate::{Disk, JournalError};
 
 /// Extension of an entry whose journal is needed.
@@ -94,23 +93,28 @@ pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), J
 }
 
 /// Whether the blocks of a journal are verified, so that it can be removed.
-pub(crate) fn is_closing(dir: &Path, journal: &Path) -> bool {
-    let entry = parse(&of(dir, journal).with_extension(CLOSING), follow_links);
-    entry.is_ok_and(|entry| entry.path == journal)
+pub(crate) fn is_closing(dir: &Path, journal: &Path, owner: Owner) -> bool {
+    let path = of(dir, journal).with_extension(CLOSING);
+    matches!(read(&path, owner), Some(Registered::Closing(entry)) if entry.path == journal)
 }
 
-/// Reads a file in the registry's directory; `None` if it is not an entry.
-pub(crate) fn read(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Option<Registered> {
+/// Reads a file in the registry's directory; `None` if it is not an entry of this owner.
+pub(crate) fn read(path: &Path, owner: Owner) -> Option<Registered> {
     let make = match path.extension()?.to_str()? {
         NEEDED => Registered::Needed,
         CLOSING => Registered::Closing,
         _ => return None,
     };
-    Some(parse(path, open).map_or_else(Registered::Damaged, make))
+    let entry = match owner.open(path) {
+        Ok(Opened::File(file)) => parse(file),
+        Ok(Opened::Missing | Opened::Foreign(_)) => return None,
+        Ok(Opened::Irregular) => Err("not a regular file".into()),
+        Err(error) => Err(error.to_string()),
+    };
+    Some(entry.map_or_else(Registered::Damaged, make))
 }
 
-fn parse(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> Result<Entry, String> {
-    let file = open(path).map_err(|e| e.to_string())?;
+fn parse(file: File) -> Result<Entry, String> {
     let length = file.metadata().map_err(|e| e.to_string())?.len();
     if length > ENTRY_MAX {
         return Err(format!("{length} bytes are too long for an entry"));

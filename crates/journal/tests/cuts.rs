@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use journal::{BLOCK, Borrowed, Disk, JournalDir, Kept, Kernel, State, Storage};
+use journal::{BLOCK, Borrowed, Disk, JournalDir, Kept, Kernel, Rereads, State, Storage};
 use tempfile::TempDir;
 use workload::Region;
 
@@ -326,7 +326,10 @@ fn borrow(root: &Path, elsewhere: bool) -> Vec<Op> {
             Storage::sync(&drive).expect("synced");
         }
     }
-    let differing = borrowed.differing(&drive, &mut |_| ()).expect("compared");
+    let differing = borrowed
+        .compare(&drive, Rereads::UntilCertain, &mut |_| ())
+        .expect("compared")
+        .to_restore();
     borrowed.put_back(&drive, &differing, &mut |_| ()).expect("restored");
     journal.close().expect("closed");
     take(&log)
@@ -354,7 +357,11 @@ fn recover(root: &Path, elsewhere: bool, drive: &[u8]) -> (Vec<u8>, Vec<Op>) {
                 State::Whole(_) => {
                     let kept = Kept::open(&left.path).expect("whole");
                     assert_eq!(kept.borrowed.damaged(), [0; 0], "a complete journal is damaged");
-                    let differing = kept.borrowed.differing(&drive, &mut |_| ()).expect("compared");
+                    let differing = kept
+                        .borrowed
+                        .compare(&drive, Rereads::UntilCertain, &mut |_| ())
+                        .expect("compared")
+                        .to_restore();
                     if !differing.is_empty() {
                         kept.borrowed.put_back(&drive, &differing, &mut |_| ()).expect("restored");
                     }

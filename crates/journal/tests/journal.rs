@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use drive::DriveKey;
-use journal::{BLOCK, Borrowed, Journal, JournalDir, JournalError, Kept, State};
+use journal::{BLOCK, Borrowed, Journal, JournalDir, JournalError, Kept, Rereads, State};
 use proptest::prelude::*;
 use rig::Fault;
 use tempfile::TempDir;
@@ -134,7 +134,13 @@ fn a_shrunk_drive_differs_beyond_its_end() {
     let bench = Bench::new();
     let kept = Kept::open(&left(&bench, all())).expect("whole");
     bench.drive.set_len(2 * BLOCK as u64).expect("cut");
-    assert_eq!(kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared"), [2, 3, 4, 5]);
+    assert_eq!(
+        kept.borrowed
+            .compare(&bench.drive, Rereads::UntilCertain, &mut |_| ())
+            .expect("compared")
+            .to_restore(),
+        [2, 3, 4, 5]
+    );
 }
 
 #[test]
@@ -174,7 +180,7 @@ proptest! {
         let expected: Vec<usize> = (0..BYTES.div_ceil(BLOCK))
             .filter(|i| now.chunks(BLOCK).nth(*i) != bench.content.chunks(BLOCK).nth(*i))
             .collect();
-        let differing = kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared");
+        let differing = kept.borrowed.compare(&bench.drive, Rereads::UntilCertain, &mut |_| ()).expect("compared").to_restore();
         prop_assert_eq!(&differing, &expected);
         kept.borrowed.put_back(&bench.drive, &differing, &mut |_| ()).expect("restored");
         prop_assert_eq!(bench.now(), bench.content.clone());
@@ -201,7 +207,7 @@ proptest! {
         let Ok(kept) = Kept::open(&path) else { return Ok(()) };
         bench.drive.write_all_at(&vec![0; BYTES], 0).expect("written");
         let (differing, damaged) =
-            (kept.borrowed.differing(&bench.drive, &mut |_| ()).expect("compared"), kept.borrowed.damaged());
+            (kept.borrowed.compare(&bench.drive, Rereads::UntilCertain, &mut |_| ()).expect("compared").to_restore(), kept.borrowed.damaged());
         kept.borrowed.put_back(&bench.drive, &differing, &mut |_| ()).expect("restored");
         for (i, (now, was)) in bench.now().chunks(BLOCK).zip(bench.content.chunks(BLOCK)).enumerate() {
             let left_alone = damaged.contains(&i) && now.iter().all(|byte| *byte == 0);

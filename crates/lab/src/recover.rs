@@ -1,18 +1,22 @@
 //! Journals left by killed runs: compares the borrowed blocks with the drive, and restores blocks
 //! that differ if the user requests it.
+//!
+//! Only journals of this user or of root are read. Those of another user, who may have written
+//! anything into them, are read if the user names their owner (`file.rs`).
 
-use std::cell::RefCell;
+mod file;
+
 use std::collections::BTreeSet;
-use std::io;
 use std::path::PathBuf;
 
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
-use journal::{Header, JournalDir, Kept, Leftover, State, Storage};
+pub use file::JournalFile;
+use journal::{Comparison, ElsewhereLeft, Header, JournalDir, Kept, Leftover, Rereads, State};
 use record::Safety;
-use rig::{Pass, Returning};
+use rig::{Pass, Returning, Unsteady};
 use serde::Serialize;
-use workload::{Region, units};
+use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
 
@@ -36,10 +40,15 @@ pub struct Recovery {
     pub journal: Option<PathBuf>,
     /// Discard the journal with this name instead; its blocks are never restored.
     pub discard: Option<String>,
+    /// Process the journals of this user, by name or number, instead of one's own.
+    pub owner: Option<String>,
 }
 
 /// Observes a recovery.
 pub trait RecoveryWatcher {
+    /// Another user's journal was read; nothing has been written from it.
+    fn opened(&mut self, file: &JournalFile);
+
     /// Blocks of a journal were compared with the drive, or restored.
     fn progress(&mut self, progress: &Returning);
 
@@ -60,6 +69,8 @@ pub struct Recovered {
     pub blocks: usize,
     /// Blocks that differed; unreadable ones are not counted.
     pub differing: usize,
+    /// Blocks that returned different bytes when they were read again.
+    pub unsteady: usize,
     /// Blocks restored.
     pub put_back: usize,
     /// Whether the journal is closed and removed.
@@ -68,18 +79,21 @@ pub struct Recovered {
     pub text: String,
     /// A command or an action to try.
     pub advice: Option<String>,
+    /// The file of another user's journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<JournalFile>,
 }
 
 impl Recovery {
     /// The directory of the journals.
     pub fn directory(&self) -> Result<PathBuf> {
-        Ok(JournalDir::of_user(self.journal.as_deref())?.dir().to_path_buf())
+        Ok(self.place()?.dir().to_path_buf())
     }
 
     /// Returns NVMe drives that killed runs detached from the kernel, unless this recovery is
     /// limited to one device or journal.
     pub fn give_back(&self) -> Vec<Returned> {
-        let all = self.device.is_none() && self.discard.is_none();
+        let all = [&self.device, &self.discard, &self.owner].into_iter().all(Option::is_none);
         if all { drive::pci::recover() } else { Vec::new() }
     }
 
@@ -94,13 +108,20 @@ impl Recovery {
         named
     }
 
-    /// The journals left by runs with another home directory, in words that name the drive, each
-    /// with the command that restores its blocks.
+    /// The journals left by other users or by runs with another home directory, in words that name
+    /// the drive, each with the command that compares its blocks.
     pub fn left_elsewhere(&self) -> Vec<(String, String)> {
         let place = JournalDir::of_user(self.journal.as_deref());
         let left = place.map_or(Vec::new(), |place| place.left_elsewhere());
+        let words = |left: &ElsewhereLeft| {
+            let who = match left.user() {
+                Some(user) => format!("user {user}"),
+                None => "a run with another home directory".into(),
+            };
+            format!("{who} left {}", borrowed(&left.drive))
+        };
         let mut named: Vec<(String, String)> =
-            left.iter().map(|left| (borrowed(&left.drive), left.command())).collect();
+            left.iter().map(|left| (words(left), left.command())).collect();
         let mut seen = BTreeSet::new();
         named.retain(|named| seen.insert(named.clone()));
         named
@@ -108,7 +129,7 @@ impl Recovery {
 
     /// Processes the journals one by one; `watcher` gets each result immediately.
     pub fn run(&self, watcher: &mut impl RecoveryWatcher) -> Result<Vec<Recovered>> {
-        let place = JournalDir::of_user(self.journal.as_deref())?;
+        let place = self.place()?;
         let mut results = Vec::new();
         let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
         if let Some(id) = self.discard.as_ref().filter(|_| left.is_empty()) {
@@ -116,7 +137,7 @@ impl Recovery {
             return Err(LabError::new(ErrorKind::Usage, text).advise("ssdyno recover"));
         }
         for left in left {
-            let result = self.recover(&place, &left, &mut |progress| watcher.progress(&progress));
+            let result = self.recover(&place, &left, watcher);
             watcher.recovered(&result);
             results.push(result);
         }
@@ -127,7 +148,9 @@ impl Recovery {
     pub fn command(&self) -> String {
         let quoted = |dir: &PathBuf| emit::shell_word(&dir.display().to_string()).into_owned();
         let which = self.journal.as_ref().map(|dir| format!(" --journal {}", quoted(dir)));
-        format!("ssdyno recover{}", which.unwrap_or_default())
+        let whose = self.owner.as_ref();
+        let whose = whose.map(|name| format!(" --journal-of {}", emit::shell_word(name)));
+        format!("ssdyno recover{}{}", whose.unwrap_or_default(), which.unwrap_or_default())
     }
 
     fn concerns(&self, left: &Leftover) -> bool {
@@ -142,7 +165,7 @@ impl Recovery {
         &self,
         place: &JournalDir,
         left: &Leftover,
-        report: &mut dyn FnMut(Returning),
+        watcher: &mut impl RecoveryWatcher,
     ) -> Recovered {
         let mut result = Recovered {
             journal: left.path.display().to_string(),
@@ -150,10 +173,12 @@ impl Recovery {
             made_s: None,
             blocks: 0,
             differing: 0,
+            unsteady: 0,
             put_back: 0,
             closed: false,
             text: String::new(),
             advice: None,
+            file: None,
         };
         let done = match &left.state {
             _ if self.discard.is_some() => place
@@ -185,7 +210,7 @@ impl Recovery {
             State::Whole(header) => {
                 result.drive = Some(header.drive.in_words());
                 result.made_s = Some(header.made_s);
-                self.compare((place, left), header, &mut result, report)
+                self.compare((place, left), header, &mut result, watcher)
             }
         };
         result.closed = done.is_ok();
@@ -202,11 +227,11 @@ impl Recovery {
         (place, left): (&JournalDir, &Leftover),
         header: &Header,
         result: &mut Recovered,
-        report: &mut dyn FnMut(Returning),
+        watcher: &mut impl RecoveryWatcher,
     ) -> Result<String> {
         let device = self.find(header)?;
         let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
-        let kept = Kept::open(&left.path)?;
+        let kept = self.open((place, left), header, result, watcher)?;
         // Exclusive, because a drive that is now mounted must not be written or even compared.
         let request = OpenRequest::to(Safety::Borrows);
         let opened = drive::open(&device, &request)?;
@@ -215,18 +240,19 @@ impl Recovery {
             return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
         let mut compared = Returning::new(Pass::Compare, header.region.bytes);
-        let storage = Reading { drive: &opened, failed: RefCell::default() };
-        let differing = kept.borrowed.differing(&storage, &mut |bytes| {
+        let comparison = kept.borrowed.compare(&opened, Rereads::UntilCertain, &mut |bytes| {
             compared = compared.after(bytes);
-            report(compared);
+            watcher.progress(&compared);
         });
-        let differing = differing.map_err(failed)?;
-        let unreadable = storage.failed.into_inner();
+        let comparison = comparison.map_err(failed)?;
+        let differing = comparison.to_restore();
         result.blocks = kept.borrowed.blocks();
-        result.differing = differing.len() - unreadable.len();
+        result.differing = comparison.differing.len();
+        result.unsteady = comparison.unsteady.len();
         if differing.is_empty() {
             place.close(kept)?;
-            return Ok(format!("every byte on {device} is unchanged: closed"));
+            let doubt = doubt(result);
+            return Ok(format!("every byte on {device} is unchanged{doubt}: closed"));
         }
         let bus = opened.info.target.drive.as_ref().map(|drive| drive.bus.as_str());
         let identified = self.check_identity(
@@ -237,27 +263,20 @@ impl Recovery {
         );
         // Only writes on request may repair a block.
         if !self.replay || identified.is_err() {
-            check_readable(&unreadable, &kept, &device)?;
+            check_readable(&comparison, &kept, &device)?;
         }
         identified?;
-        let found = format!(
-            "{} of {} on {device} differ",
-            units::decimal(kept.borrowed.bytes_of(&differing)),
-            units::decimal(header.region.bytes)
-        );
+        if !self.replay {
+            return Err(self.not_unchanged(&comparison, &kept, &device));
+        }
+        let found = difference(&kept, &differing, &device);
         let damaged = kept.borrowed.damaged();
         let (lost, whole): (Vec<usize>, Vec<usize>) =
             differing.iter().partition(|block| damaged.contains(block));
-        if !self.replay {
-            let text = format!("{found}: the run damaged them, or they were written later");
-            let command = self.command();
-            let advice = format!("{command} --replay, if nothing has written to the drive since");
-            return Err(LabError::new(ErrorKind::Check, text).advise(advice));
-        }
         let mut restored = Returning::new(Pass::Restore, kept.borrowed.bytes_of(&whole));
         let put_back = kept.borrowed.put_back(&opened, &whole, &mut |bytes| {
             restored = restored.after(bytes);
-            report(restored);
+            watcher.progress(&restored);
         });
         put_back.map_err(failed)?;
         result.put_back = whole.len();
@@ -268,7 +287,41 @@ impl Recovery {
             return Err(LabError::new(ErrorKind::Check, text));
         }
         place.close(kept)?;
-        Ok(format!("{found}; they were restored and verified: closed"))
+        Ok(format!("{found}{}; they were restored and verified: closed", doubt(result)))
+    }
+
+    /// Reads a journal again, as its owner's and with the header known so far.
+    fn open(
+        &self,
+        (place, left): (&JournalDir, &Leftover),
+        header: &Header,
+        result: &mut Recovered,
+        watcher: &mut impl RecoveryWatcher,
+    ) -> Result<Kept> {
+        let kept = place.open(&left.path)?;
+        if kept.header != *header {
+            return Err(refused("it was replaced while it was read: nothing was touched".into()));
+        }
+        if self.owner.is_some() {
+            let file = JournalFile::of_kept(&kept)?;
+            watcher.opened(&file);
+            result.file = Some(file);
+        }
+        Ok(kept)
+    }
+
+    /// The result of a comparison in which blocks did not have their original content.
+    fn not_unchanged(&self, comparison: &Comparison, kept: &Kept, device: &str) -> LabError {
+        let (command, differing) = (self.command(), &comparison.differing);
+        if differing.is_empty() {
+            let text = format!("{}: their content is unknown", unsteady(comparison, kept));
+            let advice = format!("another reader, port or cable, then {command}");
+            return LabError::new(ErrorKind::Check, text).advise(advice);
+        }
+        let found = difference(kept, differing, device);
+        let text = format!("{found}: the run damaged them, or they were written later");
+        let advice = format!("{command} --replay, if nothing has written to the drive since");
+        LabError::new(ErrorKind::Check, text).advise(advice)
     }
 
     /// The device of a journal: the only match, or the one named by the user if there are several.
@@ -329,38 +382,28 @@ impl Recovery {
     }
 }
 
-/// A drive whose failed reads are counted.
-struct Reading<'a> {
-    drive: &'a dyn Storage,
-    failed: RefCell<Vec<io::Error>>,
+/// The bytes of the blocks that differ, of all in the journal.
+fn difference(kept: &Kept, differing: &[usize], device: &str) -> String {
+    let [some, all] = [kept.borrowed.bytes_of(differing), kept.header.region.bytes];
+    format!("{} of {} on {device} differ", units::decimal(some), units::decimal(all))
 }
 
-impl Storage for Reading<'_> {
-    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.drive.read_exact(offset, buffer).map_err(|error| {
-            let kind = error.kind();
-            self.failed.borrow_mut().push(error);
-            kind.into()
-        })
-    }
+/// Blocks that returned different bytes, in words.
+fn unsteady(comparison: &Comparison, kept: &Kept) -> Unsteady {
+    let counts = [comparison.unsteady.len(), kept.borrowed.blocks()].map(|n| n as u64);
+    Unsteady { blocks: counts[0], of: counts[1] }
+}
 
-    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.drive.write_all(offset, bytes)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.drive.sync()
-    }
-
-    fn forget(&self, region: Region) -> io::Result<()> {
-        self.drive.forget(region)
-    }
+/// The same as a clause of a result; empty if there are none.
+fn doubt(result: &Recovered) -> String {
+    let seen = Unsteady { blocks: result.unsteady as u64, of: result.blocks as u64 };
+    if seen.is_seen() { format!(", but {seen}") } else { String::new() }
 }
 
 /// The error if blocks could not be read: whether they differ is unknown.
-fn check_readable(unreadable: &[io::Error], kept: &Kept, device: &str) -> Result<()> {
-    let Some(error) = unreadable.first() else { return Ok(()) };
-    let (count, blocks) = (unreadable.len(), kept.borrowed.blocks());
+fn check_readable(comparison: &Comparison, kept: &Kept, device: &str) -> Result<()> {
+    let Some((_, error)) = comparison.unreadable.first() else { return Ok(()) };
+    let (count, blocks) = (comparison.unreadable.len(), kept.borrowed.blocks());
     let text = format!("{count} of {blocks} blocks on {device} cannot be read: {error}");
     Err(LabError::new(ErrorKind::Io, text))
 }
@@ -387,7 +430,9 @@ fn refused(text: String) -> LabError {
 mod tests {
     use std::fs::{self, File};
 
-    use journal::{BLOCK, Borrowed};
+    use std::io;
+
+    use journal::{BLOCK, Borrowed, Storage};
     use workload::Region;
 
     use super::*;
@@ -513,14 +558,16 @@ mod tests {
         let mut bytes = vec![7; 4 * BLOCK];
         bytes[0] = 8;
         let drive = Torn(&bytes, 2 * BLOCK as u64);
-        let reading = Reading { drive: &drive, failed: RefCell::default() };
-        let differing = kept.borrowed.differing(&reading, &mut |_| ()).expect("compared");
-        assert_eq!(differing, [0, 2, 3]);
-        let failed = reading.failed.into_inner();
-        let error = check_readable(&failed, &kept, "/dev/sdx").expect_err("two");
+        let compared = kept.borrowed.compare(&drive, Rereads::UntilCertain, &mut |_| ());
+        let compared = compared.expect("compared");
+        assert_eq!(
+            (&compared.differing[..], &compared.to_restore()[..]),
+            (&[0][..], &[0, 2, 3][..])
+        );
+        let error = check_readable(&compared, &kept, "/dev/sdx").expect_err("two");
         assert_eq!(error.to_string(), "2 of 4 blocks on /dev/sdx cannot be read: bad sector");
         assert_eq!(error.advice(), None);
-        check_readable(&[], &kept, "/dev/sdx").expect("all were read");
+        check_readable(&Comparison::default(), &kept, "/dev/sdx").expect("all were read");
     }
 
     #[test]

@@ -235,6 +235,8 @@ kinds! {
         RoundsCut = "rounds-cut" => "fewer replicates than requested",
         /// Writes are not allowed on this target: only reads were measured.
         ReadsOnly = "reads-only" => "only reads were measured",
+        /// Blocks returned different bytes each time they were read.
+        ReadsDiffer = "reads-differ" => "reads returned different bytes",
         /// Restored content differs from the original.
         ContentChanged = "content-changed" => "restored content differs",
         /// The test region is smaller than requested.
@@ -410,6 +412,8 @@ kinds! {
         Aliasing = "ALIASING",
         /// The drive loses content at some addresses.
         ContentLost = "CONTENT LOST",
+        /// The drive, its reader or its cable returns different bytes each time a block is read.
+        ReadsDiffer = "READS DIFFER",
         /// The source of an image is slower than the processor and the drive.
         Source = "SOURCE",
         /// The drive writes an image more slowly than its source and the processor supply it.

@@ -35,6 +35,7 @@ pub use measurement::{DeviceTraffic, KindStats, Measurement, StopReason, Tempera
 pub use result::{Dump, JobInterval, JobResult, JobSeen, Kinds, Logged, Performance, ThreadUsage};
 pub use stall::STALL_NS_MIN;
 
+use std::fmt;
 use std::time::Duration;
 
 use record::{Safety, State, Target, TargetKind};
@@ -142,7 +143,8 @@ pub enum Preparation {
         seed: u64,
     },
     /// Keep the content of the region, so that it may be overwritten with itself
-    /// ([`Content::Original`]). User data first go into a journal on another drive.
+    /// ([`Content::Original`]). User data first go into a journal on another drive; if a second
+    /// read returns other bytes, the error is [`RigError::Unsteady`].
     Borrow {
         /// Region.
         region: Region,
@@ -198,6 +200,38 @@ pub struct Prepared {
     pub cached_bytes: Option<u64>,
     /// Content of released blocks.
     pub released: Option<Released>,
+    /// Borrowed blocks that returned different bytes when they were compared.
+    pub unsteady: Unsteady,
+}
+
+/// Blocks that returned different bytes when they were read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unsteady {
+    /// Their number.
+    pub blocks: u64,
+    /// Number of blocks read.
+    pub of: u64,
+}
+
+impl Unsteady {
+    /// Whether there are any.
+    pub fn is_seen(&self) -> bool {
+        self.blocks > 0
+    }
+
+    /// Both counts, of this and of later reads.
+    #[must_use]
+    pub fn and(self, later: Unsteady) -> Unsteady {
+        Unsteady { blocks: self.blocks + later.blocks, of: self.of + later.of }
+    }
+}
+
+impl fmt::Display for Unsteady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unsteady { blocks, of } = self;
+        let what = "this drive, reader or cable reads different bytes each time";
+        write!(f, "{what}: {blocks} of {of} blocks")
+    }
 }
 
 /// Content of blocks after their release. The remaining bytes are neither zero nor unchanged.
@@ -222,6 +256,9 @@ pub enum RigError {
     /// The safety class does not allow it.
     #[error("not allowed: {0}")]
     Refused(String),
+    /// The blocks to be borrowed return different bytes each time, so no copy of them is safe.
+    #[error("{0}; nothing was overwritten")]
+    Unsteady(Unsteady),
     /// The target cannot do it.
     #[error("not supported by this target: {0}")]
     Unsupported(String),
@@ -263,7 +300,7 @@ impl RigError {
     pub fn fault(&self) -> Option<Fault> {
         match self {
             RigError::Interrupted => None,
-            RigError::Refused(_) => Some(Fault::Refused),
+            RigError::Refused(_) | RigError::Unsteady(_) => Some(Fault::Refused),
             RigError::Unsupported(_) | RigError::Workload(_) => Some(Fault::Usage),
             RigError::Target { fault, .. } => Some(*fault),
             RigError::Io { .. } => Some(Fault::Io),

@@ -124,6 +124,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
         ["fio-against", ref rest @ ..] => return fio_against::run(rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
+        ["unsteady", ref rest @ ..] => return promises::run(&promises::UNSTEADY, rest),
         ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
         [name] => (name, Effort::WHOLE),
         [name, "--tiny"] => (name, Effort::TINY),
@@ -134,7 +135,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, import-against, kills, plans, \
-             rigs DIR, store",
+             rigs DIR, store, unsteady",
             known.join("|")
         );
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask bench cuts`, `flips`, `guard` and `kills` repeat tests of the suite as often as
+//! `cargo xtask bench cuts`, `flips`, `guard`, `kills` and `unsteady` repeat tests of the suite as often as
 //! docs/safety.md promises; `plans` extends one to longer methods. The tests are in the crates that
 //! make the promises; this module contains only their numbers.
 
@@ -45,6 +45,14 @@ pub const GUARD: Promise = Promise {
     tests: &[&["-p", "drive", "--test", "random_stacks"]],
     variable: "SSDYNO_ANSWERS",
     times: 10_000,
+};
+
+/// Runs that borrow blocks of a drive whose reads return wrong bits now and then.
+pub const UNSTEADY: Promise = Promise {
+    name: "unsteady",
+    tests: &[&["-p", "lab", "--test", "unsteady"]],
+    variable: "SSDYNO_UNSTEADY",
+    times: 2000,
 };
 
 /// Runs that borrow blocks of a loop device, killed at arbitrary moments. Needs root.

@@ -148,7 +148,7 @@ impl Device for FdDevice {
     }
 
     fn storage(&self) -> Option<&dyn Storage> {
-        self.buffered().ok().map(|file| file as &dyn Storage)
+        self.first().ok().map(|handles| handles as &dyn Storage)
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Able<()> {

@@ -6,9 +6,12 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use workload::Caching;
+use journal::Storage;
+use workload::{Caching, Region};
+
+use crate::sys::arena::Arena;
 
 /// The descriptors of one target.
 pub(super) struct Handles {
@@ -54,6 +57,38 @@ impl Handles {
     /// The descriptor that uses the page cache, or else the only one.
     pub(super) fn buffered(&self) -> &File {
         &self.buffered
+    }
+}
+
+/// Borrowed blocks pass through the page cache, like the user's own reads and writes; a second read
+/// uses O_DIRECT and another buffer.
+impl Storage for Handles {
+    fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        Storage::read_exact(self.buffered(), offset, buffer)
+    }
+
+    fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        Storage::write_all(self.buffered(), offset, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.buffered().sync()
+    }
+
+    fn forget(&self, region: Region) -> io::Result<()> {
+        self.buffered().forget(region)
+    }
+
+    fn read_again(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let Some(direct) = &self.direct else {
+            return self.buffered().read_again(offset, buffer);
+        };
+        // The kernel writes dirty pages back before it reads past them.
+        let mut arena = Arena::new(1, buffer.len())?;
+        let aligned = arena.slot(0, buffer.len() as u32);
+        direct.read_exact_at(aligned, offset)?;
+        buffer.copy_from_slice(aligned);
+        Ok(())
     }
 }
 

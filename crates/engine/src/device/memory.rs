@@ -3,10 +3,10 @@
 //!
 //! It has its own backend (operations complete when polled), identity, counters, discard and flush.
 //! It shows that such a device needs only one more variant of [`super::AnyDevice`], and no change
-//! in the worker or in [`crate::Machine`].
+//! in the worker or in [`crate::Machine`]. The command opens none; rooms above use it in tests.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use drive::{DriveError, DriveKey, Sample};
 use journal::Storage;
@@ -19,15 +19,20 @@ use crate::backend::{Backend, Completion, Wait};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 
-/// The drive, shared by all queues.
-pub(crate) struct Memory(Mutex<Drive>);
+/// The drive, shared by all queues and by the test.
+#[derive(Clone)]
+pub struct Memory(Arc<Mutex<Drive>>);
 
 /// The drive's content and counters.
 #[derive(Default)]
-pub(crate) struct Drive {
+pub struct Drive {
+    /// Its content.
     pub bytes: Vec<u8>,
+    /// Its serial number: `MEM-1`, another if it was replaced, empty if it is gone.
     pub serial: String,
+    /// Bytes moved.
     pub counters: Sample,
+    /// Number of flushes.
     pub flushes: u64,
     /// Maximum number of operations in a queue when polled.
     pub depth_max: usize,
@@ -37,17 +42,44 @@ pub(crate) struct Drive {
     pub ops: u64,
     /// Number of checks that it is still the drive that was opened.
     pub checks: u64,
+    /// Wrong bits in what reads return, as of a bad reader or cable; the content stays right.
+    pub flips: Option<Flips>,
+    /// Reads that returned a wrong bit.
+    pub flipped: u64,
+    /// Of these, reads of blocks that were borrowed or compared.
+    pub flipped_borrowing: u64,
+}
+
+/// Reads that return one wrong bit now and then.
+#[derive(Clone, Copy, Debug)]
+pub struct Flips {
+    /// Share of the reads, 0 to 1.
+    pub share: f64,
+    /// Whether reads are right until the first write.
+    pub after_write: bool,
+    /// Seed of the dice.
+    pub seed: u64,
+}
+
+impl Flips {
+    /// A number from 0 to `n` - 1.
+    fn below(&mut self, n: u64) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.seed ^ self.seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed ^ mixed >> 31) % n
+    }
 }
 
 impl Memory {
-    pub(crate) fn new(bytes: usize) -> Memory {
+    /// A drive of zeros.
+    pub fn new(bytes: usize) -> Memory {
         let serial = "MEM-1".to_string();
-        Memory(Mutex::new(Drive { bytes: vec![0; bytes], serial, ..Drive::default() }))
+        Memory(Arc::new(Mutex::new(Drive { bytes: vec![0; bytes], serial, ..Drive::default() })))
     }
 
     /// The drive, which tests inspect and change directly.
-    pub(crate) fn drive(&self) -> MutexGuard<'_, Drive> {
-        self.0.lock().expect("not poisoned")
+    pub fn drive(&self) -> MutexGuard<'_, Drive> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn io<U: UseBackend>(
@@ -63,6 +95,20 @@ impl Memory {
 }
 
 impl Drive {
+    /// Reads content, with the flips.
+    fn read(&mut self, at: usize, buffer: &mut [u8]) {
+        buffer.copy_from_slice(&self.bytes[at..at + buffer.len()]);
+        let is_written = self.counters.written_bytes > 0;
+        let Some(flips) = self.flips.as_mut().filter(|f| is_written || !f.after_write) else {
+            return;
+        };
+        if flips.below(1_000_000) < (flips.share * 1e6) as u64 {
+            let bit = flips.below(8 * buffer.len() as u64) as usize;
+            buffer[bit / 8] ^= 1 << (bit % 8);
+            self.flipped += 1;
+        }
+    }
+
     /// Carries out an operation; returns the bytes moved or a negative error number.
     fn carry_out(&mut self, op: Op, buffer: &mut [u8]) -> i64 {
         self.ops += 1;
@@ -73,7 +119,7 @@ impl Drive {
         let moved = u64::from(op.bytes);
         match op.kind {
             OpKind::Read => {
-                buffer.copy_from_slice(&self.bytes[place]);
+                self.read(place.start, buffer);
                 self.counters.read_bytes += moved;
             }
             OpKind::Write => {
@@ -148,14 +194,17 @@ impl Device for Memory {
 
 impl Storage for Memory {
     fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let at = offset as usize;
-        buffer.copy_from_slice(&self.drive().bytes[at..at + buffer.len()]);
+        let mut drive = self.drive();
+        let before = drive.flipped;
+        drive.read(offset as usize, buffer);
+        drive.flipped_borrowing += drive.flipped - before;
         Ok(())
     }
 
     fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let at = offset as usize;
-        self.drive().bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        let (at, mut drive) = (offset as usize, self.drive());
+        drive.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        drive.counters.written_bytes += bytes.len() as u64;
         Ok(())
     }
 

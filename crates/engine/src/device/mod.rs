@@ -10,15 +10,13 @@
 mod fd;
 mod freed;
 mod handles;
-#[cfg(test)]
-mod memory;
+pub(crate) mod memory;
 mod null;
 pub(crate) mod pci;
 mod space;
 
 pub(crate) use fd::FdDevice;
 use handles::Handles;
-#[cfg(test)]
 pub(crate) use memory::Memory;
 pub(crate) use null::NullDevice;
 use pci::simulated::Wire;
@@ -221,7 +219,6 @@ pub(crate) enum AnyDevice {
     /// No device: measures the instrument.
     Null(NullDevice),
     /// Memory with its own backend, for tests.
-    #[cfg(test)]
     Memory(Memory),
 }
 
@@ -266,7 +263,6 @@ impl AnyDevice {
             AnyDevice::Pci(pci) => pci.io(ask, placed, user),
             AnyDevice::SimulatedPci(pci) => pci.io(ask, placed, user),
             AnyDevice::Null(null) => null.io(ask, placed, user),
-            #[cfg(test)]
             AnyDevice::Memory(memory) => memory.io(ask, placed, user),
         }
     }
@@ -281,7 +277,6 @@ impl Deref for AnyDevice {
             AnyDevice::Pci(pci) => &**pci,
             AnyDevice::SimulatedPci(pci) => &**pci,
             AnyDevice::Null(null) => null,
-            #[cfg(test)]
             AnyDevice::Memory(memory) => memory,
         }
     }
@@ -294,7 +289,6 @@ impl DerefMut for AnyDevice {
             AnyDevice::Pci(pci) => &mut **pci,
             AnyDevice::SimulatedPci(pci) => &mut **pci,
             AnyDevice::Null(null) => null,
-            #[cfg(test)]
             AnyDevice::Memory(memory) => memory,
         }
     }

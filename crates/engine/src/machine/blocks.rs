@@ -63,6 +63,7 @@ impl Machine {
         if self.info.allowed != Safety::Borrows || !self.borrowed.cover_region(region) {
             admit::admit_change("blocks would be written", &self.info)?;
         }
+        self.borrowed.mark_overwritten(region);
         let now_ns = self.clock.now();
         if self.queue.must_check(now_ns) {
             self.check_again()?;

@@ -27,7 +27,7 @@ use workload::{Caching, Workload};
 use crate::borrowed::BorrowedBlocks;
 use crate::clock::Clock;
 use crate::command;
-use crate::device::AnyDevice;
+use crate::device::{AnyDevice, Memory};
 use crate::failure::{device_error, io_error};
 use crate::fileset::FileSet;
 use crate::patience::PATIENCE;
@@ -142,6 +142,17 @@ impl Machine {
         let device = AnyDevice::null_nvme(info.target.spec.clone(), info.bytes, options.patience);
         let device = device.map_err(|e| device_error(&info, "starting the controller", e))?;
         Ok(Machine::on(device, info, options, interrupt, observer))
+    }
+
+    /// Creates the rig of a drive in memory, for tests of methods.
+    pub fn in_memory(
+        memory: Memory,
+        info: TargetInfo,
+        options: Options,
+        interrupt: Arc<AtomicBool>,
+        observer: Box<dyn Observer>,
+    ) -> Machine {
+        Machine::on(AnyDevice::Memory(memory), info, options, interrupt, observer)
     }
 
     /// Creates the rig of any device.

@@ -8,7 +8,7 @@ use super::Machine;
 use crate::admit;
 use crate::borrowed::Target;
 use crate::failure::{device_error, io_error};
-use crate::prepare::Prepare;
+use crate::prepare::{Prepare, Restored};
 use crate::release;
 
 /// Bytes per erase step, so that an erase can be interrupted and its progress shown.
@@ -41,13 +41,13 @@ impl Prepare for Machine {
         Ok(region.bytes)
     }
 
-    fn restore(&mut self) -> Result<u64> {
-        let Some(storage) = self.device.storage() else { return Ok(0) };
+    fn restore(&mut self) -> Result<Restored> {
+        let Some(storage) = self.device.storage() else { return Ok(Restored::default()) };
         let target = Target { info: &self.info, storage, key: None };
         let (observer, clock, interval_ns) =
             (&mut self.observer, self.clock, self.options.interval_ns);
         let mut last: Option<(Pass, u64)> = None;
-        let [compared_bytes, restored_bytes] = self.borrowed.restore(&target, &mut |progress| {
+        let (compared_bytes, restored) = self.borrowed.restore(&target, &mut |progress| {
             // Once per interval, and at both ends of a pass.
             let now = clock.now();
             let is_due =
@@ -58,9 +58,10 @@ impl Prepare for Machine {
             }
         })?;
         if compared_bytes > 0 {
+            let restored_bytes = restored.bytes;
             self.observer.event(&Event::Returned { compared_bytes, restored_bytes });
         }
-        Ok(restored_bytes)
+        Ok(restored)
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {

@@ -10,7 +10,7 @@ use workload::{Content, Op, OpKind, Region, Workload};
 use super::Simulator;
 use crate::admit::admit;
 use crate::failure::io_error;
-use crate::prepare::{Prepare, read_workload};
+use crate::prepare::{Prepare, Restored, read_workload};
 use crate::release;
 
 /// The largest discard in one command, bytes; an operation's length has only 32 bits.
@@ -46,11 +46,11 @@ impl Prepare for Simulator {
         self.goes_on().map(|()| region.bytes)
     }
 
-    fn restore(&mut self) -> Result<u64> {
+    fn restore(&mut self) -> Result<Restored> {
         for region in std::mem::take(&mut self.borrowed) {
             self.run_admitted(&read_workload("compare", region))?;
         }
-        Ok(0)
+        Ok(Restored::default())
     }
 
     fn discard(&mut self, region: Region) -> Result<u64> {

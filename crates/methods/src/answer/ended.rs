@@ -4,7 +4,7 @@
 use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
-use super::{by_hand, general, prepare};
+use super::{answer, by_hand, general, prepare};
 use crate::{Outcome, find};
 
 /// The answer to a run's question. Every run has one, even a run that measured nothing. Its stamp
@@ -42,7 +42,7 @@ fn computed(run: &Run) -> Option<Answer> {
     let declared = match run.method.as_str() {
         "io" | "fio" => by_hand(&out),
         "prepare" => prepare(&out),
-        name => find(name).ok().and_then(|method| (method.answer)(&out)),
+        name => find(name).ok().and_then(|method| answer(&out, method.answer)),
     };
     declared.or_else(|| general(&out, run.naming()))
 }

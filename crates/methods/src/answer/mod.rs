@@ -130,7 +130,7 @@ impl<'o> Draft<'o> {
         self
     }
 
-    /// Finishes the answer with a headline that itself says that the numbers are not the drive's.
+    /// Finishes the answer with a headline that itself says whether the numbers are the drive's.
     pub(crate) fn say_of_others(self, headline: String) -> Option<Answer> {
         let mut answer = self.answer;
         answer.tiles.truncate(TILES_MAX);
@@ -149,6 +149,22 @@ impl<'o> Draft<'o> {
         answer.headline = headline(self.out, sentence.into(), more);
         Some(answer)
     }
+}
+
+/// The answer of a method, from its own function. If blocks returned different bytes each time, that
+/// is the answer to every question.
+pub(crate) fn answer(
+    out: &Outcome,
+    declared: impl Fn(&Outcome) -> Option<Answer>,
+) -> Option<Answer> {
+    let differ = out.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::ReadsDiffer);
+    let Some(verdict) = differ else { return declared(out) };
+    let question = "Do blocks return the same bytes each time?";
+    let draft = declared(out).map_or_else(
+        || Draft::new(out, question),
+        |answer| Draft { out, answer: Answer { question: question.into(), ..answer } },
+    );
+    draft.say_of_others(verdict.text.clone())
 }
 
 /// The name of the metric for a statistic of a subject: `align-512.ratio`.

@@ -8,6 +8,9 @@ use workload::units::gcd;
 
 use super::layout::PLACE;
 
+/// Bytes in which reads that differ are counted, as in a journal.
+const BLOCK: usize = 64 << 10;
+
 /// Maximum number of distances stored; more would not change the result.
 const DISTANCES_MAX: usize = 4096;
 
@@ -109,6 +112,34 @@ impl Found {
             false => Capacity::Holes,
         }
     }
+}
+
+/// Whether every sector read at an offset has its stamp.
+pub(super) fn is_right(offset: u64, bytes: &[u8], seed: u64) -> bool {
+    (offset..)
+        .step_by(SECTOR)
+        .zip(bytes.chunks_exact(SECTOR))
+        .all(|(at, sector)| has_stamp(sector, at, seed))
+}
+
+/// Replaces wrong sectors by those that are right in another read.
+pub(super) fn take_right(offset: u64, bytes: &mut [u8], other: &[u8], seed: u64) {
+    let pairs = bytes.chunks_exact_mut(SECTOR).zip(other.chunks_exact(SECTOR));
+    for (at, (sector, other)) in (offset..).step_by(SECTOR).zip(pairs) {
+        if !has_stamp(sector, at, seed) && has_stamp(other, at, seed) {
+            sector.copy_from_slice(other);
+        }
+    }
+}
+
+/// For each block, whether two reads of it differ.
+pub(super) fn differing_blocks(first: &[u8], second: &[u8]) -> Vec<bool> {
+    let seconds = second.chunks(BLOCK).map(Some).chain(std::iter::repeat(None));
+    first.chunks(BLOCK).zip(seconds).map(|(a, b)| b.is_some_and(|b| a != b)).collect()
+}
+
+fn has_stamp(sector: &[u8], at: u64, seed: u64) -> bool {
+    read_sector(sector, Layout::default().at).is_some_and(|s| (s.seed, s.offset) == (seed, at))
 }
 
 /// The stamp of the sector at an offset.

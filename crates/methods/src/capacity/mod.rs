@@ -5,6 +5,7 @@
 //! counterfeit drive ignores. `found.rs` evaluates the content. On a drive in use the places are
 //! borrowed: their content is journaled and synced first, and restored however the run ends.
 
+mod again;
 mod found;
 mod layout;
 mod summary;
@@ -20,6 +21,7 @@ use crate::session::{Bulk, Session};
 use crate::test_region::admit;
 use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
+use again::Rereads;
 use found::{Capacity, Found};
 use layout::{Layout, TestPlace};
 
@@ -111,21 +113,24 @@ fn measure(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<(), 
     for (index, place) in layout.places.iter().enumerate() {
         let bulk = [Bulk::once(BlockWay::Write, place.region)];
         session.transfer("fake-write", &bulk, |session| {
-            transfer(session, place, BlockWay::Write, seed, &mut Found::default())
+            let nothing = &mut (Found::default(), Rereads::default());
+            transfer(session, place, BlockWay::Write, seed, nothing)
         })?;
         progress(session, "fake-write", index, layout);
     }
     session.flush()?;
     session.step("fake-read", 0);
     session.apply(Preparation::DropCaches)?;
-    let mut found = Found::default();
+    let mut results = (Found::default(), Rereads::default());
     for (index, place) in layout.places.iter().enumerate() {
         let bulk = [Bulk::once(BlockWay::Read, place.region)];
         session.transfer("fake-read", &bulk, |session| {
-            transfer(session, place, BlockWay::Read, seed, &mut found)
+            transfer(session, place, BlockWay::Read, seed, &mut results)
         })?;
         progress(session, "fake-read", index, layout);
     }
+    let (found, rereads) = results;
+    session.doubt_reads("fake-read", rereads.seen);
     publish(session, layout, &found);
     Ok(())
 }
@@ -141,7 +146,7 @@ fn transfer(
     place: &TestPlace,
     way: BlockWay,
     seed: u64,
-    found: &mut Found,
+    results: &mut (Found, Rereads),
 ) -> Result<(), MethodError> {
     let depth = DEPTH.min(session.queue_depth()?);
     let (mut flight, mut done) = (0, Vec::new());
@@ -160,16 +165,24 @@ fn transfer(
         }
         session.poll(true, &mut done)?;
         flight -= done.len() as u32;
-        done.drain(..).for_each(|one| take(session, &one, seed, found));
+        done.drain(..).try_for_each(|one| take(session, one, seed, results))?;
     }
     Ok(())
 }
 
 /// Records a completed request. A failed one is an error of the drive, and its content is lost.
-fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found) {
-    let request = &one.request;
-    match (&one.result, request.way) {
-        (Ok(()), BlockWay::Read) => found.add(request.offset, &request.bytes, seed),
+fn take(
+    session: &mut Session<'_>,
+    one: BlockDone,
+    seed: u64,
+    (found, rereads): &mut (Found, Rereads),
+) -> Result<(), MethodError> {
+    let BlockDone { mut request, result, .. } = one;
+    match (&result, request.way) {
+        (Ok(()), BlockWay::Read) => {
+            rereads.settle(session, request.offset, &mut request.bytes, seed)?;
+            found.add(request.offset, &request.bytes, seed);
+        }
         (Ok(()), BlockWay::Write | BlockWay::Flush) => {}
         (Err(error), way) => {
             let op = if way == BlockWay::Read { "read" } else { "write" };
@@ -183,12 +196,16 @@ fn take(session: &mut Session<'_>, one: &BlockDone, seed: u64, found: &mut Found
             }
         }
     }
+    Ok(())
 }
 
 fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     let (sum, top) = (found.sum(), layout.bytes - layout.top);
     let capacity = found.capacity(top);
+    // Content that reads differently each time is neither kept nor lost.
+    let is_known = capacity == Capacity::Real || !session.checks.unsteady.is_seen();
     let ends = match capacity {
+        _ if !is_known => None,
         // Addresses within a file say nothing about those of the drive.
         _ if layout.whole => None,
         Capacity::Real => Some((layout.bytes, layout.bytes)),
@@ -215,7 +232,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
     }
     let cache = (!layout.whole).then_some(layout.top as f64);
     session.put(MetricKey::parse("fake-cache"), Unit::Bytes, cache);
-    if capacity != Capacity::Real && !session.plans() {
+    if capacity != Capacity::Real && is_known && !session.plans() {
         let text = format!(
             "{} of {} written did not come back",
             decimal(sum.lost + sum.misplaced),
@@ -224,6 +241,7 @@ fn publish(session: &mut Session<'_>, layout: &Layout, found: &Found) {
         let finding = record::Finding::new(FindingKind::ContentLost, record::Level::Bad, text);
         session.out.note(finding.advise("copy your data from this drive, and do not trust it"));
     }
-    session.conclude(vec![summary::verdict(layout, found, capacity)]);
+    let verdict = is_known.then(|| summary::verdict(layout, found, capacity));
+    session.conclude(verdict.into_iter().collect());
     session.checkpoint();
 }

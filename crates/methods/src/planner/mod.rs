@@ -13,7 +13,7 @@ mod tests;
 
 use std::time::Duration;
 
-use record::{Plan, Step, TargetKind};
+use record::{Plan, Safety, Step, TargetKind};
 use rig::{
     BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
     Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo, bound,
@@ -266,7 +266,9 @@ impl Rig for Planner {
             Preparation::Fill { region, .. } => self.fill(region),
             Preparation::Borrow { region } => {
                 self.touched.borrow(region);
-                self.read_back(region.bytes)
+                // The user's blocks are read twice.
+                let times = if self.info.allowed == Safety::Borrows { 2 } else { 1 };
+                self.read_back(times * region.bytes)
             }
             Preparation::Restore => {
                 let lent = std::mem::take(&mut self.lent_bytes);

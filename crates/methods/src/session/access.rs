@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use record::Health;
-use rig::{BlockDone, BlockRequest, CommandRun, Event, Measurement, Preparation, Prepared, Rig};
+use rig::{
+    BlockDone, BlockRequest, CommandRun, Event, Measurement, Preparation, Prepared, Rig, RigError,
+};
 
 use super::limits::Cost;
 use super::{Door, Session, complete};
@@ -44,7 +46,14 @@ impl Session<'_> {
         if let Preparation::Fill { region, .. } = &preparation {
             self.charge(Cost { bytes: region.bytes, ..Cost::default() })?;
         }
-        Ok(self.rig().prepare(preparation)?)
+        let name = if preparation == Preparation::Restore { "compare" } else { "borrow" };
+        let prepared = self.rig().prepare(preparation);
+        match &prepared {
+            Err(RigError::Unsteady(seen)) => self.doubt_reads(name, *seen),
+            Ok(prepared) => self.doubt_reads(name, prepared.unsteady),
+            Err(_) => {}
+        }
+        Ok(prepared?)
     }
 
     /// Idles within the current step. A pause is not cut short: it ends the limited part if less

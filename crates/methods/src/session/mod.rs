@@ -8,6 +8,7 @@ mod access;
 mod cool;
 mod limits;
 mod play;
+mod steady;
 #[cfg(test)]
 mod tests;
 mod warm;
@@ -122,6 +123,7 @@ impl<'a> Session<'a> {
     /// Ends the session and returns its outcome.
     pub fn finish(mut self) -> Outcome {
         self.out.series.append(&mut self.moments);
+        self.note_unsteady();
         self.checkpoint();
         self.out
     }
@@ -375,7 +377,10 @@ impl<'a> Session<'a> {
             Some(own) => verdict::own(self.target(), own.clone()),
             None => verdict::judge(self.target(), &self.digests, &self.checks),
         };
-        self.out.answer = (self.answer)(&self.out);
+        if let Some(verdict) = verdict::reads_differ(self.checks.unsteady) {
+            self.out.verdicts.insert(0, verdict);
+        }
+        self.out.answer = crate::answer::answer(&self.out, self.answer);
         if let Some(hook) = &mut self.hook {
             hook(&self.out);
         }

@@ -43,11 +43,12 @@ mod subject;
 pub(crate) mod testing;
 mod throttle;
 mod trim;
+mod unsteady;
 mod untrimmed;
 mod wear;
 
 use record::{Verdict, VerdictKind};
-use rig::TargetInfo;
+use rig::{TargetInfo, Unsteady};
 
 use crate::Digest;
 use rule::{Facts, Role, Rule};
@@ -66,6 +67,7 @@ pub(crate) use speed::{CommandTimes, Legacy, PlaceRates};
 pub(crate) use steady::Steadiness;
 pub(crate) use throttle::HeatLoad;
 pub(crate) use trim::Trim;
+pub(crate) use unsteady::reads_differ;
 pub use untrimmed::ReachedState;
 pub(crate) use untrimmed::States;
 
@@ -91,6 +93,8 @@ pub struct Checks {
     pub(crate) speed: Option<Legacy>,
     pub(crate) places: Vec<PlaceRates>,
     pub(crate) command: Vec<CommandTimes>,
+    /// Blocks that returned different bytes when they were read again.
+    pub(crate) unsteady: Unsteady,
     /// Other drives measured on this port.
     pub(crate) neighbours: Vec<Neighbour>,
 }

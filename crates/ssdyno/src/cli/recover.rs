@@ -11,6 +11,9 @@ Examples:
 
 An NVMe drive that a killed run had detached (pci:) is returned to the kernel.
 
+A journal of another user may contain anything: it is processed only if
+--journal-of names that user, and its path, owner, size and hash are shown first.
+
 A journal whose blocks are all unchanged is closed. If blocks differ, either the
 run damaged them or something has written to the drive since. Only you can know;
 --replay undoes both.
@@ -32,6 +35,10 @@ pub struct RecoverArgs {
     /// Directory of the journals [default: in the XDG state directory, and all registered there]
     #[arg(long, value_name = "DIR")]
     pub journal: Option<PathBuf>,
+    /// Process the journals of another user, who may have written anything into them: path, owner,
+    /// size and hash are shown first
+    #[arg(long, value_name = "USER")]
+    pub journal_of: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 use lab::Returning;
-use lab::recover::{Recovered, Recovery, RecoveryWatcher, Returned, left_detached};
+use lab::recover::{JournalFile, Recovered, Recovery, RecoveryWatcher, Returned, left_detached};
 use serde::Serialize;
 
 use crate::cli::RecoverArgs;
@@ -16,12 +16,13 @@ use crate::{live, present, screen};
 
 /// Processes every journal.
 pub fn run(args: &RecoverArgs) -> Result {
-    let RecoverArgs { device, replay, journal, discard, json } = args;
+    let RecoverArgs { device, replay, journal, discard, journal_of, json } = args;
     let recovery = Recovery {
         device: device.as_deref().map(canonical),
         replay: *replay,
         journal: journal.clone(),
         discard: discard.clone(),
+        owner: journal_of.clone(),
     };
     // This comes first, because the drive of a journal can be one of them.
     let returned = recovery.give_back();
@@ -42,7 +43,7 @@ pub fn run(args: &RecoverArgs) -> Result {
         let none = device.as_ref().map_or("no journals".into(), |d| format!("no journal of {d}"));
         present::print(&format!("{none} in {}\n", directory.display()))?;
     }
-    if results.is_empty() {
+    if results.is_empty() && recovery.owner.is_none() {
         mention_here(&recovery);
     }
     mention_elsewhere(&recovery);
@@ -53,7 +54,7 @@ pub fn run(args: &RecoverArgs) -> Result {
 
 /// For commands other than `recover`: prints a line on stderr for each drive that a run left
 /// detached, for each drive with a journal in the default directory or else in this one, and for
-/// each drive whose blocks a run with another home directory left.
+/// each drive whose blocks another user, or a run with another home directory, left.
 pub fn mention(journal: Option<&Path>) {
     for drive in left_detached() {
         screen::say(&format!("note: a run left {drive} detached from the kernel: ssdyno recover"));
@@ -83,10 +84,11 @@ fn canonical(device: &str) -> String {
     path.and_then(|path| path.to_str().map(String::from)).unwrap_or_else(|| device.into())
 }
 
-/// Prints a line on stderr for each drive whose blocks a run with another home directory left.
+/// Prints a line on stderr for each drive whose blocks another user, or a run with another home
+/// directory, left.
 fn mention_elsewhere(recovery: &Recovery) {
     for (left, command) in recovery.left_elsewhere() {
-        screen::say(&format!("note: a run with another home directory left {left}: {command}"));
+        screen::say(&format!("note: {left}: {command}"));
     }
 }
 
@@ -101,6 +103,17 @@ struct Screen {
 impl RecoveryWatcher for Screen {
     fn progress(&mut self, progress: &Returning) {
         live::show_returning(&self.bar, progress, self.pace.words(progress));
+    }
+
+    fn opened(&mut self, file: &JournalFile) {
+        let text = identity(file);
+        match self.json {
+            true => self.bar.suspend(|| screen::say(text.trim_end())),
+            false if self.printed.is_ok() => {
+                self.printed = self.bar.suspend(|| present::print(&text));
+            }
+            false => {}
+        }
     }
 
     fn recovered(&mut self, result: &Recovered) {
@@ -129,6 +142,12 @@ fn way(drive: &Returned) -> String {
         None => format!("{target}, serial number {serial}: returned to the kernel\n"),
         Some(why) => format!("{target}, serial number {serial}: {why}\n"),
     }
+}
+
+/// The file of another user's journal.
+fn identity(file: &JournalFile) -> String {
+    let JournalFile { path, owner, bytes, sha256 } = file;
+    format!("{path}\n  owner {owner}, {bytes} bytes, SHA-256 {sha256}\n")
 }
 
 fn text(result: &Recovered) -> String {

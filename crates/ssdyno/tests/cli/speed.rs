@@ -3,7 +3,8 @@
 //! The tests therefore also overwrite blocks with garbage, as a power loss during a write could.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, chown};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -404,4 +405,56 @@ fn a_directory_a_file_and_a_virtual_drive_are_measured_in_their_own_ways() {
     let legacy = metric(&record, "speed-read.legacy").expect("measured");
     assert!((legacy / 6.4e6 - 1.0).abs() < 0.05, "{legacy}");
     assert!(verdicts(&record).contains(&"PER-COMMAND"), "{:?}", verdicts(&record));
+}
+
+/// docs/safety.md: "A journal decides what is written to a raw drive, so only its owner's are
+/// restored".
+#[test]
+fn a_journal_of_another_user_is_restored_only_by_name_and_stops_nobody() {
+    const STRANGER: u32 = 12_345;
+    let lent = or_skip!(Lent::new());
+    lent.killed_at("speed-write");
+    let [name] = &lent.left(".journal")[..] else { panic!("{:?}", lent.left("")) };
+    let path = format!("{}/{name}", lent.journal);
+    let hash = Command::new("sha256sum").arg(&path).output().expect("starts").stdout;
+    let hash = String::from_utf8(hash).expect("digits").split(' ').next().map(String::from);
+    or_skip!(chown(&path, Some(STRANGER), None).map_err(|e| e.to_string()));
+    lent.scribble(4096, 4096);
+    let scribbled = lent.device.hash();
+    let said = lent.recover(&["--replay"]).good();
+    assert_eq!(lent.device.hash(), scribbled, "{said:?}");
+    let command = format!("ssdyno recover --journal-of {STRANGER} --journal {}", lent.journal);
+    let note = format!("note: user {STRANGER} left borrowed blocks of {}", lent.device.path);
+    assert!(said.err.contains(&note) && said.err.contains(&command), "{said:?}");
+    lent.run().good();
+    let named = format!("--journal-of={STRANGER}");
+    let said = lent.recover(&[&named]);
+    assert_eq!((said.code, lent.device.hash()), (1, scribbled), "{said:?}");
+    let identity = format!(
+        "owner {STRANGER}, {} bytes, SHA-256 {}",
+        fs::metadata(&path).expect("there").len(),
+        hash.expect("a hash")
+    );
+    assert!(said.out.contains(&format!("{path}\n  {identity}")), "{said:?}");
+    assert!(said.out.contains(&format!("try: {command} --replay, if ")), "{said:?}");
+    let said = lent.recover(&["--journal-of", "nobody-of-this-name"]);
+    said.refuses(2, "no user is named 'nobody-of-this-name'");
+    lent.recover(&[&named, "--replay"]).good();
+    lent.is_as_before();
+    assert!(lent.left("").is_empty());
+}
+
+#[test]
+fn a_pipe_named_like_a_journal_hangs_nothing() {
+    let lent = or_skip!(Lent::new());
+    fs::create_dir(&lent.journal).expect("made");
+    let pipe = format!("{}/x.journal", lent.journal);
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("starts").success());
+    lent.run().refuses(3, "is damaged, and may contain blocks of");
+    let said = lent.recover(&[]);
+    assert!(said.code == 1 && said.out.contains("is not a regular file"), "{said:?}");
+    lent.place.ssdyno(&["io", "null:", "--ops", "1", "--journal", &lent.journal]).good();
+    lent.recover(&["--discard", "x"]).good();
+    lent.run().good();
+    lent.is_as_before();
 }
