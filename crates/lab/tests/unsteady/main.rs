@@ -102,7 +102,9 @@ fn observer(
 ) -> Box<dyn rig::Observer> {
     Box::new(move |event: &Event| {
         let mut seen = seen.lock().expect("no panic");
-        if matches!(event, Event::Returning(_)) && seen.before_return.is_none() {
+        // The step in which `fake` restores.
+        let is_return = matches!(event, Event::Step { name, .. } if name == "restore");
+        if is_return && seen.before_return.is_none() {
             seen.before_return = Some(memory.drive().flipped);
         }
         if seen.events == kill_at {
