@@ -8,14 +8,17 @@
 //! duplicated, and files behind other descriptors refused. Pipes and terminals are written directly.
 //! A block device is refused: only the guard opens drives.
 
-use std::ffi::OsString;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, FileType, OFlags, Stat};
+
+use crate::directory::Directory;
+use crate::owner::invoking_user;
 
 /// Attempts to find a free name beside the file.
 const ATTEMPTS: u32 = 16;
@@ -35,10 +38,29 @@ pub fn directory_of(file: &Path) -> &Path {
 /// mistyped name therefore cannot destroy another file.
 pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let content = content.as_ref();
-    let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
-    let mut file = Replacement::renew(path, &content[..head.min(content.len())])?;
+    let mut file = Replacement::renew(path, head_of(content))?;
     file.write_all(content)?;
     file.finish()
+}
+
+/// Checks that [`replace`] or, with an example of the content, [`renew`] can write a file. Changes
+/// nothing, and waits for nobody.
+pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
+    let is_pipe = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    if is_pipe && !path.metadata()?.file_type().is_block_device() {
+        // Opening it would wait for its reader, or be an end to it.
+        return Ok(rustix::fs::access(path, Access::WRITE_OK)?);
+    }
+    match example {
+        Some(example) => Replacement::renew(path, head_of(example)).map(drop),
+        None => Replacement::create(path).map(drop),
+    }
+}
+
+/// The bytes with which other contents of the same kind begin, too.
+fn head_of(content: &[u8]) -> &[u8] {
+    let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
+    &content[..head.min(content.len())]
 }
 
 /// Replaces the content of a file, whatever it is, or creates it.
@@ -53,37 +75,55 @@ pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
-    /// Path of the draft, and final path; `None` if written in place.
-    way: Option<(PathBuf, PathBuf)>,
+    /// `None` if written in place.
+    draft: Option<Draft>,
+    /// Whether a file written in place still has its old content.
+    is_old: bool,
+}
+
+/// A file under another name, until it is complete.
+#[derive(Debug)]
+struct Draft {
+    directory: Directory,
+    name: OsString,
+    final_name: OsString,
 }
 
 impl Replacement {
     /// Starts writing a file. Refuses to replace a file that does not begin with `head`, unless it
     /// is empty.
     pub fn renew(path: &Path, head: &[u8]) -> io::Result<Replacement> {
-        let regular = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
-        let mut there = vec![0; head.len()];
-        if regular && (File::open(path)?.read_exact(&mut there).is_err() || there != head) {
-            return Err(foreign());
-        }
-        Replacement::create(path)
+        Replacement::begin(path, Some(head))
     }
 
     /// Starts writing a file. The error gives the reason, such as a symbolic link or a drive, but
     /// not the path.
     pub fn create(path: &Path) -> io::Result<Replacement> {
-        let there = match path.symlink_metadata() {
-            Ok(meta) => Some(meta),
+        Replacement::begin(path, None)
+    }
+
+    fn begin(path: &Path, head: Option<&[u8]>) -> io::Result<Replacement> {
+        if is_of_kernel(path) && path.is_symlink() {
+            return Replacement::through(path);
+        }
+        let directory = Directory::open(directory_of(path))?;
+        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        let stat = match directory.stat(name) {
+            Ok(stat) => Some(stat),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let kind = there.as_ref().map(Metadata::file_type);
-        match kind {
-            Some(kind) if kind.is_symlink() && !is_of_kernel(path) => Err(linked()),
-            Some(kind) if kind.is_symlink() => Replacement::through(path),
-            Some(kind) if kind.is_block_device() => Err(drive()),
-            Some(kind) if !kind.is_file() => Replacement::in_place(path),
-            _ => Replacement::beside(path, there.as_ref()),
+        match stat.as_ref().map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            Some(FileType::Symlink) => Err(linked()),
+            Some(FileType::BlockDevice) => Err(drive()),
+            None => Replacement::beside(directory, name, None),
+            Some(FileType::RegularFile) => {
+                if head.is_some_and(|head| !has_head(&directory, name, head)) {
+                    return Err(foreign());
+                }
+                Replacement::beside(directory, name, stat.as_ref())
+            }
+            Some(_) => Replacement::in_place(&directory, name),
         }
     }
 
@@ -102,9 +142,8 @@ impl Replacement {
         Replacement::direct(file)
     }
 
-    fn in_place(path: &Path) -> io::Result<Replacement> {
-        let flags = OFlags::NOFOLLOW.bits() as i32;
-        Replacement::direct(OpenOptions::new().write(true).custom_flags(flags).open(path)?)
+    fn in_place(directory: &Directory, name: &OsStr) -> io::Result<Replacement> {
+        Replacement::direct(directory.open_file(name, OFlags::WRONLY, 0)?)
     }
 
     fn direct(file: File) -> io::Result<Replacement> {
@@ -112,41 +151,57 @@ impl Replacement {
         if file.metadata()?.file_type().is_block_device() {
             return Err(drive());
         }
-        Ok(Replacement { file, way: None })
+        Ok(Replacement { file, draft: None, is_old: false })
     }
 
-    fn beside(path: &Path, old: Option<&Metadata>) -> io::Result<Replacement> {
+    fn beside(directory: Directory, name: &OsStr, old: Option<&Stat>) -> io::Result<Replacement> {
         let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
-        match draft(path) {
+        match draft(&directory, name) {
             Ok((file, draft)) => {
-                let made = Replacement { file, way: Some((draft, path.to_path_buf())) };
+                let final_name = name.to_os_string();
+                let draft = Some(Draft { directory, name: draft, final_name });
+                let made = Replacement { file, draft, is_old: false };
                 if let Some(old) = old {
-                    // Only root can keep another user's file theirs.
-                    let _ = fchown(&made.file, Some(old.uid()), Some(old.gid()));
-                    made.file.set_permissions(old.permissions())?;
+                    made.keep_attributes(old)?;
                 }
                 Ok(made)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
-            Err(e) if denied(&e) && old.is_some_and(|old| old.mode() & 0o222 != 0) => {
-                let made = Replacement::in_place(path)?;
-                made.file.set_len(0)?;
+            Err(e) if denied(&e) && old.is_some_and(|old| old.st_mode & 0o222 != 0) => {
+                let mut made = Replacement::in_place(&directory, name)?;
+                made.is_old = true;
                 Ok(made)
             }
             Err(e) => Err(e),
         }
     }
 
+    /// Keeps the permissions of the old file, and its group and owner. Root gives a file to the user
+    /// who became root, but to nobody else: whoever owns the directory owns the file already.
+    fn keep_attributes(&self, old: &Stat) -> io::Result<()> {
+        if old.st_uid == self.file.metadata()?.uid() || Some(old.st_uid) == invoking_user() {
+            // Only a member can keep the group.
+            let _ = fchown(&self.file, Some(old.st_uid), Some(old.st_gid));
+        }
+        self.file.set_permissions(Permissions::from_mode(old.st_mode & 0o777))
+    }
+
     /// Makes the draft durable and moves it to the final path; flushes a file written in place.
     pub fn finish(mut self) -> io::Result<()> {
-        let Some((draft, path)) = self.way.take() else { return self.file.flush() };
-        let placed = self.file.sync_all().and_then(|()| fs::rename(&draft, path));
-        placed.inspect_err(|_| drop(fs::remove_file(&draft)))
+        let Some(Draft { directory, name, final_name }) = self.draft.take() else {
+            return self.file.flush();
+        };
+        let placed = self.file.sync_all().and_then(|()| directory.rename(&name, &final_name));
+        placed.inspect_err(|_| drop(directory.remove(&name)))
     }
 }
 
 impl Write for Replacement {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_old {
+            self.file.set_len(0)?;
+            self.is_old = false;
+        }
         self.file.write(bytes)
     }
 
@@ -157,24 +212,31 @@ impl Write for Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        if let Some((draft, _)) = &self.way {
+        if let Some(Draft { directory, name, .. }) = &self.draft {
             // A leftover draft is harmless.
-            let _ = fs::remove_file(draft);
+            let _ = directory.remove(name);
         }
     }
 }
 
-/// Creates a draft beside `path`.
-fn draft(path: &Path) -> io::Result<(File, PathBuf)> {
-    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+/// Whether a file is empty or begins with these bytes.
+fn has_head(directory: &Directory, name: &OsStr, head: &[u8]) -> bool {
+    let mut start = vec![0; head.len()];
+    let old = directory.open_file(name, OFlags::RDONLY | OFlags::NONBLOCK, 0);
+    old.is_ok_and(|mut file| {
+        let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
+        is_empty || (file.read_exact(&mut start).is_ok() && start == head)
+    })
+}
+
+/// Creates a draft beside a file.
+fn draft(directory: &Directory, name: &OsStr) -> io::Result<(File, OsString)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
     for attempt in 0..ATTEMPTS {
         let mut draft = OsString::from(".");
         draft.push(name);
         draft.push(format!(".{}-{attempt}.part", std::process::id()));
-        let draft = path.with_file_name(draft);
-        match options.open(&draft) {
+        match directory.open_file(&draft, flags, 0o666) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             made => return Ok((made?, draft)),
         }
@@ -223,9 +285,9 @@ fn linked() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::Permissions;
+    use std::fs;
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::fs::{chown, symlink};
     use std::process::Command;
 
     fn names(dir: &Path) -> Vec<String> {
@@ -356,18 +418,24 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_owner() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("report.html");
-        fs::write(&path, "one").expect("a file");
-        if chown(&path, Some(1234), Some(1235)).is_err() {
+    fn a_file_of_root_is_given_to_the_owner_of_its_directory_only() {
+        let place = tempfile::tempdir().expect("a directory");
+        let theirs = place.path().join("theirs");
+        fs::create_dir(&theirs).expect("a directory");
+        fs::set_permissions(place.path(), Permissions::from_mode(0o755)).expect("set");
+        if chown(&theirs, Some(1234), Some(1235)).is_err() {
             println!("skipped: only root can give a file away");
             return;
         }
-        replace(&path, "two").expect("replaced");
-        let now = path.metadata().expect("there");
-        assert_eq!((now.uid(), now.gid()), (1234, 1235));
-        assert_eq!(fs::read(&path).expect("there"), b"two");
+        for (directory, user) in [(place.path(), 0), (&theirs, 1234)] {
+            let path = directory.join("report.html");
+            fs::write(&path, "one").expect("a file");
+            for before in [0, 1234] {
+                chown(&path, Some(before), Some(before)).expect("given");
+                replace(&path, "two").expect("replaced");
+                assert_eq!(path.metadata().expect("there").uid(), user, "{path:?} of {before}");
+            }
+        }
     }
 
     #[test]

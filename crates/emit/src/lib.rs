@@ -5,18 +5,23 @@
 //! replaces files atomically, so that a full disk or a kill never leaves a partial file, and
 //! refuses symbolic links, which another user may have placed, and drives. [`renew`] also refuses
 //! files that are not earlier versions of the same output. [`user_directory`] finds the place for
-//! files without a requested name, [`directory_of`] the directory of a file. [`nearest`] suggests a
+//! files without a requested name, [`directory_of`] the directory of a file. A [`Directory`] is opened
+//! once and used by descriptor; in another user's, root acts as that user. [`nearest`] suggests a
 //! known name for a misspelt one, and [`shell_word`] quotes a word of a command line. This crate
 //! does not know the meaning of a text or a file.
 
 #![forbid(unsafe_code)]
 
+mod directory;
 mod file;
 mod home;
 mod name;
+mod owner;
 mod text;
 
-pub use file::{Replacement, directory_of, renew, replace};
+pub use directory::{Directory, resolve};
+pub use file::{Replacement, check, directory_of, renew, replace};
 pub use home::user_directory;
 pub use name::{did_you_mean, nearest};
+pub use owner::Owner;
 pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};

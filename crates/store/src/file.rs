@@ -13,17 +13,19 @@
 //! see [`Fsync`].
 //!
 //! The header is checked before SQLite opens the file, because opening a foreign file, or one of a
-//! newer ssdyno, must not change a byte of it.
+//! newer ssdyno, must not change a byte of it. Its path has no symbolic links when it comes here, and
+//! SQLite refuses those made since.
 
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use emit::directory_of;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use rustix::fs::statvfs;
+use rustix::fs::{OFlags, statvfs};
 
 use crate::StoreError;
 use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, cannot_grow, sibling};
@@ -154,7 +156,10 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
         return Err(StoreError::NotAFile { path: path.to_path_buf(), what });
     }
     let mut header = Vec::new();
-    let file = fs::File::open(path).map_err(io_error)?;
+    // Another file may have its name now, whose opening would wait.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(io_error)?;
     file.take(100).read_to_end(&mut header).map_err(io_error)?;
     // A process was killed after creating the file and before writing to it.
     if header.is_empty() {
@@ -179,7 +184,9 @@ fn newer(path: &Path, found: u32) -> StoreError {
 }
 
 fn open_to_write(path: &Path, journal: Journal) -> rusqlite::Result<Opened> {
-    set_up(Connection::open(path)?, journal)
+    // It refuses symbolic links, even one that has just been made.
+    let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    set_up(Connection::open_with_flags(path, flags)?, journal)
 }
 
 /// Prepares a connection for writing: busy timeout, schema and journal.
@@ -281,7 +288,9 @@ fn reason(path: &Path, error: &rusqlite::Error) -> String {
 }
 
 fn read_connection(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let beside_it = || {
         let plain = Connection::open_with_flags(uri(path, ""), flags)?;
         plain.busy_timeout(BUSY_TIMEOUT)?;

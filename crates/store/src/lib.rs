@@ -48,7 +48,7 @@ pub use error::StoreError;
 pub use find::{Filter, RunSummary};
 pub use id::{id_of, new_id};
 pub use live::Point;
-pub use migrate::{Progress, on_migration};
+pub use migrate::{Progress, on_migration, report_migration};
 pub use place::default_path;
 pub use state::LastState;
 pub use store::{Entered, Kept, News, Store};

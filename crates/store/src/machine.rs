@@ -4,9 +4,12 @@
 //! share them, and only root can read the serial number. The file is next to the store rather than
 //! in it, so that a copy of the store on another machine is not mistaken for this machine's.
 
-use std::fs;
-use std::io::{self, Write};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
 use std::path::Path;
+
+use emit::{Directory, directory_of};
+use rustix::fs::OFlags;
 
 use crate::StoreError;
 use crate::id::random;
@@ -14,48 +17,62 @@ use crate::id::random;
 /// File name.
 const FILE: &str = "machine-id";
 
+/// Bytes read of it.
+const LENGTH_MAX: u64 = 256;
+
 /// The id, 32 hexadecimal digits; `None` if the file has no id and a new one cannot be written.
 pub(crate) fn id_beside(store: &Path) -> Option<String> {
-    let file = store.with_file_name(FILE);
-    read(&file).or_else(|| make(&file).ok().and_then(|()| read(&file)))
+    let directory = Directory::open(directory_of(store)).ok()?;
+    read(&directory).or_else(|| make(&directory).ok().and_then(|()| read(&directory)))
 }
 
-fn read(file: &Path) -> Option<String> {
-    let text = fs::read_to_string(file).ok()?;
+fn text(directory: &Directory) -> io::Result<Vec<u8>> {
+    // A pipe would wait for its writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let mut bytes = Vec::new();
+    directory.open_file(OsStr::new(FILE), flags, 0)?.take(LENGTH_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn read(directory: &Directory) -> Option<String> {
+    let text = String::from_utf8(text(directory).ok()?).ok()?;
     let id = text.trim();
     (id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit())).then(|| id.to_string())
 }
 
 /// Whether the file can be read but contains no id: its disk was full, or the power was cut.
-fn is_damaged(file: &Path) -> bool {
-    fs::read(file).is_ok() && read(file).is_none()
+fn is_damaged(directory: &Directory) -> bool {
+    text(directory).is_ok() && read(directory).is_none()
 }
 
 /// Writes a new id atomically, unless another process was faster. Replaces a damaged file.
-fn make(file: &Path) -> Result<(), StoreError> {
-    let failed = |source| StoreError::Io { path: file.to_path_buf(), source };
+fn make(directory: &Directory) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: directory.path().join(FILE), source };
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
-    let draft = file.with_file_name(format!("{FILE}.{id}"));
+    let (file, draft) = (OsStr::new(FILE), OsString::from(format!("{FILE}.{id}")));
     let write = || {
-        let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&draft)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let mut out = directory.open_file(&draft, flags, 0o666)?;
         out.write_all(format!("{id}\n").as_bytes())?;
         out.sync_all()?;
-        match fs::hard_link(&draft, file) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(file) => Ok(()),
+        match directory.link(&draft, file) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && !is_damaged(directory) => Ok(()),
             // If the file is damaged or the file system has no hard links, the last of two
             // processes wins.
-            Err(_) => fs::rename(&draft, file),
+            Err(_) => directory.rename(&draft, file),
             Ok(()) => Ok(()),
         }
     };
     let done = write().map_err(failed);
     // Missing if nothing was written, or if it was renamed.
-    let _ = fs::remove_file(&draft);
+    let _ = directory.remove(&draft);
     done
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -44,6 +44,11 @@ pub fn on_migration(progress: Progress) {
     let _ = PROGRESS.set(progress);
 }
 
+/// Calls the callback for a migration that another process makes.
+pub fn report_migration(done: u64, of: u64) {
+    PROGRESS.get().iter().for_each(|tell| tell(done, of));
+}
+
 /// Moves the runs.
 pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
     // Rows are written in the latest form.
@@ -56,7 +61,7 @@ pub(crate) fn rows_to_2(conn: &Connection) -> rusqlite::Result<()> {
         move_run(conn, *number)?;
         if reported.elapsed() >= PATIENCE {
             reported = Instant::now();
-            PROGRESS.get().iter().for_each(|tell| tell(done as u64 + 1, numbers.len() as u64));
+            report_migration(done as u64 + 1, numbers.len() as u64);
         }
     }
     // Numbers of removed runs are not reused.

@@ -1,10 +1,8 @@
 //! Default location of the store: the XDG data directory.
 
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use emit::directory_of;
+use emit::{Directory, directory_of};
 
 use crate::StoreError;
 
@@ -14,21 +12,11 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
     Ok(data.join("ssdyno").join("runs.sqlite"))
 }
 
-/// Creates the file's directory, accessible only to this user, as the XDG specification requires.
-/// Each new directory is made durable in its parent first, because SQLite syncs only the directory
-/// of the store itself.
-pub(crate) fn make_directory(file: &Path) -> Result<(), StoreError> {
+/// Opens the file's directory, or creates it, accessible only to this user, as the XDG specification
+/// requires. Each new directory is made durable in its parent first, because SQLite syncs only the
+/// directory of the store itself.
+pub(crate) fn make_directory(file: &Path) -> Result<Directory, StoreError> {
     let dir = directory_of(file);
-    let missing: Vec<&Path> = dir.ancestors().take_while(|level| !level.exists()).collect();
-    let make = |level: &Path| match fs::DirBuilder::new().mode(0o700).create(level) {
-        // Another process was faster.
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && level.is_dir() => Ok(()),
-        made => made,
-    };
-    for level in missing.into_iter().rev().filter(|level| !level.as_os_str().is_empty()) {
-        make(level).map_err(|source| StoreError::Io { path: dir.to_path_buf(), source })?;
-        // Not every file system can sync a directory; on those, nothing more can be done.
-        let _ = fs::File::open(directory_of(level)).and_then(|dir| dir.sync_all());
-    }
-    Ok(())
+    let failed = |source| StoreError::Io { path: dir.to_path_buf(), source };
+    Directory::create(dir, 0o700).map_err(failed)
 }

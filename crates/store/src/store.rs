@@ -1,8 +1,10 @@
 //! The store: adding, updating and finding runs.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::path::{Path, PathBuf};
 
+use emit::Owner;
 use record::{Document, HistoryKey, Run};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -57,6 +59,8 @@ pub struct Kept {
 pub struct Store {
     pub(crate) conn: Connection,
     path: PathBuf,
+    /// The user with whose rights root uses the file.
+    owner: Option<Owner>,
     journal: Journal,
     read_only: Option<String>,
     /// Runs begun by this process and not yet finished, by number.
@@ -68,9 +72,12 @@ impl Store {
     /// without write permission is opened for reading, and all writes fail.
     pub fn open(path: Option<&Path>) -> Result<Store, StoreError> {
         let path = path.map_or_else(place::default_path, |path| Ok(path.to_path_buf()))?;
-        place::make_directory(&path)?;
+        let directory = place::make_directory(&path)?;
+        let named = path.file_name().map(|name| directory.path().join(name));
+        // Without a name, it is a directory, and refused as such.
+        let path = named.unwrap_or(path);
         let journal = file::journal_for(&path);
-        Store::open_with(path, journal)
+        Store::open_as(directory.owner(), path, journal)
     }
 
     /// Like [`Store::open`], but creates nothing.
@@ -87,14 +94,22 @@ impl Store {
         Store::open_existing(Some(&path))
     }
 
+    /// Like [`Store::open`], for a file in an existing directory.
+    #[cfg(test)]
     pub(crate) fn open_with(path: PathBuf, journal: Journal) -> Result<Store, StoreError> {
-        let opened = file::open(&path, journal)?;
-        Ok(Store::on(path, opened))
+        Store::open_as(None, path, journal)
+    }
+
+    fn open_as(owner: Option<Owner>, path: PathBuf, journal: Journal) -> Result<Store, StoreError> {
+        let opened = act(owner, &path, || file::open(&path, journal))?;
+        let mut store = Store::on(path, opened);
+        store.owner = owner;
+        Ok(store)
     }
 
     pub(crate) fn on(path: PathBuf, opened: Opened) -> Store {
         let Opened { conn, journal, read_only } = opened;
-        Store { conn, path, journal, read_only, begun: BTreeMap::new() }
+        Store { conn, path, owner: None, journal, read_only, begun: BTreeMap::new() }
     }
 
     /// The file.
@@ -116,8 +131,13 @@ impl Store {
     /// Adds a run that starts now and returns its number. Until [`Store::finish`], it reads as
     /// running while this process lives, and as cut short afterwards.
     pub fn begin(&mut self, run: &Run) -> Result<i64, StoreError> {
+        self.begin_for(run, std::process::id())
+    }
+
+    /// Like [`Store::begin`], for a run that is in progress while process `pid` lives.
+    pub fn begin_for(&mut self, run: &Run, pid: u32) -> Result<i64, StoreError> {
         let entry = Entry::of(run)?;
-        let writer = Writer::this_process();
+        let writer = Writer::of_process(pid);
         if !self.read(|conn| find::with_id(conn, &run.id))?.is_empty() {
             return Err(StoreError::Unfit(format!("the id {} is taken", run.id)));
         }
@@ -307,7 +327,8 @@ impl Store {
             // A drive's serial numbers are removed with its last run.
             tx.execute("DELETE FROM place WHERE id NOT IN (SELECT place FROM run)", []).map(drop)
         })?;
-        file::return_free_pages(&self.conn).map_err(|e| StoreError::sql(&self.path, e))
+        let returned = || file::return_free_pages(&self.conn);
+        act(self.owner, &self.path, || returned().map_err(|e| StoreError::sql(&self.path, e)))
     }
 
     fn stored(&self, number: i64) -> Result<Stored, StoreError> {
@@ -343,7 +364,7 @@ impl Store {
             tx.finish()?;
             Ok(found)
         };
-        look().map_err(|e| StoreError::sql(&self.path, e))
+        act(self.owner, &self.path, || look().map_err(|e| StoreError::sql(&self.path, e)))
     }
 
     /// One transaction.
@@ -368,7 +389,8 @@ impl Store {
             tx.commit()?;
             Ok(done)
         };
-        attempt().map_err(|e| StoreError::sql(&self.path, e))
+        let (owner, path) = (self.owner, self.path.clone());
+        act(owner, &path, || attempt().map_err(|e| StoreError::sql(&path, e)))
     }
 }
 
@@ -380,6 +402,25 @@ impl Drop for Store {
             let _ = self.flush(number);
             let _ = self.write(Fsync::Now, |tx| rows::release(tx, number));
         }
+        // Closing the last connection writes to the store, too.
+        if let (Some(owner), Ok(memory)) = (self.owner, Connection::open_in_memory()) {
+            let conn = mem::replace(&mut self.conn, memory);
+            let _ = owner.act(|| drop(conn));
+        }
+    }
+}
+
+/// Does some work on the file at `path` with the rights of its directory's owner.
+fn act<T>(
+    owner: Option<Owner>,
+    path: &Path,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match owner {
+        Some(owner) => {
+            owner.act(work).map_err(|source| StoreError::Io { path: path.to_path_buf(), source })?
+        }
+        None => work(),
     }
 }
 
@@ -408,7 +449,7 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
             conflict = true;
             continue;
         };
-        let (kind, unfinished) = (mine.kind, in_progress(&mine.run));
+        let unfinished = in_progress(&mine.run);
         let (running, cut_short) =
             find::standing(mine.run.complete, mine.run.cut_short.clone(), mine.writer.as_ref());
         let mine = Stored { run: Run { cut_short, ..mine.run }, ..mine };
@@ -416,7 +457,7 @@ fn enter(tx: &Transaction<'_>, document: &Document, entry: &Entry) -> rusqlite::
         if same || running || in_progress(run) {
             return Ok(Entered { number, news: News::Known });
         }
-        if unfinished && kind != Kind::Measured {
+        if unfinished {
             put_all(tx, number, entry, run)?;
             return Ok(Entered { number, news: News::Completed });
         }

@@ -18,9 +18,9 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// This process; `None` without `/proc`.
-    pub fn this_process() -> Option<Writer> {
-        let pid = i64::from(std::process::id());
+    /// The process with this id; `None` without `/proc`.
+    pub fn of_process(pid: u32) -> Option<Writer> {
+        let pid = i64::from(pid);
         Some(Writer { pid, start: start_of(pid)?, boot: boot_id()? })
     }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn only_the_same_process_is_alive() {
-        let me = Writer::this_process().expect("/proc is mounted");
+        let me = Writer::of_process(std::process::id()).expect("/proc is mounted");
         assert!(me.is_alive());
         assert!(!Writer { start: me.start + 1, ..me.clone() }.is_alive(), "the pid was reused");
         assert!(

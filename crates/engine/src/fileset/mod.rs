@@ -15,7 +15,7 @@ mod pci;
 mod same;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -345,7 +345,9 @@ impl Drop for FileSet {
 
 fn look_at(path: &Path) -> Result<Known> {
     let mut known = Known { seen: FileSeen::default(), ours: false, identity: None, plan: None };
-    let meta = match path.metadata() {
+    // Root does not follow another user's link.
+    let pinned = emit::resolve(path).map(File::from);
+    let meta = match pinned.and_then(|pinned| pinned.metadata()) {
         Ok(meta) => meta,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let directory = directory_of(path);

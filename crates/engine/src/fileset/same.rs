@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use drive::FileIdentity;
+use emit::{Directory, directory_of};
 use rustix::fs::OFlags;
 
 /// The files of a run by name.
@@ -52,10 +53,20 @@ impl SameFiles {
         if !create {
             return options.open(path);
         }
-        let file = options.clone().create_new(true).mode(0o644).open(path)?;
+        let file = create_owned(path, options)?;
         known.insert(path.to_path_buf(), FileIdentity::of(&file.metadata()?));
         Ok(file)
     }
+}
+
+/// Creates a file exclusively. In another user's directory, it belongs to that user, as with every
+/// output.
+fn create_owned(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    let directory = Directory::open(directory_of(path))?;
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let created = directory.open_file(name, flags, 0o644)?;
+    options.open(format!("/proc/self/fd/{}", created.as_raw_fd()))
 }
 
 /// Returns an O_PATH descriptor of the file, which does not open its content.
