@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drive::Sample;
 use rig::{CommandRun, DeviceTraffic};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::clock::Clock;
 use crate::device::{Able, Device};
@@ -21,6 +21,9 @@ use crate::sys::process::{self, Ended};
 
 /// How often the interrupt flag is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Time for the program to end after a SIGTERM, before it is killed.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Where a program runs, and the device it is measured on.
 pub(crate) struct Stage<'a> {
@@ -45,7 +48,7 @@ impl Stage<'_> {
         let sample = || self.device.watch();
         let before = sample();
         let start = self.clock.now();
-        let child = command.spawn()?;
+        let child = process::spawn(&mut command)?;
         let ended = self.wait(child.id())?;
         let end = self.clock.now();
         let after = sample();
@@ -70,18 +73,21 @@ impl Stage<'_> {
         self.device.settle(self.directory.is_none())
     }
 
-    /// Waits for the program, and terminates it when the user ends the run.
+    /// Waits for the program, and ends it and its children when the user ends the run.
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::Builder::new().spawn(move || sender.send(process::wait(id)))?;
+        let mut asked = None;
         loop {
             match ended.recv_timeout(LOOK_EVERY) {
                 Ok(ended) => return ended,
                 Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
                 Err(RecvTimeoutError::Timeout) if self.interrupt.load(Ordering::Relaxed) => {
+                    let asked = *asked.get_or_insert_with(Instant::now);
+                    let signal = if asked.elapsed() < GRACE { Signal::TERM } else { Signal::KILL };
                     if let Some(id) = Pid::from_raw(id as i32) {
                         // It may already have ended by itself.
-                        let _ = kill_process(id, Signal::TERM);
+                        let _ = kill_process_group(id, signal);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -1,8 +1,12 @@
-//! Waits for a child and returns its resource usage, which the standard library does not provide.
+//! Starts a child that cannot outlive this process, waits for it, and returns its resource usage:
+//! the standard library provides neither.
 
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 
 use rig::Exit;
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 /// A child that has ended.
 pub(crate) struct Ended {
@@ -10,6 +14,15 @@ pub(crate) struct Ended {
     pub user_ns: u64,
     pub system_ns: u64,
     pub memory_bytes_max: u64,
+}
+
+/// Starts a program in a process group of its own. The kernel kills it when the calling thread ends,
+/// whatever ends it.
+pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
+    let bind = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+    // SAFETY: between fork and exec, the closure makes one system call and allocates nothing.
+    unsafe { command.pre_exec(bind) };
+    command.process_group(0).spawn()
 }
 
 /// Waits for a child of this process; nothing else may wait for it.
