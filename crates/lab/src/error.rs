@@ -10,6 +10,7 @@ use fio::run::RunError;
 use journal::JournalError;
 use methods::MethodError;
 use rig::{Fault, RigError};
+use serde::{Deserialize, Serialize};
 use store::StoreError;
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ use thiserror::Error;
 pub type Result<T> = std::result::Result<T, LabError>;
 
 /// The kind of an error, from which the command derives its exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The request is invalid.
     Usage,
@@ -32,7 +33,7 @@ pub enum ErrorKind {
 }
 
 /// Why a request could not be fulfilled.
-#[derive(Clone, Debug, Error)]
+#[derive(Clone, Debug, Error, Serialize, Deserialize)]
 #[error("{context}")]
 pub struct LabError {
     kind: ErrorKind,

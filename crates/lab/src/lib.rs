@@ -22,6 +22,7 @@ pub mod image;
 pub mod import;
 pub mod io;
 pub mod iozone;
+pub mod keeper;
 mod kept;
 mod like;
 pub mod machine;

@@ -48,14 +48,14 @@ const CHOSEN: [&str; 3] = ["io", "fio", "command"];
 /// Conditions of the host around the drive.
 const HOST: [&str; 2] = ["machine", "backend"];
 
-/// The peers of a run with a complete answer.
-pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> Vec<Peer> {
+/// The peers of a run with a complete answer. `last` is its [`last`] run, if there is one.
+pub(crate) fn of(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec<Peer> {
     let Some(answer) = &run.answer else { return Vec::new() };
     let mut peers = Vec::new();
-    if let Some(last) = last(store, number, run) {
+    if let Some(last) = last {
         let day = last.started.get(..10).unwrap_or(&last.started);
         let whose = format!("run {}, {day}", last.number.unwrap_or_default());
-        peers.extend(same(answer, run, &last, &whose, &DECISIVE));
+        peers.extend(same(answer, run, last, &whose, &DECISIVE));
     }
     peers.extend(publications(answer, run));
     if let Some(model) = model {
@@ -68,7 +68,7 @@ pub(crate) fn of(store: &Store, number: i64, run: &Run, model: Option<&Run>) -> 
 
 /// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive,
 /// unless the user chose the workload.
-fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
+pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
     let same = |other: &Run| other.protocol == run.protocol;
     let mut earlier = store.earlier(&key, &run.method, number, RUNS_MAX, same).ok()?;

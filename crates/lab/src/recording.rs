@@ -5,21 +5,23 @@
 //! instead. Events reach the caller's watcher after they are recorded.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use methods::{Neighbour, Outcome};
 use record::{
-    Answer, DriveIdentity, Environment, Finding, FindingKind, Health, HistoryKey, Level, PartOf,
-    Plan, Run, Safety, Stamp, State, Target, TargetKind, Unit,
+    Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
+    State, Target, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
-use store::{Point, Store, StoreError, new_id};
+use store::new_id;
 use workload::units;
 
 use crate::error::{ErrorKind, LabError, Result};
+use crate::keeper::{Earlier, Keeper, SeriesPoint};
 use crate::watcher::{Recorded, Watcher};
-use crate::{guesses, history, peers, virtual_drive};
+use crate::{guesses, peers, virtual_drive};
 
 /// Maximum number of findings, and of error kinds, in a record.
 const MESSAGES_MAX: usize = 1000;
@@ -29,12 +31,10 @@ const TEXT_MAX: usize = 4096;
 
 /// A run that is being recorded.
 pub(crate) struct Recording {
-    store: Store,
+    keeper: Keeper,
     run: Run,
     number: i64,
     began: Instant,
-    /// The first failure of the store, which is reported once.
-    trouble: Option<StoreError>,
     /// Findings of the rig.
     notes: Vec<Finding>,
     provokes: &'static [FindingKind],
@@ -65,12 +65,12 @@ impl Recording {
         info: &TargetInfo,
         plan: Plan,
         watcher: Box<dyn Watcher>,
+        interrupt: &Arc<AtomicBool>,
     ) -> Result<Recording> {
-        let mut store = Store::open(store)?;
         let mut run = Run {
             id: new_id()?,
             started: jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
-            environment: environment(&store),
+            environment: environment(),
             plan: Some(plan),
             state_before: info.state,
             protocol: test.protocol,
@@ -78,13 +78,13 @@ impl Recording {
             seed: test.seed,
             ..Run::new(test.method, info.target.clone())
         };
-        let number = store.begin(&run)?;
-        run.number = Some(number);
+        let keeper = Keeper::begin(store, &mut run, interrupt)?;
+        let number = run.number.unwrap_or_default();
         let began = Instant::now();
         let notes = Vec::new();
         let provokes = test.provokes;
         let model = None;
-        Ok(Recording { store, run, number, began, trouble: None, notes, provokes, model, watcher })
+        Ok(Recording { keeper, run, number, began, notes, provokes, model, watcher })
     }
 
     /// The number of the run in the store.
@@ -126,27 +126,15 @@ impl Recording {
 
     /// Records and returns the state in which earlier runs left the drive.
     pub(crate) fn recall(&mut self) -> State {
-        let run = &mut self.run;
-        let whole = |drive: &&DriveIdentity| {
-            run.target.kind == TargetKind::Device && drive.path == run.target.path
-        };
-        let drive = run.target.drive.as_ref().filter(whole);
-        // A store that cannot be read returns no state; its failure is reported at the next write.
-        let machine = run.environment.machine_id.as_deref();
-        let last = drive.and_then(|drive| {
-            let key = HistoryKey::of(&run.target, machine)?;
-            let last = self.store.state_before(&key, self.number).ok().flatten();
-            last.filter(|last| !last.was_written_since(drive))
-        });
-        if let Some(last) = last {
-            (run.state_before, run.state_as_of) = (last.state, Some(last.as_of));
+        if let Some((state, as_of)) = self.keeper.state_before(&self.run.target) {
+            (self.run.state_before, self.run.state_as_of) = (state, Some(as_of));
         }
-        run.state_before
+        self.run.state_before
     }
 
     /// Drives measured on this port by the same method.
     pub(crate) fn neighbours(&self) -> Vec<Neighbour> {
-        history::neighbours(&self.store, self.number, &self.run)
+        self.keeper.neighbours(&self.run)
     }
 
     /// Records an event, then passes it on.
@@ -201,11 +189,11 @@ impl Recording {
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         self.run.cut_short = Some(why.clone());
         self.run.answer = Some(methods::answer(&self.run));
-        let kept = self.store.finish(&self.run);
         // The store has the intervals up to the silence.
-        if let Ok(run) = self.store.load(self.number) {
-            self.run.series = run.series;
+        if let Some(series) = self.keeper.series() {
+            self.run.series = series;
         }
+        let kept = self.store_record();
         let borrows = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
         let advice = match (kept, borrows) {
             (Err(error), _) => match keep_as_file(&self.run) {
@@ -223,7 +211,7 @@ impl Recording {
     }
 
     fn recorded(&self, ended: Result<()>, kept: Result<()>) -> Recorded {
-        Recorded { run: self.run.clone(), store: self.store.path().to_path_buf(), ended, kept }
+        Recorded { run: self.run.clone(), store: self.keeper.store().to_path_buf(), ended, kept }
     }
 
     fn append(&mut self, workload: &str, replicate: u32, start_ns: u64, interval: &Interval) {
@@ -239,9 +227,10 @@ impl Recording {
             values.push(("temperature", Unit::Celsius, interval.temperature_c));
         }
         let t_ns = interval.end_ns;
-        let point = Point { workload, replicate, start_ns, t_ns, values: &values };
-        let kept = self.store.append(self.number, &point);
-        self.check(kept);
+        let values = values.into_iter().map(|(name, unit, value)| (name.into(), unit, value));
+        let (workload, values) = (workload.to_string(), values.collect());
+        self.keeper.append(SeriesPoint { workload, replicate, start_ns, t_ns, values });
+        self.check();
     }
 
     /// Stores the results of a method so far.
@@ -279,17 +268,22 @@ impl Recording {
     }
 
     fn keep(&mut self) {
-        let kept = self.store.update(&self.run);
-        self.check(kept);
+        self.keeper.update(&self.run);
+        self.check();
     }
 
     /// Warns of the first failure of the store; the run continues.
-    fn check(&mut self, result: std::result::Result<(), StoreError>) {
-        if let (Err(error), None) = (result, &self.trouble) {
+    fn check(&mut self) {
+        if let Some(error) = self.keeper.trouble() {
             let line = format!("{error}; the run continues and its record is stored at the end");
             self.watcher.warn(&line);
-            self.trouble = Some(error);
         }
+    }
+
+    /// Stores the complete record. The user is told if that takes long.
+    fn store_record(&mut self) -> Result<()> {
+        let Recording { keeper, run, watcher, .. } = self;
+        keeper.finish(run, &mut |line| watcher.warn(line))
     }
 
     /// Completes the record: all results, and why the run ended early, if it did. A record that
@@ -298,9 +292,11 @@ impl Recording {
         self.run.complete = ended.is_ok();
         self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
         self.take(outcome);
-        if ended.is_ok() {
-            history::foresee(&self.store, self.number, &mut self.run);
-        }
+        let earlier = self.keeper.earlier(&self.run, ended.is_ok());
+        let last = earlier.and_then(|Earlier { metrics, answer, last }| {
+            (self.run.metrics, self.run.answer) = (metrics, answer);
+            last
+        });
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
         if self.run.answer.is_none() || !self.run.complete {
@@ -309,11 +305,11 @@ impl Recording {
         if let Some(note) = self.guesses() {
             self.run.warnings.push(note);
         }
-        let peers = peers::of(&self.store, self.number, &self.run, self.model.as_ref());
+        let peers = peers::of(&self.run, last.as_ref(), self.model.as_ref());
         if let Some(answer) = &mut self.run.answer {
             answer.peers = peers;
         }
-        let kept = self.store.finish(&self.run).map_err(|error| {
+        let kept = self.store_record().map_err(|error| {
             // The store has at most a part of the record under this number.
             self.run.number = None;
             let text = format!("{error}: the record is not in the store");
@@ -381,10 +377,9 @@ fn places(working: std::io::Result<PathBuf>) -> impl Iterator<Item = PathBuf> {
     std::iter::once(std::env::temp_dir()).chain(working.ok())
 }
 
-fn environment(store: &Store) -> Environment {
+fn environment() -> Environment {
     let version = env!("CARGO_PKG_VERSION").to_string();
-    let machine_id = store.machine_id();
-    Environment { ssdyno: version, machine_id, ..drive::host::environment() }
+    Environment { ssdyno: version, ..drive::host::environment() }
 }
 
 #[cfg(test)]

@@ -102,15 +102,20 @@ impl<'a> Planned<'a> {
         Some(place.dir().to_path_buf())
     }
 
-    /// Enters the run into the store.
-    pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'a>> {
+    /// Enters the run into the store. An interrupt ends the wait for a store that another process
+    /// has locked.
+    pub fn begin(
+        self,
+        watcher: Box<dyn Watcher>,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Begun<'a>> {
         let Planned { plan, request, work, info, file } = self;
         let store = request.store.as_deref();
         let seed = Some(request.instrument.seed);
         let (method, protocol) = (work.info.name, work.protocol());
         let (provokes, part_of) = (work.info.provokes, request.part_of.clone());
         let test = Test { method, protocol, seed, provokes, part_of };
-        let recording = Recording::begin(store, test, &info, plan, watcher)?;
+        let recording = Recording::begin(store, test, &info, plan, watcher, interrupt)?;
         Ok(Begun { request, work, recording, file })
     }
 }

@@ -24,8 +24,10 @@ fn run(method: &str, target: &str, store: &Path) -> Run {
     let request = Request { store: Some(store.to_path_buf()), ..Request::on(target) };
     let options = Options::default();
     let work = Work::method(method, &options).expect("a method");
-    let begun = request.plan(&work).and_then(|planned| planned.begin(Box::new(Quiet)));
-    let recorded = begun.expect("it begins").run(&Arc::new(AtomicBool::new(false)));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let planned = request.plan(&work).expect("a plan");
+    let begun = planned.begin(Box::new(Quiet), &interrupt).expect("it begins");
+    let recorded = begun.run(&interrupt);
     recorded.ended.and(recorded.kept).expect("it ends well");
     recorded.run
 }

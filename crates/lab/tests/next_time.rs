@@ -21,8 +21,10 @@ fn quick(target: &str, seconds: u64, seed: u64, store: &Path) -> Run {
     let time = Some(Duration::from_secs(seconds));
     let options = Options { time, seed, size: Some(64 << 20), ..Options::default() };
     let work = Work::method("quick", &options).expect("a method");
-    let begun = request.plan(&work).and_then(|planned| planned.begin(Box::new(Quiet)));
-    let recorded = begun.expect("it begins").run(&Arc::new(AtomicBool::new(false)));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let planned = request.plan(&work).expect("a plan");
+    let begun = planned.begin(Box::new(Quiet), &interrupt).expect("it begins");
+    let recorded = begun.run(&interrupt);
     recorded.ended.and(recorded.kept).expect("it ends well");
     let store = store::Store::open(Some(store)).expect("a store");
     store.load(recorded.run.number.expect("stored")).expect("kept")

@@ -31,17 +31,23 @@ pub struct Failure {
     code: u8,
     text: String,
     advice: Option<String>,
+    is_reported: bool,
 }
 
 impl Failure {
     /// Creates a failure with its exit code.
     pub fn new(code: u8, text: impl Display) -> Failure {
-        Failure { code, text: one_line(&text.to_string()), advice: None }
+        Failure { code, text: one_line(&text.to_string()), advice: None, is_reported: false }
     }
 
     /// Failure to write a file.
     pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
         Failure::new(IO, format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// A failure that the user has seen: only its exit code is left.
+    pub fn reported(error: LabError) -> Failure {
+        Failure { is_reported: true, ..Failure::from(error) }
     }
 
     /// Adds a suggestion.
@@ -65,6 +71,9 @@ impl Failure {
 
     /// Prints the failure and returns the exit code.
     pub fn report(&self) -> ExitCode {
+        if self.is_reported {
+            return ExitCode::from(self.code);
+        }
         screen::say(&format!("ssdyno: {}", self.text));
         if let Some(advice) = &self.advice {
             screen::say(&format!("   try: {advice}"));
@@ -120,7 +129,7 @@ mod tests {
 
     /// Exit code, text and advice.
     fn parts(failure: impl Into<Failure>) -> (u8, String, Option<String>) {
-        let Failure { code, text, advice } = failure.into();
+        let Failure { code, text, advice, .. } = failure.into();
         (code, text, advice)
     }
 

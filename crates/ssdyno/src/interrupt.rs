@@ -1,26 +1,106 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first ends the run cleanly and keeps the results, the
-//! second quits immediately.
+//! SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGQUIT: during a run, the first ends it cleanly and keeps
+//! the results, and the second quits immediately. At any other time, the first quits: whatever the
+//! command waits for, a signal ends it. The exit code is 130 in both cases.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use signal_hook::flag;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::{flag, low_level};
 
 use crate::failure::INTERRUPTED;
 
-/// A flag that is set when the user or the system asks the run to end. A SIGHUP that was ignored
-/// at the start stays ignored, so that `nohup` keeps a run alive after a logout.
-pub fn flag() -> std::io::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
+/// The state of the process, shared with its signal handlers.
+struct Signals {
+    /// A signal has asked the run to end.
+    is_asked: Arc<AtomicBool>,
+    /// Nothing is to be ended cleanly.
+    quits_at_once: Arc<AtomicBool>,
+}
+
+static SIGNALS: OnceLock<Signals> = OnceLock::new();
+
+/// Makes every signal end the process at once. A SIGHUP that was ignored at the start stays
+/// ignored, so that `nohup` keeps a run alive after a logout.
+pub fn install() -> io::Result<()> {
+    let signals = SIGNALS.get_or_init(|| Signals {
+        is_asked: Arc::default(),
+        quits_at_once: Arc::new(AtomicBool::new(true)),
+    });
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let hangup = if ignores(&status, SIGHUP) { None } else { Some(SIGHUP) };
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
-        // The order matters: a signal that finds the flag set ends the process.
-        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&asked))?;
-        flag::register(signal, Arc::clone(&asked))?;
+    for signal in [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup) {
+        // The order matters: a signal that finds a flag set ends the process.
+        for quits in [&signals.quits_at_once, &signals.is_asked] {
+            flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(quits))?;
+        }
+        flag::register(signal, Arc::clone(&signals.is_asked))?;
     }
-    Ok(asked)
+    Ok(())
+}
+
+/// A time during which the first signal only sets [`Run::flag`].
+pub struct Run(Arc<AtomicBool>);
+
+impl Run {
+    /// Begins it; dropping it ends it.
+    pub fn begin() -> Run {
+        let Some(signals) = SIGNALS.get() else { return Run(Arc::default()) };
+        signals.quits_at_once.store(false, Ordering::SeqCst);
+        Run(Arc::clone(&signals.is_asked))
+    }
+
+    /// The flag that is set when the user or the system asks the run to end.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
+        &self.0
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        SIGNALS.get().iter().for_each(|all| all.quits_at_once.store(true, Ordering::SeqCst));
+    }
+}
+
+/// Longest wait for the reader of an output once the run has been asked to end.
+const OUTPUT_MAX: Duration = Duration::from_secs(1);
+
+/// Interval between looks at the flag.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A limit for an output that may wait for its reader: the process ends if the output still waits
+/// some time after a signal. A second signal would end it, too.
+pub struct Limit {
+    _done: Option<Sender<()>>,
+}
+
+impl Limit {
+    /// Begins it; dropping it ends it.
+    pub fn begin() -> Limit {
+        let quits_at_once = |all: &Signals| all.quits_at_once.load(Ordering::SeqCst);
+        if !is_asked() && SIGNALS.get().is_none_or(quits_at_once) {
+            return Limit { _done: None };
+        }
+        let (done, waiting) = channel::<()>();
+        let watch = move || {
+            let mut asked = None;
+            while waiting.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if is_asked() && asked.get_or_insert_with(Instant::now).elapsed() >= OUTPUT_MAX {
+                    low_level::exit(INTERRUPTED.into());
+                }
+            }
+        };
+        Limit { _done: thread::Builder::new().spawn(watch).is_ok().then_some(done) }
+    }
+}
+
+/// Whether a signal has asked the command to end.
+pub fn is_asked() -> bool {
+    SIGNALS.get().is_some_and(|signals| signals.is_asked.load(Ordering::SeqCst))
 }
 
 /// Whether a process ignores a signal, according to its status as in proc(5).
@@ -36,6 +116,14 @@ pub fn survive_file_limit() {
     // A handler that does nothing replaces the signal's default action. Child processes get the
     // default back.
     let _ = flag::register(SIGXFSZ, Arc::default());
+}
+
+/// Lets a process outlive the signals that end a run.
+pub fn outlive() {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        // As above.
+        let _ = flag::register(signal, Arc::default());
+    }
 }
 
 #[cfg(test)]

@@ -125,6 +125,11 @@ impl Live {
         Live { lines: every.map(|every| (every, Instant::now())), ..self }
     }
 
+    /// Whether time is simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
+    }
+
     /// The bar, for clearing it when the run has ended.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()

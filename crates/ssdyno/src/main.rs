@@ -12,6 +12,7 @@ mod interrupt;
 mod live;
 mod picture;
 mod present;
+mod relay;
 mod returning;
 mod screen;
 mod usage;
@@ -23,21 +24,27 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 
 use crate::cli::{Cli, Command};
-use crate::failure::Result;
+use crate::failure::{Failure, INTERRUPTED, Result};
 
 fn main() -> ExitCode {
-    if let Some(end) = guard() {
+    if let Some(end) = guard().or_else(keeper) {
         return end;
     }
+    lab::keeper::use_process(KEEPER);
     // Answers a completion request of the shell and exits.
     CompleteEnv::with_factory(Cli::command).complete();
     interrupt::survive_file_limit();
+    if let Err(error) = interrupt::install() {
+        return Failure::from(error).report();
+    }
     store::on_migration(|done, of| {
         screen::say(&format!("converting the store to a new version: {done} of {of} runs"));
     });
     let words = cli::under_other_names(std::env::args_os().collect());
     let result = Cli::try_parse_from(words).map_err(|e| usage::failure(&e)).and_then(run);
-    result.unwrap_or_else(|failure| failure.report())
+    let code = result.unwrap_or_else(|failure| failure.report());
+    // The signal may have come too late to cut anything short.
+    if interrupt::is_asked() { ExitCode::from(INTERRUPTED) } else { code }
 }
 
 /// Runs this process as the guard of a drive without an IOMMU, if requested. It prints nothing,
@@ -50,6 +57,18 @@ fn guard() -> Option<ExitCode> {
         drive::pci::keep_guard(&address.to_string_lossy())
             .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
     )
+}
+
+/// The argument of the process that writes the store for a run.
+const KEEPER: &str = "store-keeper";
+
+/// Runs this process as the keeper of a run's record, if requested. It ends with that run, and no
+/// signal ends it before.
+fn keeper() -> Option<ExitCode> {
+    std::env::args_os().nth(1).filter(|word| word == KEEPER)?;
+    interrupt::survive_file_limit();
+    interrupt::outlive();
+    Some(lab::keeper::serve().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }
 
 fn run(cli: Cli) -> Result {

@@ -1,6 +1,5 @@
 //! Presents a record to the user: on the screen, as JSON, or as a page with charts.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +13,7 @@ use workload::units;
 
 use crate::cli::OutputArgs;
 use crate::failure::{CHECK_FAILED, Failure, IO, Result};
-use crate::screen;
+use crate::{interrupt, screen};
 
 /// Prints to stdout, without terminal control characters except those of our own styles. If the
 /// reader has closed the pipe, the process ends without an error.
@@ -37,6 +36,7 @@ pub fn print_records(text: &str) -> Result<()> {
 }
 
 fn print_bytes(bytes: &[u8]) -> Result<()> {
+    let _limit = interrupt::Limit::begin();
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
@@ -77,6 +77,11 @@ pub fn reports_beside(store: &Path) -> PathBuf {
     store.parent().unwrap_or(Path::new(".")).join("reports")
 }
 
+/// Creates the directory for reports.
+pub fn make_reports(directory: &Path) -> io::Result<()> {
+    emit::Directory::create(directory, 0o777).map(drop)
+}
+
 /// The file name of a run's page in that directory.
 pub fn page_name(number: i64) -> String {
     format!("run-{number}.html")
@@ -87,11 +92,26 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
     let file = |id: &str| format!("{}.html", id.replace([':', '/'], "-"));
     let name = run.number.map_or_else(|| file(&run.id), page_name);
     // Only our own directory is created; a misspelt user path is an error.
-    let made = if path.is_none() { fs::create_dir_all(directory) } else { Ok(()) };
+    let made = if path.is_none() { make_reports(directory) } else { Ok(()) };
     let path = path.map_or_else(|| directory.join(name), Path::to_path_buf);
     let page = report::html(run).map_err(|e| Failure::new(IO, e))?;
+    let _limit = interrupt::Limit::begin();
     made.and_then(|()| emit::renew(&path, page)).map_err(|e| Failure::cannot_write(&path, &e))?;
     Ok(path)
+}
+
+/// Reports that the store does not have a record, and where it is. This comes first, because the
+/// outputs may wait for their readers.
+pub fn report_unkept(recorded: &Recorded) {
+    if let Err(error) = &recorded.kept {
+        Failure::from(error.clone()).report();
+    }
+}
+
+/// Checks that a page can be written to this path.
+pub fn check_page(path: &Path) -> Result<()> {
+    let page = report::html(&Run::default()).map_err(|e| Failure::new(IO, e))?;
+    emit::check(path, Some(page.as_bytes())).map_err(|e| Failure::cannot_write(path, &e))
 }
 
 /// Shows the result of a run. The exit code is that of the failure that ended it early, or
@@ -99,23 +119,26 @@ pub fn write_page(run: &Run, path: Option<&Path>, directory: &Path) -> Result<Pa
 pub fn conclude(recorded: Recorded, output: &OutputArgs) -> Result {
     let reports = reports_beside(&recorded.store);
     let Recorded { run, ended, kept, .. } = recorded;
-    let code = match ended {
-        Ok(()) => show(&run, output, &reports)?,
-        Err(error) => {
-            let code = Failure::from(error).report();
-            if !run.metrics.is_empty() || output.is_json() {
-                show(&run, output, &reports)?;
-            }
-            code
+    // The file system of a store that cannot be written may not answer.
+    let reports = kept.is_ok().then_some(&*reports);
+    if let Err(error) = ended {
+        let code = Failure::from(error).report();
+        if !run.metrics.is_empty() || output.is_json() {
+            show(&run, output, reports)?;
         }
-    };
-    kept?;
+        return Ok(code);
+    }
+    let code = show(&run, output, reports)?;
+    kept.map_err(Failure::reported)?;
     Ok(code)
 }
 
-/// Shows the record of a finished run, and returns its exit code.
-fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
-    let page = write_page(run, output.html.as_deref(), reports);
+/// Shows the record of a finished run, and returns its exit code. Its page goes to the requested
+/// file, or else to the directory of reports, if there is one.
+fn show(run: &Run, output: &OutputArgs, reports: Option<&Path>) -> Result {
+    let directory = reports.unwrap_or(Path::new("."));
+    let has_place = output.html.is_some() || reports.is_some();
+    let page = has_place.then(|| write_page(run, output.html.as_deref(), directory));
     let style = screen::style();
     print(&match (output.is_json(), output.verbose) {
         (true, _) => record_json(run, false)?,
@@ -123,10 +146,13 @@ fn show(run: &Run, output: &OutputArgs, reports: &Path) -> Result {
         (false, false) => report::terminal(run, &style),
     })?;
     match page {
-        Ok(path) if !output.is_json() => print(&format!("page     {}\n", path.display()))?,
-        Ok(_) => {}
-        // Does not change the exit code: the page can be made again from the record in the store.
-        Err(failure) => drop(failure.report()),
+        Some(Ok(path)) if !output.is_json() => {
+            print(&format!("page     {}\n", path.display()))?;
+        }
+        Some(Err(failure)) if output.html.is_some() => return Err(failure),
+        // Nobody asked for it, and it can be made again from the record in the store.
+        Some(Err(failure)) => drop(failure.report()),
+        Some(Ok(_)) | None => {}
     }
     Ok(exit_code(run))
 }

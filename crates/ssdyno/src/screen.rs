@@ -5,6 +5,8 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 use report::Style;
 
+use crate::interrupt;
+
 /// Width if unknown, columns.
 const WIDTH: usize = 100;
 
@@ -33,6 +35,7 @@ pub fn uncut() -> Style {
 
 /// Prints one or several lines to stderr. A closed stderr is not an error.
 pub fn say(line: &str) {
+    let _limit = interrupt::Limit::begin();
     let _ = writeln!(stderr(), "{}", emit::screen(line));
 }
 

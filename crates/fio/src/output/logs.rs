@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rig::Logged;
 
 use super::shown::windows;
-use crate::job::{DIRECTIONS, direction};
+use crate::Plan;
+use crate::job::{DIRECTIONS, Job, direction};
 use crate::options::packed;
 use crate::run::{JobRun, Ran};
 
@@ -42,12 +43,8 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut begun: Vec<BufWriter<emit::Replacement>> = Vec::new();
     for run in &ran.jobs {
         let number = run.serial + 1;
-        for (name, value, prefix) in wanted(run) {
-            let file = match run.job.logs.shared_file {
-                true => format!("{prefix}_{name}.log"),
-                false => format!("{prefix}_{name}.{number}.log"),
-            };
-            let path = directory.join(file);
+        for (name, value, prefix) in wanted(run.job) {
+            let path = directory.join(file_name(run.job, name, prefix, number));
             let position = written.iter().position(|known| *known == path);
             let position = position.unwrap_or_else(|| {
                 written.push(path);
@@ -65,20 +62,35 @@ pub fn write_logs(ran: &Ran<'_>, directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
+/// The paths of the logs of a plan in `directory`: one of each job's, whose clones write beside it.
+pub fn log_paths(plan: &Plan, directory: &Path) -> Vec<PathBuf> {
+    let paths = |job| {
+        let logs = wanted(job).into_iter();
+        logs.map(move |(name, _, prefix)| directory.join(file_name(job, name, prefix, 1)))
+    };
+    plan.jobs.iter().flat_map(paths).collect()
+}
+
+fn file_name(job: &Job, name: &str, prefix: &str, number: u64) -> String {
+    match job.logs.shared_file {
+        true => format!("{prefix}_{name}.log"),
+        false => format!("{prefix}_{name}.{number}.log"),
+    }
+}
+
 /// The logs of a clone: part of the file name, quantity, prefix. Two of fio's three latency logs
 /// have the same content; the third, of submission, is not written, because that call is not timed
 /// separately.
-fn wanted<'r>(run: &'r JobRun<'_>) -> Vec<(&'static str, Value, &'r str)> {
-    let logs = &run.job.logs;
-    let mut wanted = Vec::new();
-    let mut add = |name, value, prefix: &'r Option<String>| {
-        wanted.extend(prefix.as_deref().map(|prefix| (name, value, prefix)));
-    };
-    add("bw", Value::Bandwidth, &logs.bw);
-    add("iops", Value::Iops, &logs.iops);
-    add("clat", Value::Latency, &logs.lat);
-    add("lat", Value::Latency, &logs.lat);
-    wanted
+fn wanted(job: &Job) -> Vec<(&'static str, Value, &str)> {
+    let logs = &job.logs;
+    let all = [
+        ("bw", Value::Bandwidth, &logs.bw),
+        ("iops", Value::Iops, &logs.iops),
+        ("clat", Value::Latency, &logs.lat),
+        ("lat", Value::Latency, &logs.lat),
+    ];
+    let wanted = all.into_iter();
+    wanted.filter_map(|(name, value, prefix)| Some((name, value, prefix.as_deref()?))).collect()
 }
 
 fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result<()> {

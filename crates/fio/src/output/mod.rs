@@ -18,7 +18,7 @@ mod terse;
 
 pub use dumps::write_dumps;
 pub use json::json;
-pub use logs::write_logs;
+pub use logs::{log_paths, write_logs};
 pub use normal::{announce, normal};
 pub use record::{METRICS, latencies, metrics};
 pub use remarks::{failures, remarks};

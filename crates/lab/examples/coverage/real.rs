@@ -90,8 +90,9 @@ fn quick(directory: &str, seed: u64, store: &Path) -> Result<Run, Box<dyn Error>
     let time = Some(Duration::from_secs(SECONDS));
     let options = Options { time, seed, size: Some(SIZE), ..Options::default() };
     let work = Work::method("quick", &options)?;
-    let begun = request.plan(&work)?.begin(Box::new(Quiet))?;
-    let recorded = begun.run(&Arc::new(AtomicBool::new(false)));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let begun = request.plan(&work)?.begin(Box::new(Quiet), &interrupt)?;
+    let recorded = begun.run(&interrupt);
     recorded.ended?;
     recorded.kept?;
     eprintln!("run {seed} is done");

@@ -160,7 +160,7 @@ impl Live<'_> {
         request.instrument.seed = seed;
         let planned = request.plan(&work)?;
         let watcher = audience.begins(side, pair, &planned);
-        let recorded = planned.begin(watcher)?.run(interrupt);
+        let recorded = planned.begin(watcher, interrupt)?.run(interrupt);
         audience.ended();
         recorded.ended?;
         recorded.kept?;

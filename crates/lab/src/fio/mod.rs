@@ -76,11 +76,16 @@ impl<'p> Planned<'p> {
         self.info.target.drive.as_ref().map(|drive| &drive.health)
     }
 
-    /// Enters the run into the store.
-    pub fn begin(self, watcher: Box<dyn Watcher>) -> Result<Begun<'p>> {
+    /// Enters the run into the store. An interrupt ends the wait for a store that another process
+    /// has locked.
+    pub fn begin(
+        self,
+        watcher: Box<dyn Watcher>,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Begun<'p>> {
         let Planned { plan, store, target, info, prepared } = self;
         let test = Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None };
-        let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher)?;
+        let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher, interrupt)?;
         Ok(Begun { target, prepared, recording })
     }
 }

@@ -148,6 +148,12 @@ fn view(
     }
 }
 
+/// Checks that the page of a comparison can be written, before anything is measured for it.
+fn check_page(args: &CompareArgs) -> Result<()> {
+    let Some(path) = &args.html else { return Ok(()) };
+    emit::check(path, None).map_err(|e| Failure::cannot_write(path, &e))
+}
+
 /// Shows the comparison in the requested form.
 fn show(args: &CompareArgs, view: &View) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");

@@ -5,8 +5,6 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fio::run::Ran;
@@ -19,6 +17,7 @@ use super::words;
 use crate::cli::{self, FioArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
 use crate::live::Live;
+use crate::relay::Relay;
 use crate::{interrupt, present, screen};
 
 /// The effect of jobs on a directory, as shown in a plan.
@@ -102,12 +101,12 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         show_plan(&planned)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let interrupt = interrupt::flag()?;
+    check_outputs(plan)?;
     if speaks(plan) {
         present::print(&output::announce(plan))?;
     }
     let how = How { seen: &seen(plan), lines: plan.globals.eta_newline, speaks: speaks(plan) };
-    let (ran, recorded) = record(planned, &how, &interrupt)?;
+    let (ran, recorded) = record(planned, &how)?;
     if let Ok(ran) = &ran {
         for path in &ran.unremoved {
             let path = path.to_string_lossy();
@@ -115,8 +114,11 @@ fn execute(own: &Own, plan: &Plan) -> Result {
         }
         write_results(plan, ran, recorded.run.number)?;
     }
-    recorded.kept?;
-    Ok(ExitCode::from(code(&ran?)))
+    let code = code(&ran?);
+    if code != INTERRUPTED {
+        recorded.kept.map_err(Failure::reported)?;
+    }
+    Ok(ExitCode::from(code))
 }
 
 /// Prints the jobs of a plan and their cost.
@@ -137,24 +139,27 @@ pub struct How<'a> {
     pub speaks: bool,
 }
 
-/// Runs a plan and returns its results and its record.
-pub fn record<'p>(
-    planned: Planned<'p>,
-    how: &How<'_>,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<(lab::Result<Ran<'p>>, Recorded)> {
+/// Runs a plan and returns its results and its record. A record that is not in the store is
+/// reported.
+pub fn record<'p>(planned: Planned<'p>, how: &How<'_>) -> Result<(lab::Result<Ran<'p>>, Recorded)> {
     let lines = how.lines.filter(|_| !how.seen.quiet);
     let live = Live::new(&planned.plan, planned.target(), how.seen).with_lines(lines);
     let bar = live.bar();
-    let done = planned.begin(Box::new(live))?.run(interrupt, &mut |path, bytes| {
-        if how.speaks {
-            let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
-            let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
-            // A closed stdout is noticed when the results are printed.
-            let _ = present::print(&line);
-        }
-    });
+    let interrupted = interrupt::Run::begin();
+    let interrupt = interrupted.flag();
+    let done = planned.begin(Relay::start(live, interrupt), interrupt)?.run(
+        interrupt,
+        &mut |path, bytes| {
+            if how.speaks {
+                let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
+                let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
+                // A closed stdout is noticed when the results are printed.
+                let _ = present::print(&line);
+            }
+        },
+    );
     bar.finish_and_clear();
+    present::report_unkept(&done.1);
     Ok(done)
 }
 
@@ -179,6 +184,21 @@ fn code(ran: &Ran<'_>) -> u8 {
         true => IO,
         false => 0,
     }
+}
+
+/// Checks that the results and the logs can be written, before the first byte.
+fn check_outputs(plan: &Plan) -> Result<()> {
+    let logs = output::log_paths(plan, aux_directory(plan)).into_iter();
+    let outputs = plan.globals.output.iter().map(PathBuf::from);
+    for path in outputs.chain(logs) {
+        emit::check(&path, None).map_err(|e| Failure::cannot_write(&path, &e))?;
+    }
+    Ok(())
+}
+
+/// The directory of the logs.
+fn aux_directory(plan: &Plan) -> &Path {
+    plan.globals.aux_path.as_deref().map_or(Path::new("."), Path::new)
 }
 
 /// Writes the results in every requested form to the requested place, and remarks to stderr.
@@ -207,7 +227,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
             }
         }
     }
-    let directory = globals.aux_path.as_deref().map_or(Path::new("."), Path::new);
+    let directory = aux_directory(plan);
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
     for path in output::write_dumps(ran, directory)
@@ -216,6 +236,7 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         let path = path.to_string_lossy();
         screen::say(&format!("ssdyno: block that failed verification: {}", emit::plain(&path)));
     }
+    let _limit = interrupt::Limit::begin();
     match &globals.output {
         None => present::print(&text)?,
         Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())

@@ -12,12 +12,14 @@ use crate::{interrupt, live, present};
 /// Makes an image.
 pub fn run(args: &ImageArgs) -> Result {
     let ImageCommand::Make(args) = &args.command;
-    let (interrupt, bar) = (interrupt::flag()?, live::bytes_bar());
+    let (interrupt, bar) = (interrupt::Run::begin(), live::bytes_bar());
+    let limit = interrupt::Limit::begin();
     let made = make(&args.source, &args.image, &mut |done, bytes| {
         bar.set_length(bytes);
         bar.set_position(done);
-        !interrupt.load(Ordering::Relaxed)
+        !interrupt.flag().load(Ordering::Relaxed)
     });
+    drop((limit, interrupt));
     bar.finish_and_clear();
     let made = made?;
     present::done(&match args.json {

@@ -7,14 +7,13 @@ use lab::io::Io;
 use super::session;
 use crate::cli::{Cli, Command, IoArgs};
 use crate::failure::Result;
-use crate::interrupt;
 
 /// Runs the workload and shows its record.
 pub fn run(args: &IoArgs) -> Result {
     let io = Io::from(args);
     // Checked before the target is inspected, so that a mistake costs nothing.
     io.check()?;
-    session::run(&args.on.target, &args.on.measure, &Work::io(&io), &interrupt::flag()?)
+    session::run(&args.on.target, &args.on.measure, &Work::io(&io))
 }
 
 /// Parses the options of a workload, as written in published documents.

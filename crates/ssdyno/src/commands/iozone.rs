@@ -3,6 +3,7 @@
 //! `compat` parses the arguments, except for ssdyno's own options, which all begin with two dashes
 //! and are removed first.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -93,8 +94,10 @@ fn execute(own: &Own, command: &Command) -> Result {
         session::show_plan(&request, &output, &work)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Recorded { run, ended, kept, .. } =
-        session::record(&request, &output, &work, &interrupt::flag()?)?;
+    if let Some(path) = &command.csv {
+        emit::check(Path::new(path), None).map_err(|e| cannot_write_csv(path, &e))?;
+    }
+    let Recorded { run, ended, kept, .. } = session::record(&request, &output, &work)?;
     if own.json {
         present::print(&present::record_json(&run, false)?)?;
     } else {
@@ -102,12 +105,17 @@ fn execute(own: &Own, command: &Command) -> Result {
         screen::say(beside(command, &run).trim_end());
     }
     if let Some(path) = &command.csv {
+        let _limit = interrupt::Limit::begin();
         emit::replace(Path::new(path), iozone::csv(&command.run, &run))
-            .map_err(|e| Failure::new(IO, format!("-b: {path} cannot be written: {e}")))?;
+            .map_err(|e| cannot_write_csv(path, &e))?;
     }
     ended?;
-    kept?;
+    kept.map_err(Failure::reported)?;
     Ok(present::exit_code(&run))
+}
+
+fn cannot_write_csv(path: &str, error: &io::Error) -> Failure {
+    Failure::new(IO, format!("-b: {path} cannot be written: {error}"))
 }
 
 /// The remarks: trustworthy figures, verdicts, warnings and the number of the record.

@@ -1,6 +1,5 @@
 //! Completions and manual pages, generated from the command line's own description.
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -85,7 +84,7 @@ pub fn man(directory: Option<&Path>) -> Result {
     let Some(directory) = directory else {
         return present::done(&String::from_utf8_lossy(&page(&command)?));
     };
-    fs::create_dir_all(directory).map_err(|e| Failure::cannot_write(directory, &e))?;
+    emit::Directory::create(directory, 0o777).map_err(|e| Failure::cannot_write(directory, &e))?;
     write_pages(&command, directory)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ use lab::{Erase, Options, Work, machine};
 use super::session;
 use crate::cli::{DriverArgs, EraseArgs, MeasureArgs, PrepareArgs, TargetArgs};
 use crate::failure::Result;
-use crate::{interrupt, present};
+use crate::present;
 
 /// Prepares the target.
 pub fn run(args: PrepareArgs) -> Result {
@@ -24,7 +24,7 @@ pub fn run(args: PrepareArgs) -> Result {
         ..Options::default()
     };
     let work = Work::prepare(to, erase(&args.by), &options);
-    session::run(&target, &measure, &work, &interrupt::flag()?)
+    session::run(&target, &measure, &work)
 }
 
 fn bind(target: &str, serial: &str) -> Result {

@@ -19,7 +19,7 @@ use store::Store;
 use super::{io, session};
 use crate::cli::{RESUME, RunArgs};
 use crate::failure::{Failure, REFUSED, Result, USAGE};
-use crate::{interrupt, present, screen};
+use crate::{present, screen};
 
 /// Spaces between columns, and the minimum width of wrapped text.
 const GAP: usize = 2;
@@ -112,7 +112,6 @@ impl Runner<'_> {
     }
 
     fn run(&self, mut progress: Progress<'_>) -> Result {
-        let interrupt = interrupt::flag()?;
         let output = &self.args.measure.output;
         if !output.quiet {
             screen::say(&format!("{}   {}", self.protocol.name, self.protocol.title));
@@ -134,9 +133,9 @@ impl Runner<'_> {
                     let request = Request { part_of, ..self.request.clone() };
                     let work = item.work(&request, &io::read)?;
                     let Recorded { run, ended, kept, .. } =
-                        session::record(&request, output, &work, &interrupt)?;
-                    kept?;
+                        session::record(&request, output, &work)?;
                     ended.map_err(|error| self.interrupted(error))?;
+                    kept.map_err(Failure::reported)?;
                     if !run.complete {
                         let text = format!("step '{}' did not complete", item.step.id);
                         return Err(Failure::new(crate::failure::IO, text).advise(self.resume()));

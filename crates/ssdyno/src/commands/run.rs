@@ -7,7 +7,7 @@ use lab::{Options, Work, work};
 use super::{protocol, session};
 use crate::cli::RunArgs;
 use crate::failure::{CHECK_FAILED, Failure, Result, USAGE};
-use crate::{interrupt, present};
+use crate::present;
 
 /// The method whose negative verdict has an exit code.
 const FAKE: &str = "fake";
@@ -22,7 +22,6 @@ pub fn run(args: &RunArgs) -> Result {
     let options = work::options(&args.method, &args.own.typed, Options::from(args))?;
     let works = args.method.iter().map(|name| Ok(Work::method(name, &options)?));
     let works = works.collect::<Result<Vec<_>>>()?;
-    let interrupt = interrupt::flag()?;
     let (mut first, mut result) = (true, ExitCode::SUCCESS);
     for (name, work) in args.method.iter().zip(&works) {
         for target in &args.targets {
@@ -30,7 +29,7 @@ pub fn run(args: &RunArgs) -> Result {
                 present::print("\n")?;
             }
             first = false;
-            let code = session::run(target, &args.measure, work, &interrupt)?;
+            let code = session::run(target, &args.measure, work)?;
             match code == ExitCode::from(CHECK_FAILED) && name == FAKE {
                 true => result = code,
                 false if code != ExitCode::SUCCESS => return Ok(code),

@@ -1,7 +1,6 @@
 //! `ssdyno runs`, `show`, `export`, `rm`: lists, shows, exports and removes records.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -186,7 +185,8 @@ pub fn remove(args: &RmArgs) -> Result {
     let reports = present::reports_beside(store.path());
     for number in &numbers {
         // The page may not exist.
-        let _ = fs::remove_file(reports.join(present::page_name(*number)));
+        let name = present::page_name(*number);
+        let _ = emit::Directory::open(&reports).and_then(|reports| reports.remove(name.as_ref()));
     }
     let shown: Vec<String> = numbers.iter().map(i64::to_string).collect();
     screen::say(&format!("removed run {}", shown.join(", ")));

@@ -1,8 +1,6 @@
 //! A run from the user's point of view: its plan or announcement, its progress, its record.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use lab::{Planned, Recorded, Request, Work};
 use workload::units;
@@ -11,21 +9,17 @@ use super::recover;
 use crate::cli::{MeasureArgs, OutputArgs};
 use crate::failure::Result;
 use crate::live::Live;
-use crate::{present, screen};
+use crate::relay::Relay;
+use crate::{interrupt, present, screen};
 
 /// Runs work on a target and shows its record, or its plan for a dry run.
-pub fn run(
-    target: &str,
-    args: &MeasureArgs,
-    work: &Work<'_>,
-    interrupt: &Arc<AtomicBool>,
-) -> Result {
+pub fn run(target: &str, args: &MeasureArgs, work: &Work<'_>) -> Result {
     let request = args.request(target);
     if args.dry_run {
         show_plan(&request, &args.output, work)?;
         return Ok(ExitCode::SUCCESS);
     }
-    present::conclude(record(&request, &args.output, work, interrupt)?, &args.output)
+    present::conclude(record(&request, &args.output, work)?, &args.output)
 }
 
 /// Shows the plan and cost of a run.
@@ -46,24 +40,23 @@ pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Res
     })
 }
 
-/// Runs work on a target and returns its record.
-pub fn record(
-    request: &Request,
-    output: &OutputArgs,
-    work: &Work<'_>,
-    interrupt: &Arc<AtomicBool>,
-) -> Result<Recorded> {
+/// Runs work on a target and returns its record. A record that is not in the store is reported.
+pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<Recorded> {
     let planned = request.plan(work)?;
+    output.html.as_deref().map_or(Ok(()), present::check_page)?;
+    let interrupted = interrupt::Run::begin();
+    let interrupt = interrupted.flag();
     let live = Live::new(&planned.plan, planned.spec(), output).with_interrupt(interrupt);
     let bar = live.bar();
     let announcement = announcement(request, &planned);
-    let begun = planned.begin(Box::new(live))?;
+    let begun = planned.begin(Relay::start(live, interrupt), interrupt)?;
     if !output.quiet {
         recover::mention(request.target.journal.as_deref());
         screen::say(&format!("run {}   {announcement}", begun.number()));
     }
     let recorded = begun.run(interrupt);
     bar.finish_and_clear();
+    present::report_unkept(&recorded);
     Ok(recorded)
 }
 

@@ -1,6 +1,8 @@
 //! `ssdyno compare -m METHOD A B`: measures two targets in turns until the difference is clear.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use indicatif::ProgressBar;
 use lab::compare::live::{Audience, Cost, Ended, Finished, Live};
@@ -10,6 +12,7 @@ use workload::units;
 use super::{as_json, show, view};
 use crate::cli::{self, CompareArgs, OutputArgs};
 use crate::failure::{Failure, INTERRUPTED, Result, USAGE};
+use crate::relay::Relay;
 use crate::{interrupt, live, present, screen};
 
 /// The limits of a comparison in one session.
@@ -45,9 +48,13 @@ pub fn run(args: &CompareArgs, method: &str) -> Result {
     if args.live.dry_run {
         return Ok(ExitCode::SUCCESS);
     }
-    let interrupt = interrupt::flag()?;
-    let mut audience = Screen { quiet: args.live.quiet, bar: None };
-    let finished = live.run(cost.pairs[1], &interrupt, &mut audience)?;
+    super::check_page(args)?;
+    let interrupt = interrupt::Run::begin();
+    let flag = Arc::clone(interrupt.flag());
+    let mut audience = Screen { interrupt: flag, quiet: args.live.quiet, bar: None };
+    let finished = live.run(cost.pairs[1], interrupt.flag(), &mut audience);
+    drop(interrupt);
+    let finished = finished?;
     // A run that could not begin has not ended either.
     audience.ended();
     conclude(args, finished)
@@ -82,6 +89,7 @@ fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
 }
 
 struct Screen {
+    interrupt: Arc<AtomicBool>,
     quiet: bool,
     bar: Option<ProgressBar>,
 }
@@ -94,7 +102,7 @@ impl Audience for Screen {
         }
         let live = live::Live::new(&planned.plan, planned.spec(), &output);
         self.bar = Some(live.bar());
-        Box::new(live)
+        Relay::start(live, &self.interrupt)
     }
 
     fn ended(&mut self) {

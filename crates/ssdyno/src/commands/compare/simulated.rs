@@ -9,7 +9,6 @@ use record::Run;
 use crate::cli::{Command, CompareArgs, MeasureArgs, OutputArgs, reparsed};
 use crate::commands::session;
 use crate::failure::{Failure, Result, USAGE};
-use crate::interrupt;
 
 /// Simulates the work of the run `like` on a virtual drive.
 pub fn run(target: &str, like: Option<&Run>, args: &CompareArgs) -> Result<Run> {
@@ -53,8 +52,8 @@ fn record(
     request.store.clone_from(&args.store.store);
     request.command = crate::cli::typed();
     let output = OutputArgs { quiet: args.live.quiet, ..OutputArgs::default() };
-    let recorded = session::record(&request, &output, work, &interrupt::flag()?)?;
+    let recorded = session::record(&request, &output, work)?;
     recorded.ended?;
-    recorded.kept?;
+    recorded.kept.map_err(Failure::reported)?;
     Ok(recorded.run)
 }

@@ -4,18 +4,16 @@
 //! own writes. Figures are shown side by side; none passes or fails.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use lab::fio::Permissions;
 use lab::replicate::here::{self, Done, Step};
 use lab::replicate::{Beside, Document};
 use lab::{Options, Recorded, Request, Target, Work};
 
-use crate::cli::{HereArgs, ReplicateArgs};
+use crate::cli::{HereArgs, OutputArgs, ReplicateArgs};
 use crate::commands::{fio as fio_command, session};
-use crate::failure::Result;
-use crate::{interrupt, present, screen};
+use crate::failure::{Failure, Result};
+use crate::{present, screen};
 
 /// Runs a document's steps on the target and shows the results next to the published figures.
 pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) -> Result {
@@ -27,7 +25,7 @@ pub fn run(name: &str, document: &Document, target: &str, args: &ReplicateArgs) 
     };
     let steps = document.steps_for(name, &target, args.only.as_deref())?;
     let request = Request { target, ..super::request(String::new(), args) };
-    let runner = Runner { request, args, interrupt: interrupt::flag()? };
+    let runner = Runner { request, args, seen: super::output(args) };
     let (mut done, mut left_out, mut ended) = (Vec::new(), Vec::new(), Ok(()));
     for step in steps {
         match runner.step(step)? {
@@ -63,7 +61,7 @@ fn conclude(name: &str, document: &Document, runner: &Runner<'_>, results: Resul
     ended?;
     let mut code = ExitCode::SUCCESS;
     for Done { recorded, .. } in done {
-        recorded.kept?;
+        recorded.kept.map_err(Failure::reported)?;
         if code == ExitCode::SUCCESS {
             code = present::exit_code(&recorded.run);
         }
@@ -84,7 +82,7 @@ enum Outcome {
 struct Runner<'a> {
     request: Request,
     args: &'a ReplicateArgs,
-    interrupt: Arc<AtomicBool>,
+    seen: OutputArgs,
 }
 
 impl Runner<'_> {
@@ -98,12 +96,12 @@ impl Runner<'_> {
     fn method(&self, name: &str) -> Result<Outcome> {
         let HereArgs { size, time, dry_run, .. } = self.args.here;
         let options = Options { size, time, ..Options::default() };
-        let (work, output) = (Work::method(name, &options)?, super::output(self.args));
+        let work = Work::method(name, &options)?;
         if dry_run {
-            session::show_plan(&self.request, &output, &work)?;
+            session::show_plan(&self.request, &self.seen, &work)?;
             return Ok(Outcome::Planned);
         }
-        let recorded = session::record(&self.request, &output, &work, &self.interrupt)?;
+        let recorded = session::record(&self.request, &self.seen, &work)?;
         Ok(Outcome::Ran(Box::new(recorded)))
     }
 
@@ -128,9 +126,9 @@ impl Runner<'_> {
             fio_command::show_plan(&planned)?;
             return Ok(Outcome::Planned);
         }
-        let seen = super::output(self.args);
-        let how = fio_command::How { seen: &seen, lines: plan.globals.eta_newline, speaks: false };
-        let (_, recorded) = fio_command::record(planned, &how, &self.interrupt)?;
+        let how =
+            fio_command::How { seen: &self.seen, lines: plan.globals.eta_newline, speaks: false };
+        let (_, recorded) = fio_command::record(planned, &how)?;
         Ok(Outcome::Ran(Box::new(recorded)))
     }
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{io, session};
 use crate::cli::{self, OutputArgs, ReplicateArgs};
 use crate::failure::{CHECK_FAILED, Failure, Result};
-use crate::{interrupt, present, screen};
+use crate::{present, screen};
 
 /// Repeats a document's experiments, or lists the documents.
 pub fn run(args: &ReplicateArgs) -> Result {
@@ -25,6 +25,9 @@ pub fn run(args: &ReplicateArgs) -> Result {
     let document = document::document(name)?;
     if let Some(target) = &args.here.target {
         return here::run(name, &document, target, args);
+    }
+    if let Some(Some(path)) = &args.html {
+        emit::check(path, None).map_err(|e| Failure::cannot_write(path, &e))?;
     }
     let done = experiments(&document, args)?;
     let repeated = Repeated::new(name, &document, &done);
@@ -47,7 +50,7 @@ pub fn run(args: &ReplicateArgs) -> Result {
 /// The path for a document's page in the directory of reports, which is created.
 fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
     let directory = present::reports_beside(store);
-    std::fs::create_dir_all(&directory).map_err(|e| Failure::cannot_write(&directory, &e))?;
+    present::make_reports(&directory).map_err(|e| Failure::cannot_write(&directory, &e))?;
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     Ok(directory.join(format!("replicate-{name}.html")))
@@ -55,16 +58,15 @@ fn beside_store(store: &Path, name: &str) -> Result<PathBuf> {
 
 fn experiments(document: &Document, args: &ReplicateArgs) -> Result<Vec<Done>> {
     let chosen = document.chosen(args.only.as_deref())?;
-    let interrupt = interrupt::flag()?;
     let mut done = Vec::new();
     for experiment in chosen {
         let options = experiment.options()?;
         let work = Work::experiment(experiment, &io::read, &options)?;
         let request = request(experiment.target(), args);
-        let recorded = session::record(&request, &output(args), &work, &interrupt)?;
+        let recorded = session::record(&request, &output(args), &work)?;
         let Recorded { run, store, ended, kept } = recorded;
         ended?;
-        kept?;
+        kept.map_err(Failure::reported)?;
         done.push(with_page(Done { experiment: experiment.id.clone(), run, page: None }, &store));
     }
     // With `--only` too: imported records take no time, and a question they answer is not open.

@@ -1,0 +1,122 @@
+//! A store that does not answer: the measurement goes on, a signal ends the run within two seconds,
+//! and the record is in a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::common::{Going, Mounted, Place, Said, metric, or_skip, root};
+use crate::fuse::Fuse;
+
+const SIGINT: i32 = 2;
+
+/// Longest time to end after a signal.
+const END_MAX: Duration = Duration::from_secs(2);
+
+/// Intervals after which the store's writer waits: points are collected for a second.
+const UNTIL_WRITTEN: u32 = 14;
+
+/// Locks a store, as another process does.
+fn lock(store: &Path) -> Connection {
+    let other = Connection::open(store).expect("a store");
+    other.busy_timeout(Duration::from_secs(10)).expect("set");
+    other.execute_batch("BEGIN EXCLUSIVE").expect("locked");
+    other
+}
+
+fn intervals(run: &mut Going, count: u32) {
+    (0..count).for_each(|_| drop(run.until("\"event\":\"interval\"")));
+}
+
+fn end(run: Going) -> Said {
+    let asked = Instant::now();
+    run.signal(SIGINT);
+    let said = run.end();
+    assert!(asked.elapsed() < END_MAX, "{:?}: {}", asked.elapsed(), said.err);
+    assert_eq!(said.code, 130, "{}", said.err);
+    said
+}
+
+/// The file with the record, which is also printed.
+fn record_file(said: &Said) -> PathBuf {
+    let printed: Value = serde_json::from_str(said.out.lines().last().expect("a record"))
+        .unwrap_or_else(|e| panic!("{e}: {said:?}"));
+    assert!(metric(&printed, "iops").is_some(), "{printed}");
+    let file = said.err.lines().find_map(|line| line.strip_prefix("   try: the record is in "));
+    let file = PathBuf::from(file.unwrap_or_else(|| panic!("{}", said.err)));
+    let text = std::fs::read_to_string(&file).expect("a record");
+    let stored: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(stored["metrics"], printed["metrics"]);
+    file
+}
+
+#[test]
+fn a_store_locked_by_another_process_does_not_hold_up_a_run() {
+    let place = Place::new();
+    let store = place.path("store");
+    let words = ["io", "null:", "--time", "60s", "--store", store.to_str().expect("UTF-8")];
+    let mut run = Going::start(&place, &words);
+    intervals(&mut run, 1);
+    let locked = lock(&store);
+    intervals(&mut run, UNTIL_WRITTEN);
+    let file = record_file(&end(run));
+    drop(locked);
+    let store = store.to_str().expect("UTF-8");
+    let import = ["import", file.to_str().expect("UTF-8"), "--store", store];
+    assert!(place.ssdyno(&import).good().out.contains("completed"));
+    let shown = place.ssdyno(&["show", "--json", "--store", store]).good().json();
+    assert_eq!((&shown["number"], &shown["cut_short"]), (&1.into(), &"interrupted".into()));
+}
+
+#[test]
+fn a_run_that_waits_for_a_locked_store_to_begin_can_be_ended() {
+    let place = Place::new();
+    place.io("null: --time 10ms");
+    let _locked = lock(&place.path("data/ssdyno/runs.sqlite"));
+    let run = Going::start(&place, &["io", "null:", "--time", "60s"]);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(end(run).err, "ssdyno: interrupted\n");
+}
+
+#[test]
+fn a_store_that_is_full_slow_or_stopped_does_not_hold_up_a_run() {
+    or_skip!(root());
+    let full = or_skip!(Mounted::new(&["-t", "tmpfs", "-o", "size=2m", "none"]));
+    let slow = or_skip!(Fuse::mount());
+    let stopped = or_skip!(Fuse::mount());
+    let place = Place::new();
+    let start = |dir: &Path| {
+        let store = dir.join("store");
+        let words = ["io", "null:", "--time", "60s", "--store", store.to_str().expect("UTF-8")];
+        let mut run = Going::start(&place, &words);
+        intervals(&mut run, 1);
+        run
+    };
+    let mut runs = [full.dir.as_path(), slow.path(), stopped.path()].map(start);
+    full.fill();
+    slow.server.write_ms.store(5000, Ordering::SeqCst);
+    stopped.server.is_stopped.store(true, Ordering::SeqCst);
+    for run in &mut runs {
+        intervals(run, UNTIL_WRITTEN);
+    }
+    stopped.wait_for_request();
+    for run in runs {
+        record_file(&end(run));
+    }
+}
+
+#[test]
+fn a_run_whose_store_does_not_answer_at_all_can_be_ended() {
+    or_skip!(root());
+    let stopped = or_skip!(Fuse::mount());
+    stopped.server.is_stopped.store(true, Ordering::SeqCst);
+    let place = Place::new();
+    let store = stopped.path().join("store");
+    let words = ["io", "null:", "--time", "60s", "--store", store.to_str().expect("UTF-8")];
+    let run = Going::start(&place, &words);
+    stopped.wait_for_request();
+    assert_eq!(end(run).err, "ssdyno: interrupted\n");
+}
