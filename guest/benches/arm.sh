@@ -1,6 +1,7 @@
 # Both Arm binaries of `cargo xtask dist` on a 64-bit kernel: `list`, and `run` on an SD card, an
-# NVMe drive and a directory, through io_uring. For `cargo xtask guest arm`, which has no jq.
-# drives: nvme sd scratch:256M
+# NVMe drive of more than 4 GiB and a directory, through io_uring. For `cargo xtask guest arm`,
+# which has no jq.
+# drives: nvme:6144M sd scratch:256M
 # modules: loop
 # seconds: 2400
 mkdir -p /scratch

@@ -24,39 +24,39 @@ const BEGIN: &str = "echo ready; read -r _; mount -t binfmt_misc none \"$1\" && 
     printf %s \"$2\" >\"$1/register\" && shift 2 && exec \"$@\" </dev/null";
 
 /// Runs a program to its end in a namespace in which the target's programs can be started; returns
-/// its success and its output (both streams).
+/// its success and its output (both streams, in order).
 pub fn capture(target: &Target, command: &Command) -> Result<(bool, String)> {
     if target.is_native() || Path::new(TABLE).join(format!("qemu-{}", target.qemu)).exists() {
         let mut direct = program(command.get_program(), &[]);
         return crate::run::capture(like(&mut direct, command));
     }
     let emulator = find(&target.emulator()).with_context(|| format!("no {}", target.emulator()))?;
-    let (mut reader, writer) = std::io::pipe()?;
+    let (reader, writer) = std::io::pipe()?;
     let words = ["--user", "--mount", "sh", "-c", BEGIN, "sh", TABLE, &rule(target, &emulator)];
     let mut namespace = program("unshare", &words);
-    namespace.arg(command.get_program());
-    like(&mut namespace, command).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer);
+    like(namespace.arg(command.get_program()), command);
+    namespace.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = namespace.spawn().context("unshare")?;
+    // The command also holds the writing end, for which the reader would wait.
     drop(namespace);
-    let mut said = BufReader::new(child.stdout.take().context("no output of unshare")?);
+    let mut reader = BufReader::new(reader);
     let mut line = String::new();
-    said.read_line(&mut line)?;
-    ensure!(line == "ready\n", "no user namespace on this machine");
+    reader.read_line(&mut line)?;
+    ensure!(line == "ready\n", "no user namespace on this machine: {}", line.trim_end());
+    map_users(child.id())?;
+    writeln!(child.stdin.take().context("no input of unshare")?, "go")?;
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said)?;
+    Ok((child.wait()?.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// Gives every user and group in a process' new namespace its number outside.
+fn map_users(process: u32) -> Result<()> {
     for map in ["uid_map", "gid_map"] {
-        let map = format!("/proc/{}/{map}", child.id());
+        let map = format!("/proc/{process}/{map}");
         fs::write(&map, "0 0 4294967295").with_context(|| format!("{map}: this needs root"))?;
     }
-    writeln!(child.stdin.take().context("no input of unshare")?, "go")?;
-    let errors = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        reader.read_to_end(&mut text).map(|_| text)
-    });
-    let mut text = Vec::new();
-    said.read_to_end(&mut text)?;
-    let success = child.wait()?.success();
-    let errors = errors.join().map_err(|_| anyhow::anyhow!("the reader of errors ended"))??;
-    text.extend(errors);
-    Ok((success, String::from_utf8_lossy(&text).into_owned()))
+    Ok(())
 }
 
 /// As [`capture`], with an error that contains the output of a program that failed.
@@ -82,12 +82,8 @@ fn like<'a>(command: &'a mut Command, other: &Command) -> &'a mut Command {
 /// opens the emulator now, so that it works in every root directory.
 fn rule(target: &Target, emulator: &Path) -> String {
     let (machine, bits) = target.elf;
-    let zeros = "\\x00".repeat(8);
-    let magic = format!(
-        "\\x7fELF\\x{:02x}\\x01\\x01{}{zeros}\\x02\\x00\\x{machine:02x}\\x00",
-        bits / 32,
-        "\\x00"
-    );
+    let (class, zeros) = (bits / 32, "\\x00".repeat(9));
+    let magic = format!("\\x7fELF\\x{class:02x}\\x01\\x01{zeros}\\x02\\x00\\x{machine:02x}\\x00");
     // The version of the system interface and the kind (executable or position-independent) vary.
     let mask = format!("{}\\x00{}\\xfe{}", "\\xff".repeat(7), "\\xff".repeat(8), "\\xff".repeat(3));
     format!(":qemu-{}:M::{magic}:{mask}:{}:F", target.qemu, emulator.display())

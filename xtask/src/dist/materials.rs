@@ -89,9 +89,9 @@ pub fn licenses(dist: &Dist) -> Result<String> {
     let supply = Supply::read(&dist.source, dist.target.triple)?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut list = String::from(
-        "ssdyno contains the crates below, SQLite (in the public domain), uPlot (MIT) and the GNU C\n\
-         library (LGPL-2.1-or-later; ssdyno's sources are public, so that it can be linked with\n\
-         another version). The licence texts that the crates come with follow the list.\n\n",
+        "ssdyno contains the crates below, SQLite (in the public domain), uPlot (MIT) and the\n\
+         GNU C library (LGPL-2.1-or-later; ssdyno's sources are public, so that it can be linked\n\
+         with another version). The licence texts that the crates come with follow the list.\n\n",
     );
     for component in supply.shipped("ssdyno")?.iter().filter(|c| c.source.is_some()) {
         let line = format!("{} {}", component.name, component.version);
