@@ -26,6 +26,7 @@ mod places;
 mod plan;
 mod run;
 mod series;
+mod side;
 mod statistic;
 mod target;
 mod word;
@@ -48,6 +49,7 @@ pub use places::Places;
 pub use plan::{Plan, Safety, Step};
 pub use run::{Ending, KILLED, LatencyProfile, Run, SCHEMA, State};
 pub use series::{Column, Series};
+pub use side::{free_side_name, is_in_operations, side_name};
 pub use statistic::Statistic;
 pub use target::{
     DeclaredSizes, Detail, DriveIdentity, FileSystem, Health, Link, Target, TargetKind,

@@ -2,8 +2,8 @@
 //! compared, and nothing is added that does not follow from the text.
 
 use record::{
-    CellKey, Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run,
-    Statistic, Unit,
+    Finding, FindingKind, Level, Metric, MetricKey, Order, Origin, OriginKind, Run, Statistic,
+    Unit, free_side_name, side_name,
 };
 
 /// A percentile with fewer operations beyond it is not imported (statistics: R9).
@@ -82,21 +82,13 @@ pub(crate) struct Shape {
 impl Shape {
     /// `rand-read-4KiB-q32`; only the direction if sizes are unknown.
     pub fn name(&self, direction: &str) -> String {
-        let jobs = (self.jobs > 1).then(|| format!("jobs{}", self.jobs));
-        let words = jobs.into_iter().chain(self.extra.clone());
-        let (Some(block_bytes), Some(depth)) = (self.block_bytes, self.depth) else {
-            return std::iter::once(direction.to_string())
-                .chain(words)
-                .collect::<Vec<_>>()
-                .join("-");
-        };
         let order = match (self.mixed, self.random) {
             (true, _) => Order::Mixed,
             (_, true) => Order::Random,
             _ => Order::Sequential,
         };
-        let words = std::iter::once(direction.to_string()).chain(words).collect();
-        CellKey { words, ..CellKey::new(order, None, block_bytes, depth) }.to_string()
+        let sizes = self.block_bytes.zip(self.depth);
+        side_name(order, direction, sizes, self.jobs, self.extra.clone())
     }
 
     /// Whether its rate is reported in operations, as in ssdyno.
@@ -122,13 +114,10 @@ pub(crate) struct Side {
 /// Adds the rate and the latencies of one direction. A name already taken gets a suffix. Returns
 /// the name used.
 pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Side) -> String {
-    let mut shape = shape.clone();
-    let mut count = 1;
-    while run.metric(&shape.name(direction)).is_some() {
-        count += 1;
-        shape.extra = Some(format!("job{count}"));
-    }
-    let name = shape.name(direction);
+    let named = |extra: Option<String>| {
+        Shape { extra: extra.or(shape.extra.clone()), ..shape.clone() }.name(direction)
+    };
+    let name = free_side_name(named, |name| run.metric(name).is_some());
     let rate = if shape.in_operations() { side.iops } else { side.bytes_per_s };
     let unit = if shape.in_operations() { Unit::Iops } else { Unit::BytesPerSecond };
     match rate {

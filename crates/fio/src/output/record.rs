@@ -1,14 +1,18 @@
 //! The results of a plan as metrics and latency profiles of a record.
 
-use record::{LatencyProfile, Metric, MetricInfo, MetricKey, Statistic, Unit};
+use record::{
+    Clock, LatencyProfile, Metric, MetricInfo, MetricKey, Order, Statistic, Unit, free_side_name,
+    is_in_operations, side_name,
+};
 use workload::OpKind;
 
 use super::shown;
-use super::shown::Shown;
+use super::shown::{Shown, Side};
+use crate::Blocks;
 use crate::run::Ran;
 
 /// The figures of every result, as named by [`metrics`].
-pub static METRICS: [MetricInfo; 4] = [
+pub static METRICS: [MetricInfo; 10] = [
     MetricInfo::rate(
         "{job}.{read,write,discard}.throughput",
         "one direction of a job or a group, over its run time",
@@ -19,13 +23,72 @@ pub static METRICS: [MetricInfo; 4] = [
         "from the issue of an operation to its completion, and from the time at which it was due",
     ),
     MetricInfo::number("{job}.effective_depth", "mean number of operations in flight"),
+    MetricInfo::rate(
+        "seq-{read,write}-{size}-q{depth}",
+        "the throughput under the name that fio's imported output has, if all blocks have one size",
+    ),
+    MetricInfo::rate("seq-{read,write}-{job}-{size}-q{depth}", "the same with several clones"),
+    MetricInfo::iops(
+        "{rand,mixed}-{read,write}-{size}-q{depth}",
+        "the same for random accesses and mixes: operations",
+    ),
+    MetricInfo::iops(
+        "{rand,mixed}-{read,write}-{job}-{size}-q{depth}",
+        "the same with several clones",
+    ),
+    MetricInfo::ns(
+        "{seq,rand,mixed}-{read,write}-{size}-q{depth}.{p50,p99,p99.9,max}",
+        "the same: service times",
+    ),
+    MetricInfo::ns(
+        "{seq,rand,mixed}-{read,write}-{job}-{size}-q{depth}.{p50,p99,p99.9,max}",
+        "the same with several clones: service times",
+    ),
 ];
 
 /// The figures of every result. Their names start with the name of the result.
 pub fn metrics(ran: &Ran<'_>) -> Vec<Metric> {
     let results = shown(ran);
     let one = |(name, shown): (String, &Shown<'_>)| figures(&name, shown);
-    names(&results).into_iter().zip(&results).flat_map(one).collect()
+    let mut metrics: Vec<Metric> =
+        names(&results).into_iter().zip(&results).flat_map(one).collect();
+    for shown in &results {
+        for side in shown.sides() {
+            add_common(&mut metrics, shown, &side);
+        }
+    }
+    metrics
+}
+
+/// Adds the figures of one direction under the names that imported results of fio have.
+fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &Side<'_>) {
+    let Some(kind @ (OpKind::Read | OpKind::Write)) = side.kind else { return };
+    let (job, rw) = (shown.job, shown.job.access.rw);
+    let Blocks::Fixed(block_bytes) = job.access.blocks.each()[kind as usize] else { return };
+    let order = match (rw.reads() && rw.writes(), rw.random()) {
+        (true, _) => Order::Mixed,
+        (_, true) => Order::Random,
+        _ => Order::Sequential,
+    };
+    let depth = if job.engine.asynchronous() { job.queue.depth } else { 1 };
+    let (sizes, jobs) = (Some((*block_bytes, depth)), shown.runs.len() as u64);
+    let named = |word: Option<String>| side_name(order, kind.name(), sizes, jobs, word);
+    let name = free_side_name(named, |name| metrics.iter().any(|metric| metric.name == name));
+    let key = MetricKey::parse(&name);
+    let (unit, rate) = if is_in_operations(order) {
+        (Unit::Iops, side.per_s())
+    } else {
+        (Unit::BytesPerSecond, side.bytes_per_s())
+    };
+    metrics.push(Metric::single(key.clone(), unit, rate));
+    const COMMON: [Statistic; 4] =
+        [Statistic::P50, Statistic::P99, Statistic::P999, Statistic::Max];
+    for (clock, statistic, ns) in side.stats.statistics() {
+        if clock == Clock::Service && COMMON.contains(&statistic) {
+            let key = key.clone().with(statistic);
+            metrics.push(Metric::single(key, Unit::Nanoseconds, ns as f64));
+        }
+    }
 }
 
 /// The latency histograms of every result.

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::common::Place;
+use crate::common::{Place, or_skip, tool};
 
 const FIO: &str = include_str!("../../../compat/tests/import/fio-mix.json");
 const DD: &str = include_str!("../../../compat/tests/import/dd-others.txt");
@@ -73,6 +73,33 @@ fn a_file_imported_twice_is_entered_once() {
     fs::copy(place.path("fio.json"), place.path("copy.json")).expect("a copy");
     place.ssdyno(&["import", &place.text("copy.json")]).good();
     assert_eq!(place.runs().len(), 1);
+}
+
+/// The same job by an installed fio, imported, and by ssdyno: both have the cells of the job.
+#[test]
+fn an_own_run_of_fios_job_compares_with_fios_output() {
+    or_skip!(tool("fio", &["--version"]));
+    let place = Place::new();
+    let (file, output) = (format!("--filename={}", place.text("f")), place.text("theirs.json"));
+    for rw in ["randrw", "read"] {
+        let rw = format!("--rw={rw}");
+        let words = ["--name=a", &rw, "--bs=4k", "--size=2m", "--ioengine=libaio", "--iodepth=8"];
+        let words = [&words[..], &[&file]].concat();
+        let to_file = format!("--output={output}");
+        or_skip!(tool("fio", &[&words[..], &["--output-format=json", &to_file]].concat()));
+        place.ssdyno(&["import", &output]).good();
+        place.ssdyno(&[&["fio", "--overwrite-files"], &words[..]].concat()).good();
+    }
+    for (pair, names) in [
+        (["1", "2"], &["mixed-read-4KiB-q8", "mixed-write-4KiB-q8", "mixed-read-4KiB-q8.max"][..]),
+        (["3", "4"], &["seq-read-4KiB-q8", "seq-read-4KiB-q8.max"]),
+    ] {
+        let said = place.ssdyno(&["compare", pair[0], pair[1], "--json"]).out;
+        assert!(names.iter().all(|name| said.contains(&format!("\"{name}\""))), "{said}");
+    }
+    // The names of earlier versions stay.
+    let own = place.ssdyno(&["show", "2", "--json"]).good().out;
+    assert!(own.contains("\"a.read.iops\"") && own.contains("\"a.write.throughput\""), "{own}");
 }
 
 /// Imports a text through a pipe into another store.
