@@ -1,7 +1,8 @@
 //! Runs an iozone command line as work on a target.
 //!
 //! The file given with `-f` only names the location: the run uses a scratch file in the same
-//! directory. Devices and virtual drives are targets themselves.
+//! directory. With `-w`, that file has the given name and stays; if it exists, it is the target and
+//! is only read unless `--destroy` permits more. Devices and virtual drives are targets themselves.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -14,6 +15,9 @@ use crate::request::Target;
 use crate::target::{NULL, NULL_NVME};
 use crate::virtual_drive;
 use crate::work::Work;
+
+/// Name of the file that stays, if none is given.
+const DEFAULT_NAME: &str = "iozone.tmp";
 
 /// Minimum size of a scratch file.
 const BYTES_MIN: u64 = 4 << 20;
@@ -28,10 +32,15 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
 
 /// The target of a command line. `destroy` is the confirmation that allows overwriting it.
 pub fn target(command: &Command, destroy: Option<String>) -> Target {
+    let kept = command.keep.then(|| Path::new(command.file.as_deref().unwrap_or(DEFAULT_NAME)));
+    if let Some(file) = kept.filter(|file| file.is_file()) {
+        return Target { spec: file.display().to_string(), destroy, ..Target::default() };
+    }
     let spec = place(command.file.as_deref());
     let directory = Path::new(&spec).is_dir();
     let size = directory.then(|| command.run.file_bytes_max().max(BYTES_MIN));
-    Target { spec, size, destroy, ..Target::default() }
+    let keep = kept.filter(|_| directory).map(Path::to_path_buf);
+    Target { spec, size, destroy, keep, ..Target::default() }
 }
 
 /// The directory of the file given with `-f`, or the target itself.

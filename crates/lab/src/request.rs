@@ -36,6 +36,8 @@ pub struct Target {
     pub no_iommu: bool,
     /// Directory for the journals of borrowed blocks; `None`: the user's state directory.
     pub journal: Option<PathBuf>,
+    /// The name of a scratch file that stays, in the directory.
+    pub keep: Option<PathBuf>,
 }
 
 /// How I/O is issued and timed.

@@ -95,6 +95,7 @@ impl Target {
             destroy,
             no_iommu: self.no_iommu,
             fills,
+            keep: self.keep.clone(),
             ..OpenRequest::to(wants)
         }
     }

@@ -125,6 +125,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["fio-against", ref rest @ ..] => return fio_against::run(rest),
         ["kills", ref rest @ ..] => return promises::run(&promises::KILLS, rest),
         ["unsteady", ref rest @ ..] => return promises::run(&promises::UNSTEADY, rest),
+        ["iozone-against", ref rest @ ..] => return promises::run(&promises::IOZONE, rest),
         ["plans", ref rest @ ..] => return promises::run(&promises::PLANS, rest),
         [name] => (name, Effort::WHOLE),
         [name, "--tiny"] => (name, Effort::TINY),
@@ -134,8 +135,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
             "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
-             coverage --rounds, cuts, fio-against, flips, guard, import-against, kills, plans, \
-             rigs DIR, store, unsteady",
+             coverage --rounds, cuts, fio-against, flips, guard, import-against, iozone-against, \
+             kills, plans, rigs DIR, store, unsteady",
             known.join("|")
         );
     };

@@ -75,6 +75,14 @@ pub const PLANS: Promise = Promise {
     times: 30,
 };
 
+/// Command lines of iozone, drawn at random and run by an installed iozone and by ssdyno.
+pub const IOZONE: Promise = Promise {
+    name: "iozone-against",
+    tests: &[&["-p", "ssdyno", "--test", "cli", "drawn_command_lines_do_what_iozone_does"]],
+    variable: "SSDYNO_IOZONE_CASES",
+    times: 500,
+};
+
 /// Runs the tests of a promise and stores the numbers that they print.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
     let Promise { name, tests, variable, times } = promise;

@@ -50,11 +50,7 @@ impl Sizes {
             ([], false) => vec![PLAIN_FILE],
             (named, _) => named.to_vec(),
         };
-        let records = match (&self.records[..], self.auto) {
-            ([], true) => doubling("-y and -q", self.record_range, AUTO_RECORDS)?,
-            ([], false) => vec![PLAIN_RECORD],
-            (named, _) => named.to_vec(),
-        };
+        let records = self.records()?;
         let mut rows = Vec::new();
         for file in files {
             let fitting = records.iter().filter(|record| self.is_taken(file, **record));
@@ -65,6 +61,15 @@ impl Sizes {
                 .advise("-s is the file, -r the record: -s 100m -r 4k")),
             n if n > ROWS_MAX => Err(IozoneError::new(format!("{n} rows are too many"))),
             _ => Ok(rows),
+        }
+    }
+
+    /// The record sizes, ascending in auto mode, otherwise as given.
+    pub fn records(&self) -> Result<Vec<u64>, IozoneError> {
+        match (&self.records[..], self.auto) {
+            ([], true) => doubling("-y and -q", self.record_range, AUTO_RECORDS),
+            ([], false) => Ok(vec![PLAIN_RECORD]),
+            (named, _) => Ok(named.to_vec()),
         }
     }
 
@@ -90,12 +95,11 @@ fn doubling(
         .collect())
 }
 
-/// Whole records; the remainder of the file is unused, as in iozone.
 fn row(file: u64, record: u64) -> Result<IozoneRow, IozoneError> {
     let record_bytes = u32::try_from(record).ok().filter(|_| record <= RECORD_MAX);
     let record_bytes =
         record_bytes.ok_or_else(|| IozoneError::new("a record has at most 1 GiB"))?;
-    Ok(IozoneRow { file_bytes: file - file % record, record_bytes })
+    Ok(IozoneRow { file_bytes: file, record_bytes })
 }
 
 #[cfg(test)]
@@ -130,7 +134,7 @@ mod tests {
         let several = Sizes { records: vec![4096, 8192], files: vec![1 << 20], ..Sizes::default() };
         assert_eq!(rows(&several), [(1024, 4), (1024, 8)]);
         let odd = Sizes { files: vec![10 << 10], records: vec![4096], ..Sizes::default() };
-        assert_eq!(rows(&odd), [(8, 4)]);
+        assert_eq!(rows(&odd), [(10, 4)]);
         let small = Sizes { files: vec![1 << 10], ..Sizes::default() };
         assert!(small.rows().expect_err("too small").what.contains("no record fits"));
     }

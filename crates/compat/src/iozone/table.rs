@@ -4,12 +4,15 @@
 use methods::{Iozone, IozoneFigure, IozoneHonest as Honest, IozoneRow as Row};
 use record::Run;
 
-use super::Command;
+use super::{Command, ResultUnit, throughput};
 
 /// The two lines above the figures.
 const HEAD: &str = "                                                              random    random     bkwd    record    stride
               kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread
 ";
+
+/// The headings of the columns of streams.
+const STREAMS: &str = "   fwrite frewrite    fread  freread";
 
 /// The line above everything else.
 pub(crate) const TITLE: &str = "ssdyno: iozone's table";
@@ -44,43 +47,66 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
     for line in &command.lines {
         text += &format!("        {line}\n");
     }
-    text += &format!(
-        "        Command line used: ssdyno iozone {}\n        Output is in kBytes/sec\n        \
-         Time Resolution = 0.000000001 seconds.\n        File stride size set to {} * record \
-         size.\n",
-        command.typed, command.run.stride
-    );
-    text += HEAD;
-    for row in &command.run.rows {
-        text += &line(row, run);
+    text += &format!("        Command line used: ssdyno iozone {}\n", command.typed);
+    if command.unit == ResultUnit::Kib {
+        text += "        Output is in kBytes/sec\n";
     }
-    if command.excel {
-        text += "\nExcel output is below:\n";
-        text += &excel(&command.run, run);
+    text += &format!(
+        "        Time Resolution = 0.000000001 seconds.\n        File stride size set to {} * \
+         record size.\n",
+        command.run.stride
+    );
+    if !command.run.processes.is_empty() {
+        text += &throughput::table(command, run);
+        return text + "\niozone test complete.\n";
+    }
+    text += &heading(command);
+    for row in &command.run.rows {
+        text += &line(row, run, command);
     }
     text += "\niozone test complete.\n";
+    if command.excel || command.sheet.is_some() {
+        text += "Excel output is below:\n";
+        text += &excel(command, run);
+    }
     text
 }
 
-/// A row; figures not measured are blank.
-fn line(row: &Row, run: &Run) -> String {
+/// The lines above the figures; with operations in flight, without the columns of streams.
+fn heading(command: &Command) -> String {
+    if command.run.depth > 1 { HEAD.replace(STREAMS, "") } else { HEAD.to_string() }
+}
+
+/// A row; figures not measured are blank, but retests that `-+n` leaves out are 0, as in iozone.
+fn line(row: &Row, run: &Run, command: &Command) -> String {
+    let measured = command.run.figures();
+    let skipped = command.run.columns().into_iter().filter(|f| !measured.contains(f));
+    let skipped: Vec<IozoneFigure> = skipped.collect();
     let mut text = format!("{:>16}{:>8}", row.file_bytes >> 10, row.record_bytes >> 10);
     for figure in IozoneFigure::ALL {
         let width = match figure {
             IozoneFigure::RecordRewrite | IozoneFigure::StridedRead => 10,
             _ => 9,
         };
-        let kib = kib(run, row, figure.name()).map_or(String::new(), |kib| kib.to_string());
+        let result = result(run, row, figure.name(), command.unit);
+        let result = result.or(skipped.contains(&figure).then_some(0));
+        let result = result.map_or(String::new(), |result| result.to_string());
         // A figure is always preceded by a blank, even if it then exceeds its column.
-        text += &if kib.len() < width { format!("{kib:>width$}") } else { format!(" {kib}") };
+        text +=
+            &if result.len() < width { format!("{result:>width$}") } else { format!(" {result}") };
     }
     text.trim_end().to_string() + "\n"
 }
 
-/// KiB per second, rounded down, as in iozone.
+/// KiB per second, rounded down.
 fn kib(run: &Run, row: &Row, figure: &str) -> Option<u64> {
+    result(run, row, figure, ResultUnit::Kib)
+}
+
+/// A figure in a unit, rounded down, as in iozone.
+pub(super) fn result(run: &Run, row: &Row, figure: &str, unit: ResultUnit) -> Option<u64> {
     let metric = run.metric(&row.metric(figure).to_string())?;
-    metric.value.map(|bytes_per_s| bytes_per_s as u64 >> 10)
+    metric.value.map(|bytes_per_s| unit.of_rate(bytes_per_s, row.record_bytes) as u64)
 }
 
 /// The trustworthy figures in a table of their own; empty if there are none.
@@ -107,28 +133,36 @@ pub fn honest(spec: &Iozone, run: &Run) -> String {
 }
 
 /// One block per figure: a line per file size, a column per record size.
-pub fn excel(spec: &Iozone, run: &Run) -> String {
-    let (mut files, mut records): (Vec<u64>, Vec<u32>) =
-        spec.rows.iter().map(|row| (row.file_bytes, row.record_bytes)).unzip();
-    files.sort_unstable();
-    records.sort_unstable();
-    files.dedup();
-    records.dedup();
+fn excel(command: &Command, run: &Run) -> String {
     let mut text = String::new();
-    for figure in spec.figures() {
+    for figure in command.run.columns() {
         text += &format!("\n\"{}\"\n        ", REPORTS[figure as usize]);
-        let sizes: Vec<_> = records.iter().map(|bytes| format!("\"{}\"", bytes >> 10)).collect();
-        text += &(sizes.join(" ") + "\n");
-        for file_bytes in &files {
+        let sizes = command.records.iter().map(|bytes| format!("\"{}\"", bytes >> 10));
+        text += &(sizes.collect::<Vec<_>>().join("  ") + "\n");
+        for (file_bytes, cells) in blocks(command, run, figure) {
             text += &format!("\"{}\"  ", file_bytes >> 10);
-            for record_bytes in &records {
-                let row = Row { file_bytes: *file_bytes, record_bytes: *record_bytes };
-                text += &format!(" {} ", kib(run, &row, figure.name()).unwrap_or(0));
-            }
+            text += &cells.iter().map(|cell| format!(" {cell} ")).collect::<String>();
             text.push('\n');
         }
     }
     text
+}
+
+/// The results of a figure: for each file size, one for each record size up to its last; 0 if not
+/// measured.
+pub(super) fn blocks(command: &Command, run: &Run, figure: IozoneFigure) -> Vec<(u64, Vec<u64>)> {
+    let mut files: Vec<u64> = command.run.rows.iter().map(|row| row.file_bytes).collect();
+    files.dedup();
+    let cells = |file_bytes: u64| {
+        let fitting = command.records.iter().filter(|record| **record <= file_bytes);
+        let cell = |record: &u64| {
+            let record_bytes = u32::try_from(*record).unwrap_or(u32::MAX);
+            let row = Row { file_bytes, record_bytes };
+            result(run, &row, figure.name(), command.unit).unwrap_or(0)
+        };
+        (file_bytes, fitting.map(cell).collect())
+    };
+    files.into_iter().map(cells).collect()
 }
 
 /// The table as CSV with a header; figures not measured are empty.
@@ -207,13 +241,14 @@ mod tests {
             .enumerate()
             .map(|(i, f)| (f.name(), 10_000 + i as u64))
             .collect();
-        let line = line(&ROW, &run(ROW, &figures));
+        let line = line(&ROW, &run(ROW, &figures), &command(TYPED));
         let expected = "          102400       4    10000    10001    10002    10003    10004    \
                         10005    10006     10007     10008    10009    10010    10011    10012\n";
         assert_eq!(line, expected);
-        let alone = super::line(&ROW, &run(ROW, &[("freread", 7)]));
+        let alone = super::line(&ROW, &run(ROW, &[("freread", 7)]), &command(TYPED));
         assert_eq!(alone.len(), expected.len());
-        let fast = super::line(&ROW, &run(ROW, &[("write", 123_456_789), ("rewrite", 1)]));
+        let figures = [("write", 123_456_789), ("rewrite", 1)];
+        let fast = super::line(&ROW, &run(ROW, &figures), &command(TYPED));
         assert!(fast.contains("4 123456789        1"), "{fast}");
     }
 
@@ -246,6 +281,22 @@ mod tests {
     }
 
     #[test]
+    fn results_are_operations_or_their_times_if_asked() {
+        let row = Row { file_bytes: 1 << 20, record_bytes: 64 << 10 };
+        for (option, result, line) in [
+            ("-O", "100", "OPS Mode. Output is in operations per second.\n"),
+            ("-N", "9998", "Microseconds/op Mode. Output is in microseconds per operation.\n"),
+        ] {
+            let command = command(&format!("-s 1m -r 64k -i 0 -+n {option}"));
+            let text = table(&command, &run(row, &[("write", 6400)]), "today");
+            let cells: Vec<_> =
+                text.lines().rev().nth(2).unwrap_or("").split_whitespace().collect();
+            assert_eq!(cells, ["1024", "64", result, "0"], "{text}");
+            assert!(text.contains(line) && !text.contains("kBytes/sec"), "{text}");
+        }
+    }
+
+    #[test]
     fn trustworthy_figures_are_not_in_iozones_output() {
         let command = command("-s 100m -r 4k -i 0 -i 1 -i 2");
         let run = run(ROW, &[("write", 5), ("cold-read", 6)]);
@@ -263,9 +314,14 @@ mod tests {
     fn spreadsheets_get_one_block_per_figure_or_one_line_per_row() {
         let command = command("-i 0 -s 100m -r 4k -r 8k -R");
         let run = run(ROW, &[("write", 5), ("cold-read", 6)]);
-        let excel = excel(&command.run, &run);
-        let block = "\"Writer report\"\n        \"4\" \"8\"\n\"102400\"   5  0 \n";
+        let excel = excel(&command, &run);
+        let block = "\"Writer report\"\n        \"4\"  \"8\"\n\"102400\"   5  0 \n";
         assert!(excel.contains(block), "{excel}");
+        let text = table(&command, &run, "today");
+        assert!(
+            text.contains("\niozone test complete.\nExcel output is below:\n\n\"Wri"),
+            "{text}"
+        );
         let csv = csv(&command.run, &run);
         let lines: Vec<_> = csv.lines().collect();
         assert!(lines[0].starts_with("file_kib,record_kib,write,rewrite,read,"), "{csv}");

@@ -5,9 +5,15 @@
 
 use methods::Iozone;
 
+use super::letters::{HELP, REFUSED, REFUSED_VALUES};
 use super::size::parse as size;
 use super::sweep::Sizes;
-use super::{Command, IozoneError};
+use super::{Command, IozoneError, ResultUnit};
+
+/// Maximum number of processes, operations in flight, and records of a stride.
+const PROCESSES_MAX: u32 = 256;
+const DEPTH_MAX: u32 = 1024;
+const STRIDE_MAX: u32 = 1 << 20;
 
 type Result<T> = std::result::Result<T, IozoneError>;
 
@@ -19,64 +25,6 @@ pub enum Request {
     /// Print this help text instead.
     Answer(&'static str),
 }
-
-const HELP: &str = "\
-Runs iozone's tests, prints its table, and marks the figures that can be trusted.
-
-Usage: ssdyno iozone [OPTION]...
-
-  -a            sweep files of 64 KiB to 512 MiB and records of 4 KiB to 16 MiB
-  -s, -r SIZE   file and record size: a number of KiB, or 100m, 2g; repeatable
-  -i N          test, repeatable: 0 write/rewrite, 1 read/reread, 2 random,
-                3 backward read, 4 record rewrite, 5 strided read, 6 fwrite, 7 fread
-  -e            include the flush in the time of writes
-  -o            every write durable when it returns (O_SYNC)
-  -I            bypass the page cache (O_DIRECT)
-  -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
-                or a device, or sim:NAME
-  -n -g -y -q   minimum and maximum file size, minimum and maximum record size of -a
-  -z            small records for large files too
-  -j N          distance of strided reads, in records
-  -R            repeat every figure in a block for a spreadsheet
-  -b FILE       the table as CSV
-  -+n           no retests
-
-docs/iozone.md lists the options that have no effect or are not supported, with the reasons.
-";
-
-/// Known but unsupported letters with a value, and the alternative.
-const REFUSED_VALUES: &[(char, &str, &str)] = &[
-    ('t', "threads", "ssdyno io DIR --jobs N"),
-    ('u', "maximum processes", "ssdyno io DIR --jobs N"),
-    ('l', "minimum processes", "ssdyno io DIR --jobs N"),
-    ('F', "one file per thread", "ssdyno io DIR --jobs N"),
-    ('U', "remounting", "the honest figures drop the cache, and report whether it is empty"),
-    ('V', "checking a pattern", "ssdyno io DIR --rw randwrite --verify"),
-    ('d', "delays between threads", "ssdyno io DIR --rate IOPS"),
-    ('J', "delays before operations", "ssdyno io DIR --rate IOPS"),
-    ('H', "POSIX asynchronous I/O", "ssdyno io DIR --depth N"),
-    ('k', "POSIX asynchronous I/O", "ssdyno io DIR --depth N"),
-    ('P', "binding to processors", "ssdyno io DIR --pin"),
-    ('X', "telemetry of writes", "ssdyno fio --read_iolog ..."),
-    ('Y', "telemetry of reads", "ssdyno fio --read_iolog ..."),
-];
-
-/// Known but unsupported letters without a value.
-const REFUSED: &[(char, &str, &str)] = &[
-    ('B', "mmap", "ssdyno fio --ioengine=mmap ..."),
-    ('D', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
-    ('G', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
-    ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),
-    ('E', "separate pread and pwrite tests", "-i 0 -i 1: all calls are pread and pwrite"),
-    ('K', "jitter", "ssdyno io DIR --rate IOPS --poisson"),
-    ('N', "microseconds per operation", "ssdyno show last --json includes latencies"),
-    ('O', "operations per second", "ssdyno show last --json"),
-    ('Q', "offset and latency files", "ssdyno show last --json includes latencies"),
-    ('T', "POSIX threads", "ssdyno io DIR --jobs N"),
-    ('W', "locking the file", "omit it"),
-    ('m', "several buffers", "omit it"),
-    ('v', "the version", "ssdyno --version"),
-];
 
 /// Parses a command line, without the program's name.
 pub fn parse(words: &[String]) -> Result<Request> {
@@ -108,6 +56,12 @@ pub fn parse(words: &[String]) -> Result<Request> {
             let value =
                 value.ok_or_else(|| IozoneError::new(format!("-{letter} needs a value")))?;
             draft.value(letter, value)?;
+            if letter == 'F' {
+                // A file for each process; only their directory matters.
+                let names = rest.as_slice().iter().take_while(|word| !word.starts_with('-'));
+                let count = names.count();
+                rest.by_ref().take(count).for_each(drop);
+            }
             break;
         }
     }
@@ -115,8 +69,7 @@ pub fn parse(words: &[String]) -> Result<Request> {
 }
 
 fn takes_value(letter: char) -> bool {
-    "srifngyqjbSLC".contains(letter) && letter != 'C'
-        || REFUSED_VALUES.iter().any(|r| r.0 == letter)
+    "srifngyqjbSLtluFUHk".contains(letter) || REFUSED_VALUES.iter().any(|r| r.0 == letter)
 }
 
 #[derive(Default)]
@@ -129,9 +82,15 @@ struct Draft {
     direct: bool,
     once: bool,
     stride: Option<u64>,
+    depth: Option<u32>,
+    drops: bool,
+    processes: [Option<u32>; 2],
+    threads: bool,
+    unit: ResultUnit,
+    keep: bool,
     file: Option<String>,
     excel: bool,
-    csv: Option<String>,
+    sheet: Option<String>,
     lines: Vec<String>,
     notes: Vec<String>,
 }
@@ -173,15 +132,29 @@ impl Draft {
                 self.excel = true;
                 "Excel chart generation enabled"
             }
-            'w' => return self.note("-w: the scratch file is always removed"),
+            'w' => {
+                self.keep = true;
+                "Setting no_unlink"
+            }
+            'O' => {
+                self.unit = ResultUnit::Operations;
+                "OPS Mode. Output is in operations per second."
+            }
+            'N' => {
+                self.unit = ResultUnit::Microseconds;
+                "Microseconds/op Mode. Output is in microseconds per operation."
+            }
+            'T' => {
+                self.threads = true;
+                return Ok(());
+            }
+            'x' => "Stonewall disabled",
             'p' => {
                 return self.note(
                     "-p: the processor's cache is not purged, because each record is new to it",
                 );
             }
-            'x' | 'C' | 'M' => {
-                return self.note(&format!("-{letter} concerns threads: no effect"));
-            }
+            'C' | 'M' => return self.note(&format!("-{letter} has no effect")),
             _ => return Err(refused(letter, REFUSED)),
         };
         self.line(line);
@@ -216,13 +189,21 @@ impl Draft {
             }
             'i' => self.test(value)?,
             'j' => {
-                let records = value.parse().ok().filter(|n| (1..=1 << 20).contains(n));
-                let wrong =
-                    || IozoneError::new(format!("-j takes a number of records, not '{value}'"));
-                self.stride = Some(records.ok_or_else(wrong)?);
+                self.stride = Some(u64::from(number(&option, value, STRIDE_MAX)?));
             }
             'f' => self.file = Some(value.to_string()),
-            'b' => self.csv = Some(value.to_string()),
+            'F' => self.file = self.file.take().or(Some(value.to_string())),
+            'b' => self.sheet = Some(value.to_string()),
+            't' => self.processes = [Some(number(&option, value, PROCESSES_MAX)?); 2],
+            'l' => self.processes[0] = Some(number(&option, value, PROCESSES_MAX)?),
+            'u' => self.processes[1] = Some(number(&option, value, PROCESSES_MAX)?),
+            'H' | 'k' => self.asynchronous(letter, number(&option, value, DEPTH_MAX)?),
+            'U' => {
+                self.drops = true;
+                return self.note(
+                    "-U: nothing is unmounted; the page cache is dropped before every test instead",
+                );
+            }
             'S' | 'L' => {
                 size(&option, value)?;
                 return self
@@ -231,6 +212,12 @@ impl Draft {
             _ => return Err(refused(letter, REFUSED_VALUES)),
         }
         Ok(())
+    }
+
+    fn asynchronous(&mut self, letter: char, depth: u32) {
+        self.depth = Some(depth);
+        let copies = if letter == 'H' { "with" } else { "no" };
+        self.lines.push(format!("POSIX async I/O ({copies} bcopy). Depth {depth} "));
     }
 
     fn test(&mut self, value: &str) -> Result<()> {
@@ -263,6 +250,26 @@ impl Draft {
         Err(error.advise("ssdyno iozone -h lists the supported options; ssdyno fio has more"))
     }
 
+    /// The numbers of processes to run; empty for the table.
+    fn processes(&mut self) -> Result<Vec<u32>> {
+        let (least, most) = match self.processes {
+            [None, None] => return Ok(Vec::new()),
+            [least, most] => (least.unwrap_or(1), most.or(least).unwrap_or(1)),
+        };
+        if least > most {
+            return Err(IozoneError::new(format!("-l {least} is more than -u {most}")));
+        }
+        if self.unit == ResultUnit::Microseconds {
+            let error =
+                IozoneError::new("-N is not supported with several processes, as in iozone");
+            return Err(error.advise("-O, or neither"));
+        }
+        if self.tests.contains(&4) && self.tests.len() == 1 {
+            return Err(IozoneError::new("-i 4 is not a test for several processes"));
+        }
+        Ok((least..=most).collect())
+    }
+
     fn line(&mut self, line: &str) {
         self.lines.push(line.to_string());
     }
@@ -281,13 +288,14 @@ impl Draft {
         if self.close {
             self.note("-c: the scratch file stays open, because closing it writes nothing")?;
         }
-        if self.csv.as_ref().is_some_and(|path| path.ends_with(".xls")) {
-            self.note("-b: writes CSV, which every spreadsheet reads")?;
+        let processes = self.processes()?;
+        if self.depth.is_some() {
+            self.tests.retain(|test| *test <= 5);
         }
         if !self.tests.contains(&0) {
             self.note("without -i 0, the file is first written once, untimed")?;
         }
-        let rows = self.sizes.rows()?;
+        let (rows, records) = (self.sizes.rows()?, self.sizes.records()?);
         Ok(Command {
             run: Iozone {
                 rows,
@@ -297,16 +305,30 @@ impl Draft {
                 direct: self.direct,
                 once: self.once,
                 stride: self.stride.unwrap_or(17),
+                depth: self.depth.unwrap_or(1),
+                drops: self.drops,
+                processes,
                 honest: true,
             },
+            records,
+            unit: self.unit,
+            threads: self.threads,
+            keep: self.keep,
             file: self.file,
             excel: self.excel,
-            csv: self.csv,
+            sheet: self.sheet,
             lines: self.lines,
             notes: self.notes,
             typed: words.join(" "),
         })
     }
+}
+
+fn number(option: &str, value: &str, most: u32) -> Result<u32> {
+    let number = value.parse().ok().filter(|n| (1..=most).contains(n));
+    let wrong =
+        || IozoneError::new(format!("{option} takes a number from 1 to {most}, not '{value}'"));
+    number.ok_or_else(wrong)
 }
 
 fn refused(letter: char, table: &[(char, &str, &str)]) -> IozoneError {
@@ -362,7 +384,7 @@ mod tests {
         let apart = run("-a -e -o -s 100M -r 4k -i 0 -i 1 -R -b x.csv");
         let joined = run("-aeo -s100M -r4k -i0 -i1 -Rb x.csv");
         assert_eq!((&apart.run, apart.excel), (&joined.run, joined.excel));
-        assert_eq!(joined.csv.as_deref(), Some("x.csv"));
+        assert_eq!(joined.sheet.as_deref(), Some("x.csv"));
         assert_eq!(run("-azi0 -i1 -g4m").run.tests, [0, 1]);
         assert!(run("-s 1m -+n").run.once);
         let several = run("-r 4k -r 8k -s 16k -s 1m -i 5 -j 3 -I");
@@ -375,7 +397,7 @@ mod tests {
     #[test]
     fn unsupported_options_are_named_with_an_alternative() {
         for (line, what) in [
-            ("-t 4", "-t (threads) is not supported"),
+            ("-d 4", "-d (delays between threads) is not supported"),
             ("-B", "-B (mmap) is not supported"),
             ("-i 8", "-i 8 is not supported"),
             ("-+m hosts", "-+m is not supported"),
@@ -390,6 +412,9 @@ mod tests {
             ("-s 4x", "-s takes a size"),
             ("-i nine", "-i takes a test"),
             ("-j 0", "-j takes a number"),
+            ("-t 0", "-t takes a number from 1"),
+            ("-l 4 -u 2", "-l 4 is more than -u 2"),
+            ("-t 2 -N", "-N is not supported with several"),
             ("file", "'file' is not an option"),
             ("-", "'-' is not an option"),
             ("-s 1k -r 4k", "no record fits"),
@@ -401,8 +426,17 @@ mod tests {
 
     #[test]
     fn different_interpretations_are_noted() {
-        assert_eq!(run("-w -p -c -i 1").notes.len(), 4);
-        assert!(run("-b out.xls").notes[0].contains("CSV"));
+        assert_eq!(run("-U /mnt -p -c -i 1").notes.len(), 4);
+    }
+
+    #[test]
+    fn several_processes_and_operations_in_flight() {
+        let command = run("-t 3 -T -F a b c -s 1m -H 8 -w -O");
+        assert_eq!((&command.run.processes[..], command.run.depth), (&[3][..], 8));
+        assert!(command.threads && command.keep && command.unit == ResultUnit::Operations);
+        assert_eq!((command.file.as_deref(), command.run.tests.last()), (Some("a"), Some(&5)));
+        assert_eq!(run("-l 2 -u 4").run.processes, [2, 3, 4]);
+        assert_eq!(run("-u 2").run.processes, [1, 2]);
     }
 
     proptest! {
@@ -412,12 +446,11 @@ mod tests {
         }
 
         #[test]
-        fn likely_words_too(line in "(-[aeocIzRsrifngyqjbSLtBxw+]{1,3} ?[0-9kmg]{0,4} ){0,8}") {
+        fn likely_words_too(line in "(-[aeocIzRsrifngyqjbSLtBxwluOHkU+]{1,3} ?[0-9kmg]{0,4} ){0,8}") {
             if let Ok(Request::Run(command)) = parse(&words(&line)) {
                 prop_assert!(!command.run.rows.is_empty() && !command.run.tests.is_empty());
                 for row in &command.run.rows {
                     prop_assert!(row.file_bytes >= u64::from(row.record_bytes));
-                    prop_assert_eq!(row.file_bytes % u64::from(row.record_bytes), 0);
                 }
             }
         }

@@ -8,13 +8,14 @@ mod rules;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod throughput;
 
 use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind, Unit};
 use rig::{Measurement, Preparation, TargetInfo};
 use workload::units::binary;
 use workload::{Content, Region, Workload};
 
-pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric};
+pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric, throughput_metric};
 
 use self::rules::Seen;
 use crate::options::BYTES_MIN;
@@ -27,6 +28,9 @@ const SECONDS: f64 = 90.0;
 
 /// Maximum share of the file that may remain in the page cache after dropping it.
 const LEFT_MAX: f64 = 0.05;
+
+/// Time after which the figures so far are kept, nanoseconds.
+const KEEP_NS: u64 = 1_000_000_000;
 
 /// The method.
 pub(crate) static INFO: MethodInfo = MethodInfo {
@@ -63,6 +67,16 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
             "iozone-{size}-{size}.rewrite-random-content",
             "the rewrite with incompressible content, including its flush",
         ),
+        MetricInfo::rate(
+            "iozone-{size}-{size}-t{processes}.{write,rewrite,read,reread,random-read,random-write,\
+             backward-read,strided-read,fwrite,fread}",
+            "several processes at once, each with its own part: the sum of their rates",
+        ),
+        MetricInfo::rate(
+            "iozone-{size}-{size}-t{processes}.{write,rewrite,read,reread,random-read,random-write,\
+             backward-read,strided-read,fwrite,fread}.{throughput,lowest,highest}",
+            "the rate of all until the last has ended, and of the slowest and the fastest process",
+        ),
     ]],
     run,
     answer: crate::answer::iozone,
@@ -79,30 +93,39 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         let text = "this target may only be read: write tests are skipped";
         session.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
     }
+    if !run.spec.processes.is_empty() {
+        return throughput::run(session, &run);
+    }
+    let mut kept_ns = session.elapsed_ns();
     for row in &run.spec.rows {
         if run.fills() {
-            fill(session, *row, run.seed)?;
+            fill(session, row.file_bytes, run.seed)?;
         }
         for figure in run.figures() {
             if figure.makes() && run.test_region.writes {
                 session.apply(Preparation::Empty)?;
             }
             let w = run.spec.workload(*row, figure, run.seed);
+            if run.spec.drops {
+                drop_caches(session, &w, row.file_bytes)?;
+            }
             let m = session.probe(&w, 0)?;
             put(session, &w, &m);
             seen.add(*row, figure, &m);
-            conclude(session, &run, &seen);
+            conclude_in_time(session, &run, &seen, &mut kept_ns);
         }
         for (honest, w) in run.honest(*row) {
             if !w.mix.changes_data() {
-                drop_caches(session, *row, &w)?;
+                let left = drop_caches(session, &w, row.file_bytes)?;
+                session.put(MetricKey::of(&w).with(Statistic::Cached), Unit::Bytes, left);
             }
             let m = session.probe(&w, 0)?;
             put(session, &w, &m);
             seen.add_honest(honest, &m);
-            conclude(session, &run, &seen);
+            conclude_in_time(session, &run, &seen, &mut kept_ns);
         }
     }
+    conclude(session, &run, &seen);
     Ok(())
 }
 
@@ -126,8 +149,10 @@ impl Run {
         if target.bytes < least {
             return Err(MethodError::TooSmall { bytes: target.bytes, least });
         }
+        // A file may be smaller than a region of other methods.
+        let target = TargetInfo { bytes: target.bytes.max(BYTES_MIN), ..target.clone() };
         let test_region =
-            TestRegion::new(target, &Options { size: None, ..options.clone() }, SECONDS)?;
+            TestRegion::new(&target, &Options { size: None, ..options.clone() }, SECONDS)?;
         Ok(Run { spec, seed: test_region.seed_of(9), test_region })
     }
 
@@ -148,19 +173,22 @@ impl Run {
     }
 }
 
-fn fill(session: &mut Session<'_>, row: Row, seed: u64) -> Result<(), MethodError> {
-    let (region, seed) = (Region::first(row.file_bytes), seed.wrapping_sub(row.file_bytes));
+fn fill(session: &mut Session<'_>, bytes: u64, seed: u64) -> Result<(), MethodError> {
+    let (region, seed) = (Region::first(bytes), seed.wrapping_sub(bytes));
     session.prepare("fill", Preparation::Fill { region, content: Content::Random, seed })?;
     Ok(())
 }
 
-/// Drops the file from the page cache, and reports a failure.
-fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), MethodError> {
+/// Drops the file from the page cache before a workload, and reports a failure. Returns the bytes
+/// left in memory, if the system knows them.
+fn drop_caches(
+    session: &mut Session<'_>,
+    w: &Workload,
+    file_bytes: u64,
+) -> Result<Option<f64>, MethodError> {
     let dropped = session.apply(Preparation::DropCaches)?;
-    let Some(left) = dropped.cached_bytes else { return Ok(()) };
-    let key = MetricKey::of(w).with(Statistic::Cached);
-    session.put(key, Unit::Bytes, Some(left as f64));
-    if left as f64 > LEFT_MAX * row.file_bytes as f64
+    let Some(left) = dropped.cached_bytes else { return Ok(None) };
+    if left as f64 > LEFT_MAX * file_bytes as f64
         && session.target().target.kind != TargetKind::Virtual
     {
         let left = binary(left);
@@ -170,13 +198,27 @@ fn drop_caches(session: &mut Session<'_>, row: Row, w: &Workload) -> Result<(), 
         );
         session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
-    Ok(())
+    Ok(Some(left as f64))
 }
 
 fn put(session: &mut Session<'_>, w: &Workload, m: &Measurement) {
+    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate(m)));
+}
+
+/// Bytes per second, including the final flush.
+fn rate(m: &Measurement) -> f64 {
     let bytes: u64 = m.transfers().map(|(_, stats)| stats.bytes).sum();
-    let rate = bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64;
-    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
+    bytes as f64 * 1e9 / m.elapsed_ns.max(1) as f64
+}
+
+/// Draws the conclusions if the last ones are old: a sweep has hundreds of figures of a millisecond,
+/// and keeping each took longer than measuring it.
+fn conclude_in_time(session: &mut Session<'_>, run: &Run, seen: &Seen, kept_ns: &mut u64) {
+    let now_ns = session.elapsed_ns();
+    if now_ns.saturating_sub(*kept_ns) >= KEEP_NS {
+        conclude(session, run, seen);
+        *kept_ns = now_ns;
+    }
 }
 
 fn conclude(session: &mut Session<'_>, run: &Run, seen: &Seen) {

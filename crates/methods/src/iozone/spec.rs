@@ -136,7 +136,7 @@ impl Honest {
 /// File and record of a row, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// File size, a multiple of the record size.
+    /// File size, at least a record. A remainder below a record is not used, as in iozone.
     pub file_bytes: u64,
     /// Record size.
     pub record_bytes: u32,
@@ -148,8 +148,18 @@ impl Row {
         metric(self.file_bytes, u64::from(self.record_bytes), figure)
     }
 
+    /// The metric of a figure for a number of processes: `iozone-100MiB-4KiB-t4.rewrite`.
+    pub fn throughput_metric(&self, processes: u32, figure: IozoneFigure) -> MetricKey {
+        throughput_metric(self.file_bytes, u64::from(self.record_bytes), processes, figure.name())
+    }
+
     fn records(&self) -> u64 {
         self.file_bytes / u64::from(self.record_bytes)
+    }
+
+    /// Bytes in whole records.
+    fn used_bytes(&self) -> u64 {
+        self.records() * u64::from(self.record_bytes)
     }
 }
 
@@ -159,6 +169,33 @@ pub fn metric(file_bytes: u64, record_bytes: u64, figure: &str) -> MetricKey {
     let row = MetricKey::of_words(&[&"iozone", &sizes[0], &sizes[1]]);
     MetricKey::parse(figure).within(&row.to_string())
 }
+
+/// The metric of a figure for a number of processes, from any source: the sum of their rates. Its
+/// lowest and highest are those of a process, its throughput that of all until the last has ended.
+pub fn throughput_metric(
+    file_bytes: u64,
+    record_bytes: u64,
+    processes: u32,
+    figure: &str,
+) -> MetricKey {
+    let sizes = [file_bytes, record_bytes].map(binary_tight);
+    let row = MetricKey::of_words(&[&"iozone", &sizes[0], &sizes[1], &format!("t{processes}")]);
+    MetricKey::parse(figure).within(&row.to_string())
+}
+
+/// The figures for several processes, in the order of the tool.
+const THROUGHPUT: [IozoneFigure; 10] = [
+    IozoneFigure::Write,
+    IozoneFigure::Rewrite,
+    IozoneFigure::Read,
+    IozoneFigure::Reread,
+    IozoneFigure::BackwardRead,
+    IozoneFigure::StridedRead,
+    IozoneFigure::RandomRead,
+    IozoneFigure::RandomWrite,
+    IozoneFigure::Fwrite,
+    IozoneFigure::Fread,
+];
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +214,13 @@ pub struct Iozone {
     pub once: bool,
     /// `-j`: distance of strided reads, records.
     pub stride: u64,
+    /// `-H`, `-k`: operations in flight, at least 1; 1: plain calls. Streams have none.
+    pub depth: u32,
+    /// `-U`: the page cache is dropped before every figure.
+    pub drops: bool,
+    /// `-t`, or `-l` to `-u`: numbers of processes, each with its own part of the target. Empty: the
+    /// table, with one process.
+    pub processes: Vec<u32>,
     /// Adds the trustworthy figures.
     pub honest: bool,
 }
@@ -192,6 +236,9 @@ impl Default for Iozone {
             direct: false,
             once: false,
             stride: 17,
+            depth: 1,
+            drops: false,
+            processes: Vec::new(),
             honest: true,
         }
     }
@@ -204,24 +251,29 @@ impl Iozone {
         IozoneFigure::ALL.into_iter().filter(asked).collect()
     }
 
-    /// Bytes of the largest file.
+    /// The columns of the table that the tests fill, with those of retests left out by `-+n`.
+    pub fn columns(&self) -> Vec<IozoneFigure> {
+        IozoneFigure::ALL.into_iter().filter(|f| self.tests.contains(&f.test())).collect()
+    }
+
+    /// Bytes of the largest file, or of the largest files of all processes together.
     pub fn file_bytes_max(&self) -> u64 {
-        self.rows.iter().map(|row| row.file_bytes).max().unwrap_or(0)
+        let processes = self.processes.iter().max().map_or(1, |n| u64::from(*n));
+        let largest = self.rows.iter().map(|row| row.file_bytes).max().unwrap_or(0);
+        largest.saturating_mul(processes)
     }
 
     /// The workload of a figure, as in iozone.
     pub(crate) fn workload(&self, row: Row, figure: IozoneFigure, seed: u64) -> Workload {
-        let record = u64::from(row.record_bytes);
+        let (record, used) = (u64::from(row.record_bytes), row.used_bytes());
         let (pattern, region) = match figure {
-            IozoneFigure::RandomRead | IozoneFigure::RandomWrite => {
-                (Pattern::UniformOnce, row.file_bytes)
-            }
-            IozoneFigure::BackwardRead => (Pattern::Backwards, row.file_bytes),
+            IozoneFigure::RandomRead | IozoneFigure::RandomWrite => (Pattern::UniformOnce, used),
+            IozoneFigure::BackwardRead => (Pattern::Backwards, used),
             IozoneFigure::StridedRead => {
-                (Pattern::Strided { stride_bytes: self.stride * record }, row.file_bytes)
+                (Pattern::Strided { stride_bytes: self.stride * record }, used)
             }
             IozoneFigure::RecordRewrite => (Pattern::Sequential, record),
-            _ => (Pattern::Sequential, row.file_bytes),
+            _ => (Pattern::Sequential, used),
         };
         let mix = if figure.writes() { Mix::WRITE } else { Mix::READ };
         let mut w = Workload::new(
@@ -234,17 +286,40 @@ impl Iozone {
         w.caching =
             if self.direct && !figure.streams() { Caching::Bypass } else { Caching::Buffered };
         (w.calls, w.content, w.seed) = (Calls::Plain, Content::Repeated, seed);
-        w.stop = Stop {
-            ops: Some(row.records()),
-            coverage: Some(row.file_bytes as f64 / region as f64),
-            ..w.stop
-        };
+        if self.depth > 1 && !figure.streams() {
+            (w.calls, w.depth) = (Calls::Best, self.depth);
+        }
+        let coverage = Some(used as f64 / region as f64);
+        w.stop = Stop { ops: Some(row.records()), coverage, ..w.stop };
         if figure.writes() {
-            w.stop.bytes = Some(row.file_bytes);
+            w.stop.bytes = Some(used);
             w.flush_at_end = self.flush;
             w.sync_writes = self.sync && !figure.streams();
         }
         w
+    }
+
+    /// The figures of each number of processes, in order of measurement.
+    pub fn throughput_figures(&self) -> Vec<IozoneFigure> {
+        let asked = |f: &IozoneFigure| self.tests.contains(&f.test()) && !(self.once && f.again());
+        THROUGHPUT.into_iter().filter(asked).collect()
+    }
+
+    /// The workloads of the processes: that of the figure, each on its own part of the target.
+    pub(crate) fn shares(
+        &self,
+        row: Row,
+        processes: u32,
+        figure: IozoneFigure,
+        seed: u64,
+    ) -> Vec<Workload> {
+        let share = |process: u32| {
+            let mut w = self.workload(row, figure, seed);
+            w.name = row.throughput_metric(processes, figure).to_string();
+            w.region.start += u64::from(process) * row.used_bytes();
+            w
+        };
+        (0..processes).map(share).collect()
     }
 
     /// The trustworthy counterparts of the tool's figures.

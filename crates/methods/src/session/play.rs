@@ -1,6 +1,6 @@
 //! Workloads with external operations, such as specifications in another tool's language.
 
-use rig::{Job, Measurement, Stage};
+use rig::{Job, Measurement, Performance, Stage};
 use workload::{Source, Workload};
 
 use super::Session;
@@ -18,6 +18,15 @@ impl Session<'_> {
         parts: Vec<Part>,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
+        Ok(self.perform(parts, replicate)?.whole)
+    }
+
+    /// The same; also returns the results of each workload.
+    pub(crate) fn perform(
+        &mut self,
+        parts: Vec<Part>,
+        replicate: u32,
+    ) -> Result<Performance, MethodError> {
         let (workloads, sources): (Vec<Workload>, Vec<_>) = parts.into_iter().unzip();
         let limited = workloads.iter().map(|w| self.limited(w));
         let limited = limited.collect::<Result<Vec<Workload>, MethodError>>()?;
@@ -26,7 +35,8 @@ impl Session<'_> {
         limited.iter().for_each(|w| self.out.issued(w));
         self.mark_written(workloads.iter().any(|w| w.mix.changes_data()));
         let jobs = limited.iter().zip(sources).map(|(w, sources)| Job { sources, ..Job::of(w) });
-        let measurement = self.rig().perform(jobs.collect(), Stage::default())?.whole;
+        let mut performance = self.rig().perform(jobs.collect(), Stage::default())?;
+        let measurement = std::mem::take(&mut performance.whole);
         // A plan spends the bound of each workload, a run the sum that was measured.
         let spent = if self.plans() { &limited[..] } else { &limited[..1] };
         spent.iter().for_each(|w| self.spend(w, &measurement));
@@ -34,6 +44,7 @@ impl Session<'_> {
         if let ([only], false) = (&workloads[..], self.plans()) {
             self.digests.push(Digest::of(only, &measurement));
         }
-        self.report(first, replicate, measurement)
+        performance.whole = self.report(first, replicate, measurement)?;
+        Ok(performance)
     }
 }

@@ -143,6 +143,7 @@ impl MeasureArgs {
                 borrow: self.borrow.allowed,
                 no_iommu: self.no_iommu,
                 journal: self.borrow.journal.clone(),
+                keep: None,
             },
             instrument: Instrument { backend, pin, patience, seed },
             store: self.store.store.clone(),

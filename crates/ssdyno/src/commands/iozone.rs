@@ -94,8 +94,8 @@ fn execute(own: &Own, command: &Command) -> Result {
         session::show_plan(&request, &output, &work)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(path) = &command.csv {
-        emit::check(Path::new(path), None).map_err(|e| cannot_write_csv(path, &e))?;
+    if let Some(path) = &command.sheet {
+        emit::check(Path::new(path), None).map_err(|e| cannot_write_sheet(path, &e))?;
     }
     let Recorded { run, ended, kept, .. } = session::record(&request, &output, &work)?;
     if own.json {
@@ -104,17 +104,19 @@ fn execute(own: &Own, command: &Command) -> Result {
         present::print(&iozone::table(command, &run, &run.started))?;
         screen::say(beside(command, &run).trim_end());
     }
-    if let Some(path) = &command.csv {
+    if let Some(path) = &command.sheet {
         let _limit = interrupt::Limit::begin();
-        emit::replace(Path::new(path), iozone::csv(&command.run, &run))
-            .map_err(|e| cannot_write_csv(path, &e))?;
+        let is_text = Path::new(path).extension().is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+        let csv = || iozone::csv(&command.run, &run).into_bytes();
+        let content = if is_text { csv() } else { iozone::sheet(command, &run) };
+        emit::replace(Path::new(path), content).map_err(|e| cannot_write_sheet(path, &e))?;
     }
     ended?;
     kept.map_err(Failure::reported)?;
     Ok(present::exit_code(&run))
 }
 
-fn cannot_write_csv(path: &str, error: &io::Error) -> Failure {
+fn cannot_write_sheet(path: &str, error: &io::Error) -> Failure {
     Failure::new(IO, format!("-b: {path} cannot be written: {error}"))
 }
 

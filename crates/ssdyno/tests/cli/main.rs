@@ -21,6 +21,8 @@ mod guard;
 mod hostile;
 mod inside;
 mod io_words;
+mod iozone;
+mod iozone_against;
 mod kill;
 mod live;
 mod no_answer;

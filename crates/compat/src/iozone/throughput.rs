@@ -1,0 +1,121 @@
+//! Prints the results of several processes as iozone does: for every test the rate of all, and of the
+//! slowest, the fastest and the mean process; with `-R`, a table of all numbers of processes.
+
+use methods::{IozoneFigure, IozoneRow};
+use record::{MetricKey, Run, Statistic};
+
+use super::Command;
+
+/// A figure, its processes after `for`, and its row in the table of `-R`. Blanks and tabs are those
+/// of iozone.
+type Heading = (IozoneFigure, &'static str, &'static str);
+
+const HEADINGS: [Heading; 10] = [
+    (IozoneFigure::Write, "{:2} initial writers \t", "  Initial write"),
+    (IozoneFigure::Rewrite, "{:2} rewriters \t", "        Rewrite"),
+    (IozoneFigure::Read, "{:2} readers \t\t", "           Read"),
+    (IozoneFigure::Reread, "{} re-readers \t", "        Re-read"),
+    (IozoneFigure::BackwardRead, "{} reverse readers \t", "   Reverse Read"),
+    (IozoneFigure::StridedRead, "{} stride readers \t", "    Stride read"),
+    (IozoneFigure::RandomRead, "{} random readers \t", "    Random read"),
+    (IozoneFigure::RandomWrite, "{} random writers \t", "   Random write"),
+    (IozoneFigure::Fwrite, "{:2} fwriters \t", "         Fwrite"),
+    (IozoneFigure::Fread, "{:2} freaders \t", "          Fread"),
+];
+
+/// All results.
+pub(super) fn table(command: &Command, run: &Run) -> String {
+    let mut text = String::new();
+    let what = if command.threads { "thread" } else { "process" };
+    if let [least, .., most] = command.run.processes[..] {
+        text += &format!("\tMin {what} = {least} \n\tMax {what} = {most} \n");
+    }
+    if let Some(first) = command.run.processes.first() {
+        let plural = match (first, command.threads) {
+            (1, _) => "",
+            (_, true) => "s",
+            (_, false) => "es",
+        };
+        text += &format!("\tThroughput test with {first} {what}{plural}\n");
+    }
+    for processes in &command.run.processes {
+        for row in &command.run.rows {
+            text += &block(command, run, row, *processes, what);
+        }
+    }
+    if command.excel {
+        text += &command.run.rows.iter().map(|row| report(command, run, row)).collect::<String>();
+    }
+    text
+}
+
+/// The results of a number of processes.
+fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &str) -> String {
+    let (file, record) = (row.file_bytes >> 10, row.record_bytes >> 10);
+    let mut text = format!("\tEach {what} writes a {file} kByte file in {record} kByte records\n");
+    let unit = command.unit.name();
+    for (figure, heading, _) in headings(command) {
+        let key = row.throughput_metric(processes, figure);
+        let rate = |key: MetricKey| rate(command, run, row, &key);
+        let Some(sum) = rate(key.clone()) else { continue };
+        let one = |statistic| rate(key.clone().with(statistic)).unwrap_or(0.0);
+        let group = heading.replace("{:2}", &format!("{processes:2}"));
+        let group = group.replace("{}", &processes.to_string());
+        text += &format!("\n\tChildren see throughput for {group}= {sum:10.2} {unit}\n");
+        let whole = one(Statistic::Throughput);
+        text += &format!("\tParent sees throughput for {group}= {whole:10.2} {unit}\n");
+        let mean = sum / f64::from(processes);
+        let (least, most) = (one(Statistic::Lowest), one(Statistic::Highest));
+        text += &format!("\tMin throughput per {what} \t\t\t= {least:10.2} {unit} \n");
+        text += &format!("\tMax throughput per {what} \t\t\t= {most:10.2} {unit}\n");
+        text += &format!("\tAvg throughput per {what} \t\t\t= {mean:10.2} {unit}\n");
+        text += &format!("\tMin xfer \t\t\t\t\t= {:10.2} kB\n", file as f64);
+    }
+    text + "\n\n"
+}
+
+/// The table of `-R`: a line per test, a column per number of processes.
+fn report(command: &Command, run: &Run, row: &IozoneRow) -> String {
+    let what = if command.threads { "threads" } else { "processes" };
+    let unit = command.unit.name().replace("kB", "kBytes");
+    let mut text = format!(
+        "\n\"Throughput report Y-axis is type of test X-axis is number of {what}\"\n\
+         \"Record size = {} kBytes \"\n\"Output is in {unit}\"\n",
+        row.record_bytes >> 10
+    );
+    for (figure, _, name) in headings(command) {
+        text += &format!("\n\"{name} \"");
+        for processes in &command.run.processes {
+            let key = row.throughput_metric(*processes, figure);
+            text += &format!(" {:10.2} ", rate(command, run, row, &key).unwrap_or(0.0));
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+fn headings(command: &Command) -> impl Iterator<Item = Heading> {
+    let figures = command.run.throughput_figures();
+    HEADINGS.into_iter().filter(move |heading| figures.contains(&heading.0))
+}
+
+fn rate(command: &Command, run: &Run, row: &IozoneRow, key: &MetricKey) -> Option<f64> {
+    let bytes_per_s = run.metric(&key.to_string())?.value?;
+    Some(command.unit.of_rate(bytes_per_s, row.record_bytes))
+}
+
+/// Rows of a spreadsheet: the name of each test and its result for each number of processes.
+pub(super) fn cells(
+    command: &Command,
+    run: &Run,
+    row: &IozoneRow,
+) -> Vec<(&'static str, Vec<f64>)> {
+    let cells = |(figure, _, name): Heading| {
+        let rates = command.run.processes.iter().map(|processes| {
+            let key = row.throughput_metric(*processes, figure);
+            rate(command, run, row, &key).unwrap_or(0.0)
+        });
+        (name, rates.collect())
+    };
+    headings(command).map(cells).collect()
+}

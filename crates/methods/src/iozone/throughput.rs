@@ -1,0 +1,62 @@
+//! iozone's throughput mode: several processes at once, each on its own part of the target.
+//!
+//! The tool stops all processes when the first has ended; here each transfers its whole file, as
+//! with the tool's `-x`, so that every rate is measured over a whole file.
+
+use record::{MetricKey, Statistic, Unit};
+use rig::{Performance, Preparation};
+use workload::{OpStream, Source, Workload};
+
+use super::spec::{IozoneFigure, Row};
+use super::{Run, drop_caches, fill, rate};
+use crate::MethodError;
+use crate::session::Session;
+
+/// Measures every number of processes on every row.
+pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {
+    for processes in &run.spec.processes {
+        for row in &run.spec.rows {
+            if run.fills() {
+                fill(session, row.file_bytes * u64::from(*processes), run.seed)?;
+            }
+            let allowed = |f: &IozoneFigure| run.test_region.writes || !f.writes();
+            for figure in run.spec.throughput_figures().into_iter().filter(allowed) {
+                measure(session, run, *row, *processes, figure)?;
+                session.checkpoint();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    session: &mut Session<'_>,
+    run: &Run,
+    row: Row,
+    processes: u32,
+    figure: IozoneFigure,
+) -> Result<(), MethodError> {
+    if figure == IozoneFigure::Write && run.test_region.writes {
+        session.apply(Preparation::Empty)?;
+    }
+    let shares = run.spec.shares(row, processes, figure, run.seed);
+    if run.spec.drops {
+        drop_caches(session, &shares[0], row.file_bytes * u64::from(processes))?;
+    }
+    let with_source = |w: Workload| {
+        let source: Box<dyn Source> = Box::new(OpStream::new(&w, 0));
+        (w, vec![source])
+    };
+    let performance = session.perform(shares.into_iter().map(with_source).collect(), 0)?;
+    put(session, &row.throughput_metric(processes, figure), &performance);
+    Ok(())
+}
+
+fn put(session: &mut Session<'_>, key: &MetricKey, performance: &Performance) {
+    let each: Vec<f64> = performance.jobs.iter().map(|job| rate(&job.measurement)).collect();
+    let mut put = |key: MetricKey, value| session.put(key, Unit::BytesPerSecond, Some(value));
+    put(key.clone(), each.iter().sum());
+    put(key.clone().with(Statistic::Throughput), rate(&performance.whole));
+    put(key.clone().with(Statistic::Lowest), each.iter().copied().fold(f64::INFINITY, f64::min));
+    put(key.clone().with(Statistic::Highest), each.iter().copied().fold(0.0, f64::max));
+}

@@ -1,0 +1,82 @@
+//! `ssdyno iozone` beside what iozone does: rows, files that stay, spreadsheets, units, several
+//! processes.
+
+use std::fs;
+
+use crate::common::Place;
+
+/// The rows of the table, as words.
+fn rows(out: &str) -> Vec<Vec<&str>> {
+    let mut rows = out.lines().skip_while(|line| !line.contains("reclen")).skip(1);
+    let words = rows.by_ref().take_while(|line| !line.is_empty());
+    words.map(|line| line.split_whitespace().collect()).collect()
+}
+
+fn run<'p>(place: &'p Place, line: &str) -> String {
+    let words: Vec<&str> = ["iozone"].into_iter().chain(line.split_whitespace()).collect();
+    place.ssdyno(&words).good().out
+}
+
+#[test]
+fn a_row_has_the_sizes_as_given_and_only_whole_records_are_used() {
+    let place = Place::new();
+    let out = run(&place, "-s 10m -r 4m -i 0 -i 1 --legacy");
+    let row = &rows(&out)[0];
+    assert_eq!((&row[..2], row.len()), (&["10240", "4096"][..], 6), "{out}");
+    let record = place.ssdyno(&["show", "last", "--json"]).good().out;
+    assert!(record.contains("\"iozone-10MiB-4MiB.write\""), "{record}");
+}
+
+#[test]
+fn a_file_that_stays_is_read_by_a_later_run_and_overwritten_only_if_allowed() {
+    let place = Place::new();
+    run(&place, "-s 1m -r 64k -i 0 -w -f kept --legacy");
+    let kept = place.work().join("kept");
+    let content = fs::read(&kept).expect("it stays");
+    assert_eq!(content.len(), 1 << 20);
+    let out = run(&place, "-s 1m -r 64k -i 1 -i 2 -w -f kept --legacy");
+    // Reads and random reads; no writes.
+    assert_eq!(rows(&out)[0].len(), 5, "{out}");
+    let out = run(&place, "-s 1m -r 64k -i 0 -w -f kept --legacy");
+    assert_eq!(rows(&out)[0].len(), 2, "{out}");
+    assert_eq!(fs::read(&kept).expect("it stays"), content);
+    let out = run(&place, "-s 1m -r 64k -i 0 -w -f kept --legacy --destroy=1048576");
+    assert_eq!(rows(&out)[0].len(), 4, "{out}");
+    run(&place, "-s 64k -r 4k -i 0 --legacy");
+    assert!(!place.work().join("iozone.tmp").exists(), "without -w, nothing stays");
+}
+
+#[test]
+fn a_spreadsheet_is_excels_unless_its_name_says_text() {
+    let place = Place::new();
+    run(&place, "-s 128k -r 64k -i 0 --legacy -Rb a.xls");
+    let sheet = fs::read(place.work().join("a.xls")).expect("a sheet");
+    assert_eq!(sheet[..8], [9, 0, 4, 0, 2, 0, 16, 0], "BIFF2");
+    assert!(sheet.windows(13).any(|part| part == b"Writer Report"));
+    run(&place, "-s 128k -r 64k -i 0 --legacy -b a.csv");
+    let text = fs::read_to_string(place.work().join("a.csv")).expect("text");
+    assert!(text.starts_with("file_kib,record_kib,write,"), "{text}");
+}
+
+#[test]
+fn several_processes_have_their_own_parts() {
+    let place = Place::new();
+    let out = run(&place, "-l 1 -u 2 -s 256k -r 64k -i 0 -i 1 -R");
+    for line in [
+        "\tMin process = 1 \n\tMax process = 2 \n\tThroughput test with 1 process\n",
+        "\tEach process writes a 256 kByte file in 64 kByte records\n",
+        "\tChildren see throughput for  2 initial writers \t= ",
+        "\tParent sees throughput for 2 re-readers \t= ",
+        "\tMin xfer \t\t\t\t\t=     256.00 kB\n",
+        "\n\"Throughput report Y-axis is type of test X-axis is number of processes\"\n",
+        "\n\"        Rewrite \" ",
+    ] {
+        assert!(out.contains(line), "{line:?}: {out}");
+    }
+    let record = place.ssdyno(&["show", "last", "--json"]).good().out;
+    for name in ["t1.write", "t2.write", "t2.write.lowest", "t2.reread.throughput"] {
+        assert!(record.contains(&format!("\"iozone-256KiB-64KiB-{name}\"")), "{name}: {record}");
+    }
+    let whole = run(&place, "-t 2 -s 4m -r 1m -i 0 -f sim:sd-150x");
+    assert!(whole.contains("for  2 rewriters \t= "), "{whole}");
+}
