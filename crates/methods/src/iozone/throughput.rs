@@ -47,7 +47,7 @@ fn measure(
         let source: Box<dyn Source> = Box::new(OpStream::new(&w, 0));
         (w, vec![source])
     };
-    let performance = session.perform(shares.into_iter().map(with_source).collect(), 0)?;
+    let performance = session.perform(shares.into_iter().map(with_source).collect(), 0, true)?;
     put(session, &row.throughput_metric(processes, figure), &performance);
     Ok(())
 }

@@ -18,14 +18,15 @@ impl Session<'_> {
         parts: Vec<Part>,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        Ok(self.perform(parts, replicate)?.whole)
+        Ok(self.perform(parts, replicate, false)?.whole)
     }
 
-    /// The same; also returns the results of each workload.
+    /// The same; with `by_job`, also returns the results of each workload.
     pub(crate) fn perform(
         &mut self,
         parts: Vec<Part>,
         replicate: u32,
+        by_job: bool,
     ) -> Result<Performance, MethodError> {
         let (workloads, sources): (Vec<Workload>, Vec<_>) = parts.into_iter().unzip();
         let limited = workloads.iter().map(|w| self.limited(w));
@@ -35,7 +36,8 @@ impl Session<'_> {
         limited.iter().for_each(|w| self.out.issued(w));
         self.mark_written(workloads.iter().any(|w| w.mix.changes_data()));
         let jobs = limited.iter().zip(sources).map(|(w, sources)| Job { sources, ..Job::of(w) });
-        let mut performance = self.rig().perform(jobs.collect(), Stage::default())?;
+        let mut performance =
+            self.rig().perform(jobs.collect(), Stage { by_job, ..Stage::default() })?;
         let measurement = std::mem::take(&mut performance.whole);
         // A plan spends the bound of each workload, a run the sum that was measured.
         let spent = if self.plans() { &limited[..] } else { &limited[..1] };

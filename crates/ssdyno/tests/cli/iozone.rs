@@ -72,6 +72,7 @@ fn several_processes_have_their_own_parts() {
         "\n\"        Rewrite \" ",
     ] {
         assert!(out.contains(line), "{line:?}: {out}");
+        assert!(!out.contains("inf") && !out.contains("       0.00 kB/sec"), "{out}");
     }
     let record = place.ssdyno(&["show", "last", "--json"]).good().out;
     for name in ["t1.write", "t2.write", "t2.write.lowest", "t2.reread.throughput"] {

@@ -62,6 +62,10 @@ fn draw(number: u64, with_processes: bool) -> String {
         words.push(dice.one(&files).into());
         words.push(dice.one(&["-r 4", "-r 16k", "-r 64k", "-r 4k -r 32k", "-r 12"]).into());
     }
+    if processes {
+        // Several sizes would be a sweep, which iozone does not combine with processes.
+        words = vec![dice.one(&["-s 512 -r 4", "-s 100k -r 16k", "-s 1m -r 64"]).into()];
+    }
     let tests = [
         "-i 0",
         "-i 0 -i 1",
