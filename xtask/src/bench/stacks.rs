@@ -1,13 +1,13 @@
-//! `cargo xtask bench stacks`: 300 random stacks of dm, md, btrfs, swap, loop devices and files in the
+//! `cargo xtask bench stacks`: 300 answers on random stacks of dm, md, btrfs, swap, loop devices and files in the
 //! guest, with one member in use. The guard's answers are tried with writes, which the guest can
-//! afford: see `guest/tests/stacks.sh`, which the suite runs with 20 stacks.
+//! afford: see `guest/tests/stacks.sh`, which the suite runs with 20 answers.
 
 use anyhow::{Context, Result};
 
 use super::{Effort, Outcome};
 use crate::guest;
 
-/// The scripts of all stacks, and of the number in the suite.
+/// The scripts of all answers, and of the number in the suite.
 const SCRIPTS: [&str; 2] = ["guest/benches/stacks.sh", "guest/tests/stacks.sh"];
 
 /// Runs the guest; a wrong answer is an error with the stack that led to it.

@@ -61,7 +61,7 @@ pub(super) fn of_file(
 ) -> Vec<Container> {
     let layer = overlay::may_contain(spaces, file).then(|| {
         let layer = overlay::layer_file(machine, spaces, name, file);
-        layer.map_or(Container::Unknown, Container::File)
+        layer.map_or(Container::UnknownFile, Container::File)
     });
     std::iter::once(Container::File(file)).chain(layer).collect()
 }

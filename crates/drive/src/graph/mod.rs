@@ -105,7 +105,7 @@ impl Graph {
         if self.root.contains(node) && !is_reported {
             uses.insert(0, format!("{} contains the root file system", node.path()));
         }
-        if descent.places.iter().any(|place| place.container == Container::Unknown) {
+        if descent.places.iter().any(|place| place.container.is_unknown()) {
             uses.push(format!("the kernel does not tell what {} stands on", node.path()));
         }
         uses
@@ -121,7 +121,7 @@ impl Graph {
     fn place_below(&self, place: &Region) -> Option<Below> {
         let number = match place.container {
             Container::Device(number) => Some(number),
-            Container::File(_) | Container::Unknown => None,
+            Container::File(_) | Container::UnknownFile | Container::Unknown => None,
         };
         let file = self.layers.values().find(|layer| {
             layer.pieces.iter().any(|piece| piece.lower.container == place.container)

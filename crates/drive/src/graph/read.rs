@@ -105,7 +105,7 @@ impl Graph {
         let mut files: Vec<Container> = files.map(Container::File).collect();
         files.dedup();
         if files.is_empty() {
-            files.push(Container::Unknown);
+            files.push(if swap.is_file { Container::UnknownFile } else { Container::Unknown });
         }
         let on = swap.path.display().to_string();
         let region = |container| Region::whole(container, bytes);

@@ -28,8 +28,27 @@ pub(crate) enum Container {
     /// A whole block device.
     Device(DevNumber),
     File(FileNumber),
+    /// A file that could not be determined.
+    UnknownFile,
     /// A file or device that could not be determined.
     Unknown,
+}
+
+impl Container {
+    pub fn is_unknown(self) -> bool {
+        matches!(self, Container::UnknownFile | Container::Unknown)
+    }
+
+    /// Whether both are or may be the same, going by their kind.
+    fn may_be(self, other: Container) -> bool {
+        match (self, other) {
+            (Container::UnknownFile, other) | (other, Container::UnknownFile) => {
+                !matches!(other, Container::Device(_))
+            }
+            (Container::Unknown, _) | (_, Container::Unknown) => true,
+            _ => self == other,
+        }
+    }
 }
 
 /// A range of a container's bytes.
@@ -52,13 +71,13 @@ impl Region {
 
     /// Whether both have bytes in common, or may have.
     pub fn overlaps(&self, other: &Region) -> bool {
-        let is_unknown = [self, other].iter().any(|r| r.container == Container::Unknown);
+        let is_unknown = [self, other].iter().any(|region| region.container.is_unknown());
         let may_be_same = match (self.container_bytes, other.container_bytes) {
             (Some(a), Some(b)) => a.abs_diff(b) < SIZE_TOLERANCE,
             _ => true,
         };
-        let is_same = self.container == other.container;
-        (if is_unknown { may_be_same } else { is_same })
+        self.container.may_be(other.container)
+            && (may_be_same || !is_unknown)
             && self.start < other.end
             && other.start < self.end
     }
@@ -115,6 +134,10 @@ mod tests {
         assert!(!region(0, 512).overlaps(&unknown(1 << 21)));
         let sizeless = Region { container_bytes: None, ..unknown(1 << 21) };
         assert!(region(0, 512).overlaps(&sizeless));
+        let device = Container::Device(crate::machine::DevNumber { major: 7, minor: 0 });
+        let device = Region::whole(device, 1 << 20);
+        assert!(device.overlaps(&unknown(1 << 20)));
+        assert!(!device.overlaps(&Region::whole(Container::UnknownFile, 1 << 20)));
     }
 
     #[test]
