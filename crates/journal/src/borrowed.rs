@@ -1,9 +1,9 @@
 //! The original bytes of a region, compared with the drive and restored.
 //!
 //! Each block has a checksum, which shows that a drive is unchanged even if the kept bytes are
-//! damaged. Reads bypass the page cache: only the drive's own content counts. No single read of
-//! user data is believed: a copy counts once a second read returns the same bytes, and a block
-//! differs once two reads agree on other bytes. Only a match with the checksum needs no second read.
+//! damaged. Reads bypass the page cache: only the drive's own content counts. No single read is
+//! believed: a copy counts once a second read returns the same bytes, and a block differs once two
+//! reads agree on other bytes. Only a match with the checksum needs no second read.
 
 use std::fs::File;
 use std::io;
@@ -21,8 +21,8 @@ pub const BLOCK: usize = 64 << 10;
 /// Maximum bytes borrowed at once: they are also kept in memory.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// Maximum reads of a block that returns other bytes each time. If 5% of the reads are wrong, all of
-/// them are so for one block in 10^10.
+/// Maximum reads of a block that returns other bytes each time. If 5% of the reads are wrong, all
+/// of them are for one block in 10^10.
 const READS_MAX: usize = 8;
 
 /// A drive whose blocks are borrowed: a kernel block device, or other storage.

@@ -69,8 +69,8 @@ impl JournalDir {
         Ok(JournalDir::at(&dir).registered_in(&default.unwrap_or(dir)).beside(others))
     }
 
-    /// The journals of another user's account, in the given directory or in the default place in its
-    /// home. Only its own files, and root's among them, are journals here.
+    /// The journals of another user's account, in the given directory or in the default place in
+    /// its home. Only its own files, and root's among them, are journals here.
     pub fn of_account(account: &Account, dir: Option<&Path>) -> Option<JournalDir> {
         let default = account.state().map(|state| homes::place(&state));
         let place = JournalDir::at(dir.or(default.as_deref())?);
@@ -360,8 +360,8 @@ impl Journal {
     }
 }
 
-/// The default place. Root's is in its own account's home if others could replace files in the given
-/// one, or create it, as if `sudo` keeps the caller's HOME.
+/// The default place. Root's is in its own account's home if others could replace files in the
+/// given one, or create it, as if `sudo` keeps the caller's HOME.
 fn safe_place(place: PathBuf, accounts: &[Account]) -> PathBuf {
     let owner = Owner::of_process();
     let there = place.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));

@@ -1,5 +1,5 @@
-//! A journal that is not this user's, or that a run with another home directory left, and the command
-//! that shows it.
+//! A journal that is not this user's, or that a run with another home directory left, and the
+//! command that shows it.
 
 use std::path::PathBuf;
 

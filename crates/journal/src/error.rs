@@ -94,7 +94,7 @@ pub enum JournalError {
         left: Box<ElsewhereLeft>,
     },
     /// Others could replace the files in the directory.
-    #[error("a journal in {} is not safe: {rival}, could replace it", dir.display())]
+    #[error("a journal in {} is not safe: {rival} could replace it", dir.display())]
     Shared {
         /// The directory.
         dir: PathBuf,
@@ -102,7 +102,9 @@ pub enum JournalError {
         rival: String,
     },
     /// The journal belongs to another user, who may have written anything into it.
-    #[error("{} belongs to user {}: nothing was restored from it", path.display(), user_name(*uid))]
+    #[error(
+        "{} belongs to user {}: nothing was restored from it", path.display(), user_name(*uid)
+    )]
     Foreign {
         /// The journal.
         path: PathBuf,

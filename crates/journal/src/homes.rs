@@ -1,5 +1,5 @@
-//! Journals of other users, and those in the default places of this machine's other accounts: `sudo`
-//! may leave one in the caller's home, while `sudo -i` looks in root's.
+//! Journals of other users, and those in the default places of this machine's other accounts:
+//! `sudo` may leave one in the caller's home, while `sudo -i` looks in root's.
 //!
 //! Other users can write anything to these places. A journal there is therefore only reported:
 //! nothing is restored from it or removed, and no path that it contains is opened, unless the user

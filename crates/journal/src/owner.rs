@@ -92,12 +92,12 @@ impl Owner {
         // Many systems give each user a group of the same number, with no other member.
         let own_group = metadata.gid() == self.0;
         let others = if own_group { ALL_WRITE } else { ALL_WRITE | GROUP_WRITES };
-        Ok(match () {
-            () if !self.trusts(uid) => Some(format!("user {}, its owner", user_name(uid))),
-            () if mode & STICKY != 0 || mode & others == 0 => None,
-            () if mode & ALL_WRITE != 0 => Some("every user".into()),
-            () => Some("its group".into()),
-        })
+        if !self.trusts(uid) {
+            return Ok(Some(format!("its owner, user {},", user_name(uid))));
+        }
+        let is_safe = mode & STICKY != 0 || mode & others == 0;
+        let rival = if mode & ALL_WRITE != 0 { "every user" } else { "its group" };
+        Ok((!is_safe).then(|| rival.into()))
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
             assert_eq!(rival(0o775), Some("its group".into()));
         }
         if chown(dir.path(), Some(STRANGER), None).is_ok() {
-            assert_eq!(rival(0o1755), Some(format!("user {STRANGER}, its owner")));
+            assert_eq!(rival(0o1755), Some(format!("its owner, user {STRANGER},")));
             assert_eq!(Owner(STRANGER).rival_in(dir.path()).expect("there"), None);
         }
     }

@@ -1,10 +1,10 @@
 //! `speed` and `fake` on a borrowed drive whose reads return a wrong bit now and then, as of a bad
-//! reader or cable: from the start, or only after the first write. Whatever happens, and wherever a
-//! kill ends the run, every byte comes back, no good drive is called damaged or counterfeit, and the
-//! answer names the fault. On a drive that reads well, nothing is refused.
+//! reader or cable: from the start, or only after the first write. Whatever happens, and wherever
+//! a kill ends the run, every byte comes back, no good drive is called damaged or counterfeit, and
+//! the answer names the fault. On a drive that reads well, nothing is refused.
 //!
-//! `SSDYNO_UNSTEADY` sets the number of runs of each method (`cargo xtask bench unsteady`: 2,000); a
-//! failure prints its seed.
+//! `SSDYNO_UNSTEADY` sets the number of runs of each method (`cargo xtask bench unsteady`: 2,000);
+//! a failure prints its seed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
