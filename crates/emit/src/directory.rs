@@ -52,7 +52,7 @@ impl Directory {
 
     /// Does some work in it, with the rights for it.
     fn act<T>(&self, work: impl FnOnce() -> rustix::io::Result<T>) -> io::Result<T> {
-        Ok(act(self.owner, work)?)
+        act(self.owner, work)
     }
 
     /// Opens a file in it, but no link.

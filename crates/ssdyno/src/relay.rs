@@ -28,7 +28,7 @@ const GIVE_UP_MAX: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(1);
 
 enum Message {
-    Event(Event),
+    Event(Box<Event>),
     Measured(Box<Run>),
     Warning(String),
     GiveUp(Box<Recorded>),
@@ -106,7 +106,7 @@ impl Relay {
 
 impl Watcher for Relay {
     fn event(&mut self, event: &Event) {
-        self.send(Message::Event(event.clone()));
+        self.send(Message::Event(Box::new(event.clone())));
     }
 
     fn measured(&mut self, run: &Run) {

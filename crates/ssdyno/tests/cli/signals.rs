@@ -197,7 +197,8 @@ fn a_reader_that_has_stopped_does_not_hold_up_a_run() {
 fn a_signal_ends_the_program_of_a_run_and_its_children() {
     let place = Place::new();
     for (number, signal) in [SIGQUIT, SIGINT, SIGTERM, SIGKILL].into_iter().enumerate() {
-        let seconds = (98_765 + number).to_string();
+        // A time that nothing else on this machine sleeps.
+        let seconds = format!("{}{number}", 1_000_000 + std::process::id());
         let script = format!("sleep {seconds} & sleep {seconds}; wait");
         // A killed process cannot end the children of its child.
         let script = if signal == SIGKILL { format!("exec sleep {seconds}") } else { script };
