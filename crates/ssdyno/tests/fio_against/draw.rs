@@ -7,7 +7,7 @@ use crate::options::{DRAWN, one};
 use crate::tools;
 
 /// Most options of a case beyond those that every case has.
-const EXTRAS_MAX: usize = 6;
+const EXTRAS_MAX: usize = 10;
 
 /// Sizes of blocks; small, and not only powers of two.
 const BLOCKS: [&str; 9] = ["512", "1k", "2300", "3k", "4k", "4k", "10k", "16k", "64k"];

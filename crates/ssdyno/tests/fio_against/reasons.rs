@@ -6,7 +6,7 @@ use crate::compare::Difference;
 type Explains = fn(&Case, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 4] = [
+const REASONS: [(&str, Explains); 5] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, difference| {
@@ -25,6 +25,12 @@ const REASONS: [(&str, Explains); 4] = [
         let existed = matches!(case.target, Target::Existing(_));
         existed && difference.kind == "files" && !case.has("overwrite")
     }),
+    (
+        "random content always differs, even with scramble_buffers=0: copies would flatter a drive",
+        |case, difference| {
+            case.is("scramble_buffers", "0") && difference.text.starts_with("content of")
+        },
+    ),
     (
         "verification of blocks that a job writes twice: fio reports good blocks as bad",
         |case, difference| {
