@@ -6,7 +6,7 @@
 # seconds: 2400
 mkdir -p /scratch
 mkfs.ext2 "$(device scratch)" >/dev/null 2>&1 && mount "$(device scratch)" /scratch
-holds "a file system on the scratch disk" mountpoint -q /scratch
+holds "a file system on the scratch disk" grep -q " /scratch " /proc/mounts
 
 # word NAME: the first value of this key in the record.
 word() { sed -n "s/^.*\"$1\": *\"*\([^\",}]*\).*/\1/p" /tmp/record | head -1; }
