@@ -18,7 +18,7 @@ measured() {
     if "$@" --json --quiet >/tmp/record 2>/tmp/said; then
         tr ',{' '\n\n' </tmp/record >/tmp/words && mv /tmp/words /tmp/record
         holds "$what: $(word headline)" test -n "$(word headline)"
-        is "$what: backend" "$(word backend)" io_uring
+        is "$what: backend" "$(word backend)" uring
     else
         fail "$what: exit $?"
         cat /tmp/said
