@@ -10,9 +10,18 @@ use super::shown::Shown;
 use crate::run::{FAULT, SteadySeen, Window};
 use crate::{Criterion, Threshold};
 
+/// The error number of a result: as in fio also one after which a job continued, although the run
+/// succeeded.
+pub(super) fn code(shown: &Shown<'_>) -> i32 {
+    match (shown.error(), errors_continued(shown)) {
+        (0, Some((_, first))) => first,
+        (code, _) => code,
+    }
+}
+
 /// The text after `err=`: the number and its meaning.
 pub(super) fn error(shown: &Shown<'_>) -> String {
-    match shown.error() {
+    match code(shown) {
         0 => " 0".to_string(),
         code => format!("{code:2} ({})", error_text(code)),
     }

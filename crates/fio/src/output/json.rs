@@ -65,7 +65,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
     let mut job = json!({
         "jobname": shown.job.name,
         "groupid": shown.job.group,
-        "error": shown.error(),
+        "error": ended::code(shown),
         "eta": NO_ETA,
         "elapsed": elapsed_ns.div_ceil(1_000_000_000),
         "job options": options(shown.job),

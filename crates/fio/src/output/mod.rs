@@ -35,15 +35,15 @@ pub(crate) fn shows_disks(ran: &Ran<'_>) -> bool {
     ran.plan.jobs.iter().any(|job| job.reporting.disk_util)
 }
 
-/// The results as shown: with `group_reporting`, the clones of a group are combined.
+/// The results as shown: with `group_reporting`, a clone is combined with those before it in its
+/// group, whether or not they have the option, as in fio.
 pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     let mut groups: Vec<Vec<&JobRun<'_>>> = Vec::new();
     for run in ran.jobs.iter().filter(|run| run.job.reporting.stats) {
-        let same = |group: &&mut Vec<&JobRun<'_>>| {
-            let first = group[0].job;
-            first.reporting.group && run.job.reporting.group && first.group == run.job.group
+        let joins = |group: &&mut Vec<&JobRun<'_>>| {
+            run.job.reporting.group && group[0].job.group == run.job.group
         };
-        match groups.iter_mut().find(same) {
+        match groups.last_mut().filter(joins) {
             Some(group) => group.push(run),
             None => groups.push(vec![run]),
         }

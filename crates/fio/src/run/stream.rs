@@ -14,14 +14,11 @@ use workload::{Op, OpKind, Open, Pace};
 
 use super::positions::below;
 use super::turn::Turn;
-use super::walk::{Jump, Span, Walk};
+use super::walk::{Jump, READ, Span, TRIM, WRITE, Walk};
 use crate::{Access, FileService, Rw};
 
 /// Read, write, trim, in the order of [`crate::PerKind`].
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Discard];
-pub(super) const READ: usize = 0;
-pub(super) const WRITE: usize = 1;
-pub(super) const TRIM: usize = 2;
 
 /// Attempts to find a file with room, if files are chosen by popularity and so never end.
 const ATTEMPTS_MAX: u32 = 10_000;

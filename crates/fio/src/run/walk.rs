@@ -7,8 +7,12 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::positions::{Once, Positions, below, unit};
-use super::stream::{TRIM, WRITE};
 use crate::{Access, Blocks, Distribution, Rw, Sequencer, Zone};
+
+/// Indices of the directions, as in [`crate::PerKind`].
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+pub(super) const TRIM: usize = 2;
 
 /// Number of attempts to draw a size that fits the rest of a file, before the smallest is used.
 const DRAWS_MAX: u32 = 10_000;

@@ -67,7 +67,8 @@ impl Sure {
             sizes,
             directions: !jobs().any(mixed),
             blocks: sizes && !(any_random && jumps) && !service,
-            order: !any_random && !deep && !service,
+            // fio opens only some files at once, and turns to the others later.
+            order: !any_random && !deep && !service && !case.has("openfiles"),
             counts: !(any_random && (may_stop || case.has("zonemode"))),
             is_one_pass: !["loops", "io_size", "io_limit"].iter().any(|name| case.has(name)),
             is_zoned: case.has("zonemode"),
