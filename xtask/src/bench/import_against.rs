@@ -27,8 +27,8 @@ const SHARES: [(&str, usize); 7] = [
     ("ioping", 40),
     ("f3", 10),
     ("hdparm", 3),
-    ("sysbench", 6),
-    ("bonnie++", 6),
+    ("sysbench", 4),
+    ("bonnie++", 2),
 ];
 
 /// Where the tools run, and where their outputs go.
@@ -187,7 +187,7 @@ impl Place {
     }
 
     fn bonnie(&mut self) -> Result<()> {
-        let size = self.draw(&["16", "64:512", "200", "300"]);
+        let size = self.draw(&["16", "64:512", "100"]);
         let files = self.draw(&["0", "1"]);
         let mut words = vec!["-d", ".", "-s", size, "-r", "8", "-n", files, "-u", "root"];
         if self.random.below(2) == 0 {

@@ -133,7 +133,7 @@ impl Body {
                 "MiB" | "M" => 1 << 20,
                 _ => return None,
             };
-            self.shape.block_bytes = Some(value as u64 * scale);
+            self.shape.block_bytes = Some((value as u64).saturating_mul(scale));
         } else if line.starts_with("using random I/O") {
             self.shape.random = true;
         } else if line.starts_with("performing mix test") {

@@ -231,3 +231,56 @@ fn iozones_other_outputs() {
     assert_eq!(value(&sheet, "iozone-64KiB-4KiB.write"), 799_377.0 * 1024.0);
     assert_eq!(value(&sheet, "iozone-128KiB-128KiB.reread"), 25_804_035.0 * 1024.0);
 }
+
+/// `--status-interval` and `--output-format=normal,json,terse`.
+#[test]
+fn states_and_formats_of_one_run_are_one_record() {
+    for (text, seconds) in [
+        (include_str!("../../tests/outputs/fio-states.txt"), 2.0),
+        (include_str!("../../tests/outputs/fio-states-json.txt"), 2.0),
+    ] {
+        let run = one(text);
+        assert!(run.seconds.is_some_and(|s| s >= seconds), "the last state: {:?}", run.seconds);
+        assert_eq!(runs(&text.repeat(2)).len(), 2, "two pasted together");
+    }
+    let three = include_str!("../../tests/outputs/fio-three.txt");
+    assert!(three.contains("\"fio version\"") && three.contains(";fio-3.33;"));
+    assert_eq!((runs(three).len(), runs(&three.repeat(2)).len()), (1, 2));
+}
+
+#[test]
+fn results_within_the_json_of_another_program_are_read() {
+    let (text, json) = (sample!("fio-mix.txt"), sample!("fio-mix.json"));
+    let value: serde_json::Value =
+        serde_json::from_str(&json[json.find("{\n").expect("an object")..]).expect("JSON");
+    let lines: Vec<&str> = text.lines().collect();
+    let object = serde_json::json!({"host": "a", "fio": value}).to_string();
+    assert_eq!(figures(&one(&object)), figures(&one(json)));
+    for wrapped in [
+        serde_json::json!({"rc": 0, "stdout": text}).to_string(),
+        format!("a | SUCCESS => {:#}", serde_json::json!({"x": {"stdout_lines": lines}})),
+    ] {
+        assert_eq!(figures(&one(&wrapped)), figures(&one(text)));
+    }
+}
+
+/// Two hosts write into one log, line by line in turn.
+#[test]
+fn interleaved_hosts_are_two_results() {
+    let text = include_str!("../../tests/outputs/fio-text.txt");
+    let other = text.replace("IOPS=", "IOPS=1");
+    let log: String =
+        text.lines().zip(other.lines()).map(|(a, b)| format!("<a> {a}\n<b> {b}\n")).collect();
+    let found = runs(&log);
+    assert_eq!(found.len(), 2);
+    assert_eq!(figures(&found[0]), figures(&one(text)));
+    assert_eq!(figures(&found[1]), figures(&one(&other)));
+}
+
+/// Found by the fuzzer: the size was multiplied before it was checked.
+#[test]
+fn sizes_out_of_range_do_not_overflow() {
+    let huge =
+        sample!("iozone-t.txt").replace("writes a 1024 kByte", "writes a 99999999999999999 kByte");
+    assert!(!runs(&huge).is_empty());
+}

@@ -125,7 +125,9 @@ impl Body {
 
     /// The results of each direction that did any I/O, with its runtime in seconds.
     pub fn sides(&self) -> Vec<(usize, Side, f64)> {
-        (0..DIRECTIONS.len()).filter_map(|i| self.side(i)).collect()
+        let parts: Vec<_> = (0..MIXED).filter_map(|i| self.side(i)).collect();
+        // The sum of directions that are listed as well is no further figure.
+        if parts.is_empty() { self.side(MIXED).into_iter().collect() } else { parts }
     }
 
     fn side(&self, i: usize) -> Option<(usize, Side, f64)> {

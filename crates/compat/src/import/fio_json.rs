@@ -7,7 +7,9 @@
 use record::{Histogram, IoErrors, LatencyProfile, OWN_FIO, Run};
 use serde_json::{Map, Value};
 
-use super::fio_names::{self, DIRECTIONS, Flushes, Job, drive, engine_depth, notes, put_flushes};
+use super::fio_names::{
+    self, DIRECTIONS, Flushes, Job, MIXED, drive, engine_depth, notes, put_flushes,
+};
 use super::found::{self, Shape, Side, put_side, run};
 use super::json;
 use super::lines::{ImportError, Lines, size};
@@ -105,9 +107,12 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
     if let Some(job) = &mut job {
         engine_depth(run, job, &depths(&entry["iodepth_level"]));
     }
-    for (i, direction) in DIRECTIONS.into_iter().enumerate() {
-        let has_io = |side: &&Value| number(side, "runtime") > Some(0.0) && did_io(side);
-        let Some(side) = entry.get(direction).filter(has_io) else { continue };
+    let has_io = |side: &&Value| number(side, "runtime") > Some(0.0) && did_io(side);
+    let sides = DIRECTIONS.map(|direction| entry.get(direction).filter(has_io));
+    let has_parts = sides[..MIXED].iter().any(Option::is_some);
+    for (i, side) in sides.into_iter().enumerate() {
+        // The sum of directions that are listed as well is no further figure.
+        let Some(side) = side.filter(|_| i != MIXED || !has_parts) else { continue };
         let (shape, word) = fio_names::shape(job.as_ref(), i, &Shape::default());
         let (measured, histogram) = measured(side, own);
         let metric = put_side(run, &shape, word, &measured);
@@ -127,7 +132,7 @@ fn job(run: &mut Run, entry: &Value, global: Option<&Map<String, Value>>, own: b
     }
 }
 
-/// Whether a direction did any I/O. With `--unified_rw_reporting=both`, the sum has only latencies.
+/// Whether a direction did any I/O.
 fn did_io(side: &Value) -> bool {
     ["bw", "iops", "total_ios"].iter().any(|name| number(side, name) > Some(0.0))
 }

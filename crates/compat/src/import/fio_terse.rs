@@ -3,12 +3,12 @@
 //! in 5), and in the fields per direction (6 more in version 5).
 //!
 //! Latencies are in whole microseconds, rates in KiB/s. Options are not printed, so the figures have
-//! no block size and no depth in their names, and the sum of `--unified_rw_reporting=mixed` cannot be
-//! told from reads. A job printed for a second time is another run.
+//! no block size and no depth in their names. A job printed for a second time is another run.
 
 use record::{IoErrors, Run};
 
 use super::fio_names::{DIRECTIONS, MIXED, notes};
+use super::fio_text;
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines};
 
@@ -43,7 +43,7 @@ fn header(line: &str) -> Option<(u8, Vec<&str>)> {
     let format: u8 = format.parse().ok().filter(|format| (2..=5).contains(format))?;
     let is_fio = format == 2 || rest.starts_with("fio-");
     let fields: Vec<&str> = rest.split(';').collect();
-    (is_fio && fields.len() > 2 * FIELDS).then_some((format, fields))
+    (is_fio && fields.len() > FIELDS + LAST_FIELDS).then_some((format, fields))
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -63,6 +63,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         enter(&mut run, &job);
         jobs.extend(names);
     }
+    // Version 3 prints no trims; the text that may follow does.
+    if run.metrics.is_empty() && fio_text::is_ahead(lines) {
+        return Ok(Vec::new());
+    }
     notes(&mut run, jobs.len());
     Ok(vec![run])
 }
@@ -70,7 +74,8 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 fn enter(run: &mut Run, job: &Job<'_>) {
     found::title(run, job.name);
     for (direction, side, seconds) in &job.sides {
-        put_side(run, &Shape::default(), DIRECTIONS[*direction], side);
+        let word = if *direction == MIXED { "both" } else { DIRECTIONS[*direction] };
+        put_side(run, &Shape::default(), word, side);
         run.seconds = Some(run.seconds.unwrap_or(0.0).max(*seconds));
     }
     if job.error > 0 {
@@ -87,20 +92,19 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
     let mut sides = sides;
     let width = if format == 5 { FIELDS + MORE_FIELDS } else { FIELDS };
     let mut job = Job { version, name, group, error: error.parse().ok()?, sides: Vec::new() };
-    for direction in 0..=MIXED {
-        // Reads and writes are always printed; trims, and the sum of
-        // `--unified_rw_reporting=both`, if more fields follow than the last ones.
-        if direction >= 2 && (sides.len() < width + LAST_FIELDS || sides[0].ends_with('%')) {
-            break;
-        }
+    let mut blocks = Vec::new();
+    // The field after the directions is the share of the processor's time in user mode.
+    while sides.first().is_some_and(|field| !field.ends_with('%')) {
         let (fields, rest) = sides.split_at_checked(width)?;
-        if let Some((side, seconds)) = side(fields)?.filter(|_| direction != MIXED) {
-            job.sides.push((direction, side, seconds));
-        }
+        blocks.push(side(fields)?);
         sides = rest;
     }
-    // The next field is the share of the processor's time in user mode.
-    (sides.len() >= LAST_FIELDS && sides[0].ends_with('%')).then_some(job)
+    // One block is the sum of all directions (`--unified_rw_reporting`); a fourth is that sum after
+    // its parts.
+    let first = if blocks.len() == 1 { MIXED } else { 0 };
+    let parts = blocks.into_iter().take(MIXED).enumerate();
+    job.sides = parts.filter_map(|(i, side)| side.map(|(s, sec)| (first + i, s, sec))).collect();
+    (sides.len() >= LAST_FIELDS).then_some(job)
 }
 
 /// The results of a direction and its seconds; `Some(None)` if it did no I/O.

@@ -97,10 +97,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let (mut state, mut pids) = results(lines, &run, &jobs)?;
     loop {
         // The next state of the same processes (--status-interval).
-        let mut ahead = lines.clone();
-        while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
-            ahead.next();
-        }
+        let mut ahead = after_blanks(lines);
         let pid = ahead.peek().and_then(heading).and_then(|heading| heading.pid);
         if pid.is_none_or(|pid| !pids.iter().any(|known| known == pid)) {
             return Ok(vec![state]);
@@ -108,6 +105,20 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         (state, pids) = results(&mut ahead, &run, &jobs)?;
         *lines = ahead;
     }
+}
+
+fn after_blanks<'a>(lines: &Lines<'a>) -> Lines<'a> {
+    let mut ahead = lines.clone();
+    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
+        ahead.next();
+    }
+    ahead
+}
+
+/// Whether a result follows, after blank lines.
+pub(crate) fn is_ahead(lines: &Lines<'_>) -> bool {
+    let ahead = after_blanks(lines);
+    begins(&ahead) || fio_json::begins(&ahead)
 }
 
 /// The results of all jobs, up to the disk statistics, and the numbers of their processes.

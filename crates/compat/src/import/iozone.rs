@@ -200,7 +200,8 @@ fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
         }
     } else if let Some(rest) = line.strip_prefix("Each process writes a ") {
         let sizes = number(rest).zip(number_after(rest, " file in "));
-        facts.sizes = sizes.map(|((file, _), record)| (file as u64 * 1024, record as u64 * 1024));
+        let bytes = |kib: f64| (kib as u64).saturating_mul(1024);
+        facts.sizes = sizes.map(|((file, _), record)| (bytes(file), bytes(record)));
     } else if let Some(time) = line.strip_prefix("Run began:").and_then(ctime) {
         found::start(run, Some(moment(time)));
     } else if let (Some(version), Some(origin)) =

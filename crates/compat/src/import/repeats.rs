@@ -12,34 +12,55 @@ use super::found::own_title;
 /// fio's formats, the fullest first.
 const FIO: [&str; 3] = ["fio-json", "fio", "fio-terse"];
 
-/// The records of a text without repeats.
+/// The records of a text without repeats: of every state the fullest format, of every run the last
+/// state.
 pub(super) fn merge(results: Vec<Listed>) -> Vec<Run> {
+    let one_format =
+        merge_by(results, is_same_state, |before, result| rank(result) <= rank(before));
+    let last_states = merge_by(one_format, is_later_state, |_, _| true);
+    last_states.into_iter().map(|listed| listed.run).collect()
+}
+
+/// Merges results with the last one before them that is the same; the later one stays if it is
+/// better.
+fn merge_by(
+    results: Vec<Listed>,
+    is_same: fn(&Listed, &Listed) -> bool,
+    is_better: fn(&Listed, &Listed) -> bool,
+) -> Vec<Listed> {
     let mut merged: Vec<Listed> = Vec::new();
     for result in results {
-        match merged.iter().rposition(|before| is_same_run(before, &result)) {
-            // A later state of a run replaces an earlier one, a fuller format another.
-            Some(at) if rank(&result) <= rank(&merged[at]) => merged[at] = result,
+        match merged.iter().rposition(|before| is_same(before, &result)) {
+            Some(at) if is_better(&merged[at], &result) => merged[at] = result,
             Some(_) => {}
             None => merged.push(result),
         }
     }
-    merged.into_iter().map(|listed| listed.run).collect()
+    merged
 }
 
 fn rank(result: &Listed) -> usize {
     FIO.iter().position(|name| *name == result.format).unwrap_or(0)
 }
 
-fn is_same_run(before: &Listed, result: &Listed) -> bool {
+fn are_of_one_job(before: &Listed, result: &Listed) -> bool {
     let are_fio = FIO.contains(&before.format) && FIO.contains(&result.format);
-    if !are_fio || own_title(&before.run) != own_title(&result.run) {
-        return false;
-    }
-    if before.format != result.format {
-        return before.run.seconds == result.run.seconds
-            && have_equal_figures(&before.run, &result.run);
-    }
-    before.format == "fio-json" && continues(&before.run, &result.run)
+    are_fio && own_title(&before.run) == own_title(&result.run)
+}
+
+/// Whether two formats show the same state.
+fn is_same_state(before: &Listed, result: &Listed) -> bool {
+    are_of_one_job(before, result)
+        && before.format != result.format
+        && before.run.seconds == result.run.seconds
+        && have_equal_figures(&before.run, &result.run)
+}
+
+/// Whether JSON shows a later state of a run.
+fn is_later_state(before: &Listed, result: &Listed) -> bool {
+    are_of_one_job(before, result)
+        && [before.format, result.format] == [FIO[0]; 2]
+        && continues(&before.run, &result.run)
 }
 
 /// Whether a run is a later state of another: both began in the same moment.

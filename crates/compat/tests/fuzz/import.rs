@@ -71,6 +71,7 @@ pub const PASTE: Target = Target {
     name: "import-paste",
     run: paste,
     corpus: &[
+        SHEET,
         include_str!("../field/prefix.txt"),
         include_str!("../field/dd-fr.txt"),
         "> > j: (groupid=0, jobs=1): err= 0: pid=1: Mon Jan  6 00:00:10 2025\n> >   write: \
@@ -95,9 +96,6 @@ fn paste(bytes: &[u8]) -> u64 {
 const SHEET: &str = "\t\0\x04\0\x02\0\x10\0\x04\0\x15\0\0\0\0\0\0\0\0\rWriter Report\
     \x03\0\x0f\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\x10@\x03\0\x0f\0\x02\0\0\0\0\0\0\0\0\0\0\0\0P@\
     \x03\0\x0f\0\x02\0\x01\0\0\0\0\0\0\0\0\0\0\x59@";
-
-/// iozone's spreadsheet.
-pub const XLS: Target = Target { name: "import-iozone-xls", run: fuzz_iozone, corpus: &[SHEET] };
 
 targets! {
     FIO_JSON fuzz_fio_json "fio-json" "fio-mix.json" "fio-plus.json" "fio2.json" "fio-unified.json" "../outputs/fio-json.txt";

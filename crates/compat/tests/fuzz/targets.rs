@@ -28,6 +28,5 @@ pub const TARGETS: &[fuzz::Target] = &[
     import::DISKSPD,
     import::DISKSPD_XML,
     import::ELBENCHO,
-    import::XLS,
     import::PASTE,
 ];

@@ -274,7 +274,7 @@ fn unreadable_files_are_refused_in_one_line() {
     place.ssdyno(&["import", &odd]).refuses(2, "line 1: no result of a known tool");
     place.ssdyno(&["import", &place.text("fio.json"), &odd]).refuses(2, "odd.txt: line 1");
     assert!(place.runs().is_empty(), "nothing is stored if one file cannot be read");
-    place.ssdyno(&["import", &odd, "--format", "bonnie"]).refuses(2, "no format 'bonnie'");
+    place.ssdyno(&["import", &odd, "--format", "iometer"]).refuses(2, "no format 'iometer'");
     place
         .ssdyno(&["import", &place.text("dd.txt"), "--format", "fio"])
         .refuses(2, "no result of fio");
