@@ -7,8 +7,8 @@
 
 use record::{IoErrors, Run};
 
+use super::fio_json;
 use super::fio_names::{DIRECTIONS, MIXED, notes};
-use super::fio_text;
 use super::found::{self, Shape, Side, put_side, run};
 use super::lines::{ImportError, Lines};
 
@@ -64,11 +64,20 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         jobs.extend(names);
     }
     // Version 3 prints no trims; the text that may follow does.
-    if run.metrics.is_empty() && fio_text::is_ahead(lines) {
+    if run.metrics.is_empty() && is_repeated(lines) {
         return Ok(Vec::new());
     }
     notes(&mut run, jobs.len());
     Ok(vec![run])
+}
+
+/// Whether the same results follow as JSON or as text, after blank lines.
+fn is_repeated(lines: &Lines<'_>) -> bool {
+    let mut ahead = lines.clone();
+    while ahead.peek().is_some_and(|line| line.trim().is_empty()) {
+        ahead.next();
+    }
+    fio_json::begins(&ahead) || ahead.peek().is_some_and(|line| line.contains(": (groupid="))
 }
 
 fn enter(run: &mut Run, job: &Job<'_>) {

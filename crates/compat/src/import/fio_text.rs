@@ -115,12 +115,6 @@ fn after_blanks<'a>(lines: &Lines<'a>) -> Lines<'a> {
     ahead
 }
 
-/// Whether a result follows, after blank lines.
-pub(crate) fn is_ahead(lines: &Lines<'_>) -> bool {
-    let ahead = after_blanks(lines);
-    begins(&ahead) || fio_json::begins(&ahead)
-}
-
 /// The results of all jobs, up to the disk statistics, and the numbers of their processes.
 fn results(
     lines: &mut Lines<'_>,
