@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 
 use crate::dist::Target;
 use crate::parts::{self, Part};
-use crate::run::{capture, cargo, root};
+use crate::run::{capture, cargo, package, root};
 use crate::{bare, emulated, fio_examples, guest, packages, room, tidy};
 
 /// The result of a step.
@@ -85,7 +85,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
 fn elsewhere(target: &Target) -> Result<ExitCode> {
     target.prepare()?;
     let mut command = cargo(&["test", "--no-fail-fast"]);
-    command.args(ELSEWHERE.iter().flat_map(|room| ["-p", *room]));
+    for room in ELSEWHERE {
+        command.args(["-p", &package(room)?]);
+    }
     target.configure(&mut command, "");
     command.args(["--", "--show-output"]);
     let (ok, output) = emulated::capture(target, &command)?;
