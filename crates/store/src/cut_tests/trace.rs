@@ -31,7 +31,8 @@ pub(super) enum Op {
 
 /// Reads the trace of a process that worked below `root`, where the `known` files already existed.
 pub(super) fn read(text: &str, root: &Path, known: &[PathBuf]) -> Vec<Op> {
-    let mut reader = Reader { root, open: BTreeMap::new(), there: known.to_vec() };
+    let mut reader =
+        Reader { root, open: BTreeMap::new(), starts: BTreeMap::new(), there: known.to_vec() };
     let lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.filter_map(|(_process, call)| reader.call(call.trim_start())).collect()
 }
@@ -40,6 +41,8 @@ struct Reader<'a> {
     root: &'a Path,
     /// Files below the root by descriptor, and their positions.
     open: BTreeMap<u32, (PathBuf, usize)>,
+    /// Everything that was opened, by descriptor: relative paths begin there.
+    starts: BTreeMap<u32, PathBuf>,
     there: Vec<PathBuf>,
 }
 
@@ -58,7 +61,8 @@ impl Reader<'_> {
         let words: Vec<&str> = arguments.split(", ").collect();
         let result = result.split(' ').next().and_then(|n| n.parse::<i64>().ok()).unwrap_or(-1);
         if name == "openat" {
-            return self.opened(&text(words[1]), words[2], result);
+            let path = self.from(words[0], &text(words[1]));
+            return self.opened(&path, words[2], result);
         }
         if result < 0 {
             return None;
@@ -66,6 +70,10 @@ impl Reader<'_> {
         let numbered = |at: usize| words[at].parse::<u32>().ok();
         match name {
             "close" => drop(self.open.remove(&numbered(0)?)),
+            "mkdirat" => {
+                let path = self.from(words[0], &text(words[1]));
+                return self.below(&path).map(Op::MakeDirectory);
+            }
             "mkdir" => return self.below(&text(words[0])).map(Op::MakeDirectory),
             "unlink" => {
                 let path = self.below(&text(words[0]))?;
@@ -115,6 +123,10 @@ impl Reader<'_> {
         if let Some(word) = path.strip_prefix(MARK) {
             return Some(Op::Mark(word.into()));
         }
+        if result >= 0 {
+            self.open.remove(&(result as u32));
+            self.starts.insert(result as u32, PathBuf::from(path));
+        }
         let path = self.below(path).filter(|_| result >= 0)?;
         assert!(!flags.contains("O_TRUNC"), "{}: emptied", path.display());
         self.open.insert(result as u32, (path.clone(), 0));
@@ -123,6 +135,16 @@ impl Reader<'_> {
         }
         self.there.push(path.clone());
         Some(Op::Create(path))
+    }
+
+    /// A path with the directory in which it begins, a descriptor.
+    fn from(&self, start: &str, path: &str) -> String {
+        let start = start.parse().ok().and_then(|fd: u32| self.starts.get(&fd));
+        match start {
+            Some(start) if path == "." => start.to_string_lossy().into_owned(),
+            Some(start) => start.join(path).to_string_lossy().into_owned(),
+            None => path.to_string(),
+        }
     }
 
     /// The path, if it is in the directory under test and survives a power cut.
