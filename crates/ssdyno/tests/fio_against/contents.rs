@@ -38,6 +38,11 @@ impl Look {
         }
     }
 
+    /// Bytes in whole sectors.
+    pub fn bytes(&self) -> usize {
+        self.sectors * SECTOR
+    }
+
     pub fn is_like(&self, other: &Look) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= SHARE_TOLERANCE;
         self.sectors < SECTORS_MIN
