@@ -117,8 +117,12 @@ impl Walk {
         // The directories above the current one decide, too.
         let path = if is_root { &std::path::absolute(path)? } else { path };
         let start = if path.is_absolute() { "/" } else { "." };
-        let fd =
-            fs::open(start, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let fd = fs::openat(
+            CWD,
+            start,
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let mut walk = Walk { fd, names: Vec::new(), owner: None, links: 0, is_root };
         walk.add(path);
         Ok(walk)
