@@ -57,7 +57,7 @@ impl Sure {
         let jumps = case.has("norandommap")
             || case.is("random_generator", "lfsr")
             || may_stop
-            || ["io_size", "io_limit", "number_ios"].iter().any(|name| case.has(name))
+            || ["io_size", "io_limit", "number_ios", "filesize"].iter().any(|name| case.has(name))
             || case.has("random_distribution") && !case.is("random_distribution", "random")
             || case.has("ba")
             || case.has("zonemode");

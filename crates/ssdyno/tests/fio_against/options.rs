@@ -155,7 +155,9 @@ pub const DRAWN: &[Drawn] = drawn! {
     "disable_slat": "1";
     "disable_bw_measurement": "1";
     "gtod_reduce": "0";
-    "stats": "0" | "1", if |case| case.jobs.len() == 1 && case.clones(0) == 1;
+    "stats": "0" | "1", if |case| {
+        case.jobs.len() == 1 && case.clones(0) == 1 && !case.terse
+    };
     "disk_util": "0" | "1";
     "description": "text";
     "significant_figures": "6";

@@ -166,7 +166,9 @@ fn read(
     let is_flush = |line: &&str| line.contains(" sync ") || line.contains(" datasync ");
     let flushes = iolog.map(|text| text.lines().filter(is_flush).count() as u64);
     let mut files = contents(work);
-    if device.is_some() {
+    if let Some(device) = device {
+        // The kernel dismantles a ring after its process has ended, and only then writes back.
+        let _ = File::open(&device.node).and_then(|file| file.sync_all());
         files.push(("DEVICE".into(), fs::read(place.join("image")).unwrap_or_default()));
     }
     Did { code, json: json.unwrap_or_default(), terse, said, logs, flushes, files }
