@@ -224,7 +224,7 @@ fn ioping_sysbench_and_bonnie() {
 #[test]
 fn iozones_other_outputs() {
     let run = one(sample!("iozone-t.txt"));
-    assert!(value(&run, "iozone-jobs2-1MiB-4KiB.write") > 0.0);
+    assert!(value(&run, "iozone-1MiB-4KiB-t2.write") > 0.0);
     let run = one(sample!("iozone-us.txt"));
     assert!(value(&run, "iozone-1MiB-64KiB.write.mean") >= 1000.0);
     let sheet = one(&decode(include_bytes!("../../tests/import/iozone-b.xls")));

@@ -6,8 +6,8 @@
 //! between columns. Figures are KiB/s, with -O operations per second, with -N whole microseconds per
 //! operation, as the lines above the table say. The table of `ssdyno iozone` is in the same format.
 
-use methods::{IozoneFigure, iozone_metric};
-use record::{Finding, FindingKind, Level, MetricKey, Run, Statistic, Unit, size_word};
+use methods::{IozoneFigure, iozone_metric, iozone_throughput_metric};
+use record::{Finding, FindingKind, Level, MetricKey, Run, Statistic, Unit};
 
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after, number, number_after};
@@ -155,25 +155,21 @@ const WORKERS: [(&str, &str); 13] = [
 
 /// `Children see throughput for  2 initial writers = 861957.62 kB/sec`: processes, label and
 /// what follows the sign. The parent's figures contain the start of the processes.
-fn throughput(line: &str) -> Option<(u64, &str, &str)> {
+fn throughput(line: &str) -> Option<(u32, &str, &str)> {
     let rest = line.trim().strip_prefix("Children see throughput for")?;
     let (count, rest) = number(rest)?;
     let (label, value) = rest.split_once('=')?;
-    Some((count as u64, label.trim(), value))
+    Some((count as u32, label.trim(), value))
 }
 
 /// Adds a rate of -t. Returns whether it was understood.
-fn put_throughput(run: &mut Run, facts: &Facts, (count, label): (u64, &str), rest: &str) -> bool {
+fn put_throughput(run: &mut Run, facts: &Facts, (count, label): (u32, &str), rest: &str) -> bool {
     let name = WORKERS.iter().find(|(words, _)| *words == label).map(|(_, name)| *name);
     let Some((name, (value, unit))) = name.zip(number(rest)) else { return false };
-    let jobs = format!("jobs{count}");
-    let key = facts.sizes.map_or_else(
-        || MetricKey::of_words(&[&"iozone", &jobs]),
-        |(file, record)| {
-            MetricKey::of_words(&[&"iozone", &jobs, &size_word(file), &size_word(record)])
-        },
-    );
-    let key = MetricKey::parse(name).within(&key.to_string());
+    let key = match facts.sizes {
+        Some((file, record)) => iozone_throughput_metric(file, record, count, name),
+        None => MetricKey::parse(name).within(&format!("iozone-t{count}")),
+    };
     let value = match (unit.trim(), facts.sizes) {
         ("kB/sec" | "KB/sec", _) => value * 1024.0,
         ("ops/sec", Some((_, record))) => value * record as f64,
