@@ -1,0 +1,5 @@
+//! Fuzzes bonnie++'s report.
+
+#![no_main]
+
+targets::fuzz!("import-bonnie");

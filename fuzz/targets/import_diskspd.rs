@@ -1,0 +1,5 @@
+//! Fuzzes diskspd's report.
+
+#![no_main]
+
+targets::fuzz!("import-diskspd");

@@ -1,0 +1,5 @@
+//! Fuzzes diskspd's XML.
+
+#![no_main]
+
+targets::fuzz!("import-diskspd-xml");

@@ -1,0 +1,5 @@
+//! Fuzzes elbencho's CSV.
+
+#![no_main]
+
+targets::fuzz!("import-elbencho");

@@ -1,0 +1,5 @@
+//! Fuzzes fio's terse output.
+
+#![no_main]
+
+targets::fuzz!("import-fio-terse");

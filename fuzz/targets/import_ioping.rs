@@ -1,0 +1,5 @@
+//! Fuzzes ioping's report.
+
+#![no_main]
+
+targets::fuzz!("import-ioping");

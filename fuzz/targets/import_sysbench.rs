@@ -1,0 +1,5 @@
+//! Fuzzes sysbench's report.
+
+#![no_main]
+
+targets::fuzz!("import-sysbench");
