@@ -140,37 +140,17 @@ fn the_faults_of_a_block_are_distinguished() {
 }
 
 #[test]
-fn a_target_that_shrinks_is_survived_and_every_short_read_counted() {
-    for backend in backends() {
+fn a_target_that_shrinks_is_refused_with_both_sizes() {
+    for (backend, bytes) in backends().into_iter().flat_map(|b| [(b, MIB), (b, 0)]) {
         let directory = tempfile::tempdir().expect("a directory");
         let path = file(directory.path(), 2 * MIB);
         let mut machine = on_file(&path, backend);
-        OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(MIB)).expect("shrinks");
-        // In sequential order, consecutive failures would end the run. In random order it
-        // continues.
-        let mut read = workload("read", Mix::READ, Pattern::UniformOnce, 2 * MIB);
-        read.depth = 4;
-        read.stop = Stop::coverage(1.0);
-        let m = machine.measure(&read).expect("measured");
-        assert_eq!(m.kind(OpKind::Read).map(|k| k.ops), Some(256), "{backend:?}");
-        assert_eq!(m.errors.len(), 1);
-        assert_eq!((m.errors[0].kind.as_str(), m.errors[0].count), ("short transfer", 256));
-        assert!(m.errors[0].first_offsets.iter().all(|o| *o >= MIB));
-        assert_eq!(m.stop, StopReason::Amount);
+        OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(bytes)).expect("shrinks");
+        let read = workload("read", Mix::READ, Pattern::Sequential, 2 * MIB);
+        let error = machine.measure(&read).expect_err("its reads would not be those of the plan");
+        let text = error.to_string();
+        assert!(text.contains(&format!("it had 2097152 bytes, now {bytes}")), "{text}");
     }
-}
-
-#[test]
-fn a_target_that_is_gone_ends_the_workload() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = file(directory.path(), 2 * MIB);
-    let mut machine = on_file(&path, BackendKind::Psync);
-    OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(0)).expect("shrinks");
-    let m = machine
-        .measure(&workload("read", Mix::READ, Pattern::Sequential, 2 * MIB))
-        .expect("what was measured");
-    assert_eq!(m.stop, StopReason::Errors);
-    assert_eq!(m.errors[0].count, 100);
 }
 
 #[test]

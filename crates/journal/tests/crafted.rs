@@ -132,27 +132,29 @@ fn a_journal_of_root_in_another_home_stops_runs_and_needs_that_name() {
     permits(&place, &parent);
 }
 
+/// Makes what is no regular file; a link leads to `real`.
+fn make(name: &str, at: &Path, real: &Path) -> std::io::Result<()> {
+    let node = |kind, device| mknodat(CWD, at, kind, Mode::RUSR | Mode::WUSR, device);
+    match name {
+        "pipe" => Ok(node(FileType::Fifo, 0)?),
+        "device" => Ok(node(FileType::CharacterDevice, makedev(1, 3))?),
+        "directory" => fs::create_dir(at),
+        "link" => symlink(real, at),
+        "nowhere" => symlink("nowhere", at),
+        _ => symlink(at, at),
+    }
+}
+
 #[test]
 fn what_is_no_regular_file_neither_hangs_nor_is_followed() {
     let parent = TempDir::new().expect("a directory");
     let shared = or_skip!(directory(&parent, "shared", 0o1777));
     let private = or_skip!(directory(&parent, "private", 0o700));
     let real = left_in(&parent, &private);
-    let read_write = Mode::RUSR | Mode::WUSR;
-    let make: [(&str, &dyn Fn(&Path) -> std::io::Result<()>); 6] = [
-        ("pipe", &|at| Ok(mknodat(CWD, at, FileType::Fifo, read_write, 0)?)),
-        ("device", &|at| {
-            Ok(mknodat(CWD, at, FileType::CharacterDevice, read_write, makedev(1, 3))?)
-        }),
-        ("directory", &|at| fs::create_dir(at)),
-        ("link", &|at| symlink(&real, at)),
-        ("nowhere", &|at| symlink("nowhere", at)),
-        ("itself", &|at| symlink(at, at)),
-    ];
     for extension in ["journal", "part", "journal.elsewhere", "journal.closing"] {
-        for (name, make) in make {
+        for name in ["pipe", "device", "directory", "link", "nowhere", "itself"] {
             let at = shared.join(format!("{name}.{extension}"));
-            if let Err(error) = make(&at) {
+            if let Err(error) = make(name, &at, &real) {
                 assert_eq!(name, "device", "{error}");
                 continue;
             }

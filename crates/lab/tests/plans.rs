@@ -52,10 +52,11 @@ const NO_RATE: &str = "no camera rate was given";
 const NO_AGE: &str = "age measurements were not requested";
 const NO_IMAGE: &str = "no image was given";
 const SHORT: &str = "the passes are too short to show a cache, or the slowest hundredth";
+const ONE_PROCESS: &str = "one process was requested";
 
 /// Declared metrics that the NVMe drive of this test does not publish, with the reason. Tests of
 /// the methods publish them.
-const ELSEWHERE: [(&str, &str); 51] = [
+const ELSEWHERE: [(&str, &str); 53] = [
     ("check-map-held", "it caches its whole map"),
     ("check-map-miss", "it caches its whole map"),
     ("check-dedupe", "content does not affect its speed"),
@@ -90,6 +91,16 @@ const ELSEWHERE: [(&str, &str); 51] = [
     ("power-sleep", "it does not sleep"),
     ("power-wake", "it does not sleep"),
     ("heat-load.time-to-throttle", "the work is too short for the drive to throttle"),
+    (
+        "iozone-{size}-{size}-t{processes}.{write,rewrite,read,reread,random-read,random-write,\
+         backward-read,strided-read,fwrite,fread}",
+        ONE_PROCESS,
+    ),
+    (
+        "iozone-{size}-{size}-t{processes}.{write,rewrite,read,reread,random-read,random-write,\
+         backward-read,strided-read,fwrite,fread}.{throughput,lowest,highest}",
+        ONE_PROCESS,
+    ),
     ("iozone-{size}-{size}.{cold-read,cold-random-read}.cached", "it has no page cache"),
     ("lbaf-{seq,rand}-{read,write}-{size}-q{depth}-in-{512,4096}", ONE_FORMAT),
     ("lbaf-{seq,rand}-{read,write}-{size}-q{depth}.ratio", ONE_FORMAT),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use lab::{ErrorKind, LabError};
 use store::StoreError;
 
+use crate::interrupt::INTERRUPTED;
 use crate::screen;
 
 /// A check failed.
@@ -19,8 +20,6 @@ pub const USAGE: u8 = 2;
 pub const REFUSED: u8 = 3;
 /// I/O error on the target.
 pub const IO: u8 = 4;
-/// Ended by SIGINT, SIGTERM or SIGHUP: 128 + SIGINT, the shell convention for Ctrl-C.
-pub const INTERRUPTED: u8 = 130;
 
 /// Result of a command.
 pub type Result<T = ExitCode> = std::result::Result<T, Failure>;

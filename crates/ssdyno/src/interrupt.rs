@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
-use crate::failure::INTERRUPTED;
+/// Exit code of a process that a signal ended: 128 + SIGINT, the shell convention for Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
 
 /// The state of the process, shared with its signal handlers.
 struct Signals {

@@ -24,7 +24,8 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 
 use crate::cli::{Cli, Command};
-use crate::failure::{Failure, INTERRUPTED, Result};
+use crate::failure::{Failure, Result};
+use crate::interrupt::INTERRUPTED;
 
 fn main() -> ExitCode {
     if let Some(end) = guard().or_else(keeper) {

@@ -82,13 +82,15 @@ pub(super) fn throttle(job: &Job, seed: u64) -> Option<Throttle> {
     Some(Throttle::new(kind, Open::new(&schedule(job, rate), 0, 1, seed)))
 }
 
-/// The share of reads in a mix; if both directions have rates, it follows from them.
+/// The share of reads in a mix; if both directions have rates, it follows from them, unless the
+/// mix has no part of one direction.
 pub(super) fn mix_read_percent(job: &Job) -> u32 {
+    let share = job.access.mix_read_percent;
     match rates(job) {
-        PerKind { read: Some(read), write: Some(write), .. } => {
+        PerKind { read: Some(read), write: Some(write), .. } if (1..100).contains(&share) => {
             (100.0 * read / (read + write)).round() as u32
         }
-        _ => job.access.mix_read_percent,
+        _ => share,
     }
 }
 

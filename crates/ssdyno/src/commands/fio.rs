@@ -15,7 +15,8 @@ use workload::units;
 
 use super::words;
 use crate::cli::{self, FioArgs, OutputArgs};
-use crate::failure::{Failure, INTERRUPTED, IO, Result, USAGE};
+use crate::failure::{Failure, IO, Result, USAGE};
+use crate::interrupt::INTERRUPTED;
 use crate::live::Live;
 use crate::relay::Relay;
 use crate::{interrupt, present, screen};

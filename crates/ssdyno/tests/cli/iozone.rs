@@ -12,7 +12,7 @@ fn rows(out: &str) -> Vec<Vec<&str>> {
     words.map(|line| line.split_whitespace().collect()).collect()
 }
 
-fn run<'p>(place: &'p Place, line: &str) -> String {
+fn run(place: &Place, line: &str) -> String {
     let words: Vec<&str> = ["iozone"].into_iter().chain(line.split_whitespace()).collect();
     place.ssdyno(&words).good().out
 }

@@ -55,6 +55,14 @@ fn durable_writes_cost_a_flush_on_a_virtual_drive() {
 }
 
 #[test]
+fn rates_add_no_reads_to_a_mix_without_reads() {
+    let place = place();
+    let words = ["--rw=rw", "--rwmixread=0", "--rate=20m", "--size=96k", "--bs=4k"];
+    let job = job(&ssdyno(place.path(), &words));
+    assert_eq!((&job["read"]["total_ios"], &job["write"]["total_ios"]), (&0.into(), &24.into()));
+}
+
+#[test]
 fn a_failed_verification_is_named_in_every_format() {
     let place = place();
     for rw in ["--rw=read", "--rw=write"] {

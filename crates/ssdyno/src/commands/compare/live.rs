@@ -11,7 +11,8 @@ use workload::units;
 
 use super::{as_json, show, view};
 use crate::cli::{self, CompareArgs, OutputArgs};
-use crate::failure::{Failure, INTERRUPTED, Result, USAGE};
+use crate::failure::{Failure, Result, USAGE};
+use crate::interrupt::INTERRUPTED;
 use crate::relay::Relay;
 use crate::{interrupt, live, present, screen};
 
