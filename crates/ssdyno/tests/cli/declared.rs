@@ -72,7 +72,10 @@ fn the_metrics_of_jobs_and_of_experiments_are_declared() {
     let filename = "--filename=sim:sd-150x";
     let jobs = ["fio", filename, "--size=4m", "--bs=64k", "--name=a.b", "--rw=randrw"];
     let more = ["--name=c", "--rw=trim", "--rate_iops=100", "--rate_process=poisson"];
-    place.ssdyno(&[&jobs[..], &more].concat()).good();
+    // Jobs of the same shape are numbered in the names that they share with imported results.
+    let reads = ["--name=d", "--rw=read", "--name=e", "--rw=read"];
+    let random = ["--name=f", "--rw=randread", "--name=g", "--rw=randread"];
+    place.ssdyno(&[&jobs[..], &more, &reads, &random].concat()).good();
     let fio = place.ssdyno(&["show", "1", "--json"]).good().json();
     check("fio", &[fio], &[]);
     let only = ["replicate", "003", "--only", "c300-aligned", "--store", &store, "--quiet"];

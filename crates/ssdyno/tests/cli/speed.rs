@@ -419,6 +419,8 @@ fn a_journal_of_another_user_is_restored_only_by_name_and_stops_nobody() {
     let hash = Command::new("sha256sum").arg(&path).output().expect("starts").stdout;
     let hash = String::from_utf8(hash).expect("digits").split(' ').next().map(String::from);
     or_skip!(chown(&path, Some(STRANGER), None).map_err(|e| e.to_string()));
+    // The stranger's own run would have entered it in his registry, not in ours.
+    fs::remove_dir_all(lent.place.path("home/.local/state/ssdyno/journal")).expect("an entry");
     lent.scribble(4096, 4096);
     let scribbled = lent.device.hash();
     let said = lent.recover(&["--replay"]).good();
