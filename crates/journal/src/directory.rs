@@ -11,9 +11,9 @@ use drive::{Account, DriveKey, Machine, STATE_IN_HOME, Separation, separation, u
 
 use crate::disk::{Disk, Kernel};
 use crate::elsewhere::ElsewhereLeft;
-use crate::file::{self, Header, Kept};
+use crate::file::{self, Header, Kept, PART, WHOLE};
 use crate::homes;
-use crate::leftover::{Leftover, PART, State, WHOLE, look};
+use crate::leftover::{Leftover, State, look};
 use crate::owner::{Opened, Owner};
 use crate::registry::{self, Entry, Registered};
 use crate::{Borrowed, JournalError};
@@ -73,7 +73,8 @@ impl JournalDir {
     /// its home. Only its own files, and root's among them, are journals here.
     pub fn of_account(account: &Account, dir: Option<&Path>) -> Option<JournalDir> {
         let default = account.state().map(|state| homes::place(&state));
-        let place = JournalDir::at(dir.or(default.as_deref())?);
+        let dir = dir.or(default.as_deref())?;
+        let place = JournalDir::at(dir).registered_in(default.as_deref().unwrap_or(dir));
         Some(JournalDir { owner: Owner(account.uid), ..place })
     }
 
@@ -283,6 +284,8 @@ impl JournalDir {
                 let state = State::Damaged { reason, drive: None };
                 Ok(Some(Leftover { path: path.to_path_buf(), state }))
             }
+            // Another user's entry can name any file: only that user's own runs complete it.
+            Registered::Closing(_) if self.owner != Owner::of_process() => Ok(None),
             // The run was killed between its last two steps. A directory that is missing, or empty
             // because its file system is not mounted, may return with the journal, so the entry is
             // kept until then. It refuses no run.

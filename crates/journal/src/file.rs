@@ -27,6 +27,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::owner::{Opened, Owner};
 use crate::{BLOCK, BYTES_MAX, Borrowed, Disk, JournalError};
 
+/// Extension of a journal being written: no block has been overwritten yet.
+pub(crate) const PART: &str = "part";
+
+/// Extension of a complete journal.
+pub(crate) const WHOLE: &str = "journal";
+
 const MAGIC: &[u8; 8] = b"SSDYNOJ1";
 
 /// Maximum header length, bytes: the checksums of 100 GiB.

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use drive::{Account, DriveKey};
 
 use crate::elsewhere::ElsewhereLeft;
-use crate::file;
-use crate::leftover::WHOLE;
+use crate::file::{self, WHOLE};
 use crate::owner::{Owner, open_regular};
 use crate::registry::{self, Registered};
 

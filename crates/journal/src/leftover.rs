@@ -5,15 +5,9 @@ use std::path::{Path, PathBuf};
 use drive::DriveKey;
 
 use crate::JournalError;
-use crate::file::{self, Header};
+use crate::file::{self, Header, PART, WHOLE};
 use crate::owner::{Opened, Owner};
 use crate::registry::Entry;
-
-/// Extension of a journal being written: no block has been overwritten yet.
-pub(crate) const PART: &str = "part";
-
-/// Extension of a complete journal.
-pub(crate) const WHOLE: &str = "journal";
 
 /// A file left in a journal directory by an earlier run.
 #[derive(Debug)]

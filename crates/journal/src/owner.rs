@@ -56,10 +56,8 @@ impl Owner {
             Ok(opened) => opened,
             Err(error) => return self.explain(path, error),
         };
-        match self.trusts(metadata.uid()) {
-            true => Ok(Opened::File(file)),
-            false => Ok(Opened::Foreign(Owner(metadata.uid()))),
-        }
+        let uid = metadata.uid();
+        Ok(if self.trusts(uid) { Opened::File(file) } else { Opened::Foreign(Owner(uid)) })
     }
 
     /// Why a file could not be opened.

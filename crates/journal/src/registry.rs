@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use drive::DriveKey;
 use serde::{Deserialize, Serialize};
 
+use crate::file::WHOLE;
 use crate::owner::{Opened, Owner};
 use crate::{Disk, JournalError};
 
@@ -119,7 +120,9 @@ fn parse(file: File) -> Result<Entry, String> {
     if length > ENTRY_MAX {
         return Err(format!("{length} bytes are too long for an entry"));
     }
-    serde_json::from_reader(file).map_err(|e| e.to_string())
+    let entry: Entry = serde_json::from_reader(file).map_err(|e| e.to_string())?;
+    let is_journal = entry.path.extension().is_some_and(|extension| extension == WHOLE);
+    if is_journal { Ok(entry) } else { Err("it names no journal".into()) }
 }
 
 /// Path of a journal's entry, except for the extension, which is still that of the journal.

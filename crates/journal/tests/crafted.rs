@@ -230,3 +230,34 @@ fn no_journal_is_kept_or_restored_where_others_could_replace_it() {
         assert!(error.to_string().contains(&format!("its owner, user {STRANGER},")), "{error}");
     }
 }
+
+#[test]
+fn entries_of_another_user_remove_no_file_that_they_name() {
+    let parent = TempDir::new().expect("a directory");
+    let shared = or_skip!(directory(&parent, "shared", 0o1777));
+    let private = or_skip!(directory(&parent, "private", 0o700));
+    let registered = JournalDir::at(&private).registered_in(&shared);
+    let journal = registered.keep(&key(), &borrowed(&parent)).expect("kept");
+    let name = journal.path().file_stem().expect("a name").to_owned();
+    let entry = shared.join(&name).with_extension("elsewhere");
+    let text = fs::read_to_string(&entry).expect("an entry");
+    drop(journal);
+    for precious in [private.join("precious"), private.join("precious.part")] {
+        fs::write(&precious, "root's").expect("written");
+        let file_name = Path::new(&name).with_extension("journal");
+        let named = private.join(file_name).display().to_string();
+        let trap = text.replace(&named, &precious.display().to_string());
+        assert_ne!(trap, text);
+        for extension in ["closing", "elsewhere"] {
+            let trap_path = shared.join("trap").with_extension(extension);
+            fs::write(&trap_path, &trap).expect("written");
+            give(&trap_path).expect("given");
+            let place = as_the_strangers(&shared);
+            for left in place.unfinished().expect("read") {
+                assert!(!matches!(left.state, State::Torn), "{left:?}");
+            }
+            assert_eq!(fs::read(&precious).expect("still there"), b"root's");
+            fs::remove_file(trap_path).expect("removed");
+        }
+    }
+}

@@ -189,8 +189,9 @@ impl Recovery {
                 result.drive = Some(entry.drive.in_words());
                 result.made_s = Some(entry.made_s);
                 let text = "not accessible: its file system is not mounted, or it was removed";
+                let command = self.command();
                 let advice = format!(
-                    "mount {}, then ssdyno recover; or ssdyno recover --discard {}",
+                    "mount {}, then {command}; or {command} --discard {}",
                     left.path.parent().unwrap_or(&left.path).display(),
                     left.id()
                 );
@@ -204,7 +205,7 @@ impl Recovery {
                 result.drive = drive.as_ref().map(|drive| drive.in_words());
                 let text = format!("{reason}: the content cannot be read");
                 let advice =
-                    format!("ssdyno recover --discard {}, if no drive needs it", left.id());
+                    format!("{} --discard {}, if no drive needs it", self.command(), left.id());
                 Err(LabError::new(ErrorKind::Check, text).advise(advice))
             }
             State::Whole(header) => {
@@ -337,7 +338,7 @@ impl Recovery {
             ([one], _) => Ok((*one).clone()),
             (_, []) => {
                 let text = "the drive is not attached: nothing was touched".to_string();
-                Err(refused(text).advise("attach it, then ssdyno recover"))
+                Err(refused(text).advise(format!("attach it, then {}", self.command())))
             }
             // The user named it as the journal does.
             ([], [other]) => {
@@ -347,7 +348,7 @@ impl Recovery {
             _ => {
                 let text =
                     format!("several drives match ({}): nothing was touched", found.join(", "));
-                Err(refused(text).advise("ssdyno recover DEVICE"))
+                Err(refused(text).advise(format!("{} DEVICE", self.command())))
             }
         }
     }

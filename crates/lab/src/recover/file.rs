@@ -18,7 +18,8 @@ pub struct JournalFile {
     pub owner: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The SHA-256 of its content in hexadecimal digits, as `sha256sum` prints it.
+    /// The SHA-256 of its content in hexadecimal digits, as `sha256sum` prints it. Bytes after the
+    /// last block are not part of it, and bytes that cannot be read count as zeros.
     pub sha256: String,
 }
 
