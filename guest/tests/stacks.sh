@@ -93,8 +93,9 @@ while [ $asked -lt $answers ] && [ $round -lt $answers ]; do
         draw 3
         if [ -f $path ] || [ $n = 2 ]; then loop; elif [ $n = 1 ]; then mirror; else volume; fi
     done
+    [ $count -ge 3 ] || continue
     draw $((count - 2)); member=$((n + 3)); look $member
-    if [ $count -ge 3 ] && use 2>/tmp/use; then
+    if use 2>/tmp/use; then
         user used $base $start $size
         used=$path used_size=$size before=$(sum $path $size)
         i=0

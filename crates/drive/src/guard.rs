@@ -205,11 +205,13 @@ impl Held {
         self.allowed == Safety::Destroys
     }
 
-    /// Whether no partition table is on the drive.
+    /// Whether the drive had partitions, and its table no longer names any: only the backup of a GPT
+    /// may be left.
     fn has_lost_table(&self) -> bool {
         let sector = self.node().and_then(|node| node.value("queue/logical_block_size"));
         !self.identity.partitions.is_empty()
-            && Table::read(&self.file, self.identity.bytes, sector.unwrap_or(512)).is_none()
+            && Table::read(&self.file, self.identity.bytes, sector.unwrap_or(512))
+                .is_none_or(|table| table.entries.is_empty())
     }
 
     fn check(&self) -> Result<(), DriveError> {

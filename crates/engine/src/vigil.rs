@@ -65,6 +65,8 @@ impl Vigil {
         thread.spawn(move || {
             let result = keep(&watched, &until);
             raised.store(result.is_err(), Ordering::Release);
+            // Closes the target before the phase ends: a format needs every descriptor closed.
+            drop(watched);
             // Nobody receives it if the phase ended without waiting.
             let _ = sender.send(result);
         })?;
@@ -79,7 +81,11 @@ impl Vigil {
     /// Ends the checks; returns the error if one failed.
     pub fn end(self) -> Result<(), DriveError> {
         drop(self.end);
-        self.outcome.recv_timeout(END_PATIENCE).unwrap_or(Ok(()))
+        match self.outcome.recv_timeout(END_PATIENCE) {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => panic!("the checks of the target panicked"),
+        }
     }
 }
 

@@ -177,7 +177,8 @@ impl Graph {
         let region = |node: &Node| node.number().and_then(|number| self.region_of(number));
         let passed = self.descend(region(node).into_iter().collect()).passed;
         let is_other = |use_: &&Use| match use_.user {
-            User::Device { number, .. } => !passed.contains(&number),
+            // A loop device does not claim what it stands on, so it explains no refusal.
+            User::Device { number, is_loop } => !is_loop && !passed.contains(&number),
             _ => true,
         };
         let Some(place) = region(lower) else { return false };
@@ -188,8 +189,13 @@ impl Graph {
         let mut descent = Descent::default();
         let mut open = from;
         while let Some(place) = open.pop() {
-            if descent.places.contains(&place) || descent.places.len() >= PLACES_MAX {
+            if descent.places.contains(&place) {
                 continue;
+            }
+            if descent.places.len() >= PLACES_MAX {
+                // What is not followed may be anywhere.
+                descent.places.push(Region::unknown());
+                break;
             }
             descent.places.push(place);
             let Container::Device(number) = place.container else { continue };

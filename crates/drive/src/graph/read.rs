@@ -174,14 +174,14 @@ impl Graph {
     /// The layer below a volume of dm, md or bcache.
     fn volume_pieces(&self, number: DevNumber, node: &Node) -> Vec<Piece> {
         if let Some(segments) = self.dm_segments(number, node) {
-            let pieces = segments.into_iter().filter_map(|segment| {
-                let base = self.region_of(segment.device)?;
+            let pieces = segments.into_iter().map(|segment| {
+                let base = self.region_of(segment.device).unwrap_or(Region::unknown());
                 let start = base.start.saturating_add(segment.offset);
                 let end = start.saturating_add(segment.device_bytes);
                 let lower = Region { start, end, ..base };
                 let (start, is_linear) = (segment.start, segment.is_linear);
                 let end = start.saturating_add(segment.bytes);
-                Some(Piece { start, end, lower, is_linear })
+                Piece { start, end, lower, is_linear }
             });
             return pieces.collect();
         }
@@ -233,7 +233,14 @@ impl Graph {
     /// too, if it belongs to an overlay.
     pub(super) fn regions_of_file(&self, path: &Path) -> Vec<Region> {
         let real = self.machine.real_path(path).unwrap_or_else(|_| path.to_path_buf());
-        let Ok(meta) = self.machine.path(path).metadata() else { return Vec::new() };
+        let meta = match self.machine.path(path).metadata() {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+            // It may be any file.
+            Err(_) => {
+                return vec![Region { container: Container::UnknownFile, ..Region::unknown() }];
+            }
+        };
         let file = FileNumber::from_metadata(&meta);
         let containers = loops::of_file(&self.machine, &self.spaces, &real, file);
         containers.into_iter().map(|container| Region::whole(container, meta.len())).collect()

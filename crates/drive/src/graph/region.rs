@@ -69,8 +69,25 @@ impl Region {
         Region { container, start: 0, end: bytes, container_bytes: Some(bytes) }
     }
 
+    /// What the kernel does not tell: it may be any byte of any device.
+    pub fn unknown() -> Region {
+        Region { container: Container::Unknown, start: 0, end: u64::MAX, container_bytes: None }
+    }
+
+    /// Whether this is an unknown device with the size of a part of a device: a partition is a range
+    /// of its disk here.
+    fn may_be_part(&self, part: &Region) -> bool {
+        let part_bytes = part.end.saturating_sub(part.start);
+        self.container == Container::Unknown
+            && matches!(part.container, Container::Device(_))
+            && self.container_bytes.is_some_and(|bytes| bytes.abs_diff(part_bytes) < SIZE_TOLERANCE)
+    }
+
     /// Whether both have bytes in common, or may have.
     pub fn overlaps(&self, other: &Region) -> bool {
+        if self.may_be_part(other) || other.may_be_part(self) {
+            return true;
+        }
         let is_unknown = [self, other].iter().any(|region| region.container.is_unknown());
         let may_be_same = match (self.container_bytes, other.container_bytes) {
             (Some(a), Some(b)) => a.abs_diff(b) < SIZE_TOLERANCE,
