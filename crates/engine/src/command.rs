@@ -77,14 +77,18 @@ impl Stage<'_> {
     fn wait(&self, id: u32) -> io::Result<Ended> {
         let (sender, ended) = channel();
         thread::Builder::new().spawn(move || sender.send(process::wait(id)))?;
-        let mut asked = None;
+        let mut asked: Option<Instant> = None;
         loop {
             match ended.recv_timeout(LOOK_EVERY) {
                 Ok(ended) => return ended,
                 Err(RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
                 Err(RecvTimeoutError::Timeout) if self.interrupt.load(Ordering::Relaxed) => {
-                    let asked = *asked.get_or_insert_with(Instant::now);
-                    let signal = if asked.elapsed() < GRACE { Signal::TERM } else { Signal::KILL };
+                    let signal = match asked {
+                        None => Signal::TERM,
+                        Some(begin) if begin.elapsed() >= GRACE => Signal::KILL,
+                        Some(_) => continue,
+                    };
+                    asked.get_or_insert_with(Instant::now);
                     if let Some(id) = Pid::from_raw(id as i32) {
                         // It may already have ended by itself.
                         let _ = kill_process_group(id, signal);
