@@ -73,6 +73,9 @@ const OUTPUT_MAX: Duration = Duration::from_secs(1);
 /// Interval between looks at the flag.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Name of the thread that shows a run.
+pub const SCREEN_THREAD: &str = "screen";
+
 /// A limit for an output that may wait for its reader: the process ends if the output still waits
 /// some time after a signal. A second signal would end it, too.
 pub struct Limit {
@@ -82,6 +85,10 @@ pub struct Limit {
 impl Limit {
     /// Begins it; dropping it ends it.
     pub fn begin() -> Limit {
+        // A run does not wait for the thread that shows it, and must not end with it.
+        if thread::current().name() == Some(SCREEN_THREAD) {
+            return Limit { _done: None };
+        }
         let quits_at_once = |all: &Signals| all.quits_at_once.load(Ordering::SeqCst);
         if !is_asked() && SIGNALS.get().is_none_or(quits_at_once) {
             return Limit { _done: None };

@@ -13,6 +13,7 @@ use lab::{Event, Recorded, Watcher};
 use record::Run;
 
 use crate::failure::IO;
+use crate::interrupt::SCREEN_THREAD;
 use crate::live::Live;
 use crate::screen;
 
@@ -67,7 +68,7 @@ impl Relay {
                 show(live, &messages, &has_results);
             }
         };
-        match thread::Builder::new().name("screen".into()).spawn(show) {
+        match thread::Builder::new().name(SCREEN_THREAD.into()).spawn(show) {
             Ok(thread) => {
                 relay.thread = Some(thread);
                 // The thread waits for it.
@@ -78,17 +79,18 @@ impl Relay {
         }
     }
 
-    fn send(&mut self, mut message: Message) {
-        let Some(queue) = &self.queue else { return };
+    /// Queues a message, unless its reader is too slow; returns whether it is queued.
+    fn send(&mut self, mut message: Message) -> bool {
+        let Some(queue) = &self.queue else { return false };
         loop {
             let waits = self.is_virtual && !self.interrupt.load(Ordering::Relaxed);
             match queue.try_send(message) {
                 Err(TrySendError::Full(back)) if waits => message = back,
                 Err(TrySendError::Full(_)) => {
                     self.lost += 1;
-                    return;
+                    return false;
                 }
-                Ok(()) | Err(TrySendError::Disconnected(_)) => return,
+                Ok(()) | Err(TrySendError::Disconnected(_)) => return true,
             }
             thread::sleep(STEP);
         }
@@ -111,7 +113,9 @@ impl Watcher for Relay {
 
     fn measured(&mut self, run: &Run) {
         if self.draws && !self.has_results.swap(true, Ordering::Relaxed) {
-            self.send(Message::Measured(Box::new(run.clone())));
+            let is_queued = self.send(Message::Measured(Box::new(run.clone())));
+            // A lost message must not hide the next one.
+            self.has_results.fetch_and(is_queued, Ordering::Relaxed);
         }
     }
 

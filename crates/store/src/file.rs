@@ -13,8 +13,8 @@
 //! see [`Fsync`].
 //!
 //! The header is checked before SQLite opens the file, because opening a foreign file, or one of a
-//! newer ssdyno, must not change a byte of it. Its path has no symbolic links when it comes here, and
-//! SQLite refuses those made since.
+//! newer ssdyno, must not change a byte of it. The path of its directory has no symbolic links when it
+//! comes here, the file itself must not be one, and SQLite refuses those made since.
 
 use std::ffi::OsString;
 use std::io::Read;

@@ -3,6 +3,7 @@
 
 use std::io::{self, BufReader, stdin, stdout};
 use std::os::unix::process::{CommandExt, parent_id};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,11 +36,11 @@ impl Desk for StoreDesk {
             if ![std::process::id(), parent_id()].contains(&pid) {
                 return Err(LabError::new(ErrorKind::Io, "the run has been killed"));
             }
-            let mut store = Store::open(store.as_deref())?;
+            let mut store = Store::open(store.as_deref().map(Path::new))?;
             let machine_id = store.machine_id();
             run.environment.machine_id.clone_from(&machine_id);
             let number = store.begin_for(&run, pid)?;
-            let path = store.path().to_path_buf();
+            let path = store.path().as_os_str().to_owned();
             self.0 = Some(OpenRun { store, number, machine_id: machine_id.clone() });
             return Ok(Reply::Begun { number, machine_id, store: path });
         }

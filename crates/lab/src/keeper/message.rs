@@ -2,8 +2,8 @@
 //! eight bytes, little endian, then JSON.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::PathBuf;
 
 use record::{Answer, Metric, Run, Series, State, Target, Unit};
 use serde::de::DeserializeOwned;
@@ -18,9 +18,10 @@ const BYTES_MAX: u64 = 1 << 30;
 /// A message to the keeper. Each gets one [`Reply`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Question {
+    // Paths are `OsString`s, because a `Path` that is not UTF-8 cannot be serialized.
     /// Enter a run into the store at this path, or the default one. It counts as running while the
     /// process `pid` lives.
-    Begin { store: Option<PathBuf>, run: Box<Run>, pid: u32 },
+    Begin { store: Option<OsString>, run: Box<Run>, pid: u32 },
     /// Store points of the run's series.
     Append(Vec<SeriesPoint>),
     /// Store the results so far.
@@ -41,7 +42,7 @@ pub(super) enum Question {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// The run is in the store.
-    Begun { number: i64, machine_id: Option<String>, store: PathBuf },
+    Begun { number: i64, machine_id: Option<String>, store: OsString },
     /// The state, and the start of the run that left it.
     StateBefore(Option<(State, String)>),
     /// Models, each with the operations per second of its cells.

@@ -98,11 +98,11 @@ impl Keeper {
             is_abandoned: AtomicBool::new(false),
         };
         let pid = std::process::id();
-        let store = store.map(Path::to_path_buf);
+        let store = store.map(|path| path.as_os_str().to_owned());
         let begin = Question::Begin { store, run: Box::new(run.clone()), pid };
         if let Reply::Begun { number, machine_id, store } = keeper.ask(begin, &mut |_| {})? {
             (run.number, run.environment.machine_id) = (Some(number), machine_id);
-            keeper.store = store;
+            keeper.store = store.into();
         }
         Ok(keeper)
     }

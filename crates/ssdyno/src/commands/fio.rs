@@ -159,8 +159,11 @@ pub fn record<'p>(planned: Planned<'p>, how: &How<'_>) -> Result<(lab::Result<Ra
             }
         },
     );
-    bar.finish_and_clear();
     present::report_unkept(&done.1);
+    {
+        let _limit = interrupt::Limit::begin();
+        bar.finish_and_clear();
+    }
     Ok(done)
 }
 

@@ -55,8 +55,11 @@ pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result
         screen::say(&format!("run {}   {announcement}", begun.number()));
     }
     let recorded = begun.run(interrupt);
-    bar.finish_and_clear();
     present::report_unkept(&recorded);
+    {
+        let _limit = interrupt::Limit::begin();
+        bar.finish_and_clear();
+    }
     Ok(recorded)
 }
 

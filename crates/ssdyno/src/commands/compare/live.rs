@@ -108,6 +108,7 @@ impl Audience for Screen {
 
     fn ended(&mut self) {
         if let Some(bar) = self.bar.take() {
+            let _limit = interrupt::Limit::begin();
             bar.finish_and_clear();
         }
     }
