@@ -110,7 +110,7 @@ fn result(line: &str) -> Option<(f64, f64)> {
             let printed = rate.value * scale;
             // One digit after the point, at least, or two digits in all.
             let digits = (0.06 * printed).max(0.06 * scale);
-            seconds.value <= 0.0 || (printed - bytes.value / seconds.value).abs() <= digits
+            seconds.value > 0.0 && (printed - bytes.value / seconds.value).abs() <= digits
         });
     is_plausible.then_some((bytes.value, seconds.value))
 }

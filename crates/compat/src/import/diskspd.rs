@@ -21,6 +21,8 @@ pub(super) struct Body {
     pub means_ms: [Option<f64>; 2],
     pub percentiles: [Vec<(f64, f64)>; 2],
     pub max_ms: [Option<f64>; 2],
+    /// Whether the first column after the rates is the mean latency (-L).
+    has_means: bool,
 }
 
 impl Body {
@@ -134,6 +136,8 @@ impl Body {
                 _ => return None,
             };
             self.shape.block_bytes = Some((value as u64).saturating_mul(scale));
+        } else if line.starts_with("thread |") {
+            self.has_means = line.contains("AvgLat");
         } else if line.starts_with("using random I/O") {
             self.shape.random = true;
         } else if line.starts_with("performing mix test") {
@@ -161,7 +165,8 @@ impl Body {
         let cells: Vec<&str> = rest.split('|').map(str::trim).collect();
         let [bytes, operations, _, _, more @ ..] = cells.as_slice() else { return None };
         self.totals[direction] = Some((bytes.parse().ok()?, operations.parse().ok()?));
-        self.means_ms[direction] = more.first().and_then(|ms| ms.parse().ok());
+        let mean = more.first().filter(|_| self.has_means);
+        self.means_ms[direction] = mean.and_then(|ms| ms.parse().ok());
         Some(())
     }
 

@@ -43,7 +43,9 @@ fn body(text: &str, run: &mut Run) -> Option<Body> {
     run.target.spec = element(profile, "Path").unwrap_or_default().to_string();
     let is_cached = element(profile, "DisableOSCache") != Some("true");
     run.target.direct = Some(!is_cached);
-    body.seconds = value(results, "TestTimeSeconds").filter(|seconds| *seconds > 0.0)?;
+    // Several time spans are several tests, which do not add up.
+    let [seconds] = elements(results, "TestTimeSeconds")[..] else { return None };
+    body.seconds = Some(seconds).filter(|seconds| seconds.is_finite() && *seconds > 0.0)?;
     body.shape.block_bytes = value(profile, "BlockSize").map(|bytes| bytes as u64);
     body.shape.random = value(profile, "Random").is_some_and(|bytes| bytes > 0.0);
     let writes = value(profile, "WriteRatio").unwrap_or(0.0);

@@ -19,16 +19,14 @@ const FIRST: [&str; 6] = [
     "Der Datenträger ist wahrscheinlich defekt",
 ];
 
-/// Kinds of lost sectors, and ssdyno's names for them.
-const LOST: [(&str, &str); 8] = [
+/// Kinds of lost sectors, and ssdyno's names for them. Aliased sectors are among these.
+const LOST: [(&str, &str); 6] = [
     ("overwritten", "misplaced"),
     ("überschrieben", "misplaced"),
     ("slightly changed", "torn"),
     ("leicht verändert", "torn"),
     ("corrupted", "flipped"),
     ("korrumpiert", "flipped"),
-    ("aliased memory", "misplaced"),
-    ("doppelt belegter Speicher", "misplaced"),
 ];
 
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {

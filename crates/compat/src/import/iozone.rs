@@ -83,6 +83,8 @@ fn is_continuation(line: &str) -> bool {
         "Max throughput",
         "Avg throughput",
         "Min xfer",
+        "Each process writes a",
+        "Each thread writes a",
         "\"Throughput report",
         "\"Record size",
         "\"Output is in",
@@ -194,7 +196,10 @@ fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
         } else if has("-N") {
             facts.output = Output::Microseconds;
         }
-    } else if let Some(rest) = line.strip_prefix("Each process writes a ") {
+    } else if let Some(rest) = ["process", "thread"]
+        .iter()
+        .find_map(|what| line.strip_prefix("Each ")?.strip_prefix(what)?.strip_prefix(" writes a "))
+    {
         let sizes = number(rest).zip(number_after(rest, " file in "));
         let bytes = |kib: f64| (kib as u64).saturating_mul(1024);
         facts.sizes = sizes.map(|((file, _), record)| (bytes(file), bytes(record)));

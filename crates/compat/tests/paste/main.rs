@@ -26,6 +26,7 @@ fn a_paste_has_the_figures_of_the_output_or_is_refused() {
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
     assert!(tally.empty.is_empty(), "{}", tally.empty.join("\n"));
     assert_eq!(tally.read, tally.outputs, "{}", tally.reasons.join("\n"));
+    assert!(tally.compared > 0, "no output in several formats");
     // A paste is rarely refused.
     let shown = tally.reasons.join("\n");
     assert!(tally.refused * 10 <= tally.disturbed, "{} refused:\n{shown}", tally.refused);

@@ -65,7 +65,7 @@ fn add_common(metrics: &mut Vec<Metric>, shown: &Shown<'_>, side: &Side<'_>) {
     let Some(kind @ (OpKind::Read | OpKind::Write)) = side.kind else { return };
     let (job, rw) = (shown.job, shown.job.access.rw);
     let Blocks::Fixed(block_bytes) = job.access.blocks.each()[kind as usize] else { return };
-    let order = match (rw.reads() && rw.writes(), rw.random()) {
+    let order = match (rw.writes() && (rw.reads() || rw.trims()), rw.random()) {
         (true, _) => Order::Mixed,
         (_, true) => Order::Random,
         _ => Order::Sequential,

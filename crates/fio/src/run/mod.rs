@@ -239,7 +239,10 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
     let one = |(index, path): (u64, String)| {
         let place = FileState { index, count, there: None, planned: 0, room: 0, device: false };
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
-        FilePart { path: path.into(), span: Span { start, bytes, file_end: start + bytes } }
+        FilePart {
+            path: path.into(),
+            span: Span { start, bytes, file_end: start.saturating_add(bytes) },
+        }
     };
     (0..).zip(paths).map(one).collect()
 }

@@ -28,7 +28,7 @@ pub(super) struct Span {
 
 impl Span {
     fn end(&self) -> u64 {
-        self.start + self.bytes
+        self.start.saturating_add(self.bytes)
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Case {
     pub jobs: Vec<Vec<Set>>,
     /// Whether the jobs are in a job file rather than on the command line.
     pub in_file: bool,
-    /// The formats of the output, after `json`.
+    /// Whether terse output follows the JSON.
     pub terse: bool,
 }
 

@@ -44,7 +44,7 @@ const REASONS: [(&str, Explains); 7] = [
         case.is("io_size", "50%") && difference.kind == "exit code"
     }),
     (
-        "verification of blocks that a job writes twice: fio reports good blocks as bad",
+        "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad",
         |case, difference| {
             let writes = !matches!(case.rw(0), "read" | "randread") && !case.has("verify_only");
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
