@@ -1,6 +1,7 @@
-//! `cargo xtask bench cuts`, `flips`, `guard`, `kills` and `unsteady` repeat tests of the suite as often as
-//! docs/safety.md promises; `plans` extends one to longer methods. The tests are in the crates that
-//! make the promises; this module contains only their numbers.
+//! `cargo xtask bench cuts`, `flips`, `guard`, `kills` and `unsteady` repeat tests of the suite as
+//! often as docs/safety.md promises; `plans` extends one to longer methods, and `iozone-against`
+//! one to more command lines. The tests are in the crates that make the promises; this module
+//! contains only their numbers.
 
 use std::process::ExitCode;
 

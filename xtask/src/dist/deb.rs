@@ -127,8 +127,7 @@ fn put(tree: &Path, place: &str, content: impl AsRef<[u8]>, mode: u32) -> Result
 /// gives an equal package.
 fn put_compressed(tree: &Path, place: &str, content: &[u8]) -> Result<()> {
     put(tree, place, content, 0o644)?;
-    let file = tree.join(place);
-    output(&mut program("gzip", &["-9nf", &file.to_string_lossy()])).map(drop)
+    super::archive::gzip(&tree.join(place))
 }
 
 /// The size in KiB of a file or directory on a disk with 4 KiB blocks.

@@ -55,7 +55,7 @@ fn write_layout(dist: &Dist, layout: &Path) -> Result<()> {
     let name = format!("ssdyno:{}", dist.version);
     entry["platform"] = platform;
     entry["annotations"] = json!({"org.opencontainers.image.ref.name": dist.version,
-        "io.containerd.image.name": name});
+        "io.containerd.image.name": format!("docker.io/library/{name}")});
     let index = json!({"schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]});
     let path = |descriptor: &Value| {

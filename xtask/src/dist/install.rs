@@ -34,10 +34,10 @@ test -s /usr/share/bash-completion/completions/ssdyno
 ssdyno run sim:sd-class2 -m sdclass --seed 1 --store /tmp/runs.sqlite 2>/dev/null | grep "The card"
 dpkg --remove ssdyno >/dev/null
 dpkg --purge ssdyno 2>/dev/null
-! dpkg --status ssdyno 2>/dev/null
+if dpkg --status ssdyno >/dev/null 2>&1; then exit 1; fi
 files >/tmp/after
 diff /tmp/before /tmp/after
-rm -rf /tmp/before /tmp/after /tmp/runs.sqlite*
+rm -rf /tmp/before /tmp/after /tmp/runs.sqlite* /tmp/reports
 "#;
 
 /// Starts a bundle under a name. Control groups are hidden, because crun refuses to start on a

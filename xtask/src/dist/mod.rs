@@ -267,6 +267,7 @@ fn tarball(dist: &Dist) -> Result<PathBuf> {
 
 /// Builds a clone of the last commit in another directory and compares the files.
 fn make_again(dist: &Dist, files: &[PathBuf]) -> Result<()> {
+    ensure!(std::env::var_os(BINARY).is_none(), "--twice compares builds, not {BINARY}");
     let changed = output(program("git", &["status", "--porcelain"]).current_dir(&dist.source))?;
     ensure!(
         changed.is_empty(),
