@@ -3,7 +3,7 @@
 //! Debian's C library is linked statically on each of them. A cross build takes the linker and the
 //! libraries from Debian's cross packages and runs the result under qemu-user.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -99,6 +99,12 @@ impl Target {
     /// The program of qemu-user that runs this target's programs.
     pub fn emulator(&self) -> String {
         format!("qemu-{}-static", self.qemu)
+    }
+
+    /// Debian's notice of the copyrights of the C library that is linked.
+    pub fn libc_copyright(&self) -> PathBuf {
+        let package = if self.is_native() { "libc6-dev" } else { self.libc };
+        Path::new("/usr/share/doc").join(package).join("copyright")
     }
 
     /// A program of this target, started directly or under qemu-user.
