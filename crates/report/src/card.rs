@@ -1,8 +1,8 @@
 //! The record as a card of 1200 x 630 for a forum or a review: drive, answer, six tiles, stamp.
 //!
-//! A self-contained SVG: no script, no picture, no link. A card is public, so it contains no serial
-//! number, host name or path. Text is placed by counting characters, assuming the widest of the
-//! common sans-serif fonts.
+//! A card is a list of shapes, which becomes a self-contained SVG (no script, no picture, no link) or
+//! is painted by the caller. It is public, so it contains no serial number, host name or path. Text
+//! is placed by counting characters, assuming the widest of the common sans-serif fonts.
 
 use maud::{Markup, html as markup};
 use record::{Level, Run, TargetKind, Tile, Unit};
@@ -11,8 +11,10 @@ use crate::facts;
 use crate::quantity;
 use crate::style::wrap;
 
-const WIDTH: usize = 1200;
-const HEIGHT: usize = 630;
+/// Width of a card in pixels.
+pub const WIDTH: usize = 1200;
+/// Height of a card in pixels.
+pub const HEIGHT: usize = 630;
 const MARGIN: usize = 60;
 /// Maximum number of tiles: two rows of three.
 const TILES: usize = 6;
@@ -29,33 +31,149 @@ const DIM: &str = "#57606b";
 const LINE: &str = "#cdd3da";
 const BLUE: &str = "#1f62c4";
 
-/// The card as SVG; fonts are named, not embedded.
-pub fn card(run: &Run) -> String {
+/// A record as a card.
+#[derive(Debug)]
+pub struct Card {
+    /// What a reader who does not see the card is told.
+    label: String,
+    /// From back to front.
+    shapes: Vec<Shape>,
+}
+
+/// A part of a card. Places and lengths are in pixels, from the upper left corner; colours are
+/// `#rrggbb`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A filled rectangle.
+    Rectangle {
+        /// Upper left corner.
+        corner: [usize; 2],
+        /// Width and height.
+        size: [usize; 2],
+        /// Radius of its corners.
+        radius: usize,
+        /// Colour.
+        fill: &'static str,
+    },
+    /// A horizontal line.
+    Line {
+        /// Left and right end.
+        ends: [f64; 2],
+        /// Height on the card.
+        y: usize,
+        /// Width of the stroke.
+        stroke: usize,
+        /// Colour.
+        ink: &'static str,
+        /// Whether its ends are round.
+        is_round: bool,
+    },
+    /// A filled circle of radius 6.
+    Dot {
+        /// Its centre.
+        x: f64,
+        /// Its centre.
+        y: usize,
+        /// Colour.
+        fill: &'static str,
+    },
+    /// A line of text.
+    Text(Text),
+}
+
+/// A line of text on a card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// The words, without control characters.
+    pub words: String,
+    /// Its left end, or its right end if `is_flush_right`.
+    pub x: usize,
+    /// The base line.
+    pub y: usize,
+    /// Height of the font.
+    pub size: usize,
+    /// Colour.
+    pub ink: &'static str,
+    /// Whether the font is bold.
+    pub is_bold: bool,
+    /// Whether `x` is its right end.
+    pub is_flush_right: bool,
+}
+
+impl Card {
+    /// The radius of [`Shape::Dot`].
+    pub const DOT: usize = 6;
+
+    /// The shapes, from back to front.
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// The card as SVG; fonts are named, not embedded.
+    pub fn svg(&self) -> String {
+        let svg = markup! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT)
+                role="img" aria-label=(self.label)
+                font-family="DejaVu Sans, Verdana, Arial, sans-serif" {
+                @for shape in &self.shapes { (shape.svg()) }
+            }
+        };
+        svg.into_string()
+    }
+}
+
+impl Shape {
+    fn svg(&self) -> Markup {
+        match self {
+            Shape::Rectangle { corner: [x, y], size: [width, height], radius, fill } => markup! {
+                rect x=(x) y=(y) width=(width) height=(height) rx=(radius) fill=(fill) {}
+            },
+            Shape::Line { ends: [left, right], y, stroke, ink, is_round } => markup! {
+                line x1={ (format!("{left:.1}")) } x2={ (format!("{right:.1}")) } y1=(y) y2=(y)
+                    stroke=(ink) stroke-width=(stroke) stroke-linecap=[is_round.then_some("round")] {}
+            },
+            Shape::Dot { x, y, fill } => markup! {
+                circle cx={ (format!("{x:.1}")) } cy=(y) r=(Card::DOT) fill=(fill) {}
+            },
+            Shape::Text(text) => markup! {
+                text x=(text.x) y=(text.y) font-size=(text.size) fill=(text.ink)
+                    font-weight=[text.is_bold.then_some("bold")]
+                    text-anchor=[text.is_flush_right.then_some("end")] { (text.words) }
+            },
+        }
+    }
+}
+
+/// Draws the card of a record.
+pub fn card(run: &Run) -> Card {
     let answer = run.answer.as_ref();
     let headline = answer.map_or_else(|| facts::ending(run), |answer| answer.headline.clone());
     let (name, details) = subject(run);
     let tiles: &[Tile] = answer.map_or(&[], |answer| &answer.tiles);
     let tiles = &tiles[..tiles.len().min(TILES)];
     let (tone, stamp) = stamp(run);
-    let foot = format!("{}, {}", by(run), facts::day(run));
-    let right = WIDTH - MARGIN;
-    let card = markup! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT)
-            role="img" aria-label=(emit::plain(&format!("{name}: {headline}")))
-            font-family="DejaVu Sans, Verdana, Arial, sans-serif" {
-            rect width=(WIDTH) height=(HEIGHT) fill="#ffffff" {}
-            rect width=(WIDTH) height="12" fill=(BLUE) {}
-            (text(&name, MARGIN, 78, size_for(&name, right - MARGIN, 40), INK, true))
-            (text(&details, MARGIN, 112, size_for(&details, right - MARGIN, 20), DIM, false))
-            @for (i, line) in wrap(&headline, 62).iter().take(2).enumerate() {
-                (text(line, MARGIN, 170 + 38 * i, size_for(line, right - MARGIN, 29), INK, false))
-            }
-            @for i in 0..tiles.len() { (draw(tiles, run, i, columns(tiles.len()))) }
-            (text(&stamp, MARGIN, 592, size_for(&stamp, 620, 20), tone, true))
-            text x=(right) y="592" font-size="18" fill=(DIM) text-anchor="end" { (emit::plain(&foot)) }
-        }
-    };
-    card.into_string()
+    let inner = WIDTH - 2 * MARGIN;
+    let mut shapes = vec![
+        rectangle([0, 0], [WIDTH, HEIGHT], 0, "#ffffff"),
+        rectangle([0, 0], [WIDTH, 12], 0, BLUE),
+        text(&name, [MARGIN, 78], size_for(&name, inner, 40), INK, true),
+        text(&details, [MARGIN, 112], size_for(&details, inner, 20), DIM, false),
+    ];
+    for (i, line) in wrap(&headline, 62).iter().take(2).enumerate() {
+        shapes.push(text(line, [MARGIN, 170 + 38 * i], size_for(line, inner, 29), INK, false));
+    }
+    shapes.extend((0..tiles.len()).flat_map(|i| draw(tiles, run, i, columns(tiles.len()))));
+    shapes.push(text(&stamp, [MARGIN, 592], size_for(&stamp, 620, 20), tone, true));
+    shapes.push(Shape::Text(Text {
+        words: emit::plain(&format!("{}, {}", by(run), facts::day(run))).into_owned(),
+        x: WIDTH - MARGIN,
+        y: 592,
+        size: 18,
+        ink: DIM,
+        is_bold: false,
+        is_flush_right: true,
+    }));
+    Card { label: emit::plain(&format!("{name}: {headline}")).into_owned(), shapes }
 }
 
 /// The drive and its details, or the target's kind if no drive is known.
@@ -107,7 +225,7 @@ fn columns(tiles: usize) -> usize {
     if tiles <= 2 || tiles == 4 { 2 } else { 3 }
 }
 
-fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Markup {
+fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Vec<Shape> {
     let tile = &tiles[place];
     let (width, height) = ((WIDTH - 2 * MARGIN - (columns - 1) * GAP) / columns, TILE_HEIGHT);
     let x = MARGIN + place % columns * (width + GAP);
@@ -116,13 +234,14 @@ fn draw(tiles: &[Tile], run: &Run, place: usize, columns: usize) -> Markup {
     let metric = run.metric(&tile.metric).filter(|metric| metric.low.is_some());
     let below = metric.map(quantity::interval_words).unwrap_or_default();
     let inner = width - 40;
-    markup! {
-        rect x=(x) y=(y) width=(width) height=(height) rx="10" fill="#f5f6f8" {}
-        (text(&tile.label, x + 20, y + 34, size_for(&tile.label, inner, 19), DIM, false))
-        (text(&value, x + 20, y + 80, size_for(&value, inner, 36), INK, true))
-        (text(&below, x + 20, y + 104, size_for(&below, inner, 15), DIM, false))
-        (whisker(tile, axis_end(tiles, tile.unit), x + 20, y + height - 14, inner))
-    }
+    let mut shapes = vec![
+        rectangle([x, y], [width, height], 10, "#f5f6f8"),
+        text(&tile.label, [x + 20, y + 34], size_for(&tile.label, inner, 19), DIM, false),
+        text(&value, [x + 20, y + 80], size_for(&value, inner, 36), INK, true),
+        text(&below, [x + 20, y + 104], size_for(&below, inner, 15), DIM, false),
+    ];
+    shapes.extend(whisker(tile, axis_end(tiles, tile.unit), [x + 20, y + height - 14], inner));
+    shapes
 }
 
 /// The end of the axis shared by tiles of one unit, which makes their marks comparable.
@@ -132,19 +251,20 @@ fn axis_end(tiles: &[Tile], unit: Unit) -> f64 {
 }
 
 /// The value and its interval on an axis from 0 to `most`.
-fn whisker(tile: &Tile, most: f64, x: usize, y: usize, width: usize) -> Markup {
+fn whisker(tile: &Tile, most: f64, [x, y]: [usize; 2], width: usize) -> Vec<Shape> {
     let (Some(value), Some(low), Some(high)) = (tile.value, tile.low, tile.high) else {
-        return markup! {};
+        return Vec::new();
     };
     if low < 0.0 || most <= 0.0 {
-        return markup! {};
+        return Vec::new();
     }
-    let place = |v: f64| format!("{:.1}", x as f64 + v / most * width as f64);
-    markup! {
-        line x1=(x) x2=(x + width) y1=(y) y2=(y) stroke=(LINE) stroke-width="2" {}
-        line x1=(place(low)) x2=(place(high)) y1=(y) y2=(y) stroke=(BLUE) stroke-width="5" stroke-linecap="round" {}
-        circle cx=(place(value)) cy=(y) r="6" fill=(BLUE) {}
-    }
+    let place = |v: f64| x as f64 + v / most * width as f64;
+    let axis = [0.0, most].map(place);
+    vec![
+        Shape::Line { ends: axis, y, stroke: 2, ink: LINE, is_round: false },
+        Shape::Line { ends: [low, high].map(place), y, stroke: 5, ink: BLUE, is_round: true },
+        Shape::Dot { x: place(value), y, fill: BLUE },
+    ]
 }
 
 /// The largest size up to `most` at which the text fits, but at least 8.
@@ -154,12 +274,13 @@ fn size_for(text: &str, width: usize, most: usize) -> usize {
     fits.clamp(8, most)
 }
 
-fn text(text: &str, x: usize, y: usize, size: usize, ink: &str, bold: bool) -> Markup {
-    markup! {
-        text x=(x) y=(y) font-size=(size) fill=(ink) font-weight=[bold.then_some("bold")] {
-            (emit::plain(text))
-        }
-    }
+fn rectangle(corner: [usize; 2], size: [usize; 2], radius: usize, fill: &'static str) -> Shape {
+    Shape::Rectangle { corner, size, radius, fill }
+}
+
+fn text(words: &str, [x, y]: [usize; 2], size: usize, ink: &'static str, is_bold: bool) -> Shape {
+    let words = emit::plain(words).into_owned();
+    Shape::Text(Text { words, x, y, size, ink, is_bold, is_flush_right: false })
 }
 
 #[cfg(test)]
@@ -180,10 +301,11 @@ mod tests {
     fn an_unknown_start_is_not_the_day_of_the_import() {
         let mut run = Run::elsewhere("0.1.0", "fio", origin(false));
         run.started = "2026-11-25T10:00:00Z".into();
-        let unknown = card(&run);
+        let unknown = card(&run).svg();
         assert!(unknown.contains("start unknown") && !unknown.contains("2026-11-25"), "{unknown}");
         run.origin = Some(origin(true));
-        assert!(card(&run).contains(", 2026-11-25<"), "{}", card(&run));
+        let known = card(&run).svg();
+        assert!(known.contains(", 2026-11-25<"), "{known}");
     }
 
     fn origin(start_known: bool) -> Origin {
@@ -201,7 +323,7 @@ mod tests {
 
     #[test]
     fn foreign_text_stays_text() {
-        let line = text("</text><script>\u{1b}", 0, 0, 10, INK, true).into_string();
+        let line = text("</text><script>\u{1b}", [0, 0], 10, INK, true).svg().into_string();
         assert!(line.contains("&lt;/text&gt;&lt;script&gt;") && !line.contains('\u{1b}'), "{line}");
     }
 }

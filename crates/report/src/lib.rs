@@ -6,7 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-mod card;
+pub mod card;
 mod chart;
 pub mod comparison;
 mod csv;

@@ -141,10 +141,10 @@ pub fn show(args: &ShowArgs) -> Result {
 
 /// Writes the card of a run, in the format given by the file name.
 fn write_card(run: &Run, path: &Path) -> Result<()> {
-    let svg = report::card(run);
+    let card = report::card(run);
     let drawn = match path.extension().and_then(OsStr::to_str) {
-        Some("svg") => svg.into_bytes(),
-        Some("png") => picture::png(&svg)?,
+        Some("svg") => card.svg().into_bytes(),
+        Some("png") => picture::png(&card)?,
         _ => {
             let text = format!("{} is neither .svg nor .png", path.display());
             return Err(Failure::new(USAGE, text).advise("--card card.png"));
