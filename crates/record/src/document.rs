@@ -48,8 +48,7 @@ pub struct Document {
 impl Document {
     /// Reads a record. Fails if the text is not JSON or not a record.
     pub fn parse(json: &str) -> serde_json::Result<Document> {
-        let run = serde_json::from_str(json)?;
-        Ok(Document { run, members: serde_json::from_str(&compact(json))? })
+        Ok(Document { run: Run::parse(json)?, members: serde_json::from_str(&compact(json))? })
     }
 
     /// Creates the document of a record of this version.

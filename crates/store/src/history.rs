@@ -68,7 +68,8 @@ fn bare(
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
         let body = expand(row.get_ref(1)?.as_blob()?).ok();
-        let run = body.and_then(|body| serde_json::from_slice::<Run>(&body).ok());
+        let body = body.and_then(|body| String::from_utf8(body).ok());
+        let run = body.and_then(|body| Run::parse(&body).ok());
         let kept = run.filter(&keeps);
         let whole = kept.and_then(|run| Some((run, metrics(conn, number).ok()?)));
         runs.extend(whole.map(|(run, metrics)| Run { number: Some(number), metrics, ..run }));

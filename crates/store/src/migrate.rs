@@ -130,7 +130,7 @@ fn move_run(conn: &Connection, number: i64) -> rusqlite::Result<()> {
     let mut lost = 0;
     let metrics = metrics(conn, number, &mut lost)?;
     let series = series(conn, number, &mut lost)?;
-    let (kind, entry, metrics) = match serde_json::from_str::<Run>(&body) {
+    let (kind, entry, metrics) = match Run::parse(&body) {
         Ok(run) => {
             let (mut run, kind) = of_kind(Run { metrics, ..run });
             run.warnings.extend(damage(lost));

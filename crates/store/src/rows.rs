@@ -276,7 +276,7 @@ pub(crate) fn read(conn: &Connection, number: i64) -> rusqlite::Result<Option<St
 fn stored(row: &Row<'_>, number: i64) -> rusqlite::Result<Stored> {
     let blob = |column| expand(row.get_ref(column)?.as_blob()?).map_err(torn);
     let body = String::from_utf8(blob(5)?).map_err(torn)?;
-    let mut run: Run = serde_json::from_str(&body).map_err(torn)?;
+    let mut run = Run::parse(&body).map_err(torn)?;
     if run.latencies.is_empty() {
         let unpacked = blob(6).and_then(|data| latencies::unpack(&data).map_err(torn));
         run.latencies = unpacked.map_err(|e| named(number, "latencies", e))?;
