@@ -62,6 +62,19 @@ impl Directory {
         Ok(self.act(|| fs::openat(&self.fd, name, flags, mode))?.into())
     }
 
+    /// Opens a file in it for reading, but no link. A pipe does not wait for its writer.
+    pub fn read(&self, name: &OsStr) -> io::Result<File> {
+        self.open_file(name, OFlags::RDONLY | OFlags::NONBLOCK, 0)
+    }
+
+    /// Creates a file in it.
+    ///
+    /// # Errors
+    /// If there is one of this name.
+    pub fn create_new(&self, name: &OsStr) -> io::Result<File> {
+        self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, 0o666)
+    }
+
     /// The attributes of a file in it, or of a link.
     pub fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         self.act(|| fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW))

@@ -18,32 +18,10 @@ use std::path::Path;
 use rustix::fs::{Access, FileType, OFlags, Stat};
 
 use crate::directory::Directory;
+use crate::output::{directory_of, draft, foreign, head_of, linked};
 use crate::owner::invoking_user;
 
-/// Attempts to find a free name beside the file.
-const ATTEMPTS: u32 = 16;
-
-/// Leading bytes that all PNG pictures of one size have in common: signature and header.
-const PNG_HEAD: usize = 33;
-
-/// Leading bytes that texts of one kind have in common.
-const TEXT_HEAD: usize = 80;
-
-/// The directory of a file: `.` for a bare name.
-pub fn directory_of(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
-/// mistyped name therefore cannot destroy another file.
-pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let content = content.as_ref();
-    let mut file = Replacement::renew(path, head_of(content))?;
-    file.write_all(content)?;
-    file.finish()
-}
-
-/// Checks that [`replace`] or, with an example of the content, [`renew`] can write a file. Changes
+/// Checks that [`crate::replace`] or, with an example of the content, [`crate::renew`] can write a file. Changes
 /// nothing, and waits for nobody.
 pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
     let is_pipe = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
@@ -55,19 +33,6 @@ pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
         Some(example) => Replacement::renew(path, head_of(example)).map(drop),
         None => Replacement::create(path).map(drop),
     }
-}
-
-/// The bytes with which other contents of the same kind begin, too.
-fn head_of(content: &[u8]) -> &[u8] {
-    let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
-    &content[..head.min(content.len())]
-}
-
-/// Replaces the content of a file, whatever it is, or creates it.
-pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let mut file = Replacement::create(path)?;
-    file.write_all(content.as_ref())?;
-    file.finish()
 }
 
 /// A file being written. Without [`Replacement::finish`] it keeps its old content, unless it is
@@ -222,26 +187,10 @@ impl Drop for Replacement {
 /// Whether a file is empty or begins with these bytes.
 fn has_head(directory: &Directory, name: &OsStr, head: &[u8]) -> bool {
     let mut start = vec![0; head.len()];
-    let old = directory.open_file(name, OFlags::RDONLY | OFlags::NONBLOCK, 0);
-    old.is_ok_and(|mut file| {
+    directory.read(name).is_ok_and(|mut file| {
         let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
         is_empty || (file.read_exact(&mut start).is_ok() && start == head)
     })
-}
-
-/// Creates a draft beside a file.
-fn draft(directory: &Directory, name: &OsStr) -> io::Result<(File, OsString)> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-    for attempt in 0..ATTEMPTS {
-        let mut draft = OsString::from(".");
-        draft.push(name);
-        draft.push(format!(".{}-{attempt}.part", std::process::id()));
-        match directory.open_file(&draft, flags, 0o666) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            made => return Ok((made?, draft)),
-        }
-    }
-    Err(ErrorKind::AlreadyExists.into())
 }
 
 /// Whether a link is one of the kernel's links to open descriptors.
@@ -264,12 +213,6 @@ fn standard(path: &Path) -> Option<io::Result<OwnedFd>> {
     }
 }
 
-fn foreign() -> io::Error {
-    io::Error::other(
-        "it exists and is not an earlier version of this output; remove it or choose another name",
-    )
-}
-
 fn drive() -> io::Error {
     io::Error::other("it is a drive, not a file")
 }
@@ -278,13 +221,10 @@ fn descriptor() -> io::Error {
     io::Error::other("it leads to an open file; give that file's own name")
 }
 
-fn linked() -> io::Error {
-    io::Error::other("refusing to write through a symbolic link")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{renew, replace};
     use std::fs;
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::{chown, symlink};

@@ -8,20 +8,28 @@
 //! files without a requested name, [`directory_of`] the directory of a file. A [`Directory`] is opened
 //! once and used by descriptor; in another user's, root acts as that user. [`nearest`] suggests a
 //! known name for a misspelt one, and [`shell_word`] quotes a word of a command line. This crate
-//! does not know the meaning of a text or a file.
+//! does not know the meaning of a text or a file. `elsewhere/` has the files of other systems than
+//! Linux.
 
 #![forbid(unsafe_code)]
 
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/directory.rs")]
 mod directory;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/file.rs")]
 mod file;
 mod home;
 mod name;
+mod output;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/owner.rs")]
 mod owner;
 mod text;
 
-pub use directory::{Directory, resolve};
-pub use file::{Replacement, check, directory_of, renew, replace};
+pub use directory::Directory;
+#[cfg(target_os = "linux")]
+pub use directory::resolve;
+pub use file::{Replacement, check};
 pub use home::user_directory;
 pub use name::{did_you_mean, nearest};
+pub use output::{directory_of, renew, replace};
 pub use owner::Owner;
 pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};

@@ -7,9 +7,8 @@
 
 use std::fs;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::sys::counter;
+use crate::time::monotonic_ns;
 
 /// Length of the calibration, nanoseconds; short, because it delays the first I/O.
 const CALIBRATION_NS: u64 = 3_000_000;
@@ -63,11 +62,6 @@ impl Default for Clock {
     fn default() -> Self {
         Clock::new()
     }
-}
-
-fn monotonic_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Counter and kernel clock at the same moment: of five pairs, the one that took the fewest ticks

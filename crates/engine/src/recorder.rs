@@ -313,7 +313,7 @@ impl Recorder {
     pub(crate) fn error(&mut self, op: Op, result: i64) {
         let kind = match result {
             moved if moved >= 0 => "short transfer".to_string(),
-            code => rig::error_name(&std::io::Error::from_raw_os_error(-code as i32)),
+            code => rig::errno::name(-code as i32),
         };
         self.fault(op.kind.name(), &kind, op.offset);
     }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rig::Kinds;
-use rustix::time::{ClockId, clock_gettime};
+
+use crate::time::asleep_ns;
 
 /// Shortest delay that counts as a standstill, nanoseconds. A busy machine delays a thread by tens
 /// of milliseconds.
@@ -172,17 +173,6 @@ impl Standstills {
     pub(crate) fn suspended_ns(&self) -> u64 {
         Some(asleep_ns() - self.asleep_before_ns).filter(|ns| *ns >= SUSPENDED_NS).unwrap_or(0)
     }
-}
-
-/// Time that the machine has spent suspended: `Boottime` counts it, `Monotonic` does not.
-fn asleep_ns() -> u64 {
-    let ns = |clock| {
-        let time = clock_gettime(clock);
-        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-    };
-    // In this order, a delay between the readings is not mistaken for suspension.
-    let with = ns(ClockId::Boottime);
-    with.saturating_sub(ns(ClockId::Monotonic))
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ mod resolve;
 pub mod run;
 mod section;
 mod switches;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/system.rs")]
+mod system;
 #[cfg(test)]
 mod testing;
 mod value;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use crate::system;
+
 /// Maximum size of a job or pattern file, bytes; arbitrary (fio's largest example has 5 KB).
 const LARGEST_FILE: u64 = 1 << 20;
 
@@ -61,12 +63,11 @@ impl World for Here {
     }
 
     fn memory_mib(&self) -> u64 {
-        let about = rustix::system::sysinfo();
-        (about.totalram as u64 * u64::from(about.mem_unit)) >> 20
+        system::memory_mib()
     }
 
     fn page_bytes(&self) -> u64 {
-        rustix::param::page_size() as u64
+        system::page_bytes()
     }
 }
 

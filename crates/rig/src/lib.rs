@@ -11,6 +11,7 @@ mod blocks;
 pub mod bound;
 mod command;
 mod control;
+pub mod errno;
 mod event;
 mod files;
 mod issue;
@@ -23,6 +24,7 @@ mod stall;
 pub use blocks::{BlockDone, BlockRequest, BlockWay, Blocks};
 pub use command::{CommandRun, Exit};
 pub use control::{IntervalObserver, JobControl, Ruling};
+pub use errno::error_name;
 pub use event::{Event, Interval, Observer, Pass, Returning};
 pub use files::{Allocation, DiskUse, FilePlan, FileSeen, Files, Filling};
 pub use issue::{
@@ -396,33 +398,4 @@ pub trait Rig {
 
     /// Nanoseconds since the start of the run, on the target's clock.
     fn elapsed_ns(&mut self) -> u64;
-}
-
-/// The symbolic name of a system error that is common in storage, such as `EIO`; `error` and the
-/// number of any other system error; the text of an error that is not the system's.
-pub fn error_name(error: &std::io::Error) -> String {
-    let names = [
-        (libc::EIO, "EIO"),
-        (libc::ENOSPC, "ENOSPC"),
-        (libc::EINVAL, "EINVAL"),
-        (libc::ENXIO, "ENXIO"),
-        (libc::ENODEV, "ENODEV"),
-        (libc::EROFS, "EROFS"),
-        (libc::EPERM, "EPERM"),
-        (libc::EACCES, "EACCES"),
-        (libc::EBADF, "EBADF"),
-        (libc::EAGAIN, "EAGAIN"),
-        (libc::ENODATA, "ENODATA"),
-        (libc::EILSEQ, "EILSEQ"),
-        (libc::EREMOTEIO, "EREMOTEIO"),
-        (libc::ETIMEDOUT, "ETIMEDOUT"),
-        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
-        (libc::EDQUOT, "EDQUOT"),
-        (libc::EFBIG, "EFBIG"),
-        (libc::ENOMEM, "ENOMEM"),
-        (libc::ECANCELED, "ECANCELED"),
-    ];
-    let Some(code) = error.raw_os_error() else { return error.to_string() };
-    let known = names.iter().find(|n| n.0 == code);
-    known.map_or_else(|| format!("error {code}"), |n| n.1.to_string())
 }

@@ -1,17 +1,14 @@
 //! Errors of the store. Each is one line; an error about the file names it.
 
 use std::fs::File;
-use std::io::ErrorKind;
-use std::os::unix::fs::FileExt as _;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use emit::directory_of;
 use rusqlite::ErrorCode;
-use rustix::fs::statvfs;
-use rustix::process::{Resource, getrlimit};
 
-use crate::RECORD_BYTES_MAX;
+use crate::{RECORD_BYTES_MAX, system};
 
 /// How long a process waits for another writer. A write takes milliseconds, so a process that holds
 /// the store longer is stopped or on a dead network.
@@ -220,27 +217,25 @@ pub(crate) fn sibling(path: &Path, ending: &str) -> PathBuf {
 /// full file system, as I/O errors.
 pub(crate) fn cannot_grow(path: &Path) -> Option<StoreError> {
     let path = path.to_path_buf();
-    if let Some(limit_bytes) = getrlimit(Resource::Fsize).current {
+    if let Some(limit_bytes) = system::size_limit() {
         let sizes = ["", "-wal", "-journal"]
             .map(|end| std::fs::metadata(sibling(&path, end)).map_or(0, |file| file.len()));
         if sizes.iter().any(|bytes| bytes + ROOM_BYTES > limit_bytes) {
             return Some(StoreError::Limited { path, limit_bytes });
         }
     }
-    let space = statvfs(directory_of(&path)).ok()?;
-    let full = space.f_bavail.saturating_mul(space.f_frsize) < ROOM_BYTES;
+    let full = system::space(directory_of(&path))?.free < ROOM_BYTES;
     full.then_some(StoreError::Full { path })
 }
 
 /// Whether the whole file can be read. SQLite reports `EIO` during a statement as a malformed file.
 fn can_be_read(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(mut file) = File::open(path) else { return false };
     let mut piece = vec![0; 1 << 20];
-    let mut offset = 0;
     loop {
-        match file.read_at(&mut piece, offset) {
+        match file.read(&mut piece) {
             Ok(0) => return true,
-            Ok(bytes) => offset += bytes as u64,
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return false,
         }

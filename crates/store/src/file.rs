@@ -16,20 +16,17 @@
 //! newer ssdyno, must not change a byte of it. The path of its directory has no symbolic links when it
 //! comes here, the file itself must not be one, and SQLite refuses those made since.
 
-use std::ffi::OsString;
 use std::io::Read;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use emit::directory_of;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use rustix::fs::{OFlags, statvfs};
 
 use crate::StoreError;
 use crate::error::{BUSY_TIMEOUT, ROOM_BYTES, cannot_grow, sibling};
 use crate::schema::{self, APPLICATION_ID, STEPS, VERSION};
+use crate::system;
 
 /// Size of the log, in pages of 4 KiB, at which it is checkpointed into the main file with two
 /// fsyncs. A second of measurement adds three pages, so this happens every twenty minutes; with
@@ -85,16 +82,15 @@ pub(crate) fn open(path: &Path, journal: Journal) -> Result<Opened, StoreError> 
 /// The journal supported by the file system of `path`.
 pub(crate) fn journal_for(path: &Path) -> Journal {
     let dir = directory_of(path);
-    let shared = rustix::fs::statfs(dir).is_ok_and(|fs| is_shared(fs.f_type as u32));
-    let small = statvfs(dir).is_ok_and(|space| space.f_frsize < PAGE_BYTES);
-    if shared || small { Journal::Rollback } else { Journal::Log }
+    let small = system::space(dir).is_some_and(|space| space.block < PAGE_BYTES);
+    if system::is_shared(dir) || small { Journal::Rollback } else { Journal::Log }
 }
 
 /// Whether reading a store with a log would map memory for which space may be missing.
 fn cannot_map(path: &Path) -> bool {
-    let Ok(space) = statvfs(directory_of(path)) else { return false };
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
-    space.f_frsize < PAGE_BYTES && free_bytes < ROOM_BYTES && has_log(path)
+    let space = system::space(directory_of(path));
+    let is_short = space.is_some_and(|space| space.block < PAGE_BYTES && space.free < ROOM_BYTES);
+    is_short && has_log(path)
 }
 
 /// Whether a store uses the log, according to the version in its header.
@@ -102,26 +98,6 @@ fn has_log(path: &Path) -> bool {
     let mut header = [0; 20];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header[19] == 2
-}
-
-/// Whether other machines can write to the file system, by its magic number from statfs(2): NFS,
-/// the SMB family, 9p, FUSE (sshfs, virtiofs, ...), AFS, Ceph, GFS2, OCFS2, Lustre, VirtualBox.
-fn is_shared(magic: u32) -> bool {
-    const SHARED: [u32; 12] = [
-        0x6969,
-        0x517B,
-        0xFF53_4D42,
-        0xFE53_4D42,
-        0x0102_1997,
-        0x6573_5546,
-        0x5346_414F,
-        0x00C3_6400,
-        0x0116_1970,
-        0x7461_636F,
-        0x0BD0_0BD0,
-        0x786F_4256,
-    ];
-    SHARED.contains(&magic)
 }
 
 /// Returns an error if opening the store would migrate it. Only its header is read.
@@ -156,10 +132,7 @@ fn inspect(path: &Path) -> Result<Option<u32>, StoreError> {
         return Err(StoreError::NotAFile { path: path.to_path_buf(), what });
     }
     let mut header = Vec::new();
-    // Another file may have its name now, whose opening would wait.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = file.map_err(io_error)?;
+    let file = system::open_to_read(path).map_err(io_error)?;
     file.take(100).read_to_end(&mut header).map_err(io_error)?;
     // A process was killed after creating the file and before writing to it.
     if header.is_empty() {
@@ -321,14 +294,14 @@ fn has_rollback_journal(path: &Path) -> bool {
 /// The path as an SQLite URI with an option.
 fn uri(path: &Path, option: &str) -> PathBuf {
     let mut uri = b"file:".to_vec();
-    for &byte in path.as_os_str().as_bytes() {
+    for byte in system::uri_path(path) {
         match byte {
             b'%' | b'?' | b'#' => uri.extend(format!("%{byte:02X}").bytes()),
             _ => uri.push(byte),
         }
     }
     uri.extend(option.bytes());
-    OsString::from_vec(uri).into()
+    system::uri(uri)
 }
 
 fn error_of(code: ErrorCode, extended_code: i32) -> rusqlite::Error {
@@ -368,9 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_file_systems_are_known() {
-        assert!(is_shared(0x6969) && is_shared(0xFF53_4D42u32));
-        assert!(!is_shared(0xEF53), "ext4");
+    fn a_bare_name_has_the_journal_of_its_directory() {
         assert_eq!(journal_for(Path::new("runs.sqlite")), journal_for(Path::new("./x")));
     }
 }

@@ -5,9 +5,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::rand::{GetRandomFlags, getrandom};
-
-use crate::StoreError;
+use crate::{StoreError, system};
 
 /// Crockford's digits, without I, L, O and U, which are easily misread.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -22,11 +20,7 @@ pub fn new_id() -> Result<String, StoreError> {
 /// Random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut random = [0; N];
-    let mut filled = 0;
-    while filled < random.len() {
-        let more = getrandom(&mut random[filled..], GetRandomFlags::empty());
-        filled += more.map_err(|e| StoreError::Random(e.into()))?;
-    }
+    system::fill_randomly(&mut random).map_err(StoreError::Random)?;
     Ok(random)
 }
 

@@ -29,6 +29,8 @@ mod series;
 mod state;
 mod store;
 mod summary;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/system.rs")]
+mod system;
 mod words;
 mod writer;
 

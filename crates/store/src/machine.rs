@@ -9,7 +9,6 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use emit::{Directory, directory_of};
-use rustix::fs::OFlags;
 
 use crate::StoreError;
 use crate::id::random;
@@ -27,10 +26,8 @@ pub(crate) fn id_beside(store: &Path) -> Option<String> {
 }
 
 fn text(directory: &Directory) -> io::Result<Vec<u8>> {
-    // A pipe would wait for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
     let mut bytes = Vec::new();
-    directory.open_file(OsStr::new(FILE), flags, 0)?.take(LENGTH_MAX).read_to_end(&mut bytes)?;
+    directory.read(OsStr::new(FILE))?.take(LENGTH_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -51,8 +48,7 @@ fn make(directory: &Directory) -> Result<(), StoreError> {
     let id: String = random::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     let (file, draft) = (OsStr::new(FILE), OsString::from(format!("{FILE}.{id}")));
     let write = || {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let mut out = directory.open_file(&draft, flags, 0o666)?;
+        let mut out = directory.create_new(&draft)?;
         out.write_all(format!("{id}\n").as_bytes())?;
         out.sync_all()?;
         match directory.link(&draft, file) {

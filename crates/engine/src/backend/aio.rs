@@ -8,8 +8,7 @@ use std::os::fd::AsRawFd;
 use workload::{Op, OpKind};
 
 use super::Files;
-use super::cold::{self, negative};
-use super::{Backend, Completion, Wait};
+use super::{Backend, Completion, Wait, cold, negative};
 use crate::clock::Clock;
 use crate::priority::SlotPriorities;
 use crate::sys::aio::{Context, Event, PREAD, PWRITE};

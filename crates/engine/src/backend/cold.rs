@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use rustix::fs::{FallocateFlags, fallocate};
 use workload::{Op, OpKind};
 
-use super::Files;
+use super::{Files, negative};
 use crate::sys;
 
 /// Flushes or discards; returns 0 or a negative error number.
@@ -37,9 +37,4 @@ pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     }
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(fallocate(file, flags, offset, bytes)?)
-}
-
-/// The negative error number of an error; EIO if it has none.
-pub(crate) fn negative(error: &io::Error) -> i64 {
-    -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
 }

@@ -8,7 +8,7 @@ use std::io::{self, Seek, SeekFrom};
 use workload::{Caching, Op, OpKind, Pattern, Workload};
 
 use super::Files;
-use super::cold::negative;
+use super::negative;
 use super::serial::{Serial, Transfer};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;

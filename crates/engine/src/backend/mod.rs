@@ -8,28 +8,34 @@
 //! time. The backend that polls a queue pair of a drive belongs to its device
 //! (`device/pci/backend.rs`).
 
+#[cfg(target_os = "linux")]
 mod aio;
+#[cfg(target_os = "linux")]
 mod bytes;
+#[cfg(target_os = "linux")]
 mod cold;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/files.rs")]
 mod files;
+#[cfg(target_os = "linux")]
 mod mmap;
+#[cfg(target_os = "linux")]
 mod null;
 mod overlap;
+#[cfg(target_os = "linux")]
 mod psync;
+#[cfg(target_os = "linux")]
 mod serial;
 mod sim;
+#[cfg(target_os = "linux")]
 mod uring;
 
-pub(crate) use aio::Aio;
-pub(crate) use bytes::ByBytes;
-pub(crate) use cold::{discard, negative};
 pub(crate) use files::Files;
-pub(crate) use mmap::Mmap;
-pub(crate) use null::Null;
 pub(crate) use overlap::SerializeOverlap;
-pub(crate) use psync::Psync;
 pub(crate) use sim::{FileMap, Sim};
-pub(crate) use uring::Uring;
+#[cfg(target_os = "linux")]
+pub(crate) use {
+    aio::Aio, bytes::ByBytes, cold::discard, mmap::Mmap, null::Null, psync::Psync, uring::Uring,
+};
 
 use std::io;
 
@@ -42,6 +48,11 @@ pub(crate) struct Completion {
     pub slot: u32,
     /// Bytes moved, or a negative error number. 0 is success for flush and discard.
     pub result: i64,
+}
+
+/// The negative number of an error; EIO if it has none.
+pub(crate) fn negative(error: &io::Error) -> i64 {
+    -i64::from(error.raw_os_error().unwrap_or(rig::errno::EIO))
 }
 
 /// How long a turn waits.

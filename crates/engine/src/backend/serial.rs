@@ -7,8 +7,8 @@ use std::time::Duration;
 use workload::{Op, OpKind};
 
 use super::Files;
-use super::cold::{self, negative};
 use super::{Backend, Completion, Wait};
+use super::{cold, negative};
 use crate::clock::Clock;
 use crate::sys::arena::Arena;
 

@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, HashSet};
 use std::io;
 
 use model::{Drive, Status};
+use rig::errno;
 use workload::{Calls, Op, OpKind, Workload};
 
 use super::{Backend, Completion, Wait};
@@ -105,8 +106,8 @@ impl<'d> Sim<'d> {
         let completion = drive.submit(self.now, &located);
         let result = match completion.status {
             Status::Ok => i64::from(op.bytes),
-            Status::Invalid => -i64::from(libc::EINVAL),
-            Status::ReadOnly => -i64::from(libc::EROFS),
+            Status::Invalid => -i64::from(errno::EINVAL),
+            Status::ReadOnly => -i64::from(errno::EROFS),
         };
         (completion.done_ns, result)
     }

@@ -7,6 +7,7 @@
 //! requires changes only in its own file, in [`AnyDevice`] and, for a new backend, in that
 //! backend's file. The worker is generic over backends and stays unchanged.
 
+mod failure;
 mod fd;
 mod freed;
 mod handles;
@@ -15,6 +16,7 @@ mod null;
 pub(crate) mod pci;
 mod space;
 
+pub(crate) use failure::device_error;
 pub(crate) use fd::FdDevice;
 use handles::Handles;
 pub(crate) use memory::Memory;
@@ -23,11 +25,13 @@ use pci::simulated::Wire;
 use pci::{PciDevice, Wired};
 pub(crate) use space::allocate;
 
+pub(crate) use drive::{CpuQuota, Sample};
+
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use drive::{DriveError, DriveKey, Opened, PciOpened, Sample, Sentry};
+use drive::{DriveError, DriveKey, Opened, PciOpened, Sentry};
 use journal::Storage;
 use record::{Finding, Health};
 use rig::{BackendKind, Erase, Issue, Released, TargetInfo};

@@ -27,8 +27,8 @@ use record::{Safety, TargetKind};
 use rig::{DiskUse, FilePlan, FileSeen, Files, Result, RigError, TargetInfo};
 use workload::units;
 
-use crate::device::{AnyDevice, FdDevice};
-use crate::failure::device_error;
+use crate::device::{AnyDevice, FdDevice, device_error};
+use crate::permissions::Permissions;
 use crate::vigil::Watched;
 use same::SameFiles;
 
@@ -56,17 +56,6 @@ impl Known {
         let Some(plan) = &self.plan else { return false };
         plan.changed || (self.grows() > 0 && plan.content)
     }
-}
-
-/// The user's permissions for the files of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Permissions {
-    /// Serial numbers and sizes of targets whose data may be destroyed (`--destroy`).
-    pub destroy: Vec<String>,
-    /// Whether every regular file may be overwritten (`--overwrite-files`). Devices stay protected.
-    pub overwrite_files: bool,
-    /// Whether a drive without an IOMMU may be detached from the kernel (`--no-iommu`).
-    pub no_iommu: bool,
 }
 
 /// Every file of a run.

@@ -6,7 +6,8 @@ use drive::{OpenRequest, Planned};
 use record::Safety;
 use rig::{FileSeen, Result};
 
-use super::{Known, Permissions, refused};
+use super::{Known, refused};
+use crate::permissions::Permissions;
 
 /// A drive that passed every check, and the request that opens it.
 pub(super) struct PlannedDrive {

@@ -9,8 +9,9 @@ use workload::Region;
 
 use super::Machine;
 use crate::admit;
+use crate::device::device_error;
 use crate::door::Door;
-use crate::failure::{device_error, io_error};
+use crate::failure::io_error;
 use crate::sys::arena::Arena;
 
 /// How often the interrupt flag is checked while waiting for the drive.

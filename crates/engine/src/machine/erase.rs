@@ -8,8 +8,8 @@ use record::{Safety, State, TargetKind};
 use rig::{Erase, Event, Result, RigError, TargetInfo};
 
 use super::Machine;
-use crate::device::DeviceError;
-use crate::failure::{device_error, io_error};
+use crate::device::{DeviceError, device_error};
+use crate::failure::io_error;
 use crate::release::{self, Look, Stretch};
 
 impl Machine {

@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use rig::{DiskUse, FilePlan, FileSeen, Files, Observer, Result};
 
-use crate::fileset::{FileSet, Permissions};
+use crate::fileset::FileSet;
 use crate::machine::{Machine, Options};
+use crate::permissions::Permissions;
 
 impl Machine {
     /// Creates a machine for jobs on named files. Its target is the drive under the first file.

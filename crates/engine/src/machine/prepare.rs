@@ -7,7 +7,8 @@ use workload::{Region, Workload};
 use super::Machine;
 use crate::admit;
 use crate::borrowed::Target;
-use crate::failure::{device_error, io_error};
+use crate::device::device_error;
+use crate::failure::io_error;
 use crate::prepare::{Prepare, Restored};
 use crate::release;
 

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use drive::Sample;
 use rig::DeviceTraffic;
+
+use crate::device::Sample;
 
 pub(super) fn traffic(before: &Sample, after: &Sample) -> DeviceTraffic {
     DeviceTraffic {

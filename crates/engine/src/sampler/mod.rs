@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use drive::Sample;
 use record::Series;
 use rig::{
     DeviceTraffic, Event, Interval, IntervalObserver, JobInterval, JobSeen, KindStats, Kinds,
@@ -20,7 +19,7 @@ use rig::{
 use workload::OpKind;
 
 use crate::clock::Clock;
-use crate::device::Device;
+use crate::device::{CpuQuota, Device, Sample};
 use crate::halt::Halt;
 use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
@@ -117,7 +116,7 @@ pub(crate) struct Sampler<'a> {
     first: Option<Sample>,
     own_first: Option<u64>,
     /// The processor quota of a real machine, and its counters at the start.
-    quota: Option<(drive::CpuQuota, Vec<u64>)>,
+    quota: Option<(CpuQuota, Vec<u64>)>,
     /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
     seen: Seen,
@@ -133,7 +132,7 @@ impl<'a> Sampler<'a> {
         watch: Option<&'a dyn Device>,
     ) -> Sampler<'a> {
         let first = watch.and_then(Device::watch);
-        let quota = watch.map(|_| drive::CpuQuota::of_this_process());
+        let quota = watch.map(|_| CpuQuota::of_this_process());
         let quota = quota.map(|quota| {
             let first = quota.throttled_ns();
             (quota, first)

@@ -9,7 +9,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::io;
 use std::ops::Range;
 
 use model::{Drive, Held, Status};
@@ -157,7 +156,7 @@ impl Simulator {
         };
         let result = match completion.status {
             Status::Ok => Ok(()),
-            _ => Err(io::Error::from_raw_os_error(libc::EIO)),
+            _ => Err(rig::errno::error(rig::errno::EIO)),
         };
         match request.way {
             BlockWay::Read => self.stored.read(&self.drive, op.offset, &mut request.bytes),

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::conductor::{Conductor, Player};
 use crate::halt::Halt;
 use crate::patience::Pulse;
-use crate::perform::{Description, Results, name_of, shares};
+use crate::performance::{Description, Results, name_of, shares};
 use crate::recorder::{Recorder, Report, ReportSender};
 use crate::sampler::{Sampler, Seen, Subject, Workers};
 

@@ -1,7 +1,5 @@
 //! Preparations of a virtual drive. No data are moved; the model determines the time.
 
-use std::io;
-
 use model::{Drive, Status};
 use record::State;
 use rig::{Erase, Job, Measurement, Released, Result, RigError, Stage, TargetInfo};
@@ -146,6 +144,6 @@ impl Simulator {
         if completion.status == Status::Ok {
             return Ok(());
         }
-        Err(io_error(&self.info, op.kind.name(), io::Error::from_raw_os_error(libc::EIO)))
+        Err(io_error(&self.info, op.kind.name(), rig::errno::error(rig::errno::EIO)))
     }
 }

@@ -1,6 +1,6 @@
 //! The cold path of a completion: failures, verification, logs, and reads that returned zeros.
 
-use rig::Logged;
+use rig::{Logged, errno};
 use workload::{Op, OpKind};
 
 use super::Worker;
@@ -32,7 +32,7 @@ impl<B: Backend> Worker<'_, B> {
             self.failures = 0;
             return;
         }
-        let gone = [libc::ENODEV, libc::ENXIO, libc::EBADF];
+        let gone = [errno::ENODEV, errno::ENXIO, errno::EBADF];
         let weight = if gone.iter().any(|e| result == -i64::from(*e)) { u32::MAX / 2 } else { 1 };
         self.failures = self.failures.saturating_add(weight);
         if self.failures >= self.task.issue.failures_max {

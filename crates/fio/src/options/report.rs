@@ -2,7 +2,7 @@
 
 use super::{Entry, supported};
 use crate::draft::Draft;
-use crate::value::{Parsed, Value, errno, put};
+use crate::value::{Parsed, Value, number_of, put};
 use crate::{ErrorSet, UnifiedRw};
 
 /// Maximum number of percentiles, as in fio.
@@ -143,7 +143,7 @@ fn ignored(d: &mut Draft, v: &Value) -> Parsed<()> {
     ];
     for (list, (place, go_on)) in lists.into_iter().zip(places) {
         let names = list.split(':').filter(|name| !name.trim().is_empty());
-        *place = names.map(errno).collect::<Parsed<_>>()?;
+        *place = names.map(number_of).collect::<Parsed<_>>()?;
         *go_on |= !place.is_empty();
     }
     Ok(())

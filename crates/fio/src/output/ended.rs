@@ -28,7 +28,7 @@ pub(super) fn error(shown: &Shown<'_>) -> String {
 }
 
 fn error_text(code: i32) -> String {
-    emit::without_error_number(&std::io::Error::from_raw_os_error(code).to_string())
+    emit::without_error_number(&rig::errno::error(code).to_string())
 }
 
 /// Number of errors after which jobs continued, and the code of the first.

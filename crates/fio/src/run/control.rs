@@ -3,8 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rig::{JobControl, Ruling};
-use rustix::io::Errno;
+use rig::{JobControl, Ruling, errno};
 use workload::{Op, OpKind};
 
 use super::least::Least;
@@ -13,7 +12,7 @@ use crate::job::direction;
 use crate::{Job, PerKind};
 
 /// Errors after which `continue_on_error` continues, unless `ignore_error` names others.
-const USUAL: [Errno; 2] = [Errno::IO, Errno::ILSEQ];
+const USUAL: [i32; 2] = [errno::EIO, errno::EILSEQ];
 
 /// The decisions about one clone.
 #[derive(Clone, Debug, Default)]
@@ -71,8 +70,8 @@ impl Rules {
         change(&mut self.judgement.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn fail(&self, error: Errno, why: String) -> Ruling {
-        self.note(|judgement| judgement.failed = Some((error.raw_os_error(), why)));
+    fn fail(&self, error: i32, why: String) -> Ruling {
+        self.note(|judgement| judgement.failed = Some((error, why)));
         Ruling::Fail
     }
 
@@ -93,7 +92,7 @@ impl Rules {
             op.offset,
             op.bytes
         );
-        self.fail(Errno::TIMEDOUT, why)
+        self.fail(errno::ETIMEDOUT, why)
     }
 }
 
@@ -123,7 +122,7 @@ impl JobControl for Rules {
             return self.too_slow(op, service_ns, limit);
         }
         if let Some(why) = self.least.as_mut().and_then(|l| l.missed(kind, op.bytes, now_ns)) {
-            return self.fail(Errno::IO, why);
+            return self.fail(errno::EIO, why);
         }
         let Some(search) = &mut self.search else { return Ruling::GoOn };
         let ruling = search.completed(service_ns, now_ns);
@@ -166,7 +165,7 @@ fn forgiven(job: &Job) -> [Vec<i32>; 2] {
     let errors = &job.errors;
     let list = |goes_on: bool, named: &Vec<i32>| match goes_on {
         false => Vec::new(),
-        true if named.is_empty() => USUAL.map(Errno::raw_os_error).to_vec(),
+        true if named.is_empty() => USUAL.to_vec(),
         true => named.clone(),
     };
     [list(errors.go_on.read, &errors.ignore_read), list(errors.go_on.write, &errors.ignore_write)]

@@ -30,7 +30,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rig::{DiskUse, FilePlan, Files, JobResult, Measurement, Rig, StopReason, TargetInfo};
-use rustix::io::Errno;
 use workload::Content;
 
 use crate::job::is_virtual;
@@ -149,7 +148,7 @@ impl<'p> JobRun<'p> {
 }
 
 /// fio's number for a verification failure.
-pub(crate) const FAULT: i32 = Errno::ILSEQ.raw_os_error();
+pub(crate) const FAULT: i32 = rig::errno::EILSEQ;
 
 /// The results of a plan.
 #[derive(Debug)]

@@ -4,14 +4,13 @@
 //! unnamed file in the directory of the logs, 32 bytes each. Only the latest are in memory.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use rig::Logged;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use workload::{Op, OpKind};
+
+use crate::system::nameless;
 
 /// Size of an operation in the file, bytes.
 const ENTRY: usize = 32;
@@ -56,8 +55,9 @@ impl OpLog {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        file.write_all_at(&self.buffer, self.written)?;
+        let Some(mut file) = self.file.as_ref() else { return Ok(()) };
+        file.seek(SeekFrom::Start(self.written))?;
+        file.write_all(&self.buffer)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -75,9 +75,10 @@ impl OpLog {
             return Err(io::Error::new(error.kind(), error.to_string()));
         }
         let (mut at, mut part) = (0, vec![0; BUFFER]);
-        while let Some(file) = self.file.as_ref().filter(|_| at < self.written) {
+        while let Some(mut file) = self.file.as_ref().filter(|_| at < self.written) {
             let bytes = (self.written - at).min(BUFFER as u64) as usize;
-            file.read_exact_at(&mut part[..bytes], at)?;
+            file.seek(SeekFrom::Start(at))?;
+            file.read_exact(&mut part[..bytes])?;
             part[..bytes].chunks_exact(ENTRY).map(decoded).try_for_each(|op| act(&op))?;
             at += bytes as u64;
         }
@@ -100,22 +101,6 @@ fn decoded(entry: &[u8]) -> Logged {
             offset: word(2),
             bytes: rest as u32,
         },
-    }
-}
-
-/// A file that disappears when its descriptor is closed.
-fn nameless(directory: &Path) -> io::Result<File> {
-    let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    let unnamed = rustix::fs::open(directory, flags | OFlags::TMPFILE, mode);
-    match unnamed {
-        Ok(file) => Ok(file.into()),
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
-            let path = directory.join(format!(".ssdyno-log-{}", std::process::id()));
-            let named = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            std::fs::remove_file(&path)?;
-            Ok(named.into())
-        }
-        Err(error) => Err(error.into()),
     }
 }
 

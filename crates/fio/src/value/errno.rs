@@ -1,54 +1,23 @@
 //! Error names, for `ignore_error=`.
 
-use rustix::io::Errno;
+use rig::errno;
 
 use super::Parsed;
-
-/// I/O errors of files and devices. Others can be given by number.
-const NAMES: &[(&str, Errno)] = &[
-    ("EPERM", Errno::PERM),
-    ("ENOENT", Errno::NOENT),
-    ("EINTR", Errno::INTR),
-    ("EIO", Errno::IO),
-    ("ENXIO", Errno::NXIO),
-    ("EBADF", Errno::BADF),
-    ("EAGAIN", Errno::AGAIN),
-    ("EWOULDBLOCK", Errno::AGAIN),
-    ("ENOMEM", Errno::NOMEM),
-    ("EACCES", Errno::ACCESS),
-    ("EFAULT", Errno::FAULT),
-    ("EBUSY", Errno::BUSY),
-    ("ENODEV", Errno::NODEV),
-    ("EINVAL", Errno::INVAL),
-    ("EFBIG", Errno::FBIG),
-    ("ENOSPC", Errno::NOSPC),
-    ("EROFS", Errno::ROFS),
-    ("ENODATA", Errno::NODATA),
-    ("ETIME", Errno::TIME),
-    ("EREMOTEIO", Errno::REMOTEIO),
-    ("EDQUOT", Errno::DQUOT),
-    ("ENOMEDIUM", Errno::NOMEDIUM),
-    ("EILSEQ", Errno::ILSEQ),
-    ("EOPNOTSUPP", Errno::OPNOTSUPP),
-    ("ETIMEDOUT", Errno::TIMEDOUT),
-    ("ECANCELED", Errno::CANCELED),
-    ("EBADE", Errno::BADE),
-    ("ENOLINK", Errno::NOLINK),
-    ("ESTALE", Errno::STALE),
-];
 
 /// The number of an error reported by the rig, by name or as `error 95`. Other words mean a short
 /// transfer.
 pub(crate) fn errno_of(text: &str) -> i32 {
     let number = text.strip_prefix("error ").unwrap_or(text);
-    errno(number).unwrap_or(Errno::IO.raw_os_error())
+    number_of(number).unwrap_or(errno::EIO)
 }
 
 /// The number of an error given by name or number.
-pub(crate) fn errno(text: &str) -> Parsed<i32> {
+pub(crate) fn number_of(text: &str) -> Parsed<i32> {
     let text = text.trim();
-    if let Some((_, errno)) = NAMES.iter().find(|(name, _)| *name == text) {
-        return Ok(errno.raw_os_error());
+    // Two names of one number; others can be given by number.
+    let name = if text == "EWOULDBLOCK" { "EAGAIN" } else { text };
+    if let Some((number, _)) = errno::ALL.iter().find(|(_, common)| *common == name) {
+        return Ok(*number);
     }
     let number = match text.strip_prefix("0x") {
         Some(digits) => i32::from_str_radix(digits, 16).ok(),

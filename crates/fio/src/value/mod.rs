@@ -13,7 +13,7 @@ mod split;
 use std::cell::RefCell;
 use std::time::Duration;
 
-pub(crate) use errno::{errno, errno_of};
+pub(crate) use errno::{errno_of, number_of};
 pub(crate) use expression::{Unit, evaluate};
 pub(crate) use number::{Number, integer, signed, size, time};
 pub(crate) use pattern::pattern;

@@ -256,7 +256,7 @@ impl Fake {
 }
 
 pub(super) fn eio() -> std::io::Error {
-    std::io::Error::from_raw_os_error(5)
+    rig::errno::error(rig::errno::EIO)
 }
 
 impl Blocks for Fake {

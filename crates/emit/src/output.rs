@@ -1,0 +1,69 @@
+//! Writing a whole output at once, and what the outputs of all systems share.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use crate::directory::Directory;
+use crate::file::Replacement;
+
+/// Attempts to find a free name beside the file.
+const ATTEMPTS: u32 = 16;
+
+/// Leading bytes that all PNG pictures of one size have in common: signature and header.
+const PNG_HEAD: usize = 33;
+
+/// Leading bytes that texts of one kind have in common.
+const TEXT_HEAD: usize = 80;
+
+/// The directory of a file: `.` for a bare name.
+pub fn directory_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
+/// mistyped name therefore cannot destroy another file.
+pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let content = content.as_ref();
+    let mut file = Replacement::renew(path, head_of(content))?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Replaces the content of a file, whatever it is, or creates it.
+pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = Replacement::create(path)?;
+    file.write_all(content.as_ref())?;
+    file.finish()
+}
+
+/// The bytes with which other contents of the same kind begin, too.
+pub(crate) fn head_of(content: &[u8]) -> &[u8] {
+    let head = if content.starts_with(b"\x89PNG") { PNG_HEAD } else { TEXT_HEAD };
+    &content[..head.min(content.len())]
+}
+
+/// Creates a draft beside a file.
+pub(crate) fn draft(directory: &Directory, name: &OsStr) -> io::Result<(File, OsString)> {
+    for attempt in 0..ATTEMPTS {
+        let mut draft = OsString::from(".");
+        draft.push(name);
+        draft.push(format!(".{}-{attempt}.part", std::process::id()));
+        match directory.create_new(&draft) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, draft)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+pub(crate) fn foreign() -> io::Error {
+    io::Error::other(
+        "it exists and is not an earlier version of this output; remove it or choose another name",
+    )
+}
+
+pub(crate) fn linked() -> io::Error {
+    io::Error::other("refusing to write through a symbolic link")
+}
