@@ -1,13 +1,12 @@
 //! The error of this crate: kind, context in one sentence, and optional advice.
 //!
-//! Converts the errors of all lower crates and assigns each a kind. The command
+//! Converts the errors of all lower crates and assigns each a kind (`real.rs` those of drives and
+//! journals). The command
 //! maps the kind to its exit code.
 
 use std::fmt::Display;
 
-use drive::DriveError;
 use fio::run::RunError;
-use journal::JournalError;
 use methods::MethodError;
 use rig::{Fault, RigError};
 use serde::{Deserialize, Serialize};
@@ -52,6 +51,13 @@ impl LabError {
         LabError::new(ErrorKind::Usage, context)
     }
 
+    /// The error for what concerns a real drive, on a system where none can be measured.
+    #[cfg(not(target_os = "linux"))]
+    pub fn needs_linux() -> LabError {
+        let text = "measuring real drives needs Linux; virtual drives (sim:NAME) work here";
+        LabError::usage(text).advise("ssdyno drives, which lists them")
+    }
+
     /// Adds a command or an action to try.
     #[must_use]
     pub fn advise(self, advice: impl Display) -> LabError {
@@ -90,18 +96,6 @@ impl From<RunError> for LabError {
         let advice = error.advice().map(String::from);
         let kind = error.fault().map_or(ErrorKind::Interrupted, ErrorKind::from);
         LabError::new(kind, error).advise_if(advice)
-    }
-}
-
-impl From<DriveError> for LabError {
-    fn from(error: DriveError) -> LabError {
-        LabError::new(error.fault().into(), &error).advise_if(error.advice())
-    }
-}
-
-impl From<JournalError> for LabError {
-    fn from(error: JournalError) -> LabError {
-        LabError::new(error.fault().into(), &error).advise_if(error.advice())
     }
 }
 
@@ -210,7 +204,8 @@ mod tests {
         assert_eq!(advice.as_deref(), Some("ssdyno methods"));
         let (kind, _, advice) = parts(StoreError::NoSuchRun("9".into()));
         assert_eq!((kind, advice.as_deref()), (ErrorKind::Usage, Some("ssdyno runs")));
-        let missing = DriveError::NotFound { path: "x".into(), what: "gone".into(), hint: None };
+        let missing =
+            drive::DriveError::NotFound { path: "x".into(), what: "gone".into(), hint: None };
         assert_eq!(parts(missing), (ErrorKind::Usage, "x: gone".into(), None));
     }
 

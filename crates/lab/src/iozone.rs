@@ -11,8 +11,7 @@ use compat::iozone::Command;
 use methods::{IOZONE, Options};
 
 use crate::error::Result;
-use crate::request::Target;
-use crate::target::{NULL, NULL_NVME};
+use crate::request::{NULL, NULL_NVME, Target};
 use crate::virtual_drive;
 use crate::work::Work;
 

@@ -25,13 +25,18 @@ pub mod iozone;
 pub mod keeper;
 mod kept;
 mod like;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/machine.rs")]
 pub mod machine;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/partition.rs")]
 pub mod partition;
 mod peers;
 mod prepare;
 pub mod protocol;
 pub mod published;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/real.rs")]
+mod real;
 mod recording;
+#[cfg(target_os = "linux")]
 pub mod recover;
 pub mod replicate;
 mod request;

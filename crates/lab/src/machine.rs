@@ -34,6 +34,15 @@ pub fn drives() -> Vec<BlockDevice> {
     drive::list()
 }
 
+/// The confirmations of drives that may be overwritten, each with the drive's name.
+pub fn confirmations() -> Vec<(String, String)> {
+    let confirmation = |device: BlockDevice| {
+        let name = device.drive.path.unwrap_or(device.drive.name);
+        Some((device.allowance.confirm?, name))
+    };
+    drives().into_iter().filter_map(confirmation).collect()
+}
+
 /// A listed drive.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]

@@ -379,7 +379,7 @@ fn places(working: std::io::Result<PathBuf>) -> impl Iterator<Item = PathBuf> {
 
 fn environment() -> Environment {
     let version = env!("CARGO_PKG_VERSION").to_string();
-    Environment { ssdyno: version, ..drive::host::environment() }
+    Environment { ssdyno: version, ..crate::real::environment() }
 }
 
 #[cfg(test)]

@@ -6,6 +6,12 @@ use std::time::Duration;
 use engine::BackendKind;
 use record::PartOf;
 
+/// The target that completes everything at once; a run on it measures the instrument.
+pub(crate) const NULL: &str = "null:";
+
+/// The same through the NVMe driver, with a simulated controller.
+pub(crate) const NULL_NVME: &str = "null:nvme";
+
 /// Where and how to measure, and where to store the record.
 #[derive(Clone, Debug, Default)]
 pub struct Request {

@@ -7,15 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use drive::FileIdentity;
-use engine::Machine;
 use methods::{Outcome, Session};
 use record::{Health, Plan, Safety, Target, TargetKind};
-use rig::{Rig, TargetInfo};
+use rig::TargetInfo;
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::error::Result;
 use crate::peers;
+use crate::real::{self, FileIdentity, Machine};
 use crate::recording::{Recording, Shared, Test};
 use crate::request::Request;
 use crate::simulation;
@@ -92,14 +91,13 @@ impl<'a> Planned<'a> {
     pub fn fills(&self) -> Option<(u64, &str)> {
         let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
         let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
-        (left < drive::kept_free(filesystem.bytes?)).then_some((left, &*filesystem.mount))
+        (left < real::kept_free(filesystem.bytes?)).then_some((left, &*filesystem.mount))
     }
 
     /// The directory for borrowed blocks, if the run borrows any.
     pub fn borrows_into(&self) -> Option<PathBuf> {
         let borrows = self.plan.safety == Safety::Borrows && self.request.target.borrow;
-        let place = borrows.then(|| self.request.target.place())?.ok()?;
-        Some(place.dir().to_path_buf())
+        borrows.then(|| real::journals(&self.request.target))?
     }
 
     /// Enters the run into the store. An interrupt ends the wait for a store that another process
@@ -157,7 +155,7 @@ impl Begun<'_> {
             ended.and_then(|()| stand.check_again())
         });
         let spec = &request.target.spec;
-        if spec.starts_with(drive::pci::PREFIX) && drive::pci::stayed_away(spec) {
+        if real::stayed_away(spec) {
             let line = format!("{spec} was not returned to the kernel: ssdyno recover");
             shared.lock().warn(&line);
         }
@@ -186,8 +184,8 @@ fn describe(shared: &Shared, stand: &mut Stand) -> Result<()> {
 
 /// The instrument's own cost per operation; `None` on the null target, where the run itself
 /// measures it.
-fn instrument_ns(machine: &Machine) -> Result<Option<f64>> {
-    if machine.target().target.kind == TargetKind::Null {
+fn instrument_ns(machine: &mut Machine) -> Result<Option<f64>> {
+    if real::rig(machine).target().target.kind == TargetKind::Null {
         return Ok(None);
     }
     let region = Region::first(1 << 30);

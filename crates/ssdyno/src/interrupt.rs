@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
+
+use crate::signals::{ENDING, FILE_LIMIT, HANGUP};
 
 /// Exit code of a process that a signal ended: 128 + SIGINT, the shell convention for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
@@ -33,8 +34,8 @@ pub fn install() -> io::Result<()> {
         quits_at_once: Arc::new(AtomicBool::new(true)),
     });
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let hangup = if ignores(&status, SIGHUP) { None } else { Some(SIGHUP) };
-    for signal in [SIGINT, SIGTERM, SIGQUIT].into_iter().chain(hangup) {
+    let hangup = HANGUP.filter(|hangup| !ignores(&status, *hangup));
+    for signal in ENDING.iter().copied().chain(hangup) {
         // The order matters: a signal that finds a flag set ends the process.
         for quits in [&signals.quits_at_once, &signals.is_asked] {
             flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(quits))?;
@@ -123,12 +124,12 @@ fn ignores(status: &str, signal: i32) -> bool {
 pub fn survive_file_limit() {
     // A handler that does nothing replaces the signal's default action. Child processes get the
     // default back.
-    let _ = flag::register(SIGXFSZ, Arc::default());
+    let _ = FILE_LIMIT.map(|signal| flag::register(signal, Arc::default()));
 }
 
 /// Lets a process outlive the signals that end a run.
 pub fn outlive() {
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+    for signal in ENDING.iter().copied().chain(HANGUP) {
         // As above.
         let _ = flag::register(signal, Arc::default());
     }
@@ -136,6 +137,8 @@ pub fn outlive() {
 
 #[cfg(test)]
 mod tests {
+    use signal_hook::consts::{SIGHUP, SIGINT};
+
     use super::*;
 
     #[test]

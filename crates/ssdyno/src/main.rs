@@ -4,6 +4,8 @@
 //! 2 bad usage, 3 refused for safety, 4 I/O error on the target, 130 ended by the user.
 
 #![forbid(unsafe_code)]
+// Options of the commands that are refused there.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 mod cli;
 mod commands;
@@ -15,6 +17,7 @@ mod present;
 mod relay;
 mod returning;
 mod screen;
+mod signals;
 mod usage;
 mod words;
 
@@ -48,8 +51,15 @@ fn main() -> ExitCode {
     if interrupt::is_asked() { ExitCode::from(INTERRUPTED) } else { code }
 }
 
+/// No drive has a guard here.
+#[cfg(not(target_os = "linux"))]
+fn guard() -> Option<ExitCode> {
+    None
+}
+
 /// Runs this process as the guard of a drive without an IOMMU, if requested. It prints nothing,
 /// because its descriptors serve that task.
+#[cfg(target_os = "linux")]
 fn guard() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     let is_guard = words.next().is_some_and(|word| word == drive::pci::GUARD);

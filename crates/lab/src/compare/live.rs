@@ -88,7 +88,7 @@ impl Live<'_> {
         }
         let [a, b] = &self.requests;
         let (a, b) = (a.plan(&work)?, b.plan(&work)?);
-        let hypervisor = drive::host::environment().hypervisor.is_some();
+        let hypervisor = crate::real::environment().hypervisor.is_some();
         let assumed = [&a, &b].map(|planned| spread::assumed(planned.target(), hypervisor));
         let assumed = assumed[0].max(assumed[1]);
         let most = self.most(assumed)?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{FileSet, Machine, Options, Permissions, Simulator};
+use engine::{Permissions, Simulator};
 use fio::Plan;
 use fio::run::{Prepared, RunError};
 use model::DriveSpec;
@@ -14,7 +14,7 @@ use record::TargetKind;
 use rig::{Event, Files, Observer, Rig, TargetInfo};
 
 use crate::error::{LabError, Result};
-use crate::target::admit_overwrite;
+use crate::real::{JobFiles, is_detached};
 use crate::virtual_drive;
 
 /// The target of a plan.
@@ -22,7 +22,7 @@ pub(super) struct FioTarget(Kind);
 
 enum Kind {
     /// Files and devices of this machine, or one NVMe drive detached from the kernel's driver.
-    Real(Box<FileSet>),
+    Real(JobFiles),
     /// A virtual drive, with files as regions. This copy of it is only for planning.
     Virtual(Box<Simulator>, Box<DriveSpec>),
 }
@@ -34,8 +34,8 @@ impl FioTarget {
     /// The target named by the plan's files.
     pub(super) fn of(plan: &Plan, permissions: Permissions) -> Result<FioTarget> {
         let drive = plan.drive().map_err(RunError::from)?;
-        let Some(name) = drive.filter(|name| !name.starts_with(drive::pci::PREFIX)) else {
-            return Ok(FioTarget(Kind::Real(Box::new(FileSet::new(permissions)))));
+        let Some(name) = drive.filter(|name| !is_detached(name)) else {
+            return Ok(FioTarget(Kind::Real(JobFiles::new(permissions)?)));
         };
         let unknown = || {
             let text = format!("{name}: no driver for this kind of drive");
@@ -51,15 +51,17 @@ impl FioTarget {
     /// The files, for inspection and admission.
     pub(super) fn files(&mut self) -> &mut dyn Files {
         match &mut self.0 {
-            Kind::Real(files) => files.as_mut(),
+            Kind::Real(files) => files.files(),
             Kind::Virtual(simulator, _) => simulator.as_mut(),
         }
     }
 
     /// Refuses to overwrite devices whose blocks are in a journal, once the files are admitted.
     pub(super) fn admit_overwrites(&self) -> Result<()> {
-        let Kind::Real(files) = &self.0 else { return Ok(()) };
-        files.destroyed().try_for_each(|device| admit_overwrite(&device.to_string_lossy(), None))
+        match &self.0 {
+            Kind::Real(files) => files.admit_overwrites(),
+            Kind::Virtual(..) => Ok(()),
+        }
     }
 
     /// The drive under the first file, or the null target for jobs without files.
@@ -82,10 +84,7 @@ impl FioTarget {
         observer: Box<dyn Observer>,
     ) -> Result<Box<dyn Rig>> {
         match self.0 {
-            Kind::Real(files) => {
-                let machine = Machine::over(*files, Options::default(), interrupt, observer);
-                Ok(Box::new(machine?))
-            }
+            Kind::Real(files) => files.open(interrupt, observer),
             Kind::Virtual(planned, spec) => {
                 let name = &planned.target().target.spec;
                 let mut simulator = Simulator::new(*spec, name, interrupt, observer);

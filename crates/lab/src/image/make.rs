@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use emit::Replacement;
@@ -11,6 +10,7 @@ use workload::units::decimal;
 
 use super::format::{BLOCK, Head, MAGIC, stored};
 use crate::error::{ErrorKind, LabError, Result};
+use crate::real;
 
 /// The size of a source is a multiple of this, like that of a target.
 const SECTOR: u64 = 512;
@@ -41,7 +41,7 @@ pub fn make(
     let failed = |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
     let mut file = File::open(source).map_err(failed)?;
     let kind = file.metadata().map_err(failed)?.file_type();
-    if !kind.is_file() && !kind.is_block_device() {
+    if !kind.is_file() && !real::is_block_device(kind) {
         let text = format!("{shown} is neither a file nor a block device");
         return Err(LabError::usage(text).advise("a file or a drive with the content to restore"));
     }
@@ -88,7 +88,7 @@ pub fn make(
 /// will compress is unknown, so the size of the image cannot be checked first.
 fn check_room(image: &Path) -> Result<()> {
     let directory = emit::directory_of(image);
-    if drive::room(directory)? >= BLOCKS_PER_LOOK * u64::from(BLOCK) {
+    if real::room(directory)? >= BLOCKS_PER_LOOK * u64::from(BLOCK) {
         return Ok(());
     }
     let text = format!(

@@ -55,6 +55,11 @@ pub(super) enum Reply {
     Stored,
 }
 
+/// Answers questions, one at a time.
+pub(super) trait Desk: Send {
+    fn answer(&mut self, question: Question) -> Result<Reply>;
+}
+
 /// What earlier runs say about a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Earlier {

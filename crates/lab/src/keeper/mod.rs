@@ -11,6 +11,8 @@
 mod desk;
 mod mailbox;
 mod message;
+#[cfg_attr(not(target_os = "linux"), path = "../elsewhere/process.rs")]
+mod process;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,11 +23,12 @@ use std::time::{Duration, Instant};
 use methods::Neighbour;
 use record::{Run, Series, State, Target, TargetKind};
 
+use self::desk::StoreDesk;
 pub use self::desk::serve;
-use self::desk::{Desk, Process, ProcessDesk, StoreDesk};
 use self::mailbox::{Mailbox, Parcel};
+use self::message::{Desk, Question, Reply};
 pub(crate) use self::message::{Earlier, SeriesPoint};
-use self::message::{Question, Reply};
+use self::process::Process;
 use crate::error::{ErrorKind, LabError, Result};
 
 /// Longest wait for a reply: twice the time for which the store itself waits for another writer.
@@ -76,10 +79,10 @@ impl Keeper {
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Keeper> {
         let mailbox = Arc::new(Mailbox::default());
-        let started = WORD.get().map(|word| ProcessDesk::start(word, &mailbox));
+        let started = WORD.get().map(|word| process::start(word, &mailbox));
         // Without a process, a thread has to do.
         let (desk, process): (Box<dyn Desk>, _) = match started {
-            Some(Ok((desk, process))) => (Box::new(desk), Some(process)),
+            Some(Ok((desk, process))) => (desk, Some(process)),
             Some(Err(_)) | None => (Box::new(StoreDesk::default()), None),
         };
         let carried = Arc::clone(&mailbox);
@@ -210,7 +213,7 @@ impl Keeper {
     fn abandon(&self) {
         self.is_abandoned.store(true, Ordering::Relaxed);
         self.mailbox.close();
-        self.process.iter().for_each(desk::kill);
+        self.process.iter().for_each(process::kill);
     }
 
     fn silence(&self, waited: Option<Duration>) -> LabError {
@@ -234,10 +237,10 @@ impl Drop for Keeper {
         let is_interrupted = self.interrupt.load(Ordering::Relaxed);
         let limit = if is_interrupted { INTERRUPTED_MAX / 2 } else { END_MAX };
         let end = Instant::now() + limit;
-        let is_open = |process: &Process| !desk::has_ended(process);
+        let is_open = |process: &Process| !process::has_ended(process);
         while !thread.is_finished() || self.process.as_ref().is_some_and(is_open) {
             if Instant::now() >= end {
-                self.process.iter().for_each(desk::kill);
+                self.process.iter().for_each(process::kill);
                 return;
             }
             thread::sleep(END_STEP);

@@ -13,7 +13,7 @@ use record::{Safety, TargetKind};
 use rig::TargetInfo;
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::target::admit_overwrite;
+use crate::real::admit_overwrite;
 use format::FileSystem;
 
 /// Supported sector sizes of images, bytes.

@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use drive::NamedScratch;
 use fio::{Plan, Request as FioRequest};
 use serde::Deserialize;
 
 use crate::error::{LabError, Result};
+use crate::real::NamedScratch;
 use crate::request::Target;
 use crate::watcher::Recorded;
 

@@ -64,11 +64,7 @@ pub fn runs() -> ArgValueCandidates {
 /// Completes the confirmations of drives that may be overwritten.
 pub fn confirmations() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let candidate = |device: drive::BlockDevice| {
-            let help = device.drive.path.unwrap_or(device.drive.name);
-            let word = device.allowance.confirm?;
-            Some(CompletionCandidate::new(word).help(Some(help.into())))
-        };
-        machine::drives().into_iter().filter_map(candidate).collect()
+        let named = machine::confirmations().into_iter();
+        named.map(|(word, name)| CompletionCandidate::new(word).help(Some(name.into()))).collect()
     })
 }

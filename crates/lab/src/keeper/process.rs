@@ -1,0 +1,81 @@
+//! The keeper's process, seen from the run. Other systems than Linux keep the store in a thread of
+//! the run instead (`elsewhere/process.rs`).
+
+use std::io::{self, BufReader};
+use std::os::unix::process::{CommandExt, parent_id};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::mailbox::Mailbox;
+use super::message::{self, Desk, Question, Reply, Spoken};
+use crate::error::{ErrorKind, LabError, Result};
+
+/// Starts the process.
+pub(super) fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<(Box<dyn Desk>, Process)> {
+    let (desk, process) = ProcessDesk::start(word, mailbox)?;
+    Ok((Box::new(desk), process))
+}
+
+/// Whether a run is that of this process, or of the one that started it.
+pub(super) fn is_of_this_run(pid: u32) -> bool {
+    [std::process::id(), parent_id()].contains(&pid)
+}
+
+/// The keeper's process.
+struct ProcessDesk {
+    mailbox: Arc<Mailbox>,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+/// The process behind a desk, which may be killed while a question waits.
+pub(super) type Process = Arc<Mutex<Child>>;
+
+impl ProcessDesk {
+    /// Starts this program again, with `word` as its argument. It leaves the process group, so that
+    /// a Ctrl-C does not reach it, and it keeps neither the terminal nor the output open.
+    fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<(ProcessDesk, Process)> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("ssdyno").arg(word).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let (to, from) = (child.stdin.take(), child.stdout.take());
+        let (to, from) = to.zip(from).ok_or(io::ErrorKind::BrokenPipe)?;
+        let mailbox = Arc::clone(mailbox);
+        let desk = ProcessDesk { mailbox, to, from: BufReader::new(from) };
+        Ok((desk, Arc::new(Mutex::new(child))))
+    }
+
+    fn ask(&mut self, question: &Question) -> io::Result<Result<Reply>> {
+        message::write(&mut self.to, question)?;
+        loop {
+            match message::read(&mut self.from)?.ok_or(io::ErrorKind::UnexpectedEof)? {
+                Spoken::Migrating(done, of) => {
+                    self.mailbox.note(Ok(Reply::Stored));
+                    store::report_migration(done, of);
+                }
+                Spoken::Reply(reply) => return Ok(reply),
+            }
+        }
+    }
+}
+
+impl Desk for ProcessDesk {
+    fn answer(&mut self, question: Question) -> Result<Reply> {
+        self.ask(&question).unwrap_or_else(|error| {
+            let text = format!("the process that writes the store has ended: {error}");
+            Err(LabError::new(ErrorKind::Io, text))
+        })
+    }
+}
+
+/// Kills the process, without waiting for its end: the kernel may hold it.
+pub(super) fn kill(process: &Process) {
+    // It may have ended by itself.
+    let _ = process.lock().unwrap_or_else(PoisonError::into_inner).kill();
+}
+
+/// Whether the process has ended.
+pub(super) fn has_ended(process: &Process) -> bool {
+    !matches!(process.lock().unwrap_or_else(PoisonError::into_inner).try_wait(), Ok(None))
+}
