@@ -7,6 +7,8 @@
 // Options of the commands that are refused there.
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/apart.rs")]
+mod apart;
 mod cli;
 mod commands;
 mod failure;
@@ -30,17 +32,23 @@ use crate::cli::{Cli, Command};
 use crate::failure::{Failure, Result};
 use crate::interrupt::INTERRUPTED;
 
+/// The environment variable of a completion request, which may read the store.
+const COMPLETE: &str = "COMPLETE";
+
 fn main() -> ExitCode {
     if let Some(end) = guard().or_else(keeper) {
         return end;
     }
     lab::keeper::use_process(KEEPER);
-    // Answers a completion request of the shell and exits.
-    CompleteEnv::with_factory(Cli::command).complete();
     interrupt::survive_file_limit();
     if let Err(error) = interrupt::install() {
         return Failure::from(error).report();
     }
+    if let Some(code) = std::env::var_os(COMPLETE).and_then(|_| apart::run()) {
+        return code;
+    }
+    // Answers a completion request of the shell and exits.
+    CompleteEnv::with_factory(Cli::command).var(COMPLETE).complete();
     store::on_migration(|done, of| {
         screen::say(&format!("converting the store to a new version: {done} of {of} runs"));
     });
@@ -83,6 +91,9 @@ fn keeper() -> Option<ExitCode> {
 }
 
 fn run(cli: Cli) -> Result {
+    if let Some(code) = cli.command.opens_store().then(apart::run).flatten() {
+        return Ok(code);
+    }
     match cli.command {
         Command::List(args) => commands::list::run(&args),
         Command::Run(args) => commands::run::run(&args),

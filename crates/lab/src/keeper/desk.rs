@@ -9,6 +9,7 @@ use store::Store;
 
 use super::message::{self, Desk, Earlier, Question, Reply, Spoken};
 use super::process;
+use super::records;
 use crate::error::{ErrorKind, LabError, Result};
 use crate::{history, peers};
 
@@ -36,6 +37,10 @@ impl Desk for StoreDesk {
             self.0 = Some(OpenRun { store, number, machine_id: machine_id.clone() });
             return Ok(Reply::Begun { number, machine_id, store: path });
         }
+        if let Question::Records { store, wanted } = question {
+            let store = Store::open_existing(store.as_deref().map(Path::new))?;
+            return Ok(Reply::Records(records::find(&store, &wanted)?));
+        }
         let open = self.0.as_mut();
         open.ok_or_else(|| LabError::new(ErrorKind::Io, "no run has begun"))?.answer(question)
     }
@@ -45,7 +50,9 @@ impl OpenRun {
     fn answer(&mut self, question: Question) -> Result<Reply> {
         let (store, number) = (&mut self.store, self.number);
         match question {
-            Question::Begin { .. } => return Err(LabError::new(ErrorKind::Io, "a run has begun")),
+            Question::Begin { .. } | Question::Records { .. } => {
+                return Err(LabError::new(ErrorKind::Io, "a run has begun"));
+            }
             Question::Append(points) => points
                 .iter()
                 .try_for_each(|point| point.lend(|point| store.append(number, point)))?,

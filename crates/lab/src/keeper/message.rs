@@ -36,6 +36,18 @@ pub(super) enum Question {
     Series,
     /// Store the complete record.
     Finish(Box<Run>),
+    /// Records in the store at this path, or the default one; no run is entered.
+    Records { store: Option<OsString>, wanted: Wanted },
+}
+
+/// Which records are wanted.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Wanted {
+    /// Those of the protocol with this hash, from the execution that began at this time or from
+    /// all, in order of their start.
+    OfProtocol { hash: String, began: Option<String> },
+    /// The newest on this target with this title of its origin.
+    Newest { target: String, title: String },
 }
 
 /// The reply of the keeper.
@@ -51,6 +63,8 @@ pub(super) enum Reply {
     Earlier(Box<Earlier>),
     /// The series stored so far.
     Series(Vec<Series>),
+    /// The wanted records.
+    Records(Vec<Run>),
     /// It is stored.
     Stored,
 }

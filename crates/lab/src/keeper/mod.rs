@@ -13,6 +13,7 @@ mod mailbox;
 mod message;
 #[cfg_attr(not(target_os = "linux"), path = "../elsewhere/process.rs")]
 mod process;
+mod records;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +28,7 @@ use self::desk::StoreDesk;
 pub use self::desk::serve;
 use self::mailbox::{Mailbox, Parcel};
 use self::message::{Desk, Question, Reply};
-pub(crate) use self::message::{Earlier, SeriesPoint};
+pub(crate) use self::message::{Earlier, SeriesPoint, Wanted};
 use self::process::Process;
 use crate::error::{ErrorKind, LabError, Result};
 
@@ -78,6 +79,24 @@ impl Keeper {
         run: &mut Run,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Keeper> {
+        let is_virtual = run.target.kind == TargetKind::Virtual;
+        let mut keeper = Keeper::start(store, interrupt, is_virtual)?;
+        let pid = std::process::id();
+        let store = store.map(|path| path.as_os_str().to_owned());
+        let begin = Question::Begin { store, run: Box::new(run.clone()), pid };
+        if let Reply::Begun { number, machine_id, store } = keeper.ask(begin, &mut |_| {})? {
+            (run.number, run.environment.machine_id) = (Some(number), machine_id);
+            keeper.store = store.into();
+        }
+        Ok(keeper)
+    }
+
+    /// Starts the process, or a thread, that answers questions about this store.
+    fn start(
+        store: Option<&Path>,
+        interrupt: &Arc<AtomicBool>,
+        is_virtual: bool,
+    ) -> Result<Keeper> {
         let mailbox = Arc::new(Mailbox::default());
         let started = WORD.get().map(|word| process::start(word, &mailbox));
         // Without a process, a thread has to do.
@@ -91,23 +110,15 @@ impl Keeper {
         let thread = thread.map_err(|e| {
             LabError::new(ErrorKind::Io, format!("cannot start a thread for the store: {e}"))
         })?;
-        let mut keeper = Keeper {
+        Ok(Keeper {
             mailbox,
             thread: Some(thread),
             process,
             interrupt: Arc::clone(interrupt),
             store: store.map_or_else(|| store::default_path().unwrap_or_default(), Path::to_owned),
-            is_virtual: run.target.kind == TargetKind::Virtual,
+            is_virtual,
             is_abandoned: AtomicBool::new(false),
-        };
-        let pid = std::process::id();
-        let store = store.map(|path| path.as_os_str().to_owned());
-        let begin = Question::Begin { store, run: Box::new(run.clone()), pid };
-        if let Reply::Begun { number, machine_id, store } = keeper.ask(begin, &mut |_| {})? {
-            (run.number, run.environment.machine_id) = (Some(number), machine_id);
-            keeper.store = store.into();
-        }
-        Ok(keeper)
+        })
     }
 
     /// The store.
@@ -245,6 +256,16 @@ impl Drop for Keeper {
             }
             thread::sleep(END_STEP);
         }
+    }
+}
+
+/// Records in the store at this path, or the default one, read by a keeper without a run.
+pub(crate) fn records(store: Option<&Path>, wanted: Wanted) -> Result<Vec<Run>> {
+    let keeper = Keeper::start(store, &Arc::default(), false)?;
+    let store = store.map(|path| path.as_os_str().to_owned());
+    match keeper.ask(Question::Records { store, wanted }, &mut |_| {})? {
+        Reply::Records(runs) => Ok(runs),
+        _ => Ok(Vec::new()),
     }
 }
 

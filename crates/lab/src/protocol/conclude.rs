@@ -2,10 +2,10 @@
 //! differences between them.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use record::{PartOf, Run as Record, TargetKind};
 use serde::Serialize;
-use store::Store;
 
 use super::Protocol;
 use super::progress::records;
@@ -40,8 +40,9 @@ pub struct Conclusion {
     pub confounders: Vec<[String; 3]>,
 }
 
-/// Concludes one execution of a protocol from its records.
-pub fn conclude(protocol: &Protocol, store: &Store, began: &str) -> Result<Conclusion> {
+/// Concludes one execution of a protocol from its records in the store at this path, or the default
+/// one.
+pub fn conclude(protocol: &Protocol, store: Option<&Path>, began: &str) -> Result<Conclusion> {
     let mut runs = records(store, protocol, Some(began))?;
     runs.retain(|(_, run)| run.complete);
     let elapsed = runs.iter().map(|(part, run)| elapsed(part, run)).collect();

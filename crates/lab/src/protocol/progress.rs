@@ -4,12 +4,13 @@
 //! measurement, whose record contains the answers so far. Later questions are asked again.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use record::{PartOf, Run as Record};
-use store::{Filter, Store};
 
 use super::{Action, Ask, Measure, Protocol, Step};
 use crate::error::{LabError, Result};
+use crate::keeper::{self, Wanted};
 
 /// The next measurement.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +50,9 @@ impl<'p> Progress<'p> {
         Progress { protocol, items: items(protocol), done: 0, began, fields: BTreeMap::new() }
     }
 
-    /// Resumes after the last completed measurement of this protocol in the store. A protocol of
-    /// the same name but with another text is a different protocol.
-    pub fn resume(protocol: &'p Protocol, store: &Store) -> Result<Progress<'p>> {
+    /// Resumes after the last completed measurement of this protocol in the store at this path, or
+    /// the default one. A protocol of the same name but with another text is a different protocol.
+    pub fn resume(protocol: &'p Protocol, store: Option<&Path>) -> Result<Progress<'p>> {
         let runs = records(store, protocol, None)?;
         let Some((part, _)) = runs.last() else {
             let text = format!("no record of the protocol '{}' with this text", protocol.name);
@@ -135,25 +136,13 @@ fn items(protocol: &Protocol) -> Vec<Next<'_>> {
     each.collect()
 }
 
-/// Maximum number of latest records to search for those of a protocol.
-const RECORDS_MAX: u32 = 5000;
-
-/// Records of a protocol in order of their start, from one execution or all. Skips records that
-/// cannot be read.
+/// Records of a protocol in order of their start, from one execution or all.
 pub(super) fn records(
-    store: &Store,
+    store: Option<&Path>,
     protocol: &Protocol,
     began: Option<&str>,
 ) -> Result<Vec<(PartOf, Record)>> {
-    let mut found = Vec::new();
-    let latest = Filter { limit: Some(RECORDS_MAX), ..Filter::default() };
-    for summary in store.runs(&latest)? {
-        let Ok(run) = store.load(summary.number) else { continue };
-        let Some(part) = run.part_of.clone() else { continue };
-        if part.hash == protocol.hash && began.is_none_or(|began| began == part.began) {
-            found.push((part, run));
-        }
-    }
-    found.sort_by(|a, b| (&a.0.began, &a.1.id).cmp(&(&b.0.began, &b.1.id)));
-    Ok(found)
+    let (hash, began) = (protocol.hash.clone(), began.map(String::from));
+    let runs = keeper::records(store, Wanted::OfProtocol { hash, began })?;
+    Ok(runs.into_iter().filter_map(|run| Some((run.part_of.clone()?, run))).collect())
 }

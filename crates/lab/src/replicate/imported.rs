@@ -2,46 +2,28 @@
 
 use std::path::Path;
 
-use record::Run;
-use store::{Filter, Store};
-
-use super::document::{Document, Import};
+use super::document::Document;
 use super::repeated::Done;
 use crate::error::Result;
-
-/// Maximum number of runs on a target inspected, newest first.
-const RUNS_MAX: u32 = 50;
+use crate::keeper::{self, Wanted};
 
 /// The imported records, as completed experiments.
 pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
-    if document.imports.is_empty() {
-        return Ok(Vec::new());
-    }
-    let store = Store::open_existing(Some(store))?;
     let mut done = Vec::new();
     for import in &document.imports {
-        let drive = Some(import.target.clone());
-        let filter = Filter { drive, limit: Some(RUNS_MAX), ..Filter::default() };
-        for summary in store.runs(&filter)? {
-            let run = store.load(summary.number)?;
-            if import.is(&run) {
-                done.push(Done { experiment: import.id.clone(), run, page: None });
-                break;
-            }
-        }
+        let (target, title) = (import.target.clone(), import.run.clone());
+        let runs = keeper::records(Some(store), Wanted::Newest { target, title })?;
+        let experiment = || import.id.clone();
+        done.extend(runs.into_iter().map(|run| Done { experiment: experiment(), run, page: None }));
     }
     Ok(done)
 }
 
-impl Import {
-    fn is(&self, run: &Run) -> bool {
-        let title = run.origin.as_ref().and_then(|origin| origin.title.as_deref());
-        run.target.spec == self.target && title == Some(self.run.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use record::Run;
+    use store::Store;
+
     use super::*;
     use crate::replicate::{Repeated, document};
 

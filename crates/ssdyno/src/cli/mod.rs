@@ -113,6 +113,24 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it opens the store, or journals, outside a run.
+    pub fn opens_store(&self) -> bool {
+        match self {
+            Command::List(_)
+            | Command::Runs(_)
+            | Command::Show(_)
+            | Command::Export(_)
+            | Command::Import(_)
+            | Command::Rm(_)
+            | Command::Recover(_) => true,
+            Command::Compare(args) => args.live.method.is_none(),
+            Command::Drives(args) => matches!(args.what, Some(DrivesCommand::Fit(_))),
+            _ => false,
+        }
+    }
+}
+
 /// The command line as shown and recorded; bytes that are not UTF-8 are replaced.
 pub fn typed() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()

@@ -14,7 +14,6 @@ use record::Plan;
 use report::table::{Align, Cell, Table};
 use report::{Ink, Style};
 use serde_json::json;
-use store::Store;
 
 use super::{io, session};
 use crate::cli::{RESUME, RunArgs};
@@ -39,9 +38,10 @@ pub fn run(file: &str, args: &RunArgs) -> Result {
         return Err(Failure::new(USAGE, text).advise("options = { ... } in its steps"));
     }
     let request = args.measure.request(target);
-    let progress = match !resume.is_empty() {
-        true => Progress::resume(&protocol, &Store::open_existing(request.store.as_deref())?)?,
-        false => Progress::begin(&protocol),
+    let progress = if resume.is_empty() {
+        Progress::begin(&protocol)
+    } else {
+        Progress::resume(&protocol, request.store.as_deref())?
     };
     let runner = Runner { protocol: &protocol, request, args, answers: answers(&protocol, args)? };
     if args.measure.dry_run {
@@ -144,8 +144,8 @@ impl Runner<'_> {
                 }
             }
         }
-        let store = Store::open_existing(self.request.store.as_deref())?;
-        let conclusion = protocol::conclude(self.protocol, &store, progress.began())?;
+        let store = self.request.store.as_deref();
+        let conclusion = protocol::conclude(self.protocol, store, progress.began())?;
         present::done(&match output.is_json() {
             true => present::json(&json!({
                 "protocol": self.protocol.name,

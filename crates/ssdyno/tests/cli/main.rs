@@ -11,6 +11,7 @@ mod common;
 mod declared;
 mod devices;
 mod elsewhere;
+mod ending;
 mod faults;
 mod fio_devices;
 mod fio_examples;

@@ -2,10 +2,11 @@
 //! program started by it is left.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::{Going, MIB, Place, or_skip, root, tool};
+use crate::ending::{END_MAX, STEP, code_after, end_after, wait_for_handlers, wait_until_blocked};
 
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
@@ -13,70 +14,12 @@ const SIGQUIT: i32 = 3;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// Longest time to end after a signal.
-const END_MAX: Duration = Duration::from_secs(2);
-
 /// Latest signal after the start, microseconds.
 const LATEST_US: u64 = 120_000;
-
-const STEP: Duration = Duration::from_millis(2);
 
 /// Signals to each command; `SSDYNO_SIGNALS` asks for more.
 fn count() -> u64 {
     std::env::var("SSDYNO_SIGNALS").ok().and_then(|n| n.parse().ok()).unwrap_or(3)
-}
-
-/// Waits until a process has installed its signal handlers, or has ended.
-fn wait_for_handlers(child: &mut Child) {
-    let status = format!("/proc/{}/status", child.id());
-    loop {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        let all =
-            [SIGINT, SIGQUIT, SIGTERM].iter().all(|s| caught.unwrap_or(0) >> (s - 1) & 1 == 1);
-        if all || child.try_wait().expect("a child").is_some() {
-            return;
-        }
-        std::thread::sleep(STEP);
-    }
-}
-
-/// Waits until a thread of the process waits in this function of the kernel.
-fn wait_until_blocked(child: &mut Child, place: &str) {
-    let began = Instant::now();
-    let tasks = format!("/proc/{}/task", child.id());
-    let is_blocked = || {
-        let tasks = fs::read_dir(&tasks).into_iter().flatten().flatten();
-        let places = tasks.map(|task| fs::read_to_string(task.path().join("wchan")));
-        places.flatten().any(|name| name.contains(place))
-    };
-    while !is_blocked() {
-        assert!(child.try_wait().expect("a child").is_none(), "it ended");
-        assert!(began.elapsed() < Duration::from_secs(20), "it does not wait in {place}");
-        std::thread::sleep(STEP);
-    }
-}
-
-/// The exit code of a child that must end soon.
-fn code_after(signal: i32, mut child: Child, what: &str) -> Option<i32> {
-    let began = Instant::now();
-    // It may have ended.
-    let _ = Command::new("kill")
-        .args([format!("-{signal}"), child.id().to_string()])
-        .stderr(Stdio::null())
-        .status();
-    loop {
-        if let Some(status) = child.try_wait().expect("a child") {
-            assert!(began.elapsed() < END_MAX, "{what} took {:?}", began.elapsed());
-            return status.code();
-        }
-        if began.elapsed() > 5 * END_MAX {
-            child.kill().expect("killed");
-            panic!("{what} does not end after signal {signal}");
-        }
-        std::thread::sleep(STEP);
-    }
 }
 
 #[test]
@@ -118,7 +61,7 @@ fn every_command_ends_with_130_on_the_first_signal() {
         "rm 9",
     ];
     let mut random = 0x5eed_u64;
-    let (mut interrupted, mut signals) = (0, 0);
+    let (mut interrupted, mut signals, mut slowest) = (0, 0, None);
     for words in commands {
         let words: Vec<&str> = words.split(' ').collect();
         let start = || {
@@ -133,7 +76,8 @@ fn every_command_ends_with_130_on_the_first_signal() {
             let signal = [SIGINT, SIGTERM, SIGHUP, SIGQUIT][(random >> 60) as usize % 4];
             let child = start();
             std::thread::sleep(Duration::from_micros((random >> 33) % LATEST_US));
-            let code = code_after(signal, child, &words.join(" "));
+            let (code, took) = end_after(signal, child, &words.join(" "));
+            slowest = slowest.max(Some((took, signal, words.join(" "))));
             // Short commands may be over: then their own code stands.
             assert!(matches!(code, Some(0..=4 | 130)), "{words:?}: {code:?} after {signal}");
             let is_long = ["io", "run", "fio", "prepare"].contains(&words[0]);
@@ -142,7 +86,13 @@ fn every_command_ends_with_130_on_the_first_signal() {
             signals += 1;
         }
     }
-    println!("{interrupted} of {signals} commands were interrupted");
+    let (took, signal, words) = slowest.expect("a command");
+    println!(
+        "{signals} signals to {} commands interrupted {interrupted} of them; the slowest end took \
+         {:.0} ms: signal {signal} to {words}",
+        commands.len(),
+        took.as_secs_f64() * 1e3
+    );
     assert!(interrupted > 0);
 }
 
@@ -169,7 +119,7 @@ fn a_signal_ends_the_wait_for_the_reader_of_a_pipe() {
         let mut command = place.command(words);
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
-        wait_until_blocked(&mut child, "wait_for_partner");
+        wait_until_blocked(&mut child, &["wait_for_partner"]);
         assert_eq!(code_after(SIGINT, child, &words.join(" ")), Some(130), "{words:?}");
     }
 }
@@ -184,7 +134,7 @@ fn a_reader_that_has_stopped_does_not_hold_up_a_run() {
     let mut child = child.expect("starts");
     let pipe = child.stdout.as_ref().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(pipe, 4096).expect("a small pipe");
-    wait_until_blocked(&mut child, "pipe_write");
+    wait_until_blocked(&mut child, &["pipe_write"]);
     while place.runs()[0]["running"] == true {
         std::thread::sleep(Duration::from_millis(50));
     }

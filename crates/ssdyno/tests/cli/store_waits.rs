@@ -2,6 +2,7 @@
 //! and the record is in a file.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,10 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::common::{Going, Mounted, Place, Said, metric, or_skip, root};
+use crate::ending::{END_MAX, code_after, wait_until_blocked};
 use crate::fuse::Fuse;
 
 const SIGINT: i32 = 2;
-
-/// Longest time to end after a signal.
-const END_MAX: Duration = Duration::from_secs(2);
 
 /// Intervals after which the store's writer waits: points are collected for a second.
 const UNTIL_WRITTEN: u32 = 14;
@@ -119,4 +118,53 @@ fn a_run_whose_store_does_not_answer_at_all_can_be_ended() {
     let run = Going::start(&place, &words);
     stopped.wait_for_request();
     assert_eq!(end(run).err, "ssdyno: interrupted\n");
+}
+
+/// Functions of the kernel in which a thread waits for a file system's server, or for another
+/// thread that asks it for the same name.
+const HELD: [&str; 3] = ["request_wait_answer", "fuse", "d_alloc_parallel"];
+
+#[test]
+fn every_command_that_opens_a_store_that_does_not_answer_can_be_ended() {
+    or_skip!(root());
+    let stopped = or_skip!(Fuse::mount());
+    let place = Place::new();
+    let store = stopped.path().join("store");
+    let store = store.to_str().expect("UTF-8");
+    let io = ["io", "null:", "--ops", "9", "--quiet", "--store", store];
+    (0..2).for_each(|_| drop(place.ssdyno(&io).good()));
+    let record = place.text("record");
+    let exported = place.ssdyno(&["export", "1", "--store", store]).good().out;
+    std::fs::write(&record, exported).expect("written");
+    stopped.server.is_stopped.store(true, Ordering::SeqCst);
+    let resumed = ["run", "sim:sd-class2", "--protocol", "state-bars", "--resume"];
+    let commands: [&[&str]; 10] = [
+        &["runs"],
+        &["show"],
+        &["show", "1", "--html"],
+        &["compare", "1", "2"],
+        &["export"],
+        &["import", &record],
+        &["rm", "1"],
+        &["drives", "fit", "1", "--name", "a"],
+        &["replicate", "001", "--quiet"],
+        &resumed,
+    ];
+    let start = |words: &[&str]| {
+        let mut command = place.command(&[words, &["--store", store]].concat());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
+    };
+    let mut running: Vec<_> = commands.iter().map(|words| (words, start(words))).collect();
+    running.iter_mut().for_each(|(_, child)| wait_until_blocked(child, &HELD));
+    // All wait at the same time, so that the test takes no longer than one of them.
+    let ends = running.into_iter().map(|(words, child)| {
+        std::thread::spawn({
+            let what = words.join(" ");
+            move || (code_after(SIGINT, child, &what), what)
+        })
+    });
+    for end in ends.collect::<Vec<_>>() {
+        let (code, what) = end.join().expect("in time");
+        assert_eq!(code, Some(130), "{what}");
+    }
 }

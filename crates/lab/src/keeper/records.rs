@@ -1,0 +1,50 @@
+//! Records that a protocol or a document needs. They are read where the store is read: in the
+//! keeper's process.
+
+use record::Run;
+use store::{Filter, Store};
+
+use super::message::Wanted;
+use crate::error::Result;
+
+/// Maximum number of latest records to search for those of a protocol.
+const OF_PROTOCOL_MAX: u32 = 5000;
+
+/// Maximum number of latest records on a target to search for one.
+const OF_TARGET_MAX: u32 = 50;
+
+/// The wanted records.
+pub(super) fn find(store: &Store, wanted: &Wanted) -> Result<Vec<Run>> {
+    match wanted {
+        Wanted::OfProtocol { hash, began } => of_protocol(store, hash, began.as_deref()),
+        Wanted::Newest { target, title } => newest(store, target, title),
+    }
+}
+
+/// Skips records that cannot be read.
+fn of_protocol(store: &Store, hash: &str, began: Option<&str>) -> Result<Vec<Run>> {
+    let latest = Filter { limit: Some(OF_PROTOCOL_MAX), ..Filter::default() };
+    let runs = store.runs(&latest)?.into_iter().filter_map(|run| store.load(run.number).ok());
+    let mut runs: Vec<Run> = runs
+        .filter(|run| {
+            let part = run.part_of.as_ref().filter(|part| part.hash == hash);
+            part.is_some_and(|part| began.is_none_or(|began| began == part.began))
+        })
+        .collect();
+    let began = |run: &Run| run.part_of.as_ref().map(|part| part.began.clone());
+    runs.sort_by(|a, b| (began(a), &a.id).cmp(&(began(b), &b.id)));
+    Ok(runs)
+}
+
+fn newest(store: &Store, target: &str, title: &str) -> Result<Vec<Run>> {
+    let drive = Some(target.to_string());
+    let filter = Filter { drive, limit: Some(OF_TARGET_MAX), ..Filter::default() };
+    for summary in store.runs(&filter)? {
+        let run = store.load(summary.number)?;
+        let its_title = run.origin.as_ref().and_then(|origin| origin.title.as_deref());
+        if run.target.spec == target && its_title == Some(title) {
+            return Ok(vec![run]);
+        }
+    }
+    Ok(Vec::new())
+}
