@@ -195,19 +195,12 @@ impl Recording {
         }
         let kept = self.store_record();
         let borrows = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
-        let advice = match (kept, borrows) {
-            (Err(error), _) => match keep_as_file(&self.run) {
-                Some(path) => format!("{error}: the record is in {}", path.display()),
-                None => format!("{error}: only --json can still output the record"),
-            },
-            (Ok(()), true) => {
-                "ssdyno recover, once the drive answers: its blocks were borrowed".to_string()
-            }
-            (Ok(()), false) => {
-                "unplug it if this process does not exit: the kernel waits for it".to_string()
-            }
+        let advice = if borrows {
+            "ssdyno recover, once the drive answers: its blocks were borrowed"
+        } else {
+            "unplug it if this process does not exit: the kernel waits for it"
         };
-        self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), Ok(()))
+        self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), kept)
     }
 
     fn recorded(&self, ended: Result<()>, kept: Result<()>) -> Recorded {
@@ -280,10 +273,18 @@ impl Recording {
         }
     }
 
-    /// Stores the complete record. The user is told if that takes long.
+    /// Stores the complete record, or writes it to a file. The user is told if that takes long.
     fn store_record(&mut self) -> Result<()> {
         let Recording { keeper, run, watcher, .. } = self;
-        keeper.finish(run, &mut |line| watcher.warn(line))
+        keeper.finish(run, &mut |line| watcher.warn(line)).map_err(|error| {
+            // The store has at most a part of the record under this number.
+            run.number = None;
+            let text = format!("{error}: the record is not in the store");
+            LabError::new(ErrorKind::Io, text).advise(match keep_as_file(run) {
+                Some(path) => format!("the record is in {}", path.display()),
+                None => "--json to print the record; it could not be written to a file".into(),
+            })
+        })
     }
 
     /// Completes the record: all results, and why the run ended early, if it did. A record that
@@ -309,15 +310,7 @@ impl Recording {
         if let Some(answer) = &mut self.run.answer {
             answer.peers = peers;
         }
-        let kept = self.store_record().map_err(|error| {
-            // The store has at most a part of the record under this number.
-            self.run.number = None;
-            let text = format!("{error}: the record is not in the store");
-            LabError::new(ErrorKind::Io, text).advise(match keep_as_file(&self.run) {
-                Some(path) => format!("the record is in {}", path.display()),
-                None => "--json to print the record; it could not be written to a file".into(),
-            })
-        });
+        let kept = self.store_record();
         self.recorded(ended, kept)
     }
 }

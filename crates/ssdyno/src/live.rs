@@ -230,6 +230,7 @@ impl Watcher for Live {
 
     fn give_up(&mut self, recorded: Recorded) -> ! {
         self.bar.finish_and_clear();
+        present::report_unkept(&recorded);
         let _ = present::conclude(recorded, &self.output);
         std::process::exit(i32::from(IO));
     }

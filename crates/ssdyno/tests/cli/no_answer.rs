@@ -109,3 +109,27 @@ fn a_drive_that_answers_in_time_is_not_given_up() {
     let record: serde_json::Value = serde_json::from_str(&last).expect("JSON");
     assert_eq!(record["complete"], true, "{last}");
 }
+
+#[test]
+fn a_record_that_the_store_rejects_at_the_end_without_an_answer_is_in_a_file() {
+    let mute = or_skip!(Mute::new());
+    let small = or_skip!(Mounted::new(&["-t", "tmpfs", "-o", "size=2m", "none"]));
+    let place = Place::new();
+    let (destroy, store) = (format!("--destroy={BYTES}"), small.dir.join("store"));
+    let words = ["io", &mute.path, "--rw", "write", "--time", "60s", &destroy, "--patience", "1s"];
+    let more = ["--json", "--quiet", "--store", store.to_str().expect("UTF-8")];
+    let mut command = place.command(&[&words[..], &more[..]].concat());
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let mut lines = BufReader::new(run.stderr.take().expect("piped")).lines();
+    let first = lines.next().expect("a line").expect("UTF-8");
+    assert!(first.contains("no answer"), "{first}");
+    small.fill();
+    let lines: Vec<String> = lines.map_while(|line| line.ok()).take(5).collect();
+    let file = lines.iter().find_map(|line| line.strip_prefix("   try: the record is in "));
+    let record = std::fs::read_to_string(file.unwrap_or_else(|| panic!("{lines:?}")));
+    let record: serde_json::Value = serde_json::from_str(&record.expect("a file")).expect("JSON");
+    assert!(record["cut_short"].as_str().is_some_and(|why| why.contains("no answer")), "{record}");
+    assert!(lines.iter().any(|line| line.ends_with("the record is not in the store")), "{lines:?}");
+    mute.thaw().expect("thawed");
+    assert_eq!(run.wait().expect("ends").code(), Some(4));
+}
