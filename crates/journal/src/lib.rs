@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod borrowed;
+mod device;
 mod directory;
 mod disk;
 mod elsewhere;
@@ -21,6 +22,7 @@ mod owner;
 mod registry;
 
 pub use borrowed::{BLOCK, BYTES_MAX, Borrowed, Comparison, Rereads, Storage};
+pub use device::{BlockStorage, read_direct};
 pub use directory::{Journal, JournalDir};
 pub use disk::{Disk, Kernel};
 pub use elsewhere::ElsewhereLeft;

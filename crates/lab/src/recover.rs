@@ -12,7 +12,9 @@ use std::path::PathBuf;
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
 pub use file::JournalFile;
-use journal::{Comparison, ElsewhereLeft, Header, JournalDir, Kept, Leftover, Rereads, State};
+use journal::{
+    BlockStorage, Comparison, ElsewhereLeft, Header, JournalDir, Kept, Leftover, Rereads, State,
+};
 use record::Safety;
 use rig::{Pass, Returning, Unsteady};
 use serde::Serialize;
@@ -71,6 +73,8 @@ pub struct Recovered {
     pub differing: usize,
     /// Blocks that returned different bytes when they were read again.
     pub unsteady: usize,
+    /// Whether blocks were read through the page cache, because the drive permits no other reads.
+    pub through_cache: bool,
     /// Blocks restored.
     pub put_back: usize,
     /// Whether the journal is closed and removed.
@@ -174,6 +178,7 @@ impl Recovery {
             blocks: 0,
             differing: 0,
             unsteady: 0,
+            through_cache: false,
             put_back: 0,
             closed: false,
             text: String::new(),
@@ -241,7 +246,8 @@ impl Recovery {
             return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
         let mut compared = Returning::new(Pass::Compare, header.region.bytes);
-        let comparison = kept.borrowed.compare(&opened, Rereads::UntilCertain, &mut |bytes| {
+        let storage = BlockStorage::new(opened.file());
+        let comparison = kept.borrowed.compare(&storage, Rereads::UntilCertain, &mut |bytes| {
             compared = compared.after(bytes);
             watcher.progress(&compared);
         });
@@ -250,6 +256,7 @@ impl Recovery {
         result.blocks = kept.borrowed.blocks();
         result.differing = comparison.differing.len();
         result.unsteady = comparison.unsteady.len();
+        result.through_cache = !storage.is_direct();
         if differing.is_empty() {
             place.close(kept)?;
             let doubt = doubt(result);
@@ -275,7 +282,7 @@ impl Recovery {
         let (lost, whole): (Vec<usize>, Vec<usize>) =
             differing.iter().partition(|block| damaged.contains(block));
         let mut restored = Returning::new(Pass::Restore, kept.borrowed.bytes_of(&whole));
-        let put_back = kept.borrowed.put_back(&opened, &whole, &mut |bytes| {
+        let put_back = kept.borrowed.put_back(&storage, &whole, &mut |bytes| {
             restored = restored.after(bytes);
             watcher.progress(&restored);
         });
@@ -395,10 +402,12 @@ fn unsteady(comparison: &Comparison, kept: &Kept) -> Unsteady {
     Unsteady { blocks: counts[0], of: counts[1] }
 }
 
-/// The same as a clause of a result; empty if there are none.
+/// What weakens a comparison, as clauses of its result; empty if nothing does.
 fn doubt(result: &Recovered) -> String {
     let seen = Unsteady { blocks: result.unsteady as u64, of: result.blocks as u64 };
-    if seen.is_seen() { format!(", but {seen}") } else { String::new() }
+    let unsteady = if seen.is_seen() { format!(", but {seen}") } else { String::new() };
+    let cached = if result.through_cache { ", as read through the page cache" } else { "" };
+    format!("{cached}{unsteady}")
 }
 
 /// The error if blocks could not be read: whether they differ is unknown.

@@ -6,12 +6,10 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
-use journal::Storage;
+use journal::{Storage, read_direct};
 use workload::{Caching, Region};
-
-use crate::sys::arena::Arena;
 
 /// The descriptors of one target.
 pub(super) struct Handles {
@@ -83,12 +81,7 @@ impl Storage for Handles {
         let Some(direct) = &self.direct else {
             return self.buffered().read_again(offset, buffer);
         };
-        // The kernel writes dirty pages back before it reads past them.
-        let mut arena = Arena::new(1, buffer.len())?;
-        let aligned = arena.slot(0, buffer.len() as u32);
-        direct.read_exact_at(aligned, offset)?;
-        buffer.copy_from_slice(aligned);
-        Ok(())
+        read_direct(direct, offset, buffer)
     }
 }
 

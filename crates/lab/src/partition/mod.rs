@@ -104,7 +104,7 @@ impl Disc {
 
     fn table(&self, opened: &Opened) -> Result<Table> {
         let table = opened.partition_table(self.bytes, self.sector_bytes);
-        table.ok_or_else(|| self.without_table(opened))
+        table.ok_or_else(|| self.without_table(opened.file()))
     }
 
     /// The error if no table was found: the drive has none, or its first sector cannot be read.
@@ -142,7 +142,7 @@ impl Disc {
         done.map_err(|e| self.failed("write", &e))?;
         for (place, NewVolume(system)) in places.iter().zip(volumes) {
             let Some(system) = system else { continue };
-            system.make(&opened, place, self.sector_bytes).map_err(|error| {
+            system.make(opened.file(), place, self.sector_bytes).map_err(|error| {
                 let text = format!("cannot format partition {}: {error}", place.number);
                 LabError::new(ErrorKind::Io, text)
             })?;
