@@ -44,16 +44,20 @@ pub struct Drive {
     pub checks: u64,
     /// Wrong bits in what reads return, as of a bad reader or cable; the content stays right.
     pub flips: Option<Flips>,
+    /// Writes that succeed but are not stored, among those of the share.
+    pub losses: Option<Flips>,
+    /// Writes that were not stored.
+    pub lost: u64,
     /// Reads that returned a wrong bit.
     pub flipped: u64,
     /// Of these, reads of blocks that were borrowed or compared.
     pub flipped_borrowing: u64,
 }
 
-/// Reads that return one wrong bit now and then.
+/// Faults now and then: reads that return one wrong bit, or writes that are lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Flips {
-    /// Share of the reads, 0 to 1.
+    /// Share of the reads or writes, 0 to 1.
     pub share: f64,
     /// Whether reads are right until the first write.
     pub after_write: bool,
@@ -109,6 +113,17 @@ impl Drive {
         }
     }
 
+    /// Writes content, unless it is lost.
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        self.counters.written_bytes += bytes.len() as u64;
+        let is_lost = |dice: &mut Flips| dice.below(1_000_000) < (dice.share * 1e6) as u64;
+        if self.losses.as_mut().is_some_and(is_lost) {
+            self.lost += 1;
+        } else {
+            self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+
     /// Carries out an operation; returns the bytes moved or a negative error number.
     fn carry_out(&mut self, op: Op, buffer: &mut [u8]) -> i64 {
         self.ops += 1;
@@ -122,10 +137,7 @@ impl Drive {
                 self.read(place.start, buffer);
                 self.counters.read_bytes += moved;
             }
-            OpKind::Write => {
-                self.bytes[place].copy_from_slice(buffer);
-                self.counters.written_bytes += moved;
-            }
+            OpKind::Write => self.write(place.start, buffer),
             OpKind::Discard => {
                 self.bytes[place].fill(0);
                 self.counters.discarded_bytes += moved;
@@ -202,9 +214,7 @@ impl Storage for Memory {
     }
 
     fn write_all(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (at, mut drive) = (offset as usize, self.drive());
-        drive.bytes[at..at + bytes.len()].copy_from_slice(bytes);
-        drive.counters.written_bytes += bytes.len() as u64;
+        self.drive().write(offset as usize, bytes);
         Ok(())
     }
 

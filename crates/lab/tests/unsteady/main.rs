@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Flips, Machine, Memory, Options as EngineOptions};
+use engine::{Drive, Flips, Machine, Memory, Options as EngineOptions};
 use journal::{JournalDir, Rereads};
-use methods::{Options, Outcome, Session};
+use methods::{MethodError, Options, Outcome, Session};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
 use tempfile::TempDir;
@@ -33,6 +33,8 @@ struct Run {
     out: Outcome,
     /// Reads with a wrong bit that the method could notice.
     noticeable: u64,
+    /// Writes of other content than the original that were lost.
+    lost_stamps: u64,
     /// The state that a kill would have left.
     killed: Option<Killed>,
     dir: TempDir,
@@ -48,8 +50,8 @@ struct Killed {
 #[derive(Default)]
 struct Seen {
     events: u64,
-    /// Wrong reads before the blocks are returned.
-    before_return: Option<u64>,
+    /// Wrong reads and lost writes before the blocks are returned.
+    before_return: Option<[u64; 2]>,
     killed: Option<Killed>,
 }
 
@@ -59,13 +61,24 @@ fn mixed(seed: u64, salt: u64) -> u64 {
     x ^ x >> 32
 }
 
-/// Runs a method on a new drive.
+/// Runs a method on a new drive, which must end well.
 fn run(method: &str, seed: u64, flips: Option<Flips>) -> Run {
+    let (run, result) = run_on(method, seed, |drive| drive.flips = flips);
+    result.unwrap_or_else(|e| panic!("{method}, seed {seed}: {e}"));
+    run
+}
+
+/// Runs a method on a new drive with these faults.
+fn run_on(
+    method: &str,
+    seed: u64,
+    faults: impl FnOnce(&mut Drive),
+) -> (Run, Result<(), MethodError>) {
     let dir = TempDir::new().expect("a directory");
     let memory = Memory::new(BYTES as usize);
     let content: Vec<u8> = (0..BYTES).map(|i| mixed(seed, i / 8) as u8 ^ i as u8).collect();
     memory.drive().bytes.copy_from_slice(&content);
-    memory.drive().flips = flips;
+    faults(&mut memory.drive());
     let mut info = TargetInfo { allowed: Safety::Borrows, ..TargetInfo::null(BYTES) };
     (info.target.kind, info.target.spec) = (TargetKind::Device, "mem:0".into());
     let journals = dir.path().join("journals");
@@ -80,17 +93,17 @@ fn run(method: &str, seed: u64, flips: Option<Flips>) -> Run {
     let options = Options { time, replicates: Some(1), seed, ..Options::default() };
     let result = session.run(methods::find(method).expect("known"), &options);
     let out = session.finish();
-    result.unwrap_or_else(|e| panic!("{method}, seed {seed}: {e}"));
     let Seen { before_return, killed, .. } = std::mem::take(&mut *seen.lock().expect("no panic"));
     let drive = memory.drive();
     // `fake` checks all that it reads, but then expects other content than the original. `speed`
     // checks what it borrows.
     let noticeable = match method {
-        "fake" => before_return.unwrap_or(drive.flipped),
+        "fake" => before_return.map_or(drive.flipped, |[flipped, _]| flipped),
         _ => drive.flipped_borrowing,
     };
+    let lost_stamps = before_return.map_or(0, |[_, lost]| lost);
     drop(drive);
-    Run { seed, memory, content, out, noticeable, killed, dir }
+    (Run { seed, memory, content, out, noticeable, lost_stamps, killed, dir }, result)
 }
 
 /// Notes the state at the event with this number.
@@ -105,7 +118,8 @@ fn observer(
         // The step in which `fake` restores.
         let is_return = matches!(event, Event::Step { name, .. } if name == "restore");
         if is_return && seen.before_return.is_none() {
-            seen.before_return = Some(memory.drive().flipped);
+            let drive = memory.drive();
+            seen.before_return = Some([drive.flipped, drive.lost]);
         }
         if seen.events == kill_at {
             let content = memory.drive().bytes.clone();
@@ -210,4 +224,40 @@ fn an_unsteady_drive_gets_every_byte_back_and_is_named() {
         "{runs} runs of each method on unsteady drives: 0 bytes changed, named {speed} times by \
          speed and {fake} by fake; {runs} each on steady drives: 0 refusals"
     );
+}
+
+/// Runs of `fake` on drives that lose writes.
+const LOSING: u64 = 20;
+
+/// A lost write of borrowed content leaves the content as it was: only a stamp that is lost shows.
+/// A block that does not come back, because that write is lost too, stays in its journal.
+#[test]
+fn a_drive_that_loses_writes_is_named_and_what_it_does_not_take_back_stays_in_the_journal() {
+    let (mut named, mut kept) = (0, 0);
+    for seed in 0..LOSING {
+        let share = 0.5 * (seed + 1) as f64 / LOSING as f64;
+        let losses = Flips { share, after_write: false, seed: mixed(seed, 3) };
+        let (run, result) = run_on("fake", seed, |drive| drive.losses = Some(losses));
+        let Run { out, memory, content, dir, .. } = &run;
+        let is_named = [VerdictKind::ContentLost, VerdictKind::Aliasing];
+        let is_named = is_named.iter().any(|kind| has(out, kind));
+        assert_eq!(is_named, run.lost_stamps > 0, "seed {seed}: {:?}", out.verdicts);
+        named += u64::from(is_named);
+        let Err(error) = result else {
+            assert!(memory.drive().bytes == *content, "seed {seed}: bytes are changed for good");
+            continue;
+        };
+        kept += 1;
+        let said = format!("seed {seed}: {error}");
+        assert!(
+            said.contains("read back differently") && said.contains("ssdyno recover"),
+            "{said}"
+        );
+        // The drive is mended: the journal has every byte.
+        memory.drive().losses = None;
+        let killed =
+            Killed { content: memory.drive().bytes.clone(), journals: dir.path().join("journals") };
+        recovered(&run, &killed);
+    }
+    assert!(named > LOSING / 4 && kept > 0, "named {named} times, {kept} journals kept");
 }
