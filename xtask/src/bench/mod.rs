@@ -119,6 +119,9 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         ["import-against", ref rest @ ..] => return import_against::run(rest),
         ["rigs", directory] => return rigs::run(directory),
         ["store", ref rest @ ..] => return store::run(rest),
+        ["attacks", ref rest @ ..] => {
+            return promises::run_all("attacks", &promises::ATTACKS, rest);
+        }
         ["cuts", ref rest @ ..] => return promises::run(&promises::CUTS, rest),
         ["flips", ref rest @ ..] => return promises::run(&promises::FLIPS, rest),
         ["guard", ref rest @ ..] => return promises::run(&promises::GUARD, rest),
@@ -134,7 +137,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let Some((name, bench)) = BENCHES.iter().find(|(known, _)| *known == name) else {
         let known: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
         bail!(
-            "name a benchmark: cargo xtask bench {} [--tiny], or against REV, coverage --real DIR, \
+            "name a benchmark: cargo xtask bench {} [--tiny], or against REV, attacks, coverage --real DIR, \
              coverage --rounds, cuts, fio-against, flips, guard, import-against, iozone-against, \
              kills, plans, rigs DIR, store, unsteady",
             known.join("|")

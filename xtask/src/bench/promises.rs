@@ -1,9 +1,10 @@
 //! `cargo xtask bench cuts`, `flips`, `guard`, `kills` and `unsteady` repeat tests of the suite as
 //! often as docs/safety.md promises; `plans` extends one to longer methods, and `iozone-against`
-//! one to more command lines. The tests are in the crates that make the promises; this module
-//! contains only their numbers.
+//! one to more command lines. `attacks` repeats those that must hold whatever happens to a run. The
+//! tests are in the crates that make the promises; this module contains only their numbers.
 
 use std::process::ExitCode;
+use std::slice;
 
 use anyhow::{Context, Result};
 
@@ -84,10 +85,74 @@ pub const IOZONE: Promise = Promise {
     times: 500,
 };
 
+/// Everything that has ended, cut or misled a run: kills of runs that borrow and of all others, power
+/// cuts, failing system calls, signals, and names that change. Needs root.
+pub const ATTACKS: [Promise; 6] = [
+    Promise { times: 300, ..KILLS },
+    Promise {
+        name: "killed",
+        tests: &[&["-p", "ssdyno", "--test", "cli", "a_killed_run_costs_only_its_own"]],
+        variable: "SSDYNO_KILLS",
+        times: 300,
+    },
+    Promise {
+        name: "cuts",
+        tests: &[
+            &["-p", "journal", "--test", "cuts"],
+            &["-p", "store", "--lib", "no_power_cut_loses_a_saved_record"],
+        ],
+        variable: "SSDYNO_CUTS",
+        times: 5000,
+    },
+    Promise {
+        name: "faults",
+        tests: &[&["-p", "ssdyno", "--test", "cli", "a_failing_system_call_ends"]],
+        // The number of system calls is that of their table.
+        variable: "SSDYNO_FAULTS",
+        times: 0,
+    },
+    Promise {
+        name: "signals",
+        tests: &[&["-p", "ssdyno", "--test", "cli", "every_command_ends_with_130"]],
+        variable: "SSDYNO_SIGNALS",
+        times: 10,
+    },
+    Promise {
+        name: "flips",
+        tests: &[
+            &["-p", "ssdyno", "--test", "cli", "a_store_whose_name_becomes_a_link"],
+            &["-p", "ssdyno", "--test", "cli", "a_directory_that_becomes_a_link"],
+        ],
+        variable: "SSDYNO_RACES",
+        times: 200,
+    },
+];
+
+/// Runs the tests of several promises, and stores their numbers under one name.
+pub fn run_all(name: &str, promises: &[Promise], words: &[&str]) -> Result<ExitCode> {
+    let tiny = words == ["--tiny"];
+    let (mut kept, mut numbers) = (true, Some(String::new()));
+    for promise in promises {
+        let (passed, lines) = repeat(promise, tiny)?;
+        kept &= passed;
+        numbers = numbers.zip(lines).map(|(before, lines)| before + &lines);
+    }
+    // An earlier result is more than none.
+    if let Some(numbers) = numbers.filter(|_| kept && !tiny) {
+        results::write(name, &format!("cargo xtask bench {name}"), &numbers)?;
+    }
+    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// Runs the tests of a promise and stores the numbers that they print.
 pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
+    run_all(promise.name, slice::from_ref(promise), words)
+}
+
+/// Runs the tests of a promise; returns whether they passed, and the numbers that they print unless
+/// one was skipped or failed.
+fn repeat(promise: &Promise, tiny: bool) -> Result<(bool, Option<String>)> {
     let Promise { name, tests, variable, times } = promise;
-    let tiny = words == ["--tiny"];
     let (mut kept, mut ran, mut numbers) = (true, true, String::new());
     for test in *tests {
         let mut command = cargo(&[&["test", "-q"], *test, &["--", "--nocapture"]].concat());
@@ -102,11 +167,7 @@ pub fn run(promise: &Promise, words: &[&str]) -> Result<ExitCode> {
             }
         }
     }
-    // An earlier result is more than none.
-    if kept && ran && !tiny {
-        results::write(name, &format!("cargo xtask bench {name}"), &numbers)?;
-    }
-    Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok((kept, Some(numbers).filter(|_| kept && ran)))
 }
 
 /// The line with the figures of a test that passed; `None` if it was skipped.

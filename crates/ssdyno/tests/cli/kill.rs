@@ -12,8 +12,15 @@ const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// Number of kills, at random moments.
+/// Number of kills, at random moments; `SSDYNO_KILLS` overrides it (`cargo xtask bench attacks`).
 const KILLS: u64 = 50;
+
+/// Commands that are killed. fio keeps its file, as it does itself.
+const KILLED: [&str; 3] = [
+    "run . --time 30s --size 8MiB",
+    "io . --rw randrw --size 8MiB --time 30s",
+    "fio --name=a --size=8M --rw=randrw --directory=. --time_based --runtime=30",
+];
 
 /// Latest kill after the start, microseconds. Kills hit before anything is open, during the fill,
 /// and during measurements.
@@ -24,27 +31,35 @@ fn a_killed_run_costs_only_its_own_results() {
     let place = Place::new();
     fs::write(place.work().join(".ssdyno-scratch-notes"), "mine").expect("a file");
     let before = contents(&place.work());
+    let asked = std::env::var("SSDYNO_KILLS").ok().and_then(|n| n.parse().ok());
+    let kills: u64 = asked.unwrap_or(KILLS);
     let (mut random, mut entered) = (0x5eed_u64, 0);
-    for kill in 0..KILLS {
+    for kill in 0..kills {
         // Knuth's generator is good enough for moments (MMIX).
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let moment = Duration::from_micros((random >> 33) % LATEST_US);
-        let words = ["run", ".", "--time", "30s", "--size", "8MiB"];
-        let mut child =
-            place.command(&words).stderr(std::process::Stdio::null()).spawn().expect("starts");
+        let line = KILLED[kill as usize % KILLED.len()];
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = place.command(&words);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut child = command.spawn().expect("starts");
         std::thread::sleep(moment);
         child.kill().expect("killed");
         child.wait().expect("ends");
+        let what = format!("kill {kill} after {moment:?}: {line}");
+        // The file of fio.
+        let _ = fs::remove_file(place.work().join("a.0.0"));
+        assert_eq!(contents(&place.work()), before, "{what}");
         let runs = place.runs();
         // The process that writes the store ends a moment after the run.
         entered = runs.len() as u64;
-        assert!(entered <= kill + 1, "kill {kill} after {moment:?}");
+        assert!(entered <= kill + 1, "{what}");
         for run in &runs {
             assert_eq!((&run["complete"], &run["running"]), (&false.into(), &false.into()));
-            assert_eq!(run["cut_short"], "killed", "kill {kill} after {moment:?}");
+            assert_eq!(run["cut_short"], "killed", "{what}");
         }
     }
-    println!("{entered} of {KILLS} killed runs had been entered");
+    println!("{kills} killed runs of run, io and fio: {entered} were entered, no file changed");
     assert!(entered > 0, "no kill came late enough");
     place.io(". --size 1MiB --ops 1");
     assert_eq!(contents(&place.work()), before);
