@@ -50,7 +50,8 @@ pub fn run(words: &[String]) -> Result<ExitCode> {
         None => {}
     }
     let names: Vec<_> = all.iter().map(|target| target.name.as_str()).collect();
-    let usage = "usage: cargo xtask fuzz NAME|all [--time 10m] [--seed N], or --list; names:";
+    let usage =
+        "usage: cargo xtask fuzz NAME|all [--time 10m] [--seed N] [--seeds DIR], or --list; names:";
     eprintln!("{usage} {}", names.join(", "));
     Ok(ExitCode::from(2))
 }

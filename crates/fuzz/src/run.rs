@@ -1,4 +1,5 @@
-//! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
+//! Fuzzes one target for a given time: `cargo xtask fuzz NAME [--time 10m] [--seed N] [--seeds DIR]`.
+//! `--seeds` adds the files of a directory to the examples.
 //!
 //! A child process does the work and writes each input, the corpus first, to a file before trying
 //! it. If the child dies (panic, stack or memory exhausted, hang), the input that killed it remains
@@ -7,7 +8,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ const HANG: Duration = Duration::from_secs(5);
 const MEMORY: u64 = 2 << 30;
 
 /// The `main` function of a room's `examples/fuzz-ROOM.rs`. Arguments:
-/// `NAME [--time 10m] [--seed N]`, or `--names` to list its targets, one per line.
+/// `NAME [--time 10m] [--seed N] [--seeds DIR]`, or `--names` to list its targets, one per line.
 ///
 /// # Panics
 /// In the child process, if the parser panics, the memory limit cannot be set, or the file for the
@@ -33,16 +34,16 @@ pub fn main(targets: &[Target]) -> ExitCode {
         targets.iter().for_each(|target| println!("{}", target.name));
         return ExitCode::SUCCESS;
     }
-    let Some(Wanted { target, time, seed, child }) = parse(&words, targets) else {
+    let Some(wanted) = parse(&words, targets) else {
         let names: Vec<_> = targets.iter().map(|target| target.name).collect();
-        eprintln!("usage: NAME [--time 10m] [--seed N]; names: {}", names.join(", "));
+        eprintln!("usage: NAME [--time 10m] [--seed N] [--seeds DIR]; names: {}", names.join(", "));
         return ExitCode::from(2);
     };
-    if child {
-        fuzz(target, seed, Duration::from_secs(time));
+    if wanted.child {
+        fuzz(&wanted);
         return ExitCode::SUCCESS;
     }
-    parent(target, seed, time)
+    parent(wanted.target, &words)
 }
 
 /// A parsed command line.
@@ -51,6 +52,8 @@ struct Wanted<'a> {
     /// Seconds.
     time: u64,
     seed: u64,
+    /// Directory of further examples.
+    seeds: Option<PathBuf>,
     /// Whether this is the process that does the work.
     child: bool,
 }
@@ -59,12 +62,13 @@ struct Wanted<'a> {
 fn parse<'a>(words: &[String], targets: &'a [Target]) -> Option<Wanted<'a>> {
     let (name, options) = words.split_first()?;
     let target = targets.iter().find(|target| target.name == name)?;
-    let mut wanted = Wanted { target, time: 60, seed: 1, child: false };
+    let mut wanted = Wanted { target, time: 60, seed: 1, seeds: None, child: false };
     let mut options = options.iter();
     while let Some(option) = options.next() {
         match option.as_str() {
             "--time" => wanted.time = seconds(options.next()?)?,
             "--seed" => wanted.seed = options.next()?.parse().ok()?,
+            "--seeds" => wanted.seeds = Some(options.next()?.into()),
             "--child" => wanted.child = true,
             _ => return None,
         }
@@ -85,11 +89,10 @@ fn current(target: &Target) -> PathBuf {
     root.join("fuzz").join(target.name).join("current")
 }
 
-fn parent(target: &Target, seed: u64, time: u64) -> ExitCode {
+fn parent(target: &Target, words: &[String]) -> ExitCode {
     let run = || -> std::io::Result<bool> {
         let mut child = Command::new(std::env::current_exe()?);
-        child.args([target.name, "--time", &time.to_string(), "--seed", &seed.to_string()]);
-        Ok(child.arg("--child").status()?.success())
+        Ok(child.args(words).arg("--child").status()?.success())
     };
     match run() {
         Ok(true) => ExitCode::SUCCESS,
@@ -108,7 +111,8 @@ fn parent(target: &Target, seed: u64, time: u64) -> ExitCode {
     }
 }
 
-fn fuzz(target: &Target, seed: u64, time: Duration) {
+fn fuzz(wanted: &Wanted<'_>) {
+    let (target, seed, time) = (wanted.target, wanted.seed, Duration::from_secs(wanted.time));
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
     rustix::process::setrlimit(Resource::As, limit).expect("a memory limit");
     let path = current(target);
@@ -121,6 +125,12 @@ fn fuzz(target: &Target, seed: u64, time: Duration) {
     for example in target.corpus {
         TRIED.fetch_add(1, Ordering::Relaxed);
         seen.insert(attempt(target, &file, example.as_bytes()));
+    }
+    for input in wanted.seeds.iter().flat_map(|directory| files(directory)) {
+        TRIED.fetch_add(1, Ordering::Relaxed);
+        if seen.insert(attempt(target, &file, &input)) {
+            mutator.keep(&input);
+        }
     }
     let began = Instant::now();
     while began.elapsed() < time {
@@ -138,6 +148,17 @@ fn fuzz(target: &Target, seed: u64, time: Duration) {
         seen.len()
     );
     let _ = fs::remove_file(path);
+}
+
+/// The contents of the files in a directory, by name.
+///
+/// # Panics
+/// If the directory or one of its files cannot be read.
+fn files(directory: &Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("a directory of examples");
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).expect("an example")).collect()
 }
 
 /// Writes an input to the file, then tries it. Returns the number of its result.
@@ -176,12 +197,14 @@ mod tests {
         assert_eq!(parsed("size"), Some((60, 1, false)));
         assert_eq!(parsed("size --time 10m --seed 12 --child"), Some((600, 12, true)));
         assert_eq!(parsed("size --time 2h"), Some((7200, 1, false)));
+        assert_eq!(parsed("size --seeds d --time 1s"), Some((1, 1, false)));
         for wrong in [
             "other",
             "size --seed 12x",
             "size --time",
             "size --time 10ms",
             "size --tim 9",
+            "size --seeds",
             "size 9",
         ] {
             assert_eq!(parsed(wrong), None, "{wrong}");
