@@ -34,7 +34,8 @@ cargo xtask tidy     only the house rules
 cargo xtask guest    a Linux guest with NVMe, SATA, USB and SD drives: its tests, or a shell
 cargo xtask bare     the NVMe driver on bare x86-64 and on a bare Cortex-A53, under QEMU
 cargo xtask bench    the instrument's quality, compared with fio; results in benches/RESULTS.md
-cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 10m] [--seed N] [--seeds DIR]
+cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 10m] [--seed N]
+                     [--seeds DIR]: more examples
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
 cargo xtask readme   records the answers in README's table of questions again
 cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:

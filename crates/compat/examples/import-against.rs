@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
     files.sort();
     let mut tallies = std::collections::BTreeMap::<String, check::Tally>::new();
     for (i, file) in files.iter().enumerate() {
@@ -47,6 +48,12 @@ fn main() -> ExitCode {
             t.empty.len()
         );
     }
+    let mut refused = std::collections::BTreeMap::<&str, usize>::new();
+    for (what, count) in tallies.values().flat_map(|tally| &tally.refused_by) {
+        *refused.entry(what).or_default() += count;
+    }
+    let refused: Vec<_> = refused.iter().map(|(what, count)| format!("{what} {count}")).collect();
+    println!("\nRefused by disturbance: {}", refused.join(", "));
     let of = |list: fn(&check::Tally) -> &Vec<String>| tallies.values().flat_map(list);
     for line in of(|t| &t.wrong).chain(of(|t| &t.empty)).take(SHOWN) {
         eprintln!("{line}");

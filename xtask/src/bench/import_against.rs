@@ -1,18 +1,24 @@
 //! `cargo xtask bench import-against [--outputs N] [--seed S] [--keep DIR]`: what `ssdyno import`
-//! makes of the outputs of real tools. `--keep` leaves the outputs in a directory.
+//! makes of the outputs of real tools. `--keep` leaves the outputs in a directory, with the command
+//! of each in `commands.tsv`.
 //!
 //! The tools run on files and a loop device of this benchmark, with drawn options and, for dd, in
-//! all locales of the machine. Several formats of one run of fio must give equal figures. Every
-//! output is then disturbed as pastes are; the example `import-against` of `compat` reads all of
-//! them, and fails if a figure is wrong or a record empty.
+//! all locales of the machine; several at once, because most of their time is waiting. Several
+//! formats of one run of fio must give equal figures. Every output is then disturbed as pastes are;
+//! the example `import-against` of `compat` reads all of them, and fails if a figure is wrong or a
+//! record empty.
+
+mod commands;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, ensure};
 use fuzz::Random;
 
+use self::commands::{Draw, ToolCommand};
 use super::places::{Bench, Loop};
 use super::results;
 use crate::run::{cargo, find, output, printed, program};
@@ -20,26 +26,25 @@ use crate::run::{cargo, find, output, printed, program};
 /// Size of the loop device, MiB: f3 fills it.
 const LOOP_MIB: u64 = 40;
 
+/// Tools that run at once.
+const WORKERS: usize = 8;
+
 /// Outputs per thousand of each tool; fio makes the rest.
-const SHARES: [(&str, usize); 7] = [
+const SHARES: [(&str, usize); 8] = [
     ("dd", 250),
     ("iozone", 60),
     ("ioping", 40),
+    ("trim", 20),
     ("f3", 10),
     ("hdparm", 3),
     ("sysbench", 4),
     ("bonnie++", 2),
 ];
 
-/// Where the tools run, and where their outputs go.
-struct Place {
-    bench: Bench,
-    outputs: PathBuf,
-    random: Random,
-    locales: Vec<String>,
-    /// Outputs, and runs that failed.
-    count: usize,
-    failures: usize,
+/// Where the outputs go, with their commands.
+struct Outputs {
+    dir: PathBuf,
+    commands: Mutex<String>,
 }
 
 /// Runs the tools and reads their outputs.
@@ -50,8 +55,12 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     };
     let (number, seed) = (option("--outputs", 2000)? as usize, option("--seed", 1)?);
     let keep = words.windows(2).find(|pair| pair[0] == "--keep").map(|pair| PathBuf::from(pair[1]));
-    let place = make(number, seed, keep)?;
-    let (seed, dir) = (seed.to_string(), place.outputs.display().to_string());
+    let bench = Bench::new()?;
+    let dir = keep.unwrap_or_else(|| bench.path("outputs"));
+    fs::create_dir_all(&dir)?;
+    let outputs = Outputs { dir, commands: Mutex::default() };
+    make(&bench, &outputs, number, seed)?;
+    let (seed, dir) = (seed.to_string(), outputs.dir.display().to_string());
     let example = ["run", "-q", "-p", "compat", "--example", "import-against", "--", &dir, &seed];
     let (is_met, text) = printed(&mut cargo(&example))?;
     ensure!(!text.trim().is_empty(), "the example printed nothing");
@@ -61,240 +70,150 @@ pub fn run(words: &[&str]) -> Result<ExitCode> {
     Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs the tools. Their outputs go into a new directory, or one to keep.
-fn make(number: usize, seed: u64, keep: Option<PathBuf>) -> Result<Place> {
-    let bench = Bench::new()?;
-    let outputs = keep.unwrap_or_else(|| bench.path("outputs"));
-    fs::create_dir_all(&outputs)?;
+/// Runs the tools with options drawn from a seed.
+fn make(bench: &Bench, outputs: &Outputs, number: usize, seed: u64) -> Result<()> {
     let locales = output(&mut program("locale", &["-a"]))?;
-    let locales = locales.lines().map(String::from).collect();
-    let random = Random::new(seed);
-    let mut place = Place { bench, outputs, random, locales, count: 0, failures: 0 };
-    let share = |tool: &str| {
-        let share = SHARES.iter().find(|(name, _)| *name == tool).map_or(0, |(_, share)| *share);
-        if find(tool).or_else(|| find(&format!("{tool}write"))).is_some() {
-            (number * share).div_ceil(1000)
-        } else {
-            println!("without {tool}");
-            0
-        }
-    };
-    (0..share("dd")).try_for_each(|_| place.dd())?;
-    (0..share("iozone")).try_for_each(|_| place.iozone())?;
-    (0..share("ioping")).try_for_each(|_| place.ioping())?;
-    (0..share("sysbench")).try_for_each(|_| place.sysbench())?;
-    (0..share("bonnie++")).try_for_each(|_| place.bonnie())?;
-    if let Ok(device) = Loop::new(LOOP_MIB) {
-        (0..share("hdparm")).try_for_each(|_| place.hdparm(&device.device))?;
-        (0..number / 50).try_for_each(|_| place.trim(&device.device))?;
-        let (_mounted, at) = device.mounted(place.bench.path("mount"))?;
-        (0..share("f3") / 2).try_for_each(|_| place.f3(&at))?;
-    } else {
+    let mut draw = Draw::new(seed, locales.lines().map(String::from).collect());
+    let device = Loop::new(LOOP_MIB).ok();
+    let path = device.as_ref().map(|device| device.device.clone());
+    if path.is_none() {
         println!("without a loop device, which needs root: no hdparm, f3 and trims");
     }
-    while place.count < number {
-        ensure!(place.failures <= number + 10, "most runs of the tools fail");
-        place.fio()?;
+    let counts = SHARES.map(|(tool, share)| {
+        let is_here = match tool {
+            "trim" => path.is_some(),
+            "f3" => path.is_some() && find("f3write").is_some(),
+            "hdparm" => path.is_some() && find(tool).is_some(),
+            _ => find(tool).is_some(),
+        };
+        if !is_here {
+            println!("without {tool}");
+        }
+        (tool, if is_here { (number * share).div_ceil(1000) } else { 0 })
+    });
+    let device_path = path.unwrap_or_default();
+    let (mut anywhere, mut on_device) = (Vec::new(), Vec::new());
+    for (tool, count) in counts.into_iter().filter(|(tool, _)| *tool != "f3") {
+        let list = if ["hdparm", "trim"].contains(&tool) { &mut on_device } else { &mut anywhere };
+        list.extend((0..count).map(|_| draw.command(tool, &device_path)));
     }
-    Ok(place)
+    // f3write and f3read print one output each.
+    let fills = counts.iter().find(|(tool, _)| *tool == "f3").map_or(0, |(_, count)| count / 2);
+    let card = device.map(|device| (device, fills, draw.random.clone()));
+    let planned = anywhere.len() + on_device.len() + 2 * fills;
+    let fio = number.saturating_sub(planned);
+    anywhere.extend((0..fio).map(|_| draw.command("fio", "")));
+    run_all(bench, outputs, &anywhere, (&on_device, card))?;
+    // Drawn options that exclude each other fail; others take their place.
+    for _ in 0..20 {
+        let missing = number.saturating_sub(outputs.count());
+        let more: Vec<_> = (0..missing).map(|_| draw.command("fio", "")).collect();
+        run_all(bench, outputs, &more, (&[], None))?;
+    }
+    let count = outputs.count();
+    ensure!(count >= number, "most runs of the tools fail: {count} outputs of {number}");
+    let commands = outputs.commands.lock().map_err(|_| anyhow::anyhow!("a worker panicked"))?;
+    fs::write(outputs.dir.join("commands.tsv"), &*commands).context("cannot write the commands")
 }
 
-impl Place {
-    fn draw<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.random.below(words.len())]
-    }
+/// The loop device, how often to fill it, and what damages it.
+type Card = (Loop, usize, Random);
 
-    /// Runs a tool and keeps what it prints.
-    fn keep(&mut self, tool: &str, program: &str, words: &[&str]) -> Result<()> {
-        let mut command = Command::new(program);
-        command.args(words).current_dir(self.bench.path("."));
-        self.keep_output(tool, &mut command)
-    }
+/// Runs commands, each worker in a directory of its own; those on the loop device one by one.
+fn run_all(
+    bench: &Bench,
+    outputs: &Outputs,
+    commands: &[ToolCommand],
+    (on_device, card): (&[ToolCommand], Option<Card>),
+) -> Result<()> {
+    let queue = Mutex::new(commands.iter());
+    std::thread::scope(|scope| {
+        let work = |at: PathBuf| -> Result<()> {
+            fs::create_dir_all(&at)?;
+            loop {
+                let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                let Some(command) = next else { return Ok(()) };
+                outputs.keep(command, &at)?;
+            }
+        };
+        let workers: Vec<_> = (0..WORKERS.min(commands.len()))
+            .map(|i| scope.spawn(move || work(bench.path(&format!("worker-{i}")))))
+            .collect();
+        let at = bench.path("device");
+        fs::create_dir_all(&at)?;
+        on_device.iter().try_for_each(|command| outputs.keep(command, &at))?;
+        if let Some((device, count, mut random)) = card.filter(|(_, count, _)| *count > 0) {
+            let (_mounted, mount) = device.mounted(bench.path("mount"))?;
+            (0..count).try_for_each(|_| fill(outputs, &mount, &mut random))?;
+        }
+        for worker in workers {
+            worker.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??;
+        }
+        Ok(())
+    })
+}
 
-    fn keep_output(&mut self, tool: &str, command: &mut Command) -> Result<()> {
-        let said = command.output().with_context(|| format!("cannot run {tool}"))?;
+/// f3 on a good card, or on one that lost content.
+fn fill(outputs: &Outputs, at: &Path, random: &mut Random) -> Result<()> {
+    let mount = at.display().to_string();
+    let tool = |program: &str| ToolCommand::new(program, &[&mount]);
+    outputs.keep(&tool("f3write"), at)?;
+    if random.below(2) == 0 {
+        let block = vec![random.below(256) as u8; 512 * (1 + random.below(40))];
+        let path = at.join("1.h2w");
+        let mut file = fs::read(&path)?;
+        let start = 512 * random.below(file.len() / 1024);
+        let end = (start + block.len()).min(file.len());
+        file[start..end].copy_from_slice(&block[..end - start]);
+        fs::write(&path, file)?;
+    }
+    outputs.keep(&tool("f3read"), at)
+}
+
+impl Outputs {
+    /// Runs a tool in a directory and keeps what it prints.
+    fn keep(&self, command: &ToolCommand, at: &Path) -> Result<()> {
+        let tool = command.tool();
+        let mut process = command.process(at)?;
+        let said = process.output().with_context(|| format!("cannot run {tool}"))?;
         // A tool that failed has no whole result. f3read fails if content is lost.
         if !said.status.success() && tool != "f3read" {
-            self.failures += 1;
             return Ok(());
         }
-        let text = [said.stdout, said.stderr].concat();
-        self.count += 1;
-        let path = self.outputs.join(format!("{tool}-{:05}.txt", self.count));
-        // The command, for the search of a cause.
-        let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-        fs::write(self.bench.path("commands").with_extension(tool), words.join("\n"))?;
-        fs::write(path, text).context("cannot write an output")
+        let mut commands =
+            self.commands.lock().map_err(|_| anyhow::anyhow!("a worker panicked"))?;
+        let name = format!("{tool}-{:05}.txt", commands.lines().count() + 1);
+        *commands += &format!("{name}\t{}\n", command.line());
+        fs::write(self.dir.join(name), [said.stdout, said.stderr].concat())
+            .context("cannot write an output")
     }
 
-    fn dd(&mut self) -> Result<()> {
-        let locale = self.locales[self.random.below(self.locales.len())].clone();
-        let block = self.draw(&["bs=512", "bs=4k", "bs=64k", "bs=1M", "bs=1000"]);
-        let count = format!("count={}", 1 + self.random.below(64));
-        let mut command = Command::new("dd");
-        command.args(["if=/dev/zero", "of=dd.bin", block, &count]);
-        match self.random.below(4) {
-            0 => command.arg("conv=fdatasync"),
-            1 => command.arg("status=progress"),
-            _ => &mut command,
-        };
-        command.env("LC_ALL", &locale).env("LANGUAGE", "").current_dir(self.bench.path("."));
-        self.keep_output("dd", &mut command)
+    fn count(&self) -> usize {
+        self.commands.lock().map_or(0, |commands| commands.lines().count())
     }
+}
 
-    fn iozone(&mut self) -> Result<()> {
-        let record = self.draw(&["4k", "16k", "64k"]);
-        let size = self.draw(&["256k", "1m", "4m"]);
-        let mut words = vec!["-s", size, "-r", record, "-i", "0"];
-        for test in ["1", "2"] {
-            if self.random.below(2) == 0 {
-                words.extend(["-i", test]);
+impl ToolCommand {
+    /// The command as a process in a directory, with the files that it needs.
+    fn process(&self, at: &Path) -> Result<Command> {
+        let mut process = Command::new(&self.program);
+        process.args(&self.words).current_dir(at).stdin(Stdio::null());
+        if let Some(locale) = &self.locale {
+            process.env("LC_ALL", locale).env("LANGUAGE", "");
+        }
+        match self.program.as_str() {
+            "ioping" => fs::write(at.join("ioping.tmp"), vec![1; 2 << 20])?,
+            "sysbench" => {
+                let words = self.words.iter().filter(|word| !word.starts_with("--file-test-mode"));
+                let words = words.map(|word| if word == "run" { "prepare" } else { word.as_str() });
+                let _ = Command::new("sysbench").args(words).current_dir(at).output();
             }
+            // Progress goes to the other stream, which people leave out.
+            "bonnie++" => {
+                process.stderr(Stdio::null());
+            }
+            _ => {}
         }
-        words.extend(match self.random.below(6) {
-            0 => &["-O"][..],
-            1 => &["-N"],
-            2 => &["-t", "2"],
-            3 => &["-R"],
-            4 => &["-e", "-I"],
-            _ => &[],
-        });
-        if !words.contains(&"-t") {
-            words.extend(["-f", "iozone.tmp"]);
-        }
-        self.keep("iozone", "iozone", &words)
-    }
-
-    fn ioping(&mut self) -> Result<()> {
-        let size = self.draw(&["4k", "64k", "1m"]);
-        let mode = self.draw(&["-q", "-D", "-L", "-C", "-G"]);
-        let mut words = vec!["-c", "4", "-i", "1ms", "-s", size, mode];
-        words.extend(if mode == "-G" { &["-WWW", "ioping.tmp"][..] } else { &["."] });
-        fs::write(self.bench.path("ioping.tmp"), vec![1; 2 << 20])?;
-        self.keep("ioping", "ioping", &words)
-    }
-
-    fn sysbench(&mut self) -> Result<()> {
-        let mode = self.draw(&["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"]);
-        let common = ["fileio", "--file-total-size=4M", "--file-num=2", "--time=1"];
-        let mode = format!("--file-test-mode={mode}");
-        let threads = format!("--threads={}", 1 + self.random.below(3));
-        let block = self.draw(&["--file-block-size=4096", "--file-block-size=16384"]);
-        let here = self.bench.path(".");
-        let prepare = [&common[..], &["prepare"]].concat();
-        let _ = Command::new("sysbench").args(prepare).current_dir(here).output();
-        self.keep("sysbench", "sysbench", &[&common[..], &[&mode, &threads, block, "run"]].concat())
-    }
-
-    fn bonnie(&mut self) -> Result<()> {
-        let size = self.draw(&["16", "64:512", "100"]);
-        let files = self.draw(&["0", "1"]);
-        let mut words = vec!["-d", ".", "-s", size, "-r", "8", "-n", files, "-u", "root"];
-        if self.random.below(2) == 0 {
-            words.push("-f");
-        }
-        let mut command = Command::new("bonnie++");
-        // Progress goes to the other stream, which people leave out.
-        command.args(words).current_dir(self.bench.path("."));
-        command.stderr(std::process::Stdio::null());
-        self.keep_output("bonnie", &mut command)
-    }
-
-    fn hdparm(&mut self, device: &str) -> Result<()> {
-        let mode = self.draw(&["-t", "-T", "-tT"]);
-        self.keep("hdparm", "hdparm", &[mode, device])
-    }
-
-    /// A good card, and one that lost content.
-    fn f3(&mut self, at: &Path) -> Result<()> {
-        let mount = at.display().to_string();
-        self.keep("f3write", "f3write", &[&mount])?;
-        if self.random.below(2) == 0 {
-            let block = vec![self.random.below(256) as u8; 512 * (1 + self.random.below(40))];
-            let path = at.join("1.h2w");
-            let mut file = fs::read(&path)?;
-            let start = 512 * self.random.below(file.len() / 1024);
-            let end = (start + block.len()).min(file.len());
-            file[start..end].copy_from_slice(&block[..end - start]);
-            fs::write(&path, file)?;
-        }
-        self.keep("f3read", "f3read", &[&mount])
-    }
-
-    fn trim(&mut self, device: &str) -> Result<()> {
-        let rw = format!("--rw={}", self.draw(&["trim", "randtrim", "trimwrite"]));
-        let file = format!("--filename={device}");
-        let format = self.draw(&["normal", "json", "terse", "normal,json", "normal,json,terse"]);
-        let format = format!("--output-format={format}");
-        let words = ["--name=j", "--bs=4k", "--size=1m", "--io_size=256k", &rw, &file, &format];
-        self.keep("fio", "fio", &words)
-    }
-
-    fn fio(&mut self) -> Result<()> {
-        let words = self.fio_words();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        self.keep("fio", "fio", &words)
-    }
-
-    /// A command line of fio with drawn options.
-    fn fio_words(&mut self) -> Vec<String> {
-        let name = self.draw(&["j", "seq read", "a-b", "8k: test", "job, 2"]);
-        let rw = self.draw(&["read", "write", "randread", "randwrite", "rw", "randrw"]);
-        let block = self.draw(&["512", "4k", "4k", "16k", "4k,8k", "1000"]);
-        let size = self.draw(&["64k", "256k", "1m", "250k"]);
-        let engine = self.draw(&["psync", "sync", "libaio", "io_uring", "mmap"]);
-        let depth = self.draw(&["1", "1", "4", "32"]);
-        let format = self.draw(&[
-            "normal",
-            "normal",
-            "json",
-            "json+",
-            "terse",
-            "normal,json",
-            "normal,json,terse",
-            "json,normal",
-            "terse,normal",
-        ]);
-        let version = self.draw(&["2", "3", "4", "5"]);
-        let mut words: Vec<String> = [
-            ("name", name),
-            ("rw", rw),
-            ("bs", block),
-            ("size", size),
-            ("ioengine", engine),
-            ("iodepth", depth),
-            ("output-format", format),
-            ("terse-version", version),
-            ("filename", "fio.tmp"),
-        ]
-        .map(|(option, value)| format!("--{option}={value}"))
-        .to_vec();
-        let more = [
-            "--numjobs=2",
-            "--numjobs=3 --group_reporting=1",
-            "--unified_rw_reporting=1",
-            "--unified_rw_reporting=both",
-            "--fdatasync=4",
-            "--fsync=8",
-            "--slat_percentiles=1",
-            "--lat_percentiles=1",
-            "--percentile_list=50:99:99.9",
-            "--gtod_reduce=1",
-            "--rate_iops=400",
-            "--bsrange=4k-16k",
-            "--loops=3",
-            "--end_fsync=1",
-            "--clat_percentiles=0",
-            "--disk_util=0",
-            "--name=second --rw=randread",
-            "--time_based --runtime=1s --rate_iops=60 --status-interval=1 --runtime=2s",
-        ];
-        for _ in 0..self.random.below(3) {
-            // The last costs two seconds.
-            let limit = if self.random.below(10) == 0 { more.len() } else { more.len() - 1 };
-            let extra = more[self.random.below(limit)];
-            words.extend(extra.split(' ').map(String::from));
-        }
-        words
+        Ok(process)
     }
 }

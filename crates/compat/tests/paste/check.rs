@@ -1,5 +1,7 @@
 //! Reads a tool's output whole and disturbed, and compares the figures.
 
+use std::collections::BTreeMap;
+
 use compat::import::{decode, read};
 use record::{Metric, Run, Statistic, Unit};
 
@@ -17,6 +19,8 @@ pub struct Tally {
     /// Disturbed texts, and those of them that were refused.
     pub disturbed: usize,
     pub refused: usize,
+    /// Refusals of texts by their disturbance.
+    pub refused_by: BTreeMap<&'static str, usize>,
     /// Pairs of formats of one run that were compared.
     pub compared: usize,
     /// Wrong figures, with what shows them.
@@ -55,7 +59,9 @@ impl Tally {
         let whole = all_figures(&runs);
         for (what, disturb) in DISTURBANCES {
             let disturbed = disturb(&text, &mut dice);
+            let before = self.refused;
             self.compare(&format!("{name}, {what}"), &disturbed, &whole);
+            *self.refused_by.entry(what).or_default() += self.refused - before;
         }
         let twice = [whole.clone(), whole.clone()].concat();
         self.compare(&format!("{name}, twice"), &format!("{text}\n{text}"), &twice);
@@ -143,7 +149,8 @@ fn is_direction_of(name: &str, other: &str) -> bool {
     let (name, other) = (main(name), main(other));
     let direction = name.split('-').next().unwrap_or_default();
     let is_bare = ["read", "write", "trim", "both"].contains(&direction);
-    is_bare && other.split('-').any(|word| word == direction)
+    // The sum of one direction is that direction, where the options tell it.
+    is_bare && (direction == "both" || other.split('-').any(|word| word == direction))
 }
 
 /// Whether a text may have several states of one run of fio.
