@@ -191,6 +191,7 @@ const fn ops(op: OpKind) -> &'static str {
 fn statistic(statistic: Statistic) -> String {
     match statistic {
         Statistic::P50 => "median".into(),
+        Statistic::Min => "shortest".into(),
         Statistic::Max => "longest".into(),
         Statistic::Iops => "IOPS".into(),
         Statistic::CpuPerIo => "processor time per I/O".into(),

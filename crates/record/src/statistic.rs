@@ -38,6 +38,8 @@ statistics! {
     P999 = "p99.9",
     /// 99.99th percentile.
     P9999 = "p99.99",
+    /// Smallest value.
+    Min = "min",
     /// Largest value.
     Max = "max",
     /// Arithmetic mean.
