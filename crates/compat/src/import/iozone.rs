@@ -11,7 +11,7 @@ use record::{Finding, FindingKind, Level, MetricKey, Run, Statistic, Unit};
 
 use super::found::{self, ctime, moment, put, run};
 use super::lines::{ImportError, Lines, after, number, number_after};
-use crate::iozone::{REPORTS, TITLE};
+use crate::iozone::{REPORTS, TITLE, letters};
 
 /// File size and record size in KiB, figure and value.
 type Cell = (u64, u64, IozoneFigure, f64);
@@ -83,6 +83,7 @@ fn is_continuation(line: &str) -> bool {
         "Max throughput",
         "Avg throughput",
         "Min xfer",
+        "Child[",
         "Each process writes a",
         "Each thread writes a",
         "\"Throughput report",
@@ -187,13 +188,13 @@ fn fact(run: &mut Run, facts: &mut Facts, line: &str) {
         facts.output = output;
     } else if let Some(command) = line.strip_prefix("Command line used:") {
         *run = found::with_command(run.clone(), Some(command.trim().to_string()));
-        let file = command.split_whitespace().skip_while(|w| *w != "-f").nth(1);
-        run.target.spec = file.unwrap_or_default().to_string();
-        let has = |flag: &str| command.split_whitespace().any(|w| w == flag);
-        run.target.direct = Some(has("-I"));
-        if has("-O") {
+        let letters = letters(command);
+        let value = |wanted: char| letters.iter().find(|(l, _)| *l == wanted).map(|(_, v)| *v);
+        run.target.spec = value('f').unwrap_or_default().to_string();
+        run.target.direct = Some(value('I').is_some());
+        if value('O').is_some() {
             facts.output = Output::Operations;
-        } else if has("-N") {
+        } else if value('N').is_some() {
             facts.output = Output::Microseconds;
         }
     } else if let Some(rest) = ["process", "thread"]
@@ -277,9 +278,9 @@ fn rate(word: &str) -> Option<f64> {
 
 /// The figures of the tests selected by `-i`, as in `-i 0 -i 1`; `None` means all.
 fn tests_asked(command: &str) -> Option<Vec<IozoneFigure>> {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let tests = words.windows(2).filter(|pair| pair[0] == "-i");
-    let tests: Vec<u32> = tests.filter_map(|pair| pair[1].parse().ok()).collect();
+    let letters = letters(command);
+    let tests = letters.iter().filter(|(letter, _)| *letter == 'i');
+    let tests: Vec<u32> = tests.filter_map(|(_, value)| value.parse().ok()).collect();
     let asked = |figure: &IozoneFigure| tests.contains(&figure.test());
     let figures: Vec<IozoneFigure> = IozoneFigure::ALL.into_iter().filter(asked).collect();
     (!figures.is_empty()).then_some(figures)
@@ -328,8 +329,8 @@ fn enter(run: &mut Run, output: Output, cells: &[Cell]) {
         }
     }
     let command = run.origin.as_ref().and_then(|o| o.command.as_deref()).unwrap_or("");
-    let flag = |flag: &str| command.split_whitespace().any(|w| w == flag);
-    if !command.is_empty() && !flag("-I") {
+    let is_direct = letters(command).iter().any(|(letter, _)| *letter == 'I');
+    if !command.is_empty() && !is_direct {
         let text = "without -I, reads follow the writes of the same file: they came from memory \
                     unless the file is larger than memory";
         run.warnings.push(Finding::new(FindingKind::PageCache, Level::Warn, text));

@@ -5,6 +5,7 @@
 //! support is an error that names it and suggests an alternative; one without effect gets a note.
 
 mod letters;
+mod recorded;
 mod sheet;
 mod size;
 mod sweep;
@@ -12,6 +13,7 @@ mod table;
 mod throughput;
 mod words;
 
+pub(crate) use recorded::letters;
 pub use sheet::sheet;
 pub(crate) use table::{REPORTS, TITLE};
 pub use table::{csv, honest, table};

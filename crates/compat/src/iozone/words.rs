@@ -68,7 +68,7 @@ pub fn parse(words: &[String]) -> Result<Request> {
     Ok(Request::Run(Box::new(draft.finish(words)?)))
 }
 
-fn takes_value(letter: char) -> bool {
+pub(super) fn takes_value(letter: char) -> bool {
     "srifngyqjbSLtluFUHk".contains(letter) || REFUSED_VALUES.iter().any(|r| r.0 == letter)
 }
 
