@@ -50,7 +50,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             origin.version = Some(version.to_string());
         }
         lines.next();
-        table(lines, &mut run)?;
+        let others = table(lines, &mut run)?;
+        if !others.is_empty() {
+            return Ok(std::iter::once(run).chain(others).collect());
+        }
         // The line of fields follows the table of file names, or nothing.
         let mut ahead = lines.clone();
         while ahead.peek().is_some_and(|line| fields(line).is_none() && is_table(line)) {
@@ -104,8 +107,9 @@ fn put_rate(run: &mut Run, name: &str, is_bytes: bool, rate: f64) {
     put(run, name, if is_bytes { Unit::BytesPerSecond } else { Unit::Iops }, rate);
 }
 
-/// The rows of the first table.
-fn table(lines: &mut Lines<'_>, run: &mut Run) -> Result<(), ImportError> {
+/// The rows of the first table: one, or several of which each is a result. Returns those after the
+/// first.
+fn table(lines: &mut Lines<'_>, run: &mut Run) -> Result<Vec<Run>, ImportError> {
     let mut ends = Vec::new();
     while let Some(line) = lines.peek() {
         if line.contains("/sec %CP") || line.contains("K/sec %CP") {
@@ -116,16 +120,45 @@ fn table(lines: &mut Lines<'_>, run: &mut Run) -> Result<(), ImportError> {
         lines.next();
     }
     let is_old = lines.before(1).is_some_and(|line| line.contains("K/sec"));
-    let row = lines.next().unwrap_or_default();
+    let empty = run.clone();
+    row(lines, run, &ends, is_old)?;
+    let mut others = Vec::new();
+    while lines.peek().is_some_and(is_row) {
+        let mut other = empty.clone();
+        if let Some(origin) = &mut other.origin {
+            origin.place = Some(format!("line {}", lines.number()));
+        }
+        row(lines, &mut other, &ends, is_old)?;
+        others.push(other);
+    }
+    if lines.peek().is_some_and(|line| line.starts_with("Latency")) {
+        lines.next();
+    }
+    Ok(others)
+}
+
+/// Whether a line is a further row: a machine, a size, and rates.
+fn is_row(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, size, _, _, ..] = words.as_slice() else { return false };
+    let is_size = number(size).is_some_and(|(_, letter)| matches!(letter, "M" | "G" | "K"));
+    is_size && !line.starts_with([' ', '\t']) && !line.contains("--")
+}
+
+/// A row of the first table.
+fn row(
+    lines: &mut Lines<'_>,
+    run: &mut Run,
+    ends: &[usize],
+    is_old: bool,
+) -> Result<(), ImportError> {
     let why = "not a row of bonnie++";
-    let values = rates(row, &ends).ok_or_else(|| lines.wrong(why))?;
+    let row = lines.next().unwrap_or_default();
+    let values = rates(row, ends).ok_or_else(|| lines.wrong(why))?;
     for ((name, is_bytes), word) in TESTS.into_iter().zip(values) {
         let Some(word) = word else { continue };
         let rate = rate(word, is_bytes, is_old).ok_or_else(|| lines.wrong(why))?;
         put_rate(run, name, is_bytes, rate);
-    }
-    if lines.peek().is_some_and(|line| line.starts_with("Latency")) {
-        lines.next();
     }
     Ok(())
 }

@@ -19,12 +19,17 @@ pub(crate) fn begins(lines: &Lines<'_>) -> bool {
     is_result && !is_progress(lines)
 }
 
-/// A progress line precedes the record counts; the result follows them.
+/// A progress line precedes the record counts; the result follows them. In a text that was cut,
+/// neither may be there: progress is shown in whole seconds.
 fn is_progress(lines: &Lines<'_>) -> bool {
     let counts = |line: Option<&str>| line.is_some_and(|line| records(line).is_some());
     let mut ahead = lines.clone();
     ahead.next();
-    counts(ahead.peek()) && !counts(lines.before(1))
+    let has_whole_seconds = lines.peek().and_then(figures).is_some_and(|figures| {
+        let seconds = figures.len().checked_sub(2).and_then(|at| figures.get(at));
+        seconds.is_some_and(|seconds| seconds.is_whole)
+    });
+    !counts(lines.before(1)) && (counts(ahead.peek()) || has_whole_seconds)
 }
 
 /// `64+0 records in`, in any language, with words before or behind.

@@ -20,6 +20,7 @@ pub(super) struct Body {
     pub totals: [Option<(f64, f64)>; 2],
     pub means_ms: [Option<f64>; 2],
     pub percentiles: [Vec<(f64, f64)>; 2],
+    pub min_ms: [Option<f64>; 2],
     pub max_ms: [Option<f64>; 2],
     /// Whether the first column after the rates is the mean latency (-L).
     has_means: bool,
@@ -37,6 +38,7 @@ impl Body {
                 bytes_per_s: Some(bytes / self.seconds),
                 iops: Some(operations / self.seconds),
                 operations: Some(operations as u64),
+                min_ns: self.min_ms[i].map(|ms| ms * 1e6),
                 max_ns: self.max_ms[i].map(|ms| ms * 1e6),
                 percentiles: std::mem::take(&mut self.percentiles[i]),
                 ..Side::default()
@@ -80,7 +82,7 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
             break;
         }
         lines.next();
-        if let Some(next) = heading(line, table) {
+        if let Some(next) = heading(line) {
             table = next;
         } else if table == Table::Percentiles {
             body.percentile(line).ok_or_else(|| lines.wrong("not a row of percentiles"))?;
@@ -105,12 +107,11 @@ fn totals(line: &str) -> Option<&str> {
 }
 
 /// The table that begins with a line.
-fn heading(line: &str, table: Table) -> Option<Table> {
+fn heading(line: &str) -> Option<Table> {
     match line {
         "Read IO" => Some(Table::Direction(0)),
         "Write IO" => Some(Table::Direction(1)),
         _ if line.starts_with("%-ile") => Some(Table::Percentiles),
-        _ if line.is_empty() && table == Table::Percentiles => Some(Table::Other),
         _ if line.starts_with("Total ") || line.starts_with("CPU") => Some(Table::Other),
         _ => None,
     }
@@ -182,7 +183,9 @@ impl Body {
                 continue;
             }
             let ms: f64 = cell.parse().ok()?;
-            if *label == "max" {
+            if *label == "min" {
+                self.min_ms[i] = Some(ms);
+            } else if *label == "max" {
                 self.max_ms[i] = Some(ms);
             } else if let Some((_, share)) = PERCENTILES.iter().find(|(name, _)| name == label) {
                 self.percentiles[i].push((*share, ms * 1e6));

@@ -65,7 +65,11 @@ fn body(text: &str, run: &mut Run) -> Option<Body> {
         let share = value(bucket, "Percentile")? / 100.0;
         for (i, direction) in ["Read", "Write"].into_iter().enumerate() {
             let Some(ms) = value(bucket, &format!("{direction}Milliseconds")) else { continue };
-            body.percentiles[i].push((share, ms * 1e6));
+            if share > 0.0 {
+                body.percentiles[i].push((share, ms * 1e6));
+            } else {
+                body.min_ms[i] = Some(ms);
+            }
             if share >= 1.0 {
                 body.max_ms[i] = Some(ms);
             }

@@ -7,14 +7,17 @@
 //! Nothing is removed from a line on its own, because a tool's lines can look dressed, too.
 
 /// Longest dress, bytes. Arbitrary; longer than any log's prefix.
-const LONGEST: usize = 160;
+pub(super) const LONGEST: usize = 160;
 
-/// A dress: the parts that a line must begin with.
+/// A dress: the parts that a line must begin with, and the mark that closes it, as in a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Dress(Vec<Part>);
+pub(super) struct Dress {
+    pub parts: Vec<Part>,
+    pub end: Option<char>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     /// Exactly this text.
     Text(String),
     /// Digits, which differ between lines.
@@ -53,7 +56,7 @@ impl Dress {
                 let prefix = &line[..end];
                 // A number may be a line's, which changes, or a process's, which does not.
                 if end > 0 && has_plain_number(prefix) {
-                    dresses.push(Dress(vec![Part::Text(prefix.to_string())]));
+                    dresses.push(Dress::new(vec![Part::Text(prefix.to_string())]));
                 }
                 dresses.push(Dress::from_prefix(prefix));
             }
@@ -61,13 +64,19 @@ impl Dress {
         dresses
     }
 
+    pub fn new(parts: Vec<Part>) -> Dress {
+        Dress { parts, end: None }
+    }
+
     /// A line without the dress; `None` if it does not wear it. Blank lines wear every dress.
     pub fn strip<'t>(&self, line: &'t str) -> Option<&'t str> {
-        let mut rest = line;
-        for (i, part) in self.0.iter().enumerate() {
+        let mut rest = self
+            .end
+            .map_or(line, |mark| line.trim_end().strip_suffix(mark).map_or(line, str::trim_end));
+        for (i, part) in self.parts.iter().enumerate() {
             match part.strip(rest) {
                 Some(after) => rest = after,
-                None if part.is_worn_out(rest, i + 1 == self.0.len()) => return Some(""),
+                None if part.is_worn_out(rest, i + 1 == self.parts.len()) => return Some(""),
                 None => return line.trim().is_empty().then_some(""),
             }
         }
@@ -91,19 +100,19 @@ impl Dress {
             if is_number {
                 push_stamp(&mut parts, word);
             } else if is_name(word) {
-                parts.push(Part::Name);
+                push_name(&mut parts, word);
             } else {
                 push_text(&mut parts, word);
             }
             rest = after;
         }
-        Dress(parts)
+        Dress::new(parts)
     }
 }
 
 impl Part {
     /// The rest of a text that begins with the part.
-    fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
+    pub fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
         let end = |is_part: fn(char) -> bool| text.find(|c| !is_part(c)).unwrap_or(text.len());
         match self {
             Part::Text(words) => text.strip_prefix(words.as_str()),
@@ -121,7 +130,19 @@ impl Part {
     }
 }
 
-fn push_text(parts: &mut Vec<Part>, text: &str) {
+/// The parts of a month or a day with the marks around it: `[Mon`, `Jan,`.
+fn push_name(parts: &mut Vec<Part>, word: &str) {
+    let is_mark = |c: char| !c.is_alphabetic();
+    let name = word.trim_start_matches(is_mark);
+    push_text(parts, &word[..word.len() - name.len()]);
+    parts.push(Part::Name);
+    push_text(parts, &name[name.trim_end_matches(is_mark).len()..]);
+}
+
+pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     match parts.last_mut() {
         Some(Part::Text(before)) => before.push_str(text),
         _ => parts.push(Part::Text(text.to_string())),
@@ -138,9 +159,7 @@ fn push_stamp(parts: &mut Vec<Part>, stamp: &str) {
         }
         let after = &rest[digits..];
         let marks = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        if marks > 0 {
-            push_text(parts, &after[..marks]);
-        }
+        push_text(parts, &after[..marks]);
         rest = &after[marks..];
     }
 }
@@ -271,6 +290,8 @@ mod tests {
             ("  9\tj: (g", " 10\t  read"),
             ("9: j: (g", "10:   read"),
             ("# j: (g", "#   read"),
+            ("[Mon Jan  6 23:59:59 2025] j: (g", "[Tue Jan  7 00:00:00 2025]   read"),
+            ("Mon, 06 Jan 2025 23:59:59 j: (g", "Tue, 07 Jan 2025 00:00:00   read"),
         ] {
             assert_eq!(undressed(first, second), Some(("j: (g", "  read")), "{first}");
         }

@@ -1,5 +1,8 @@
 //! elbencho's CSV (`--csvfile`): a row per phase, its columns by name. The figures are those of the
-//! time in which the last thread finished. Its MiB are 2^20 bytes.
+//! time in which the last thread finished. Its MiB are 2^20 bytes; threads are those of each host.
+//!
+//! A write phase with `--rwmixpct` has the reads in columns of their own. What elbencho prints on
+//! the screen is in `elbencho_text.rs`.
 
 use record::{MetricKey, Run, Statistic, Unit};
 
@@ -58,10 +61,11 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
     let mut run = run("elbencho", "elbencho", None, begin);
     found::title(&mut run, row.text("label").unwrap_or_default());
-    if let Some(time) = row.text("iso date").and_then(|time| time.parse::<jiff::Timestamp>().ok()) {
-        found::start(&mut run, Some(time.to_string()));
+    found::start(&mut run, row.text("iso date").and_then(moment));
+    if let Some(origin) = &mut run.origin {
+        origin.version = row.text("version").map(String::from);
+        origin.command = row.text("command").map(|command| command.replace('"', "").trim().into());
     }
-    run.target.spec = row.text("paths").unwrap_or_default().to_string();
     run.target.direct = row.text("direct io").map(|flag| flag == "1");
     run.seconds = row.value("time ms [last]").map(|ms| ms / 1e3);
     let random = row.text("random").is_some_and(|flag| flag == "1");
@@ -69,7 +73,8 @@ fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
         random,
         block_bytes: row.text("block size").and_then(size).filter(|bytes| *bytes > 0),
         depth: row.value("io depth").map(|depth| depth as u32),
-        jobs: row.value("threads").map_or(1, |threads| threads as u64),
+        jobs: (row.value("threads").unwrap_or(1.0) * row.value("hosts").unwrap_or(1.0)) as u64,
+        mixed: row.value("rwmix read iops [last]").is_some(),
         ..Shape::default()
     };
     let direction = match row.text("operation")?.to_ascii_lowercase().as_str() {
@@ -77,18 +82,34 @@ fn result(row: &Row<'_>, begin: usize) -> Option<Run> {
         "read" => "read",
         other => return own(run, row, other),
     };
-    let side = Side {
-        bytes_per_s: row.value("mib/s [last]").map(|rate| rate * 1_048_576.0),
-        iops: row.value("iops [last]"),
-        max_ns: row.value("io lat us [max]").map(|us| us * 1e3),
-        ..Side::default()
-    };
-    let name = put_side(&mut run, &shape, direction, &side);
-    if let Some(us) = row.value("io lat us [avg]") {
-        let key = MetricKey::parse(&name).with(Statistic::Mean);
-        put(&mut run, key, Unit::Nanoseconds, us * 1e3);
+    put_figures(&mut run, row, &shape, (direction, ""));
+    if shape.mixed {
+        put_figures(&mut run, row, &shape, ("read", "rwmix read "));
     }
     Some(run)
+}
+
+/// Adds the rate and the latencies from the columns whose names begin with some words.
+fn put_figures(run: &mut Run, row: &Row<'_>, shape: &Shape, (direction, words): (&str, &str)) {
+    let value = |name: &str| row.value(&format!("{words}{name}"));
+    let side = Side {
+        bytes_per_s: value("mib/s [last]").map(|rate| rate * 1_048_576.0),
+        iops: value("iops [last]"),
+        min_ns: value("io lat us [min]").map(|us| us * 1e3),
+        max_ns: value("io lat us [max]").map(|us| us * 1e3),
+        ..Side::default()
+    };
+    let name = put_side(run, shape, direction, &side);
+    if let Some(us) = value("io lat us [avg]") {
+        let key = MetricKey::parse(&name).with(Statistic::Mean);
+        put(run, key, Unit::Nanoseconds, us * 1e3);
+    }
+}
+
+/// A time with the offset of its zone, or one without, which is taken as UTC.
+fn moment(time: &str) -> Option<String> {
+    let zoned = time.parse::<jiff::Timestamp>().map(|time| time.to_string()).ok();
+    zoned.or_else(|| time.parse::<jiff::civil::DateTime>().ok().map(found::moment))
 }
 
 /// A phase of another kind, by its own name.

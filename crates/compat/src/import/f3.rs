@@ -77,7 +77,7 @@ fn is_repeated(run: &Run, line: &str) -> bool {
 /// Lines in which f3 says that it did not read or write everything.
 fn is_complaint(line: &str) -> bool {
     let words = ["NOT fully read", "Not all data was read", "I/O error", "Write failure"];
-    let more = ["WARNING: ", "Read error", "Write error", "Failure", "Can't "];
+    let more = ["WARNING: Not all", "Read error", "Write error", "Failure", "Can't "];
     words.iter().chain(&more).any(|words| line.contains(words))
 }
 

@@ -46,11 +46,17 @@ fn a_block_of_fio_does_not_leak_into_another() {
         ("write.submission.p50", 2000),
     ]);
     assert_eq!(figures(&field!("slat.txt")), expected);
-    let expected =
-        pairs([("write", 100), ("write.max", 50_000), ("trim", 100), ("trim.max", 700_000_000)]);
+    let expected = pairs([
+        ("write", 100),
+        ("write.min", 9000),
+        ("write.max", 50_000),
+        ("trim", 100),
+        ("trim.min", 9_000_000),
+        ("trim.max", 700_000_000),
+    ]);
     assert_eq!(figures(&field!("trim-leak.txt")), expected);
     let odd = include_str!("../../tests/field/trim-leak.txt").replace("  trim:", "  copy:");
-    assert_eq!(figures(&one(&odd)), expected[..2], "a heading of later fio");
+    assert_eq!(figures(&one(&odd)), expected[..3], "a heading of later fio");
 }
 
 #[test]
@@ -200,6 +206,136 @@ fn elbencho_has_a_result_per_phase() {
     assert_eq!(value(&found[0], "seq-write-jobs4-1MiB-q16"), 487.0 * 1_048_576.0);
     assert_eq!(value(&found[1], "rand-read-jobs4-4KiB-q16"), 49_000.0);
     assert_eq!(value(&found[1], "rand-read-jobs4-4KiB-q16.mean"), 300e3);
+}
+
+/// Figures of `--csvfile` on a directory, and of breuner/elbencho#75.
+#[test]
+fn elbencho_on_directories_and_on_the_screen() {
+    let run = one(sample!("elbencho-dir.csv"));
+    assert_eq!(value(&run, "seq-write-jobs8-1MiB-q4"), 2941.0 * 1_048_576.0);
+    assert_eq!(value(&run, "seq-write-jobs8-1MiB-q4.min"), 1661e3);
+    assert_eq!((run.started.as_str(), run.seconds), ("2026-05-22T16:09:38Z", Some(2.784)));
+    let run = one(sample!("elbencho-text.txt"));
+    assert_eq!((value(&run, "write"), run.seconds), (221.0, Some(11.559)));
+    let mixed = "WRITE  Elapsed ms : 10 20\n  IOPS write : 5 6\n  IOPS read : 7 8\n  \
+                 IO wr lat us : [ min=1 avg=2 max=3 ]\n  IO rd lat us : [ min=4 avg=5 max=6 ]\n---\n";
+    assert_eq!(
+        figures(&one(mixed)),
+        pairs([
+            ("write", 6),
+            ("write.min", 1000),
+            ("write.max", 3000),
+            ("write.mean", 2000),
+            ("read", 8),
+            ("read.min", 4000),
+            ("read.max", 6000),
+            ("read.mean", 5000),
+        ])
+    );
+}
+
+/// A protocol without its last line, in front of other results and of prose.
+#[test]
+fn a_protocol_of_h2testw_ends_with_its_lines() {
+    let protocol = sample!("h2testw-errors.txt").replace("H2testw v1.4\n", "");
+    let dd = "1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.5 s, 2.1 MB/s\n";
+    for text in [format!("{protocol}{dd}"), format!("{protocol}\nand this is dd:\n{dd}")] {
+        let found = runs(&text);
+        assert_eq!(found.len(), 2, "{text}");
+        assert_eq!(value(&found[0], "data-lost"), 46016.0 * 512.0);
+        assert_eq!(value(&found[1], "bytes"), 1_048_576.0);
+    }
+}
+
+/// Letters of the recorded command line are joined, as getopt allows.
+#[test]
+fn iozones_joined_letters_are_its_unit() {
+    let text = sample!("iozone.txt");
+    let command = text.lines().find(|line| line.contains("Command line used:")).expect("a command");
+    let rate = |letters: &str| {
+        let text = text.replace(command, &format!("\tCommand line used: iozone {letters} -s 1m"));
+        runs(&text)[0].metrics[0].clone()
+    };
+    let plain = rate("-a");
+    assert_eq!(rate("-aI").value, plain.value);
+    assert_ne!(rate("-eO").value, plain.value, "operations per second");
+    assert!(rate("-aN").name.ends_with(".mean"), "microseconds");
+    assert_eq!(rate("-bO.xls").value, plain.value, "-O is the name of a file");
+}
+
+/// Dresses that no list has, with prose around them.
+#[test]
+fn drawn_prefixes_are_no_part_of_a_result() {
+    let text = include_str!("../../tests/outputs/fio-text.txt");
+    let dressed = |prefix: &dyn Fn(usize) -> String| -> String {
+        text.lines().enumerate().map(|(i, line)| prefix(i) + line + "\n").collect()
+    };
+    for text in [
+        dressed(&|i| format!("[Mon Jan  6 10:00:{:02} 2025] ", i % 60)),
+        dressed(&|i| format!("##[debug] {}~", i + 7)),
+        dressed(&|i| format!("L{i}> ")),
+        dressed(&|_| "+".to_string()),
+        dressed(&|_| ">>> ".to_string()),
+        text.lines().map(|line| format!("| {line} |\n")).collect(),
+        text.lines().map(|line| format!("&gt; {line}<br>\n")).collect(),
+    ] {
+        let quoted = format!("Hello,\n\n{text}\nwhat do you think of 12 ms?\n");
+        assert_eq!(
+            figures(&one(&quoted)),
+            figures(&one(include_str!("../../tests/outputs/fio-text.txt"))),
+            "{text}"
+        );
+    }
+}
+
+/// Texts of public threads, of which a part was lost or split off.
+#[test]
+fn nothing_of_a_result_is_lost() {
+    let table = "Version 1.02b  ------Sequential Output------ --Sequential Input- --Random-\n                    \
+                 -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--\n\
+                 Machine        Size K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP\n\
+                 merlin         496M           22038  13 11768   8           19219   6 183.9   0\n\
+                 merlin         496M           22495  13 11216   6           22390   6 188.8   0\n";
+    let rates: Vec<f64> = runs(table).iter().map(|run| value(run, "seq-write")).collect();
+    assert_eq!(rates, [22038.0 * 1024.0, 22495.0 * 1024.0], "several rows of bonnie++");
+
+    let doubled = sample!("diskspd.txt").replace('\n', "\n\n");
+    assert_eq!(figures(&one(&doubled)), figures(&one(sample!("diskspd.txt"))));
+
+    let children = sample!("iozone-t.txt").replace(
+        "\tMin xfer",
+        "\tChild[0] xfer count = 512.00 kB, Throughput = 9.00 kB/sec\n\tMin xfer",
+    );
+    assert_eq!(
+        figures(&one(&children)),
+        figures(&one(sample!("iozone-t.txt"))),
+        "-+p and the like"
+    );
+
+    let (_, headless) =
+        sample!("sysbench-seqwr.txt").split_once("Running the test").expect("sysbench");
+    let headless = format!("Running the test{headless}");
+    assert_eq!(figures(&one(&headless)), figures(&one(sample!("sysbench-seqwr.txt"))));
+
+    let old = "--- /dev/vda (device 10.0 GiB) ioping statistics ---\n223 requests completed in 3.0 s, \
+               74 iops, 297.5 KiB/s\nmin/avg/max/mdev = 293 us / 13.4 ms / 128.9 ms / 13.5 ms\n";
+    assert_eq!(
+        figures(&one(old)),
+        pairs([
+            ("request", 74),
+            ("request.min", 293_000),
+            ("request.max", 128_900_000),
+            ("request.mean", 13_400_000),
+        ])
+    );
+
+    let failed = "Error writing file 'G:\\379.h2w', offset 0x1c900000.\n(The wrong diskette is in \
+                  the drive.\nInsert  Code 34)\nWarning: Only 482004 of 482070 MByte tested.\nWriting \
+                  speed: 20.1 MByte/s\nH2testw v1.4\n";
+    let findings = one(failed).warnings;
+    assert!(findings.iter().any(|w| w.text.starts_with("Error writing")), "{findings:?}");
+    let probed = one(sample!("f3probe.txt"));
+    assert!(probed.warnings.is_empty(), "a probe is whole: {:?}", probed.warnings);
 }
 
 #[test]

@@ -73,14 +73,15 @@ impl Body {
             self.owner = Owner::Flushes;
             self.flushes = Some(Flushes::default());
         } else if let Some(rest) = line.strip_prefix("clat (") {
-            let max_ns = latency(rest, "max=")?;
+            let (min_ns, max_ns) = (latency(rest, "min=")?, latency(rest, "max=")?);
             if let Owner::Direction(i) = self.owner {
-                self.sides[i].max_ns = max_ns;
+                (self.sides[i].min_ns, self.sides[i].max_ns) = (min_ns, max_ns);
             }
         } else if let Some(rest) = line.strip_prefix("sync (") {
-            let (mean_ns, max_ns) = (latency(rest, "avg=")?, latency(rest, "max=")?);
             if let (Owner::Flushes, Some(flushes)) = (self.owner, &mut self.flushes) {
-                (flushes.mean_ns, flushes.max_ns) = (mean_ns, max_ns);
+                flushes.min_ns = latency(rest, "min=")?;
+                flushes.mean_ns = latency(rest, "avg=")?;
+                flushes.max_ns = latency(rest, "max=")?;
             }
         } else if let Some(rest) = line.strip_prefix("IO depths") {
             self.depths = rest.split('%').filter_map(share).collect();

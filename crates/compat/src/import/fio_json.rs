@@ -173,6 +173,7 @@ fn flushes(sync: &Value) -> Option<Flushes> {
     let latency = sync.get("lat_ns")?;
     Some(Flushes {
         operations: sync["total_ios"].as_u64(),
+        min_ns: number(latency, "min"),
         mean_ns: number(latency, "mean"),
         max_ns: number(latency, "max"),
         percentiles: percentiles(latency, 1.0),
@@ -199,6 +200,7 @@ fn measured(side: &Value, own: bool) -> (Side, Option<Histogram>) {
         bytes_per_s: bytes.or(kib),
         iops: number(side, "iops"),
         operations: side["total_ios"].as_u64(),
+        min_ns: number(latency, "min").filter(|_| timed.is_some()).map(|min| min * scale),
         max_ns: timed.map(|max| max * scale),
         percentiles: if timed.is_some() { percentiles(latency, scale) } else { Vec::new() },
         submission: side.get("slat_ns").map_or_else(Vec::new, |slat| percentiles(slat, 1.0)),

@@ -79,6 +79,7 @@ pub(crate) fn engine_depth(run: &mut Run, job: &mut Job, depths: &[f64]) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flushes {
     pub operations: Option<u64>,
+    pub min_ns: Option<f64>,
     pub mean_ns: Option<f64>,
     pub max_ns: Option<f64>,
     pub percentiles: Vec<(f64, f64)>,
@@ -95,7 +96,11 @@ pub(crate) fn put_flushes(run: &mut Run, flushes: Option<Flushes>) {
     let Some(name) = { names }.find(|name| !is_taken(run, name)) else { return };
     let key = MetricKey::parse(&name);
     put_quantiles(run, &key, &flushes.percentiles, flushes.operations);
-    for (statistic, ns) in [(Statistic::Mean, flushes.mean_ns), (Statistic::Max, flushes.max_ns)] {
+    for (statistic, ns) in [
+        (Statistic::Min, flushes.min_ns),
+        (Statistic::Mean, flushes.mean_ns),
+        (Statistic::Max, flushes.max_ns),
+    ] {
         if let Some(ns) = ns {
             put(run, key.clone().with(statistic), Unit::Nanoseconds, ns);
         }

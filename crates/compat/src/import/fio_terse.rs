@@ -120,6 +120,7 @@ fn job<'a>(format: u8, fields: &[&'a str]) -> Option<Job<'a>> {
 fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
     let value = |i: usize| fields.get(i)?.parse::<f64>().ok().filter(|n| *n >= 0.0);
     let (kib, rate_kib, iops, ms) = (value(0)?, value(1)?, value(2)?, value(3)?);
+    let min_us = value(8)?;
     let (max_us, total_max_us) = (value(9)?, value(12 + PERCENTILES + 1)?);
     let mut percentiles = Vec::new();
     for field in fields.get(12..12 + PERCENTILES)? {
@@ -144,6 +145,7 @@ fn side(fields: &[&str]) -> Option<Option<(Side, f64)>> {
     let side = Side {
         bytes_per_s: counted.or(Some(rate_kib * 1024.0)),
         iops: Some(iops),
+        min_ns: is_timed.then_some(min_us * 1e3),
         max_ns: is_timed.then_some(max_us * 1e3),
         percentiles: if is_timed { percentiles } else { Vec::new() },
         ..Side::default()

@@ -104,6 +104,7 @@ pub(crate) struct Side {
     pub iops: Option<f64>,
     /// Operations, if counted.
     pub operations: Option<u64>,
+    pub min_ns: Option<f64>,
     pub max_ns: Option<f64>,
     /// Share (0 to 1) and nanoseconds, of completion.
     pub percentiles: Vec<(f64, f64)>,
@@ -130,8 +131,10 @@ pub(crate) fn put_side(run: &mut Run, shape: &Shape, direction: &str, side: &Sid
     }
     let key = MetricKey::parse(&name);
     put_quantiles(run, &key, &side.percentiles, side.operations);
-    if let Some(ns) = side.max_ns {
-        put(run, key.with(Statistic::Max), Unit::Nanoseconds, ns);
+    for (statistic, ns) in [(Statistic::Min, side.min_ns), (Statistic::Max, side.max_ns)] {
+        if let Some(ns) = ns {
+            put(run, key.clone().with(statistic), Unit::Nanoseconds, ns);
+        }
     }
     let submission = MetricKey::parse("submission").within(&name);
     put_quantiles(run, &submission, &side.submission, side.operations);

@@ -10,13 +10,14 @@ use super::found::{put, run};
 use super::lines::{ImportError, Lines, number};
 
 /// First lines of a protocol.
-const FIRST: [&str; 6] = [
+const FIRST: [&str; 7] = [
     "Warning: Only ",
     "Achtung: Nur ",
     "Test finished without errors",
     "Der Test wurde ohne Fehler abgeschlossen",
     "The media is likely to be defective",
     "Der Datenträger ist wahrscheinlich defekt",
+    "Error writing file",
 ];
 
 /// Kinds of lost sectors, and ssdyno's names for them. Aliased sectors are among these.
@@ -40,8 +41,9 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
     let begin = lines.number();
     let mut run = run("h2testw", "H2testw", None, begin);
     while let Some(line) = lines.peek().map(str::trim) {
-        // A protocol without its last line ends where the next begins.
-        if lines.number() > begin && begins(lines) && !run.metrics.is_empty() {
+        // A protocol without its last line ends where the next begins, or something else.
+        let is_next = lines.number() > begin && begins(lines) || !is_part(line);
+        if is_next && !run.metrics.is_empty() {
             break;
         }
         lines.next();
@@ -58,6 +60,15 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         return Err(lines.wrong_at(begin, "the protocol of H2testw ends before its figures"));
     }
     Ok(vec![run])
+}
+
+/// Whether a line may stand in a protocol.
+fn is_part(line: &str) -> bool {
+    let words = ["H2testw v", "Writing speed:", "Reading speed:", "Schreibrate:", "Leserate:"];
+    let begins = words.iter().chain(&FIRST).any(|words| line.starts_with(words));
+    // The offset of the first error, what was expected there, and what was found.
+    let is_offset = line.contains("0x") && line.contains(':');
+    line.is_empty() || begins || is_offset || line.contains(".h2w") || sectors(line).is_some()
 }
 
 fn is_digit(letter: char) -> bool {
@@ -77,7 +88,7 @@ fn entry(run: &mut Run, line: &str) -> Result<(), String> {
     {
         let rate = amount(rest, "/s").ok_or("no rate in MByte/s")?;
         put(run, *name, Unit::BytesPerSecond, rate);
-    } else if line.starts_with(FIRST[0]) || line.starts_with(FIRST[1]) {
+    } else if [FIRST[0], FIRST[1], FIRST[6]].iter().any(|words| line.starts_with(words)) {
         let finding = Finding::new(FindingKind::CheckLeftOut, Level::Warn, line);
         run.warnings.push(finding);
     } else if let Some(bytes) = sectors(line) {

@@ -27,10 +27,10 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
         lines.next();
     }
     let times = lines.next().and_then(times).ok_or_else(|| lines.wrong("no times of ioping"))?;
-    side.max_ns = Some(times.1);
+    (side.min_ns, side.max_ns) = (Some(times[0]), Some(times[2]));
     let name = put_side(&mut run, &Shape::default(), direction, &side);
     let key = MetricKey::parse(&name).with(Statistic::Mean);
-    put(&mut run, key, Unit::Nanoseconds, times.0);
+    put(&mut run, key, Unit::Nanoseconds, times[1]);
     Ok(vec![run])
 }
 
@@ -38,11 +38,15 @@ pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
 fn completed(line: &str) -> Option<(&'static str, Side)> {
     let (_, rest) = line.split_once(" requests completed in ")?;
     let parts: Vec<&str> = rest.split(", ").collect();
-    let [_, amount, iops, rate] = parts.as_slice() else { return None };
-    let direction = match amount.split_whitespace().nth(2) {
-        Some("read") => "read",
-        Some("written") => "write",
-        _ => "both",
+    // Versions before 0.9 print no amount, and so no direction.
+    let (direction, iops, rate) = match parts.as_slice() {
+        [_, iops, rate] => ("request", iops, rate),
+        [_, amount, iops, rate] => match amount.split_whitespace().nth(2) {
+            Some("read") => ("read", iops, rate),
+            Some("written") => ("write", iops, rate),
+            _ => ("both", iops, rate),
+        },
+        _ => return None,
     };
     let (iops, unit) = number(iops)?;
     let scale = match unit.trim().strip_suffix("iops")?.trim() {
@@ -58,12 +62,12 @@ fn completed(line: &str) -> Option<(&'static str, Side)> {
     Some((direction, side))
 }
 
-/// Mean and longest time in nanoseconds: `min/avg/max/mdev = 260.2 us / 267.4 us / 274.6 us / ..`.
-fn times(line: &str) -> Option<(f64, f64)> {
+/// Shortest, mean and longest time in nanoseconds: `min/avg/max/mdev = 260.2 us / 267.4 us / 274.6 us / ..`.
+fn times(line: &str) -> Option<[f64; 3]> {
     let rest = line.trim().strip_prefix("min/avg/max/mdev = ")?;
     let times: Option<Vec<f64>> = rest.split(" / ").map(time).collect();
     let times = times?;
-    Some((*times.get(1)?, *times.get(2)?))
+    Some([*times.first()?, *times.get(1)?, *times.get(2)?])
 }
 
 fn time(text: &str) -> Option<f64> {

@@ -133,6 +133,20 @@ impl<'a> Lines<'a> {
         self.at == other.at
     }
 
+    /// Whether lines that do not wear the dress stand between those from here to another position.
+    pub fn has_foreign(&self, end: &Lines<'_>) -> bool {
+        let lines = self.lines.iter().take(end.at).skip(self.at).filter(|line| line.is_seen());
+        let mut is_interrupted = false;
+        for line in lines.filter(|line| !line.text.trim().is_empty()) {
+            let is_worn = self.dress.strip(line.text).is_some();
+            if is_worn && is_interrupted {
+                return true;
+            }
+            is_interrupted = !is_worn;
+        }
+        false
+    }
+
     /// Marks the lines from here to another position of the same view as part of a result.
     pub fn take(&self, end: &Lines<'_>) {
         let lines = self.lines.iter().take(end.at).skip(self.at);

@@ -13,6 +13,7 @@ mod diskspd;
 mod diskspd_xml;
 mod dress;
 mod elbencho;
+mod elbencho_text;
 mod f3;
 #[cfg(test)]
 mod field_tests;
@@ -25,6 +26,7 @@ mod flashbench;
 mod found;
 mod h2testw;
 mod hdparm;
+mod html;
 mod ioping;
 mod iozone;
 mod json;
@@ -36,6 +38,7 @@ mod repeats;
 mod sysbench;
 #[cfg(test)]
 mod tests;
+mod worn;
 mod xls;
 
 use record::{FindingKind, Run};
@@ -65,7 +68,7 @@ impl std::fmt::Debug for Format {
 }
 
 /// All formats. The first that recognises a line is used.
-pub const FORMATS: [Format; 17] = [
+pub const FORMATS: [Format; 18] = [
     Format {
         name: "ssdyno",
         about: "`ssdyno export`: JSON lines, or --csv",
@@ -158,6 +161,12 @@ pub const FORMATS: [Format; 17] = [
         read: elbencho::read,
     },
     Format {
+        name: "elbencho-text",
+        about: "what elbencho prints on the screen",
+        begins: elbencho_text::begins,
+        read: elbencho_text::read,
+    },
+    Format {
         name: "dd",
         about: "the last lines of dd: GNU in any language, busybox, toybox, BSD",
         begins: dd::begins,
@@ -181,7 +190,12 @@ pub fn read(text: &str, only: Option<&Format>) -> Result<Vec<Run>, ImportError> 
 /// text's first line in its file.
 pub fn results(text: &str, line: usize, only: Option<&Format>) -> Result<Vec<Run>, ImportError> {
     let formats = only.map_or(&FORMATS[..], std::slice::from_ref);
-    Ok(repeats::merge(listed(text, line, formats, NESTED_MAX)?))
+    let page = html::text(text).and_then(|page| listed(&page, line, formats, NESTED_MAX).ok());
+    let results = match page {
+        Some(results) if !results.is_empty() => results,
+        _ => listed(text, line, formats, NESTED_MAX)?,
+    };
+    Ok(repeats::merge(results))
 }
 
 /// Depth of texts within JSON within texts. Arbitrary; logs of logs have two.
@@ -246,15 +260,14 @@ fn result<'a>(
     lines: &Lines<'a>,
     formats: &[Format],
 ) -> Result<Option<(Vec<Listed>, Lines<'a>, Lines<'a>)>, ImportError> {
-    let (mut failure, mut passed): (Option<ImportError>, _) = (None, None);
-    for dress in Dress::candidates(lines.peek().unwrap_or_default()) {
+    let mut failure: Option<ImportError> = None;
+    for (dress, is_strict) in dresses(lines) {
         let view = lines.dressed(dress);
         let Some(format) = formats.iter().find(|format| (format.begins)(&view)) else { continue };
         let mut end = view.clone();
         match (format.read)(&mut end).and_then(|runs| measured(runs, &view)) {
-            Ok(_) if end.is_at(&view) => {}
-            // Lines that announce a result in another format.
-            Ok(runs) if runs.is_empty() => passed = passed.or(Some((Vec::new(), view, end))),
+            Ok(_) if end.is_at(&view) || is_strict && view.has_foreign(&end) => {}
+            // No runs: lines that announce a result in another format.
             Ok(runs) => {
                 let list = |run| Listed { format: format.name, run };
                 return Ok(Some((runs.into_iter().map(list).collect(), view, end)));
@@ -265,10 +278,25 @@ fn result<'a>(
             Err(_) => {}
         }
     }
-    match (passed, failure) {
-        (None, Some(failure)) => Err(failure),
-        (passed, _) => Ok(passed),
-    }
+    failure.map_or(Ok(None), Err)
+}
+
+/// The ways to undress the current line, each with whether all lines of a result must wear it: what
+/// its neighbours share, then what is usual, then again what neighbours share, for logs with other
+/// lines between.
+fn dresses(lines: &Lines<'_>) -> impl Iterator<Item = (Dress, bool)> {
+    let open = |lines: &Lines<'_>| {
+        let shared = worn::candidates(lines);
+        let usual = Dress::candidates(lines.peek().unwrap_or_default());
+        let strict = shared.clone().into_iter().map(|dress| (dress, true));
+        let loose = usual.into_iter().chain(shared).map(|dress| (dress, false));
+        strict.chain(loose)
+    };
+    let closed = worn::closing(lines).map(|mark| {
+        let closed = lines.dressed(Dress { end: Some(mark), ..Dress::default() });
+        open(&closed).map(move |(dress, is_strict)| (Dress { end: Some(mark), ..dress }, is_strict))
+    });
+    closed.into_iter().flatten().chain(open(lines))
 }
 
 /// The runs, if each has a figure.

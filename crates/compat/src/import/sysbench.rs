@@ -31,6 +31,7 @@ struct Body {
     flushes: Option<f64>,
     /// Reads and writes, in sysbench 0.4.
     counts: Option<[f64; 2]>,
+    min_ms: Option<f64>,
     mean_ms: Option<f64>,
     max_ms: Option<f64>,
 }
@@ -40,8 +41,14 @@ fn version(line: &str) -> Option<&str> {
     version.starts_with(|c: char| c.is_ascii_digit()).then_some(version)
 }
 
+/// The line below that with the version, for outputs that lost it.
+fn is_options(line: &str) -> bool {
+    line.trim() == "Running the test with following options:"
+}
+
 pub(crate) fn begins(lines: &Lines<'_>) -> bool {
-    lines.peek().is_some_and(|line| version(line).is_some() && line.contains(['(', ':']))
+    let is_title = |line: &str| version(line).is_some() && line.contains(['(', ':']);
+    lines.peek().is_some_and(|line| is_title(line) || is_options(line))
 }
 
 pub(crate) fn read(lines: &mut Lines<'_>) -> Result<Vec<Run>, ImportError> {
@@ -120,6 +127,7 @@ impl Body {
                 self.counts = Some([reads?, writes?]);
             }
             "total time" => run.seconds = Some(value()?),
+            "min" => self.min_ms = Some(milliseconds(rest)?),
             "avg" => self.mean_ms = Some(milliseconds(rest)?),
             "max" => self.max_ms = Some(milliseconds(rest)?),
             _ => {}
@@ -151,7 +159,11 @@ impl Body {
                 continue;
             }
             let name = put_side(run, &self.shape, if i == 0 { "read" } else { self.write }, side);
-            let times = [(Statistic::Mean, self.mean_ms), (Statistic::Max, self.max_ms)];
+            let times = [
+                (Statistic::Min, self.min_ms),
+                (Statistic::Mean, self.mean_ms),
+                (Statistic::Max, self.max_ms),
+            ];
             for (statistic, ms) in times.into_iter().filter(|_| !self.shape.mixed) {
                 if let Some(ms) = ms.filter(|ms| *ms > 0.0) {
                     let key = MetricKey::parse(&name).with(statistic);

@@ -104,13 +104,14 @@ targets! {
     IOZONE fuzz_iozone "iozone" "iozone.txt" "iozone-excel.txt" "iozone-t.txt" "iozone-us.txt" "../outputs/iozone-ops.txt";
     DISKMARK fuzz_diskmark "diskmark" "cdm8.txt" "cdm3.txt" "kdiskmark.txt";
     F3 fuzz_f3 "f3" "f3write.txt" "f3read.txt" "f3read-bad.txt" "f3probe.txt";
-    H2TESTW fuzz_h2testw "h2testw" "h2testw.txt" "h2testw-de.txt";
+    H2TESTW fuzz_h2testw "h2testw" "h2testw.txt" "h2testw-de.txt" "h2testw-errors.txt";
     SYSBENCH fuzz_sysbench "sysbench" "sysbench-seqwr.txt" "sysbench-rndwr.txt" "../outputs/sysbench.txt";
     IOPING fuzz_ioping "ioping" "ioping.txt" "../outputs/ioping.txt";
     BONNIE fuzz_bonnie "bonnie" "bonnie.txt" "bonnie-n.txt";
     DISKSPD fuzz_diskspd "diskspd" "diskspd.txt";
     DISKSPD_XML fuzz_diskspd_xml "diskspd-xml" "diskspd.xml";
-    ELBENCHO fuzz_elbencho "elbencho" "elbencho.csv";
+    ELBENCHO fuzz_elbencho "elbencho" "elbencho.csv" "elbencho-dir.csv";
+    ELBENCHO_TEXT fuzz_elbencho_text "elbencho-text" "elbencho-text.txt";
     HDPARM fuzz_hdparm "hdparm" "hdparm.txt";
     FLASHBENCH fuzz_flashbench "flashbench" "flashbench-a.txt" "flashbench-au.txt";
     DD fuzz_dd "dd" "dd.txt" "dd-others.txt" "../outputs/dd.txt";

@@ -28,5 +28,6 @@ pub const TARGETS: &[fuzz::Target] = &[
     import::DISKSPD,
     import::DISKSPD_XML,
     import::ELBENCHO,
+    import::ELBENCHO_TEXT,
     import::PASTE,
 ];

@@ -31,7 +31,7 @@ impl Dice {
 pub type Disturbance = (&'static str, fn(&str, &mut Dice) -> String);
 
 /// All disturbances that leave a result whole.
-pub const DISTURBANCES: [Disturbance; 10] = [
+pub const DISTURBANCES: [Disturbance; 13] = [
     ("indentation", indentation),
     ("quote marks", quote_marks),
     ("time stamps", time_stamps),
@@ -42,6 +42,9 @@ pub const DISTURBANCES: [Disturbance; 10] = [
     ("CRLF", |text, _| text.replace('\n', "\r\n")),
     ("prose", prose),
     ("JSON", json_around),
+    ("a drawn prefix", drawn_prefix),
+    ("table cells", table_cells),
+    ("HTML", html),
 ];
 
 fn each_line(text: &str, mut prefix: impl FnMut(usize) -> String) -> String {
@@ -125,6 +128,73 @@ fn no_break_spaces(text: &str, dice: &mut Dice) -> String {
     let every = dice.below(2) == 0;
     let change = |c: char| if c == ' ' && (every || dice.below(3) == 0) { space } else { c };
     text.chars().map(change).collect()
+}
+
+/// A part of a drawn prefix: the same on every line, or a number that grows.
+enum Piece {
+    Text(String),
+    Count { start: usize, step: usize, width: usize, is_aligned: bool },
+}
+
+impl Piece {
+    fn draw(dice: &mut Dice) -> Piece {
+        const LETTERS: &[u8] = b"abcXYZ~!@#$%^&*()-_=+[]|;:<>,./? ";
+        if dice.below(3) == 0 {
+            let step = [1, 1, 7, 97][dice.below(4)];
+            let is_aligned = dice.below(2) == 0;
+            return Piece::Count {
+                start: dice.below(2000),
+                step,
+                width: dice.below(7),
+                is_aligned,
+            };
+        }
+        let length = 1 + dice.below(6);
+        let letter = |_| char::from(LETTERS[dice.below(LETTERS.len())]);
+        Piece::Text((0..length).map(letter).collect())
+    }
+
+    fn on_line(&self, i: usize) -> String {
+        match self {
+            Piece::Text(text) => text.clone(),
+            Piece::Count { start, step, width, is_aligned: true } => {
+                format!("{:>width$}", start + step * i)
+            }
+            Piece::Count { start, step, width, .. } => format!("{:0>width$}", start + step * i),
+        }
+    }
+}
+
+/// Random characters and counters before every line, closed by a mark or a blank.
+fn drawn_prefix(text: &str, dice: &mut Dice) -> String {
+    let pieces: Vec<Piece> = (0..1 + dice.below(4)).map(|_| Piece::draw(dice)).collect();
+    let close = dice.pick(&[" ", ": ", "> ", "] ", " | ", "\t", "|", ":"]);
+    each_line(text, |i| {
+        let pieces: String = pieces.iter().map(|piece| piece.on_line(i)).collect();
+        pieces + close
+    })
+}
+
+/// Each line as a cell of a table, or as a line that continues.
+fn table_cells(text: &str, dice: &mut Dice) -> String {
+    let (open, close) =
+        [("| ", " |"), ("|", "|"), ("│ ", " │"), ("", " \\"), ("", "|")][dice.below(5)];
+    let width =
+        [0, text.lines().map(|line| line.chars().count()).max().unwrap_or(0)][dice.below(2)];
+    let cell = |line: &str| format!("{open}{line:width$}{close}\n");
+    text.lines().map(cell).collect()
+}
+
+/// The text as it stands in the source of a page.
+fn html(text: &str, dice: &mut Dice) -> String {
+    let space = ["&nbsp;", " "][dice.below(2)];
+    let quote = ["&quot;", "\"", "&#34;"][dice.below(3)];
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let escaped = escaped.replace('"', quote).replace("  ", &space.repeat(2));
+    let (open, close, end) =
+        [("<pre>", "</pre>", "\n"), ("<p>", "</p>", "<br>\n"), ("", "", "<br />")][dice.below(3)];
+    let lines: Vec<&str> = escaped.lines().collect();
+    format!("<div class=\"post\">{open}{}{close}</div>\n", lines.join(end))
 }
 
 fn prose(text: &str, dice: &mut Dice) -> String {
