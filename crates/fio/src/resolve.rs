@@ -199,8 +199,8 @@ fn zone(draft: &Draft, job: &mut Job) -> Parsed<()> {
         (true, 0) => return Err("zonemode=strided needs zonesize=".into()),
         (true, _) => {}
     }
-    // As in fio: zones work with one open file only, and are dropped with more.
-    if job.files.openfiles == 1 {
+    // As in fio: more than one open file, if asked for, drops the zones.
+    if draft.openfiles <= 1 {
         let range = if words.range == 0 { words.size } else { words.range };
         job.access.zone = Some(Zone { size: words.size, range, skip: words.skip });
     }

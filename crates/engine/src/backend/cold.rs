@@ -22,18 +22,21 @@ pub(crate) fn perform(files: &Files<'_>, op: Op) -> i64 {
     result.map_or_else(|e| negative(&e), |()| 0)
 }
 
+/// How often a device is written back before a discard of a busy range fails; arbitrary.
+const CLEANINGS: u32 = 16;
+
 /// Discards a range: punches a hole in a file, or sends a discard to a device.
 pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
     if file.metadata()?.file_type().is_block_device() {
-        return match sys::file::discard(file, offset, bytes) {
-            // While another descriptor has the device exclusively, the kernel discards a range only
-            // if its cached pages are clean.
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) => {
-                file.sync_data()?;
-                sys::file::discard(file, offset, bytes)
+        // While another descriptor has the device exclusively, the kernel discards a range only if
+        // its cached pages are clean, and another job may write to them again.
+        for _ in 0..CLEANINGS {
+            match sys::file::discard(file, offset, bytes) {
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) => file.sync_data()?,
+                result => return result,
             }
-            result => result,
-        };
+        }
+        return sys::file::discard(file, offset, bytes);
     }
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(fallocate(file, flags, offset, bytes)?)

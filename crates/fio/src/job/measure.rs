@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 /// The parts of the results to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reporting {
@@ -115,6 +117,16 @@ pub struct Errors {
     pub ignore_read: Vec<i32>,
     /// For writes.
     pub ignore_write: Vec<i32>,
+    /// For verification, which only knows EILSEQ.
+    pub ignore_verify: Vec<i32>,
+}
+
+impl Errors {
+    /// Whether a job with blocks that failed verification ends without an error.
+    pub(crate) fn forgives_faults(&self) -> bool {
+        let named = &self.ignore_verify;
+        self.go_on.verify && (named.is_empty() || named.contains(&Errno::ILSEQ.raw_os_error()))
+    }
 }
 
 /// Kinds of errors.

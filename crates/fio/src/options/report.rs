@@ -134,12 +134,10 @@ fn ignored(d: &mut Draft, v: &Value) -> Parsed<()> {
     if lists.len() > 3 {
         return Err("has more than three lists; they are for reads, writes, verification".into());
     }
-    // Checked, but not kept: differences found by verification have no error number.
-    let mut ignore_verify = Vec::new();
     let places = [
         (&mut errors.ignore_read, &mut errors.go_on.read),
         (&mut errors.ignore_write, &mut errors.go_on.write),
-        (&mut ignore_verify, &mut errors.go_on.verify),
+        (&mut errors.ignore_verify, &mut errors.go_on.verify),
     ];
     for (list, (place, go_on)) in lists.into_iter().zip(places) {
         let names = list.split(':').filter(|name| !name.trim().is_empty());

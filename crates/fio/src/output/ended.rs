@@ -33,10 +33,12 @@ fn error_text(code: i32) -> String {
 
 /// Number of errors after which jobs continued, and the code of the first.
 pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
-    let go_on = &shown.job.errors.go_on;
+    let errors = &shown.job.errors;
+    let go_on = &errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
         let runs = || shown.runs.iter();
-        let faults = if go_on.verify { runs().map(|run| run.faults()).sum() } else { 0 };
+        let faults =
+            if errors.forgives_faults() { runs().map(|run| run.faults()).sum() } else { 0 };
         let forgiven = runs().map(|run| run.judgement.forgiven).sum::<u64>();
         let first = runs().map(|run| run.judgement.first_error).find(|code| *code != 0);
         (forgiven + faults, first.unwrap_or(if faults > 0 { FAULT } else { 0 }))

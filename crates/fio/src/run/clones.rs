@@ -5,7 +5,7 @@ use workload::Content;
 
 use super::stream::Outline;
 use super::walk::Span;
-use crate::{Access, Amount, Job};
+use crate::{Access, Amount, Job, VerifyKind};
 
 /// One clone of a job.
 #[derive(Debug)]
@@ -87,6 +87,7 @@ impl JobClone<'_> {
                 ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
             }),
             reads_back: job.verifies() && job.access.rw.writes(),
+            verifies: job.verify.kind != VerifyKind::None && job.verify.do_verify,
             // fio never flushes between a trim and its write.
             flush_every: match job.access.rw.writes() && !job.access.rw.trims() {
                 true => [job.syncing.fsync, job.syncing.fdatasync],
@@ -104,8 +105,9 @@ mod tests {
     use std::collections::HashSet;
     use std::sync::Arc;
 
-    use workload::{Op, OpKind, Region};
+    use workload::{After, Op, OpKind, Region, Source};
 
+    use super::super::rounds::{Checks, Rounds};
     use super::super::stream::Stream;
     use super::*;
     use crate::testing;
@@ -143,6 +145,19 @@ mod tests {
 
     fn count(ops: &[Op], kind: OpKind) -> usize {
         ops.iter().filter(|op| op.kind == kind).count()
+    }
+
+    /// The operations of all rounds, with those that read back.
+    fn all_ops(part: (u64, u64), words: &[&str]) -> Vec<Op> {
+        let mut rounds = Rounds::new(outline(part, words), Checks::Rounds, false);
+        let (mut ops, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            rounds.draw(0, &mut batch);
+            if batch.is_empty() && rounds.after(ops.len() as u64, false) == After::End {
+                return ops;
+            }
+            ops.append(&mut batch);
+        }
     }
 
     /// Number of flushes among 256 writes.
@@ -186,6 +201,51 @@ mod tests {
             let found = ops(part, words).len();
             assert_eq!(found, expected, "{part:?} {words:?}");
         }
+    }
+
+    #[test]
+    fn writes_are_read_back_as_in_fio() {
+        let zones = ["--zonemode=strided", "--zonesize=16k", "--zonerange=64k", "--zoneskip=16k"];
+        for (part, words, writes, reads) in [
+            // The offsets are no multiples of the block.
+            (65536, &["--bs=2300", "--rw=randwrite"][..], 28, 28),
+            // A zone ends the pass, and reading back opens the file again.
+            (262_144, &[&zones[..], &["--bs=2300"]].concat(), 62, 62),
+            (65536, &["--bs=4k", "--loops=2"], 32, 32),
+        ] {
+            let words = [words, &["--verify=crc32c"]].concat();
+            let ops = all_ops((part, part), &words);
+            let counts = (count(&ops, OpKind::Write), count(&ops, OpKind::Read));
+            assert_eq!(counts, (writes, reads), "{words:?}");
+        }
+        // What a later write overlaps is not read.
+        let words = ["--rw=randwrite", "--ba=512", "--verify=crc32c"];
+        let ops = all_ops((65536, 65536), &words);
+        let mut reads: Vec<_> = ops.iter().filter(|op| op.kind == OpKind::Read).collect();
+        reads.sort_by_key(|op| op.offset);
+        assert!(reads.len() < 16 && reads.windows(2).all(|two| two[0].end() <= two[1].offset));
+    }
+
+    #[test]
+    fn every_write_follows_the_trim_of_its_place() {
+        for rw in ["--rw=trimwrite", "--rw=randtrimwrite"] {
+            let words = [rw, "--bsrange=1k-8k", "--norandommap"];
+            let ops = ops((65536, 65536), &words);
+            let of_kind = |kind| ops.iter().filter(move |op: &&Op| op.kind == kind);
+            let trims = of_kind(OpKind::Discard).map(|op| (op.offset, op.bytes));
+            let writes: Vec<_> = of_kind(OpKind::Write).map(|op| (op.offset, op.bytes)).collect();
+            assert!(writes.len() > 8, "{ops:?}");
+            assert_eq!(trims.take(writes.len()).collect::<Vec<_>>(), writes, "{rw}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_n_operations_is_random_and_no_block_begins_in_a_smaller_zone() {
+        let ops = ops((1 << 20, 1 << 20), &["--rw=randread:4", "--randseed=3"]);
+        let steps: Vec<_> = ops.windows(2).map(|two| two[1].offset == two[0].end()).collect();
+        assert_eq!((ops[0].offset > 0, &steps[..4]), (true, &[true, true, true, false][..]));
+        let zones = ["--rw=randread", "--bs=64k", "--zonemode=strided", "--zonesize=32k"];
+        assert_eq!(super::tests::ops((1 << 20, 1 << 20), &zones), []);
     }
 
     #[test]

@@ -140,7 +140,8 @@ impl PlanFiles {
         // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();
         let follows = seen.bytes.is_none() && plan.changed && !sized;
-        let needs_content = (rw.reads() || job.files.overwrite || job.verify.only) && !follows;
+        let overwrites = job.files.overwrite && !job.files.create_on_open;
+        let needs_content = (rw.reads() || overwrites || job.verify.only) && !follows;
         if needs_content && !plan.content {
             let block_bytes = job.access.blocks.write.max();
             plan.filling = Filling { content: content::laid_out(job), block_bytes };

@@ -4,6 +4,7 @@
 //! own operations. Results are kept per clone; findings concern a whole stage. The rig opens the
 //! files, on a real machine or as regions of a virtual drive.
 
+mod blockmap;
 mod clones;
 mod content;
 mod control;
@@ -13,6 +14,7 @@ mod launch;
 mod least;
 mod numa;
 mod oplog;
+mod pieces;
 mod positions;
 mod proof;
 mod rates;
@@ -40,6 +42,7 @@ pub use control::Judgement;
 pub use error::RunError;
 use files::{FilePart, PlanFiles};
 pub use oplog::OpLog;
+use positions::{Places, uses};
 use sizes::FileState;
 pub use steady::{SteadySeen, Window};
 use walk::Span;
@@ -135,7 +138,7 @@ impl<'p> JobRun<'p> {
         let errors = &self.did.measurement.errors;
         match errors.iter().find(|error| error.op != "verify") {
             Some(error) => errno_of(&error.kind),
-            None if self.faults() == 0 || self.job.errors.go_on.verify => 0,
+            None if self.faults() == 0 || self.job.errors.forgives_faults() => 0,
             None => FAULT,
         }
     }
@@ -218,7 +221,10 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
 fn sequence_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
     let Distribution::Sequence(list) = &job.access.distribution else { return Ok(()) };
     let last = u64::from(list.iter().copied().max().unwrap_or(0));
-    let is_short = |part: &&FilePart| walk::places(&job.access, part.span.bytes).1 <= last;
+    let is_short = |part: &&FilePart| {
+        let places = Places::new(&job.access, part.span.bytes).by_kind;
+        (0..3).any(|kind| uses(job.access.rw, kind) && places[kind] <= last)
+    };
     let Some(part) = parts.iter().find(is_short) else { return Ok(()) };
     let text = format!(
         "{}: block {last} of the sequence is beyond the end of {}",

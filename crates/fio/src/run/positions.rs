@@ -9,7 +9,8 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::{Permutation, Zipf};
 
-use crate::{Distribution, PerKind, Spread};
+use super::blockmap::BlockMap;
+use crate::{Access, Distribution, Rw, Spread};
 
 /// Number of uniform draws averaged for a normal draw, as in fio.
 const GAUSS_DRAWS: u32 = 12;
@@ -24,19 +25,54 @@ pub(super) fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// Draws positions in a file of `count` places.
+/// Numbers of places in a file, or in a zone of it, by fio's rules.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places {
+    /// Places at which an operation of each direction may begin.
+    pub by_kind: [u64; 3],
+    /// Places of the map of visited blocks.
+    pub mapped: u64,
+    /// Places of a distribution by popularity, which ignores zones.
+    pub ranked: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+impl Places {
+    /// The places in a file of which `bytes` bytes are used.
+    pub(super) fn new(access: &Access, bytes: u64) -> Places {
+        let zone = access.zone.map_or(bytes, |zone| zone.range);
+        let (blocks, aligns) = (access.blocks.each(), access.block_align.each());
+        let by_kind = [0, 1, 2].map(|kind| {
+            let align = (*aligns[kind]).max(1);
+            // A block that begins at the last place must fit.
+            zone.saturating_sub(blocks[kind].min().saturating_sub(align)) / align
+        });
+        let smallest = blocks[0].min().min(blocks[1].min()).max(1);
+        Places {
+            by_kind,
+            mapped: zone / access.min_bs().max(1),
+            ranked: bytes.div_ceil(smallest),
+            bytes,
+        }
+    }
+}
+
+/// Draws positions in a file.
 #[derive(Clone, Debug)]
 pub(super) enum Positions {
-    /// Each place once.
+    /// Each place once, for operations of one size.
     Once(Once),
+    /// Each place once, for operations of several sizes; with the places of each direction.
+    Mapped(BlockMap, [u64; 3]),
     /// Uniformly, with repeats.
-    Uniform { count: u64 },
+    Uniform([u64; 3]),
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
     /// By zones, per direction: cumulative share of accesses, first place, number of places.
-    Zoned(PerKind<Vec<(f64, u64, u64)>>),
+    Zoned([Vec<(f64, u64, u64)>; 3]),
     /// A list, with the number of draws per direction.
-    Listed { list: Vec<u32>, stride: bool, count: u64, taken: [u64; 3] },
+    Listed { list: Vec<u32>, stride: bool, counts: [u64; 3], taken: [u64; 3] },
 }
 
 /// Popularity by rank.
@@ -56,21 +92,35 @@ pub(super) struct Scatter {
 }
 
 impl Positions {
-    /// Positions drawn from the given distribution; a place may be drawn repeatedly.
-    pub(super) fn repeating(
-        distribution: &Distribution,
-        stride: bool,
-        count: u64,
-        bytes: u64,
-        seed: u64,
-    ) -> Positions {
-        let count = count.max(1);
+    /// The positions of a job's operations.
+    pub(super) fn new(access: &Access, places: Places, seed: u64) -> Positions {
+        if access.lfsr && access.distribution == Distribution::Random {
+            return Positions::Once(Once::new(places.mapped, seed));
+        }
+        if access.norandommap || access.distribution != Distribution::Random {
+            return Positions::repeating(access, places, seed);
+        }
+        let blocks = access.blocks.each();
+        let is_one_size = blocks.iter().all(|block| block.min() == access.max_bs());
+        if is_one_size {
+            let used = (0..3).find(|kind| uses(access.rw, *kind)).unwrap_or_default();
+            return Positions::Once(Once::new(places.by_kind[used], seed));
+        }
+        Positions::Mapped(BlockMap::new(places.mapped), places.by_kind)
+    }
+
+    /// Positions drawn from the distribution; a place may be drawn repeatedly.
+    fn repeating(access: &Access, places: Places, seed: u64) -> Positions {
+        let (counts, count) = (places.by_kind, places.ranked.max(1));
         let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
-        match distribution {
-            Distribution::Random => Positions::Uniform { count },
-            Distribution::Sequence(list) => {
-                Positions::Listed { list: list.clone(), stride, count, taken: [0; 3] }
-            }
+        match &access.distribution {
+            Distribution::Random => Positions::Uniform(counts),
+            Distribution::Sequence(list) => Positions::Listed {
+                list: list.clone(),
+                stride: access.sequence_stride,
+                counts,
+                taken: [0; 3],
+            },
             Distribution::Zipf(spread) => Positions::Ranked {
                 ranks: Ranks::Zipf(Zipf::new(count, spread.value)),
                 scatter: scatter(spread),
@@ -81,22 +131,23 @@ impl Positions {
             Distribution::Normal(spread) => {
                 Positions::Ranked { ranks: normal(count, spread.value), scatter: scatter(spread) }
             }
-            Distribution::Zoned(zones) => Positions::Zoned(zones.clone().map(|list| {
+            Distribution::Zoned(zones) => Positions::Zoned([0, 1, 2].map(|kind| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
-                let shares = list.iter().map(|z| (share(z.access_percent), share(z.size_percent)));
-                zone_places(&shares.collect::<Vec<_>>(), count)
+                let list = zones.each()[kind].iter();
+                let shares = list.map(|z| (share(z.access_percent), share(z.size_percent)));
+                zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
             })),
-            Distribution::ZonedAbs(zones) => Positions::Zoned(zones.clone().map(|list| {
+            Distribution::ZonedAbs(zones) => Positions::Zoned([0, 1, 2].map(|kind| {
                 let mut rest = 1.0;
-                let shares = list.iter().map(|z| {
+                let shares = zones.each()[kind].iter().map(|z| {
                     let share = match z.bytes {
                         0 => rest,
-                        some => some as f64 / bytes.max(1) as f64,
+                        some => some as f64 / places.bytes.max(1) as f64,
                     };
                     rest = (rest - share).max(0.0);
                     (f64::from(z.access_percent) / 100.0, share)
                 });
-                zone_places(&shares.collect::<Vec<_>>(), count)
+                zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
             })),
         }
     }
@@ -105,8 +156,9 @@ impl Positions {
     pub(super) fn restart(&mut self) {
         match self {
             Positions::Once(once) => once.restart(),
+            Positions::Mapped(map, _) => map.clear(),
             Positions::Listed { taken, .. } => *taken = [0; 3],
-            Positions::Uniform { .. } | Positions::Ranked { .. } | Positions::Zoned(_) => {}
+            Positions::Uniform(_) | Positions::Ranked { .. } | Positions::Zoned(_) => {}
         }
     }
 
@@ -115,20 +167,27 @@ impl Positions {
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
         Some(match self {
             Positions::Once(once) => return once.next(),
-            Positions::Uniform { count } => below(rng, *count),
+            Positions::Mapped(_, counts) | Positions::Uniform(counts) if counts[kind] == 0 => {
+                return None;
+            }
+            Positions::Mapped(map, counts) => {
+                let place = below(rng, counts[kind]);
+                if map.is_taken(place) { map.next_free(place)? } else { place }
+            }
+            Positions::Uniform(counts) => below(rng, counts[kind]),
             Positions::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
             Positions::Zoned(zones) => {
                 let draw = unit(rng);
-                let zones = zones.each()[kind];
+                let zones = &zones[kind];
                 let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
                 first + below(rng, *count)
             }
-            Positions::Listed { list, stride, count, taken } => {
+            Positions::Listed { list, stride, counts, taken } => {
                 let (turn, length) = (taken[kind], list.len() as u64);
                 let round = if *stride { turn / length * length } else { 0 };
                 let place = round + u64::from(list[(turn % length) as usize]);
                 taken[kind] += 1;
-                return Some(place).filter(|place| place < count);
+                return Some(place).filter(|place| *place < counts[kind]);
             }
         })
     }
@@ -190,52 +249,31 @@ impl Scatter {
     }
 }
 
-/// Every place once, in random order. An operation larger than a place also takes the following
-/// places, which are marked in the map.
+/// Whether a job of this kind has operations in this direction.
+pub(super) fn uses(rw: Rw, kind: usize) -> bool {
+    [rw.reads(), rw.writes(), rw.trims()][kind]
+}
+
+/// Every place once, in random order.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
     order: Permutation,
+    count: u64,
     at: u64,
     seed: u64,
-    /// One bit per place; empty if every operation takes only one place.
-    taken: Vec<u64>,
 }
 
 impl Once {
-    /// `mapped`: whether operations may take several places.
-    pub(super) fn new(count: u64, seed: u64, mapped: bool) -> Once {
-        let words = if mapped { count.div_ceil(64) } else { 0 };
-        let taken = vec![0; words as usize];
-        Once { order: Permutation::new(count, seed), at: 0, seed, taken }
-    }
-
-    fn is_taken(&self, place: u64) -> bool {
-        self.taken.get((place / 64) as usize).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    pub(super) fn new(count: u64, seed: u64) -> Once {
+        Once { order: Permutation::new(count.max(1), seed), count, at: 0, seed }
     }
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        while self.at < self.order.len() {
-            let place = self.order.get(self.at);
+        (self.at < self.count).then(|| {
             self.at += 1;
-            if self.taken.is_empty() || !self.is_taken(place) {
-                return Some(place);
-            }
-        }
-        None
-    }
-
-    /// Takes up to `wanted` consecutive free places, starting at `place`; returns their number.
-    pub(super) fn take(&mut self, place: u64, wanted: u64) -> u64 {
-        if self.taken.is_empty() {
-            return wanted;
-        }
-        let end = (place + wanted).min(self.order.len());
-        let free = (place..end).take_while(|p| !self.is_taken(*p)).count() as u64;
-        for taken in place..place + free {
-            self.taken[(taken / 64) as usize] |= 1 << (taken % 64);
-        }
-        free
+            self.order.get(self.at - 1)
+        })
     }
 
     /// Starts over, in another order.
@@ -243,29 +281,19 @@ impl Once {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.order = Permutation::new(self.order.len(), self.seed);
         self.at = 0;
-        self.taken.fill(0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PerKind;
     use rand_core::SeedableRng;
 
-    #[test]
-    fn large_operations_skip_no_place_and_take_none_twice() {
-        let mut once = Once::new(1000, 5, true);
-        let mut seen = vec![0; 1000];
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        while let Some(place) = once.next() {
-            let wanted = 1 + below(&mut rng, 16);
-            let got = once.take(place, wanted);
-            assert!((1..=wanted).contains(&got));
-            (place..place + got).for_each(|p| seen[p as usize] += 1);
-        }
-        assert!(seen.iter().all(|n| *n == 1));
-        once.restart();
-        assert!(once.next().is_some());
+    /// The positions in a file of `count` blocks of 4 KiB.
+    fn positions(distribution: Distribution, stride: bool, count: u64) -> Positions {
+        let access = Access { distribution, sequence_stride: stride, ..Access::default() };
+        Positions::new(&access, Places::new(&access, count * 4096), 1)
     }
 
     #[test]
@@ -273,8 +301,7 @@ mod tests {
         let zone =
             |access_percent, size_percent| crate::ZonePercent { access_percent, size_percent };
         let zones = PerKind::all(vec![zone(60, 10), zone(30, 20), zone(10, 70)]);
-        let mut places =
-            Positions::repeating(&Distribution::Zoned(zones), false, 1000, 4_096_000, 1);
+        let mut places = positions(Distribution::Zoned(zones), false, 1000);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let mut counts = [0; 3];
         for _ in 0..20_000 {
@@ -295,7 +322,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let list = Distribution::Sequence(vec![2, 0, 1]);
         let mut taken = |stride, count| -> Vec<u64> {
-            let mut places = Positions::repeating(&list, stride, count, count * 4096, 1);
+            let mut places = positions(list.clone(), stride, count);
             (0..7).map_while(|_| places.next(0, &mut rng)).collect()
         };
         // Values from fio's example.

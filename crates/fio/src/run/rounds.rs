@@ -4,11 +4,11 @@
 //! whenever enough writes have accumulated. Each switch between writing and reading back ends a
 //! part: the queue is drained first, so that no block is read while it is being written.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use workload::{After, BATCH_MAX, Op, OpKind, Source};
 
+use super::pieces::Pieces;
 use super::stream::{Outline, Stream};
 
 /// The writes of a clone that are read back.
@@ -27,17 +27,17 @@ pub(super) enum Checks {
 pub(super) struct Rounds {
     stream: Stream,
     checks: Checks,
-    /// Bytes of the smallest block.
-    grid: u64,
     /// Whether the files are emptied between rounds.
     empties: bool,
     /// Whether rounds are separated by reading back or emptying.
     apart: bool,
-    /// With `verify_only`: the blocks read so far. Writes become reads, and nothing else is issued.
-    only_reads: Option<Seen>,
+    /// With `verify_only`: writes become reads, and nothing else is issued.
+    only_reads: bool,
     phase: Phase,
-    /// Writes to be read back, each with its number among all operations drawn.
-    waiting: VecDeque<(u64, Op)>,
+    /// Writes to be read back, if they are not drawn again.
+    waiting: Pieces,
+    /// Whether writes may overlap, so that those to be read back cannot be drawn again.
+    overlaps: bool,
     /// Operations drawn since the beginning of the job.
     given: u64,
     /// The stream at the start of the round, for drawing the same operations again.
@@ -58,53 +58,26 @@ enum Phase {
         left: usize,
         last: bool,
     },
-    /// Draws this many operations of the round again and reads their writes back, each block once.
-    Again(Box<Stream>, u64, Seen),
-}
-
-/// Blocks that have been read back, one bit each. As in fio, only the later of two writes to a
-/// block can be checked.
-#[derive(Debug, Default)]
-struct Seen {
-    grid: u64,
-    words: HashMap<u64, u64>,
-}
-
-impl Seen {
-    fn new(grid: u64) -> Seen {
-        Seen { grid: grid.max(1), words: HashMap::new() }
-    }
-
-    /// Adds the blocks of an operation; returns whether any of them is new.
-    fn add(&mut self, op: &Op) -> bool {
-        let blocks = op.offset / self.grid..op.end().div_ceil(self.grid);
-        blocks.fold(false, |new, block| {
-            let word = self.words.entry(block / 64).or_default();
-            let bit = 1 << (block % 64);
-            let added = *word & bit == 0;
-            *word |= bit;
-            new || added
-        })
-    }
+    /// Draws this many operations of the round again and reads their writes back.
+    Again(Box<Stream>, u64),
 }
 
 impl Rounds {
     pub(super) fn new(outline: Outline, checks: Checks, empties: bool) -> Rounds {
-        let grid = outline.access.min_bs();
-        let only_reads =
-            (outline.verify_only && outline.access.rw.writes()).then(|| Seen::new(grid));
+        let only_reads = outline.verify_only && outline.access.rw.writes();
+        let overlaps = outline.may_overlap();
         let apart = checks != Checks::None || empties;
         let stream = Stream::new(Arc::new(outline));
-        let begin = (checks == Checks::Rounds).then(|| Box::new(stream.clone()));
+        let begin = (checks == Checks::Rounds && !overlaps).then(|| Box::new(stream.clone()));
         Rounds {
             stream,
             checks,
-            grid,
             empties,
             apart,
             only_reads,
             phase: Phase::Work,
-            waiting: VecDeque::new(),
+            waiting: Pieces::new(overlaps),
+            overlaps,
             given: 0,
             begin,
             issued_before: 0,
@@ -112,16 +85,32 @@ impl Rounds {
         }
     }
 
+    /// The next read of a job with `verify_only`.
+    fn next_read(&mut self) -> Option<Op> {
+        loop {
+            if let Some(read) = self.waiting.pop() {
+                return Some(read);
+            }
+            while let Some(op) = self.stream.draw() {
+                if op.kind != OpKind::Write {
+                    continue;
+                }
+                self.waiting.push(0, op);
+                if !self.overlaps {
+                    break;
+                }
+            }
+            if self.waiting.len() == 0 && !self.stream.next_pass() {
+                return None;
+            }
+        }
+    }
+
     /// The next operation of the job itself.
     #[inline]
     fn work(&mut self) -> Option<Op> {
-        if let Some(seen) = &mut self.only_reads {
-            loop {
-                let check = next_check(&mut self.stream, seen, &mut { u64::MAX });
-                if check.is_some() || !self.stream.next_pass() {
-                    return check;
-                }
-            }
+        if self.only_reads {
+            return self.next_read();
         }
         let op = match self.stream.draw() {
             None if !self.apart && self.stream.next_pass() => self.stream.draw()?,
@@ -130,11 +119,15 @@ impl Rounds {
         if op.kind != OpKind::Write {
             return Some(op);
         }
-        if let Checks::Backlog { blocks, .. } = self.checks {
-            self.waiting.push_back((self.given + 1, op));
-            if self.waiting.len() >= blocks {
-                self.phase = Phase::Due;
+        match self.checks {
+            Checks::Backlog { blocks, .. } => {
+                self.waiting.push(self.given + 1, op);
+                if self.waiting.len() >= blocks {
+                    self.phase = Phase::Due;
+                }
             }
+            Checks::Rounds if self.overlaps => self.waiting.push(self.given + 1, op),
+            Checks::Rounds | Checks::None => {}
         }
         Some(op)
     }
@@ -145,12 +138,12 @@ impl Rounds {
             Phase::Work | Phase::Due => None,
             Phase::Batch { left, .. } => {
                 *left = left.checked_sub(1)?;
-                let (_, op) = self.waiting.pop_front()?;
-                self.stream.count_read_back(op.bytes);
-                Some(Op { kind: OpKind::Read, ..op })
+                let check = self.waiting.pop()?;
+                self.stream.count_read_back(check.bytes);
+                Some(check)
             }
-            Phase::Again(stream, left, seen) => {
-                let check = next_check(stream, seen, left)?;
+            Phase::Again(stream, left) => {
+                let check = next_check(stream, left)?;
                 self.stream.count_read_back(check.bytes);
                 Some(check)
             }
@@ -162,12 +155,12 @@ impl Rounds {
         let last = over || !self.stream.has_next_pass(self.stream.pass_bytes());
         match self.checks {
             Checks::None => return None,
-            Checks::Rounds => {
+            Checks::Rounds if !self.overlaps => {
                 let begin = self.begin.take()?;
-                self.phase = Phase::Again(begin, self.drawn, Seen::new(self.grid));
+                self.phase = Phase::Again(begin, self.drawn);
             }
-            Checks::Backlog { .. } if self.waiting.is_empty() => return None,
-            Checks::Backlog { .. } => {
+            Checks::Rounds | Checks::Backlog { .. } if self.waiting.len() == 0 => return None,
+            Checks::Rounds | Checks::Backlog { .. } => {
                 self.phase = Phase::Batch { left: self.waiting.len(), last: true };
             }
         }
@@ -179,18 +172,19 @@ impl Rounds {
         if !self.stream.next_pass() {
             return After::End;
         }
-        self.begin = (self.checks == Checks::Rounds).then(|| Box::new(self.stream.clone()));
+        let is_drawn_again = self.checks == Checks::Rounds && !self.overlaps;
+        self.begin = is_drawn_again.then(|| Box::new(self.stream.clone()));
         (self.phase, self.drawn) = (Phase::Work, 0);
         After::More { emptied: self.empties }
     }
 }
 
-/// The next write among at most `left` operations, as a read of a block not read before.
-fn next_check(stream: &mut Stream, seen: &mut Seen, left: &mut u64) -> Option<Op> {
+/// The next write among at most `left` operations, as a read.
+fn next_check(stream: &mut Stream, left: &mut u64) -> Option<Op> {
     while *left > 0 {
         *left -= 1;
         let op = stream.draw()?;
-        if op.kind == OpKind::Write && seen.add(&op) {
+        if op.kind == OpKind::Write {
             return Some(Op { kind: OpKind::Read, ..op });
         }
     }
@@ -221,9 +215,7 @@ impl Source for Rounds {
 
     fn after(&mut self, issued: u64, over: bool) -> After {
         // A write that was drawn but never issued is not read back.
-        while self.waiting.back().is_some_and(|(number, _)| *number > issued) {
-            self.waiting.pop_back();
-        }
+        self.waiting.retain_issued(issued);
         self.given = issued;
         let drawn = issued - std::mem::replace(&mut self.issued_before, issued);
         match (&self.phase, self.checks) {

@@ -47,6 +47,8 @@ pub(super) struct Outline {
     pub ops_max: Option<u64>,
     /// Whether the job reads its writes back.
     pub reads_back: bool,
+    /// Whether a verification follows each pass. As in fio, files at their end are then open again.
+    pub verifies: bool,
     /// Writes between flushes, for `fsync` and for `fdatasync`; 0 for no flush.
     pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
@@ -66,6 +68,16 @@ impl Outline {
         let excess = if self.access.min_bs() == block { 0 } else { block };
         let moved = whole(self.limit_bytes).saturating_mul(loops).saturating_add(excess);
         (!self.time_based).then_some(moved)
+    }
+
+    /// Whether an operation of a round may overlap an earlier one.
+    pub(super) fn may_overlap(&self) -> bool {
+        let access = &self.access;
+        if access.rw.random() {
+            return access.norandommap || access.lfsr;
+        }
+        let is_steady = access.zone.is_none() && access.sequence_add == 0;
+        self.time_based || !is_steady || Turn::new(self.service, 1).is_by_popularity()
     }
 
     /// Maximum bytes of a pass in all directions together, without the last operation's excess.
@@ -123,6 +135,8 @@ pub(super) struct Stream {
     moved_bytes: u64,
     /// Bytes issued in this pass.
     pass_bytes: u64,
+    /// Those of them that fio counts: trims are never asynchronous.
+    counted_bytes: u64,
     pass_is_over: bool,
     writes: u32,
     /// Whether the last operation was a flush.
@@ -150,10 +164,12 @@ impl Stream {
             ops_max: outline.ops_max.map(|ops| ops.saturating_mul(pair_factor(&outline.access))),
             moved_bytes: 0,
             pass_bytes: 0,
+            counted_bytes: 0,
             pass_is_over: false,
             writes: 0,
             flushed: false,
-            in_row: 0,
+            // As in fio, the first operation has a random offset.
+            in_row: outline.access.random_every.saturating_sub(1),
             zone_bytes: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
             throttle: outline.throttle.clone(),
@@ -202,7 +218,8 @@ impl Stream {
         }
         let rest = outline.limit_bytes.saturating_sub(self.moved_bytes + more_bytes);
         let goes_on = rest >= outline.access.max_bs() && rest > 0;
-        goes_on && !self.has_all_ops() && (outline.by_bytes || !self.turn.are_all_done())
+        let is_at_end = self.turn.are_all_done() && !outline.verifies;
+        goes_on && !self.has_all_ops() && (outline.by_bytes || !is_at_end)
     }
 
     /// Bytes issued in this pass.
@@ -219,7 +236,7 @@ impl Stream {
         self.loops_left = self.loops_left.saturating_sub(1);
         let factor = pair_factor(&self.outline.access);
         self.ops_max = self.ops_max.map(|ops| ops.saturating_mul(factor));
-        (self.pass_bytes, self.zone_bytes) = (0, 0);
+        (self.pass_bytes, self.counted_bytes, self.zone_bytes) = (0, 0, 0);
         (self.pass_is_over, self.flushed) = (false, false);
         self.turn.restart();
         self.walks.iter_mut().for_each(Walk::restart);
@@ -234,7 +251,7 @@ impl Stream {
     #[inline]
     fn has_reached_limit(&self) -> bool {
         let outline = &self.outline;
-        let pass_is_full = outline.counted && self.pass_bytes >= outline.pass_total();
+        let pass_is_full = outline.counted && self.counted_bytes >= outline.pass_total();
         if outline.time_based {
             return pass_is_full && outline.reads_back;
         }
@@ -283,6 +300,9 @@ impl Stream {
         self.issued_ops += 1;
         self.moved_bytes += bytes;
         self.pass_bytes += bytes;
+        if kind != TRIM {
+            self.counted_bytes += bytes;
+        }
         self.zone_bytes += bytes;
         self.writes = self.writes.wrapping_add(u32::from(kind == WRITE));
         self.flushed = false;

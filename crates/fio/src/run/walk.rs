@@ -6,8 +6,8 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::positions::{Once, Positions, below, unit};
-use crate::{Access, Blocks, Distribution, Rw, Sequencer, Zone};
+use super::positions::{Places, Positions, below, unit};
+use crate::{Access, Blocks, Sequencer, Zone};
 
 /// Indices of the directions, as in [`crate::PerKind`].
 pub(super) const READ: usize = 0;
@@ -51,28 +51,15 @@ pub(super) struct Walk {
     next: [u64; 3],
     /// Start of the last operation, by direction.
     last: [Option<u64>; 3],
-    /// Bytes of a place.
-    grid: u64,
     places: Option<Positions>,
 }
 
 impl Walk {
     pub(super) fn new(access: &Access, seed: u64, span: Span) -> Walk {
-        let (grid, count) = places(access, span.bytes);
-        let used = (0..3).filter(|kind| uses(access.rw, *kind));
-        let largest = used.map(|kind| access.blocks.each()[kind].max()).max();
-        let places = (access.rw.random() && count > 0).then(|| {
-            let repeats = access.norandommap && !access.lfsr;
-            if repeats || access.distribution != Distribution::Random {
-                let stride = access.sequence_stride;
-                let bytes = span.bytes;
-                return Positions::repeating(&access.distribution, stride, count, bytes, seed);
-            }
-            let is_mapped = !access.lfsr && largest.is_some_and(|max| max > grid);
-            Positions::Once(Once::new(count, seed, is_mapped))
-        });
+        let places = (access.rw.random())
+            .then(|| Positions::new(access, Places::new(access, span.bytes), seed));
         let start = span.start;
-        Walk { span, start, next: [start; 3], last: [None; 3], grid, places }
+        Walk { span, start, next: [start; 3], last: [None; 3], places }
     }
 
     /// Returns to the start of the part.
@@ -123,7 +110,7 @@ impl Walk {
         (jump, wraps, renews): (Jump, bool, bool),
         rng: &mut Xoshiro256PlusPlus,
     ) -> Option<(u64, u64)> {
-        let pair = access.rw == Rw::RandTrimWrite && kind == WRITE;
+        let pair = access.rw.writes() && access.rw.trims() && kind == WRITE;
         let (offset, bytes) = match self.last[TRIM].filter(|_| pair) {
             Some(trimmed) => (trimmed, self.next[TRIM] - trimmed),
             None => {
@@ -134,11 +121,18 @@ impl Walk {
                 let offset = self.start + place;
                 let room = self.span.end().saturating_sub(offset);
                 let bytes = draw_size(access, kind, room, rng)?;
-                (offset, if marks { self.take(place, offset, bytes)? } else { bytes })
+                (
+                    offset,
+                    if marks { self.take(access, kind, (place, offset, bytes))? } else { bytes },
+                )
             }
         };
         if offset.checked_add(bytes)? > self.span.file_end {
             return None;
+        }
+        if access.rw.random() && kind == TRIM && self.last[TRIM] == Some(offset) {
+            // The same place again: its write must follow nevertheless.
+            self.last[WRITE] = None;
         }
         (self.last[kind], self.next[kind]) = (Some(offset), offset + bytes);
         Some((offset, bytes))
@@ -167,25 +161,29 @@ impl Walk {
                 return Some((place, false));
             }
         }
-        let align = *access.block_align.each()[kind];
         let places = self.places.as_mut()?;
         let place = places.next(kind, rng).or_else(|| {
             renews.then(|| places.restart())?;
             places.next(kind, rng)
         })?;
-        let offset = place * self.grid;
-        Some((if align > self.grid { offset / align * align } else { offset }, jumps))
+        Some((place.saturating_mul(*access.block_align.each()[kind]), jumps))
     }
 
     /// Marks the places of an operation as visited. It is cut short where one has been visited
     /// before.
     #[inline]
-    fn take(&mut self, place: u64, offset: u64, bytes: u64) -> Option<u64> {
+    fn take(
+        &mut self,
+        access: &Access,
+        kind: usize,
+        (place, offset, bytes): (u64, u64, u64),
+    ) -> Option<u64> {
         if offset.checked_add(bytes)? > self.span.file_end {
             return None;
         }
-        let Some(Positions::Once(once)) = &mut self.places else { return Some(bytes) };
-        let free = once.take(place / self.grid, bytes.div_ceil(self.grid)) * self.grid;
+        let Some(Positions::Mapped(map, _)) = &mut self.places else { return Some(bytes) };
+        let block = access.blocks.each()[kind].min().max(1);
+        let free = map.take(place / block, bytes.div_ceil(block)) * block;
         Some(bytes.min(free))
     }
 
@@ -218,27 +216,13 @@ impl Walk {
     }
 }
 
-/// Size of a place, and the number of places in a file of `bytes` bytes or in a zone of it.
-pub(super) fn places(access: &Access, bytes: u64) -> (u64, u64) {
-    let used = (0..3).filter(|kind| uses(access.rw, *kind));
-    let grid = used.map(|kind| *access.block_align.each()[kind]).min().unwrap_or(4096).max(1);
-    let bytes = access.zone.map_or(bytes, |zone| zone.range.min(bytes));
-    // A block that begins at the last place must fit.
-    (grid, (bytes + grid).saturating_sub(access.min_bs().max(grid)) / grid)
-}
-
-/// Whether a job of this kind has operations in this direction.
-fn uses(rw: Rw, kind: usize) -> bool {
-    [rw.reads(), rw.writes(), rw.trims()][kind]
-}
-
 /// The bytes of an operation if `room` bytes are left; `None` if none fits. A single size needs no
 /// room: the file must hold it, but not the part in use.
 #[inline]
 fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
     let blocks = access.blocks.each()[kind];
-    if let Blocks::Fixed(bytes) = blocks {
-        return Some(*bytes);
+    if blocks.min() == blocks.max() {
+        return Some(blocks.min());
     }
     if blocks.min() > room {
         return None;
@@ -255,11 +239,12 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
             Blocks::Split(shares) => {
                 let draw = below(rng, 100) as u32;
                 let mut sum = 0;
-                let found = shares.iter().find(|share| {
+                // As in fio, one that does not fit gives its turn to the next.
+                let drawn = shares.iter().find(|share| {
                     sum += share.percent;
-                    draw < sum
+                    draw < sum && share.bytes <= room
                 });
-                found.or(shares.last())?.bytes
+                drawn.or(shares.last())?.bytes
             }
         };
         if bytes <= room && bytes > 0 {

@@ -33,6 +33,19 @@ pub enum Target {
     Device(u64),
 }
 
+/// How the jobs are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// On the command line.
+    Line,
+    /// In a job file.
+    File,
+    /// In a job file that includes the one with the options of every job.
+    Included,
+    /// In a job file with a further section, which `--section` leaves out.
+    Sections,
+}
+
 /// Jobs to run with both tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -41,8 +54,7 @@ pub struct Case {
     pub global: Vec<Set>,
     /// Options of each job.
     pub jobs: Vec<Vec<Set>>,
-    /// Whether the jobs are in a job file rather than on the command line.
-    pub in_file: bool,
+    pub form: Form,
     /// Whether terse output follows the JSON.
     pub terse: bool,
 }
@@ -52,6 +64,9 @@ pub const FILE: &str = "data";
 
 /// The name of the job file.
 pub const JOB_FILE: &str = "jobs.fio";
+
+/// The name of the job file that it includes.
+pub const SHARED_FILE: &str = "shared.fio";
 
 impl Case {
     /// The value of an option in a job: its own, or the global one.
@@ -83,10 +98,15 @@ impl Case {
 
     /// The words of the command line, without those that name outputs.
     pub fn words(&self) -> Vec<String> {
-        if self.in_file {
-            return vec![JOB_FILE.into()];
+        let mut words: Vec<String> = Vec::new();
+        if self.form == Form::Sections {
+            words.extend((0..self.jobs.len()).map(|number| format!("--section=j{number}")));
         }
-        let mut words: Vec<String> = self.global.iter().map(|set| format!("--{set}")).collect();
+        if self.form != Form::Line {
+            words.push(JOB_FILE.into());
+            return words;
+        }
+        words.extend(self.global.iter().map(|set| format!("--{set}")));
         for (number, job) in self.jobs.iter().enumerate() {
             words.push(format!("--name=j{number}"));
             words.extend(job.iter().map(|set| format!("--{set}")));
@@ -94,14 +114,23 @@ impl Case {
         words
     }
 
-    /// The job file.
-    pub fn file(&self) -> String {
+    /// The job files, with their names.
+    pub fn files(&self) -> Vec<(&'static str, String)> {
         let section = |name: String, sets: &[Set]| {
             let lines: String = sets.iter().map(|set| format!("{set}\n")).collect();
             format!("[{name}]\n{lines}")
         };
+        let global = section("global".into(), &self.global);
         let jobs = self.jobs.iter().enumerate().map(|(n, job)| section(format!("j{n}"), job));
-        section("global".into(), &self.global) + &jobs.collect::<String>()
+        let jobs: String = jobs.collect();
+        match self.form {
+            Form::Line => vec![],
+            Form::File => vec![(JOB_FILE, global + &jobs)],
+            Form::Included => {
+                vec![(SHARED_FILE, global), (JOB_FILE, format!("include {SHARED_FILE}\n{jobs}"))]
+            }
+            Form::Sections => vec![(JOB_FILE, format!("{global}[other]\nrw=write\n{jobs}"))],
+        }
     }
 
     /// The case as commands for a shell, one per tool.
@@ -113,11 +142,9 @@ impl Case {
                 format!("truncate -s {bytes} image; losetup --find --show image   # DEVICE\n")
             }
         };
-        let file = if self.in_file {
-            format!("cat > {JOB_FILE} <<END\n{}END\n", self.file())
-        } else {
-            String::new()
-        };
+        let file = self.files().into_iter();
+        let file = file.map(|(name, text)| format!("cat > {name} <<END\n{text}END\n"));
+        let file: String = file.collect();
         let words = self.words().join(" ");
         format!("{before}{file}fio {words}\nssdyno fio {words}")
     }

@@ -1,9 +1,11 @@
 //! The differences between two runs of a case, in what does not depend on speed. The worst first:
 //! that it ends, exit code, operations and bytes, flushes, offsets, files, fields of the outputs.
+//! Amounts that chance decides are in `chance.rs`.
 
 use serde_json::Value;
 
 use crate::case::Case;
+use crate::chance;
 use crate::contents::{Look, describe};
 use crate::tools::{Did, Logged, Pair};
 
@@ -37,12 +39,13 @@ struct Sure {
     counts: bool,
     /// Whether there is only one pass over the files.
     is_one_pass: bool,
-    is_zoned: bool,
+    /// Whether there is only one file, without zones.
+    is_one_place: bool,
     verifies: bool,
 }
 
 impl Sure {
-    fn of_case(case: &Case) -> Sure {
+    pub fn from_case(case: &Case) -> Sure {
         let jobs = || 0..case.jobs.len();
         let mixed = |job| {
             let percent = case.value(job, "rwmixread").map(|text| text != "0" && text != "100");
@@ -60,7 +63,7 @@ impl Sure {
             || ["io_size", "io_limit", "number_ios", "filesize"].iter().any(|name| case.has(name))
             || case.has("random_distribution") && !case.is("random_distribution", "random")
             || case.has("ba")
-            || case.has("zonemode");
+            || case.has("zonesize");
         let deep = case.has("iodepth") && !case.is("iodepth", "1");
         let scattered = ["random", "zipf", "pareto:0.3"];
         let service = scattered.iter().any(|order| case.is("file_service_type", order));
@@ -72,22 +75,37 @@ impl Sure {
             blocks: sizes && !(any_random && jumps) && !service,
             // fio opens only some files at once, and turns to the others later.
             order: !any_random && !deep && !service && !case.has("openfiles"),
-            counts: !(any_random && (may_stop || case.has("zonemode"))),
+            counts: !any_random || !jumps,
             is_one_pass: !["loops", "io_size", "io_limit"].iter().any(|name| case.has(name)),
-            is_zoned: case.has("zonemode"),
+            is_one_place: !case.has("zonesize") && !case.has("nrfiles"),
             verifies: case.has("verify"),
         }
     }
 }
 
-/// The differences; none after the first kinds, if both failed or one did not end.
-pub fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
+/// What two runs of a case show.
+pub enum Comparison {
+    Compared(Vec<Difference>),
+    /// Nothing could be compared, for this reason.
+    Uncompared(&'static str),
+}
+
+/// Compares two runs; nothing after the exit codes, if they differ.
+pub fn compare(case: &Case, pair: &Pair) -> Comparison {
+    let uncompared = match (pair.theirs.code, pair.ours.code) {
+        (None, _) => Some("fio does not end"),
+        (Some(0), _) | (_, Some(0) | None) => None,
+        (Some(_), Some(2 | 3)) => Some("both refuse it"),
+        (Some(_), Some(_)) => Some("both fail"),
+    };
+    uncompared.map_or_else(|| Comparison::Compared(differences(case, pair)), Comparison::Uncompared)
+}
+
+fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
     let (theirs, ours) = (&pair.theirs, &pair.ours);
     let mut list = Vec::new();
     let mut put = |kind: &'static str, text: String| list.push(Difference { kind, text });
     match (theirs.code, ours.code) {
-        // Nothing can be learned from a fio that does not end.
-        (None, _) => return list,
         (_, None) => {
             put("ends", "ssdyno does not end".into());
             return list;
@@ -104,7 +122,7 @@ pub fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
         }
         _ => return list,
     }
-    let sure = Sure::of_case(case);
+    let sure = Sure::from_case(case);
     if let Some(text) = counts(&sure, theirs, ours) {
         put("operations", text);
     }
@@ -113,6 +131,11 @@ pub fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
     }
     if let Some(text) = offsets(&sure, theirs, ours) {
         put("offsets", text);
+    }
+    if !sure.blocks
+        && let Some(text) = chance::difference(case, theirs, ours)
+    {
+        put("amounts", text);
     }
     if let Some(text) = files(case, &sure, theirs, ours) {
         put("files", text);
@@ -142,7 +165,14 @@ fn count(job: &Value, side: &str) -> (u64, u64) {
 }
 
 fn counts(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
-    let (theirs, ours) = (jobs(&theirs.json), jobs(&ours.json));
+    let (mut theirs, ours) = (jobs(&theirs.json), jobs(&ours.json));
+    // If only the later jobs of a group have group_reporting, fio adds results without a name.
+    while let [rest @ .., last] = theirs
+        && theirs.len() > ours.len()
+        && last["jobname"].as_str().is_none_or(str::is_empty)
+    {
+        theirs = rest;
+    }
     if theirs.len() != ours.len() {
         return Some(format!("fio reports {} jobs, ssdyno {}", theirs.len(), ours.len()));
     }
@@ -182,7 +212,8 @@ fn counts(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
 fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
     // fio logs flushes at the end, too, which are not counted.
     let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
-    if !sure.sizes || !sure.directions || case.clones(0) > 1 || at_end {
+    let at_end = at_end || case.is("stats", "0");
+    if !sure.sizes || !sure.directions || !sure.counts || case.clones(0) > 1 || at_end {
         return None;
     }
     let theirs = theirs.flushes?;
@@ -204,7 +235,7 @@ fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         for (side, name) in (0..).zip(SIDES) {
             let (mut theirs, mut ours) = (of_side(theirs, side), of_side(ours, side));
             if !sure.directions {
-                if !sure.order || sure.verifies || !sure.is_one_pass || sure.is_zoned {
+                if !sure.order || sure.verifies || !sure.is_one_pass || !sure.is_one_place {
                     continue;
                 }
                 // How many there are is random, their order is not.
@@ -250,15 +281,24 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         let exact = sure.sizes && sure.blocks || names(&their_sizes) != names(&our_sizes);
         return exact.then(|| format!("fio leaves {their_sizes:?}, ssdyno {our_sizes:?}"));
     }
+    // Jobs that write to the same places at once leave either's content.
+    let jobs: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
+    if jobs > 1 && case.has("filename") {
+        return None;
+    }
     let exact = is_exact(case) && sure.blocks && sure.directions;
     theirs.files.iter().zip(&ours.files).find_map(|((name, theirs), (_, ours))| {
         if exact {
             let place = theirs.iter().zip(ours).position(|(theirs, ours)| theirs != ours)?;
             return Some(format!("content of {name} differs at {place}"));
         }
+        if theirs == ours {
+            return None;
+        }
         let (theirs, ours) = (Look::of_bytes(theirs), Look::of_bytes(ours));
         // fio repeats its random bytes in each loop.
-        let is_few = case.has("dedupe_percentage") && theirs.bytes() < COPIES_BYTES_MIN;
+        let is_few = case.has("dedupe_percentage")
+            && (theirs.bytes() < COPIES_BYTES_MIN || case.is("bs", "2300"));
         (sure.blocks && sure.is_one_pass && !is_few && !theirs.is_like(&ours)).then(|| {
             format!("content of {name}: fio {}, ssdyno {}", describe(&theirs), describe(&ours))
         })
@@ -267,7 +307,9 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
 
 /// Whether every byte written is certain.
 fn is_exact(case: &Case) -> bool {
-    let fixed = case.has("zero_buffers") || case.has("buffer_pattern");
+    let fixed = (0..case.jobs.len()).all(|job| {
+        ["zero_buffers", "buffer_pattern"].iter().any(|name| case.value(job, name).is_some())
+    });
     let varied = [
         "buffer_compress_percentage",
         "dedupe_percentage",

@@ -2,7 +2,7 @@
 
 use fuzz::Random;
 
-use crate::case::{Case, FILE, Set, Target};
+use crate::case::{Case, FILE, Form, Set, Target};
 use crate::options::{DRAWN, one};
 use crate::tools;
 
@@ -14,6 +14,9 @@ const BLOCKS: [&str; 9] = ["512", "1k", "2300", "3k", "4k", "4k", "10k", "16k", 
 
 /// Sizes, with and without a rest below a block.
 const SIZES: [&str; 10] = ["5k", "10k", "64k", "64k", "100k", "250k", "256k", "300000", "1m", "1m"];
+
+/// Sizes in a file that is there.
+const SIZES_THERE: [&str; 6] = ["10k", "64k", "100k", "300000", "50%", "33%"];
 
 const ENGINES: [&str; 8] =
     ["psync", "psync", "sync", "pvsync", "libaio", "io_uring", "io_uring", "mmap"];
@@ -48,8 +51,13 @@ pub fn draw(seed: u64, number: u64) -> Case {
         _ => Target::Files,
     };
     let mut case =
-        Case { target, global: Vec::new(), jobs: vec![Vec::new()], in_file: false, terse: false };
-    case.in_file = random.below(4) == 0;
+        Case { target, global: Vec::new(), jobs: vec![Vec::new()], form: Form::Line, terse: false };
+    case.form = match random.below(12) {
+        0 => Form::Included,
+        1 => Form::Sections,
+        2 | 3 => Form::File,
+        _ => Form::Line,
+    };
     case.terse = random.below(8) == 0;
     let put = |case: &mut Case, name: &'static str, value: Option<String>| {
         case.global.extend(value.map(|value| Set::new(name, value)));
@@ -64,7 +72,8 @@ pub fn draw(seed: u64, number: u64) -> Case {
     put(&mut case, "rw", rw);
     put(&mut case, "bs", one(random, &BLOCKS));
     if target == Target::Files || random.below(2) == 0 {
-        put(&mut case, "size", one(random, &SIZES));
+        let sizes = if target == Target::Files { &SIZES[..] } else { &SIZES_THERE };
+        put(&mut case, "size", one(random, sizes));
     }
     put(&mut case, "ioengine", one(random, &ENGINES));
     if random.below(10) == 0 {
@@ -77,6 +86,9 @@ pub fn draw(seed: u64, number: u64) -> Case {
     }
     if random.below(8) == 0 {
         case.jobs.push(Vec::new());
+        if random.below(6) == 0 {
+            case.jobs[1].push(Set::new("wait_for", "j0"));
+        }
     }
     for _ in 0..random.below(EXTRAS_MAX + 1) {
         add(random, &mut case);

@@ -77,8 +77,10 @@ pub const DRAWN: &[Drawn] = drawn! {
     "openfiles": "1" | "2", if |case| case.has("nrfiles");
     "file_service_type": "sequential" | "roundrobin:2" | "random" | "roundrobin" | "zipf"
         | "pareto:0.3", if |case| case.has("nrfiles");
-    "bsrange": "512-4k" | "1k-16k" | "4k-64k" | "3k-10k";
-    "bssplit": "4k/50:8k/50" | "512/10:4k/60:16k/30" | "4k/:1k/20" | "4k/30:64k/70,8k/100";
+    // With both, fio uses the sizes of one and the limits of the other.
+    "bsrange": "512-4k" | "1k-16k" | "4k-64k" | "3k-10k", if |case| !case.has("bssplit");
+    "bssplit": "4k/50:8k/50" | "512/10:4k/60:16k/30" | "4k/:1k/20" | "4k/30:64k/70,8k/100",
+        if |case| !case.has("bsrange");
     "bs_unaligned": "1", if |case| case.has("bsrange");
     "bs_is_seq_rand": "1";
     "ba": "512" | "4k" | "8k", if is_random;
@@ -93,7 +95,6 @@ pub const DRAWN: &[Drawn] = drawn! {
     "randrepeat": "0" | "1", if is_random;
     "allrandrepeat": "1", if is_random;
     "rw_sequencer": "identical" | "sequential", if is_random;
-    "zonemode": "strided", if |case| case.has("zonesize");
     "file_append": "1", if is_plain_write;
     "zero_buffers": "1", if writes;
     "buffer_pattern": "0xdeadbeef" | "0x5a" | "\"abc\"" | "0x123456", if writes;
@@ -104,7 +105,8 @@ pub const DRAWN: &[Drawn] = drawn! {
     "dedupe_percentage": "0" | "50" | "100", if writes;
     "dedupe_mode": "repeat" | "working_set", if |case| case.has("dedupe_percentage");
     "dedupe_working_set_percentage": "5" | "50", if |case| case.is("dedupe_mode", "working_set");
-    "verify": "crc32c" | "md5" | "meta" | "sha256" | "xxhash", if |case| !case.rw(0).contains("trim") || case.rw(0) == "trimwrite";
+    "verify": "crc32c" | "md5" | "meta" | "sha256" | "xxhash" | "crc64" | "crc32" | "crc16" | "crc7"
+        | "sha512" | "sha1" | "pattern" | "null", if |case| !case.rw(0).contains("trim") || case.rw(0) == "trimwrite";
     "do_verify": "0" | "1", if |case| case.has("verify");
     "verify_backlog": "4" | "16", if |case| case.has("verify");
     "verify_backlog_batch": "2" | "8", if |case| case.has("verify_backlog");
@@ -167,16 +169,44 @@ pub const DRAWN: &[Drawn] = drawn! {
     "max_latency": "20s";
     "exitall_on_error": "1";
     "allow_file_create": "1";
-    "per_job_logs": "1";
+    "runtime": "60";
+    "rate_min": "1k", if |case| case.has("rate");
+    "rate_iops_min": "1", if |case| case.has("rate_iops");
+    "rate_cycle": "500", if |case| case.has("rate");
+    "rate_ignore_thinktime": "1", if |case| case.has("thinktime") && case.has("rate");
+    "thinktime_iotime": "10ms", if |case| case.has("thinktime");
+    "steadystate": "iops:50%";
+    "steadystate_duration": "10", if |case| case.has("steadystate");
+    "steadystate_ramp_time": "1", if |case| case.has("steadystate");
+    "bwavgtime": "200";
+    "iopsavgtime": "300";
+    "write_bw_log": "../bw";
+    "write_iops_log": "../iops";
+    "log_alternate_epoch": "1";
+    "log_prio": "1";
+    "cpumask": "1";
+    "cpus_allowed": "0", if |case| !case.has("cpumask");
+    "cpus_allowed_policy": "shared" | "split", if |case| case.has("cpus_allowed");
+    "nice": "1";
+    "prio": "4";
+    "prioclass": "2";
+    "numa_cpu_nodes": "0";
+    "numa_mem_policy": "local" | "default";
+    "exit_what": "group" | "all", if |case| case.has("exitall");
+    "ignore_error": "EIO" | "EIO,EIO,EIO";
+    "filename_format": "f.$jobnum.$filenum" | "$jobname.$jobnum.$filenum", if has_files;
+    "dedupe_global": "1", if |case| case.is("dedupe_mode", "working_set");
+    "io_submit_mode": "inline" | "offload", if |case| case.is("ioengine", "libaio");
 };
 
 /// Supported options that are not drawn on their own, each with the reason.
 const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["rw", "bs", "size", "ioengine", "name", "filename", "directory"], "in every case"),
-    (&["zonesize", "zoneskip", "zonerange"], "drawn together with zonemode"),
+    (&["zonemode", "zonesize", "zoneskip", "zonerange"], "drawn together"),
+    (&["wait_for"], "drawn together with a second job"),
+    (&["write_lat_log", "log_offset", "per_job_logs"], "in every case"),
     (
         &[
-            "runtime",
             "time_based",
             "ramp_time",
             "ramp_size",
@@ -184,53 +214,15 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
             "latency_window",
             "latency_percentile",
             "latency_run",
-            "rate_min",
-            "rate_iops_min",
-            "rate_cycle",
-            "rate_ignore_thinktime",
-            "steadystate",
             "steadystate_check_interval",
-            "steadystate_duration",
-            "steadystate_ramp_time",
-            "thinktime_iotime",
             "flow",
             "flow_id",
             "flow_sleep",
         ],
         "the amount of work depends on speed",
     ),
-    (
-        &[
-            "bwavgtime",
-            "iopsavgtime",
-            "log_avg_msec",
-            "log_alternate_epoch",
-            "log_offset",
-            "log_prio",
-            "log_window_value",
-            "write_bw_log",
-            "write_iops_log",
-            "write_lat_log",
-        ],
-        "logs contain times; the latency log is set for every case",
-    ),
-    (
-        &[
-            "cpumask",
-            "cpus_allowed",
-            "cpus_allowed_policy",
-            "nice",
-            "numa_cpu_nodes",
-            "numa_mem_policy",
-            "prio",
-            "prioclass",
-            "fill_device",
-            "cmdprio_percentage",
-        ],
-        "the machine decides",
-    ),
-    (&["exit_what", "wait_for", "ignore_error"], "needs several jobs that are chosen for it"),
-    (&["filename_format", "dedupe_global", "io_submit_mode"], "needs a case that is chosen for it"),
+    (&["log_avg_msec", "log_window_value"], "the log of operations would be averaged"),
+    (&["fill_device", "cmdprio_percentage"], "the machine decides"),
     (&["random_sequence_stride"], "unknown to fio 3.33"),
 ];
 

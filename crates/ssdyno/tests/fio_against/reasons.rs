@@ -6,7 +6,7 @@ use crate::compare::Difference;
 type Explains = fn(&Case, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 7] = [
+const REASONS: [(&str, Explains); 9] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, difference| {
@@ -26,11 +26,27 @@ const REASONS: [(&str, Explains); 7] = [
         existed && difference.kind == "files" && !case.has("overwrite")
     }),
     (
-        "scramble_buffers: random content always differs, as copies would flatter a drive, and \
-         zeros stay zeros",
+        "scramble_buffers, buffer_compress_percentage=0, verify=null: random sectors always differ, \
+         as copies would flatter a drive, and zeros stay zeros",
         |case, difference| {
-            let value = |job| case.value(job, "scramble_buffers").is_some();
-            (0..case.jobs.len()).any(value) && difference.text.starts_with("content of")
+            let is_copied = |job| {
+                case.value(job, "scramble_buffers").is_some()
+                    || case.value(job, "buffer_compress_percentage") == Some("0")
+                    || case.value(job, "verify") == Some("null")
+            };
+            (0..case.jobs.len()).any(is_copied) && difference.text.starts_with("content of")
+        },
+    ),
+    ("file_append with zones: fio ends at the end of the first", |case, difference| {
+        let kinds = ["operations", "offsets", "amounts", "files"];
+        case.has("file_append") && case.has("zonesize") && kinds.contains(&difference.kind)
+    }),
+    (
+        "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",
+        |case, difference| {
+            let moves = case.has("offset") || case.has("offset_increment") || case.has("zonesize");
+            let kinds = ["operations", "offsets", "amounts", "files"];
+            case.is("rw", "randtrimwrite") && moves && kinds.contains(&difference.kind)
         },
     ),
     (
@@ -54,7 +70,8 @@ const REASONS: [(&str, Explains); 7] = [
 ];
 
 /// Parts of the refusals.
-const REFUSALS: [&str; 6] = [
+const REFUSALS: [&str; 7] = [
+    "verify=pattern needs verify_pattern=",
     "bs_is_seq_rand=1 does not support mixed",
     "is smaller than the smallest block",
     "less than a block",

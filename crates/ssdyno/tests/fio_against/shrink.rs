@@ -1,7 +1,7 @@
 //! Finds the smallest case with the same kind of difference: options, jobs and the job file are
 //! left out one by one while the difference stays.
 
-use crate::case::{Case, Target};
+use crate::case::{Case, Form, Target};
 use crate::compare::Difference;
 use crate::judge;
 
@@ -32,7 +32,7 @@ fn smaller(case: &Case) -> Vec<Case> {
             list.push(smaller);
         }
     };
-    put(&|case| case.in_file = false);
+    put(&|case| case.form = Form::Line);
     put(&|case| case.terse = false);
     if case.jobs.len() > 1 {
         put(&|case| drop(case.jobs.pop()));

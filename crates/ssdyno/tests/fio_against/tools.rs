@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::case::{Case, FILE, JOB_FILE, Target};
+use crate::case::{Case, FILE, Form, JOB_FILE, SHARED_FILE, Target};
 
 /// A run that takes longer counts as endless. The jobs take less than a second.
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -63,16 +64,17 @@ pub fn run(case: &Case) -> Pair {
     Pair { theirs: run_one(case, true), ours: run_one(case, false) }
 }
 
-fn run_one(case: &Case, is_fio: bool) -> Did {
+/// Runs a case with one of the tools.
+pub fn run_one(case: &Case, is_fio: bool) -> Did {
     let place = directory();
     let work = place.path().join("work");
     fs::create_dir(&work).expect("a directory");
     let device = prepare(case, &work, place.path());
-    if case.in_file {
-        let text = with_device(&case.file(), device.as_ref());
-        let logs: String = LOGS.iter().map(|log| format!("{log}\n")).collect();
+    let logs: String = LOGS.iter().map(|log| format!("{log}\n")).collect();
+    for (name, text) in case.files() {
+        let text = with_device(&text, device.as_ref());
         let text = text.replacen("[global]\n", &format!("[global]\n{logs}"), 1);
-        fs::write(work.join(JOB_FILE), text).expect("a file");
+        fs::write(work.join(name), text).expect("a file");
     }
     let mut command = if is_fio {
         Command::new("fio")
@@ -88,16 +90,16 @@ fn run_one(case: &Case, is_fio: bool) -> Did {
     };
     let formats = if case.terse { "json,terse" } else { "json" };
     command.arg("--output=../out").arg(format!("--output-format={formats}"));
-    if is_fio && !case.in_file && case.jobs.len() == 1 {
+    if is_fio && case.form == Form::Line && case.jobs.len() == 1 {
         command.arg("--write_iolog=../iolog");
     }
     // Options before a job file are not those of its jobs.
-    if !case.in_file {
+    if case.form == Form::Line {
         command.args(LOGS.iter().map(|log| format!("--{log}")));
     }
     command.args(case.words().iter().map(|word| with_device(word, device.as_ref())));
     command.current_dir(&work).env("HOME", place.path()).env("XDG_DATA_HOME", place.path());
-    let said = ended(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let said = ended(&mut command, &place.path().join("said"));
     let did = read(case, place.path(), &work, said, device.as_ref());
     drop(device);
     did
@@ -107,12 +109,15 @@ fn with_device(word: &str, device: Option<&Loop>) -> String {
     device.map_or(word.to_string(), |device| word.replace("DEVICE", &device.node))
 }
 
+/// The content of existing files and devices, as far as they reach.
+static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut random = fuzz::Random::new(1);
+    (0..1 << 20).map(|_| random.below(256) as u8).collect()
+});
+
 /// Lays out the existing file or device.
 fn prepare(case: &Case, work: &Path, place: &Path) -> Option<Loop> {
-    let content = |bytes: u64| -> Vec<u8> {
-        let mut random = fuzz::Random::new(bytes);
-        (0..bytes).map(|_| random.below(256) as u8).collect()
-    };
+    let content = |bytes: u64| &NOISE[..bytes as usize];
     match case.target {
         Target::Files => None,
         Target::Existing(bytes) => {
@@ -127,23 +132,29 @@ fn prepare(case: &Case, work: &Path, place: &Path) -> Option<Loop> {
     }
 }
 
-/// Runs a command; its output is `None` if it does not end.
-fn ended(command: &mut Command) -> (Option<i32>, String) {
+/// Runs a command with its output in the file `said`; the code is `None` if it does not end.
+fn ended(command: &mut Command, said: &Path) -> (Option<i32>, String) {
+    // Not a pipe: a fio that says more than one holds would wait for ever.
+    let file = File::create(said).expect("a file");
+    let both = file.try_clone().expect("a descriptor");
+    command.stdin(Stdio::null()).stdout(both).stderr(file);
     let mut child = command.process_group(0).spawn().expect("starts");
     let start = Instant::now();
-    while child.try_wait().expect("a state").is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a state") {
+            break Some(status);
+        }
         if start.elapsed() > TIME_MAX {
             // With the processes of fio's jobs.
             let group = format!("-{}", child.id());
             let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
             let _ = child.wait();
-            return (None, "did not end".into());
+            break None;
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("ended");
-    let said = format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    (status.code(), said)
+    };
+    let said = String::from_utf8_lossy(&fs::read(said).unwrap_or_default()).into_owned();
+    (status.and_then(|status| status.code()), said)
 }
 
 fn read(
@@ -154,10 +165,13 @@ fn read(
     device: Option<&Loop>,
 ) -> Did {
     let out = fs::read_to_string(place.join("out")).unwrap_or_default();
-    let json = out.find('{').and_then(|start| {
+    let json: Option<Value> = out.find('{').and_then(|start| {
         let text = &out[start..];
         serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()
     });
+    // After some errors of its options, fio prints no job and ends with 0.
+    let has_jobs = json.as_ref().is_some_and(|json| !json["jobs"][0].is_null());
+    let code = code.map(|code| if code == 0 && !has_jobs { 1 } else { code });
     let terse = out.lines().rfind(|line| case.terse && line.contains(';'));
     let terse = terse.unwrap_or_default().to_string();
     let clones: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
@@ -187,7 +201,8 @@ fn log(path: &Path) -> Vec<Logged> {
 fn contents(work: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(work).expect("a directory").flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<_> = names.filter(|name| name != JOB_FILE).collect();
+    let mut names: Vec<_> =
+        names.filter(|name| ![JOB_FILE, SHARED_FILE].contains(&&**name)).collect();
     names.retain(|name| !name.ends_with(".state"));
     names.sort();
     let read = |name: String| {
