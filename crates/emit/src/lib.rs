@@ -30,6 +30,25 @@ pub use directory::resolve;
 pub use file::{Replacement, check};
 pub use home::user_directory;
 pub use name::{did_you_mean, nearest};
-pub use output::{directory_of, renew, replace};
+pub use output::directory_of;
 pub use owner::Owner;
 pub use text::{controls_display, json, plain, screen, shell_word, without_error_number};
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
+/// mistyped name therefore cannot destroy another file.
+pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let content = content.as_ref();
+    let mut file = Replacement::renew(path, output::head_of(content))?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Replaces the content of a file, whatever it is, or creates it.
+pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut file = Replacement::create(path)?;
+    file.write_all(content.as_ref())?;
+    file.finish()
+}

@@ -1,12 +1,12 @@
-//! Writing a whole output at once, and what the outputs of all systems share.
+//! What the files of outputs share on all systems: their directory, their draft, the bytes by which an
+//! earlier version is recognised, and the words of a refusal.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::directory::Directory;
-use crate::file::Replacement;
 
 /// Attempts to find a free name beside the file.
 const ATTEMPTS: u32 = 16;
@@ -20,22 +20,6 @@ const TEXT_HEAD: usize = 80;
 /// The directory of a file: `.` for a bare name.
 pub fn directory_of(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
-/// mistyped name therefore cannot destroy another file.
-pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let content = content.as_ref();
-    let mut file = Replacement::renew(path, head_of(content))?;
-    file.write_all(content)?;
-    file.finish()
-}
-
-/// Replaces the content of a file, whatever it is, or creates it.
-pub fn replace(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let mut file = Replacement::create(path)?;
-    file.write_all(content.as_ref())?;
-    file.finish()
 }
 
 /// The bytes with which other contents of the same kind begin, too.
