@@ -17,6 +17,7 @@ mod guest;
 mod mutants;
 mod packages;
 mod parts;
+mod portable;
 mod readme;
 mod room;
 mod run;
@@ -38,6 +39,7 @@ cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 
                      [--seeds DIR]: more examples
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
 cargo xtask readme   records the answers in README's table of questions again
+cargo xtask portable whether the part without drives compiles for macOS and Windows: [--wine]
 cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:
                      [--target x86_64|aarch64|armv7|riscv64]... [--check] [--twice]
 ";
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "portable" => portable::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run(),
         "bare" => bare::run(),
         "guest" => guest::run(&std::env::args().skip(2).collect::<Vec<_>>()),

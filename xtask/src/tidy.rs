@@ -2,6 +2,7 @@
 //!
 //! - A crate imports only crates below it (`floors.rs`), and no two files of a crate import each
 //!   other, except parent and child (`circles.rs`).
+//! - Only what is marked as Linux's names something of Linux (`portable.rs`).
 //! - Crates of others come from crates.io under accepted licences; none is in the binary twice
 //!   (`supply.rs`).
 //! - A file opens with a `//!` header and has at most 600 lines.
@@ -18,7 +19,7 @@ use anyhow::{Context, Result};
 
 use crate::run::root;
 use crate::source::{code_of, has_word};
-use crate::{circles, floors, supply};
+use crate::{circles, floors, portable, supply};
 
 const LINES_MAX: usize = 600;
 
@@ -44,7 +45,7 @@ pub fn findings() -> Result<Vec<String>> {
     let mut findings = floors::findings()?;
     findings.extend(supply::findings()?);
     let files = files()?;
-    findings.extend(circles(&files)?);
+    findings.extend(rules_of_rooms(&files)?);
     for file in files {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let name = file.strip_prefix(root()).unwrap_or(&file);
@@ -61,8 +62,8 @@ fn files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Import cycles between the files of each crate.
-fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
+/// Import cycles between the files of each crate, and what not every system has.
+fn rules_of_rooms(files: &[PathBuf]) -> Result<Vec<String>> {
     let mut rooms: BTreeMap<PathBuf, Vec<(PathBuf, String)>> = BTreeMap::new();
     for file in files.iter().filter(|file| has_ending(file, "rs")) {
         let name = file.strip_prefix(root()).unwrap_or(file);
@@ -74,8 +75,10 @@ fn circles(files: &[PathBuf]) -> Result<Vec<String>> {
             rooms.entry(src.to_path_buf()).or_default().push((below, text));
         }
     }
-    let found =
-        rooms.iter().flat_map(|(src, files)| circles::findings(&src.display().to_string(), files));
+    let found = rooms.iter().flat_map(|(src, files)| {
+        let src = src.display().to_string();
+        [circles::findings(&src, files), portable::findings(&src, files)].concat()
+    });
     Ok(found.collect())
 }
 
