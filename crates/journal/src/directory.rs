@@ -113,9 +113,7 @@ impl JournalDir {
     pub fn check(&self, device: &Path) -> Result<(), JournalError> {
         let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("."));
         let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
-        if there == self.dir {
-            self.owner.check_directory(there)?;
-        }
+        self.owner.check_path(&self.dir)?;
         let drive = device.display().to_string();
         if let Some(key) = DriveKey::at(device) {
             self.check_borrow(&key, &drive)?;
@@ -132,6 +130,7 @@ impl JournalDir {
     pub fn keep(&self, drive: &DriveKey, borrowed: &Borrowed) -> Result<Journal, JournalError> {
         self.check_borrow(drive, &drive.path)?;
         for dir in [&self.dir, &self.registry] {
+            self.owner.check_path(dir)?;
             make_durably(&*self.disk, dir).map_err(|e| JournalError::io("make", dir, e))?;
             self.owner.check_directory(dir)?;
         }
@@ -367,8 +366,7 @@ impl Journal {
 /// given one, or create it, as if `sudo` keeps the caller's HOME.
 fn safe_place(place: PathBuf, accounts: &[Account]) -> PathBuf {
     let owner = Owner::of_process();
-    let there = place.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
-    let is_safe = owner.check_directory(there).is_ok();
+    let is_safe = owner.check_path(&place).is_ok();
     let roots = accounts.iter().find(|account| account.uid == 0).and_then(Account::state);
     match roots.filter(|_| !is_safe && owner == Owner(0)) {
         Some(state) => homes::place(&state),

@@ -83,6 +83,28 @@ impl Owner {
         rival.map_or(Ok(()), |rival| Err(JournalError::Shared { dir, rival }))
     }
 
+    /// Checks a directory that root is about to fill: that nobody else can replace it either, or a
+    /// directory or link on the way to it. Its existing part decides.
+    pub fn check_path(self, directory: &Path) -> Result<(), JournalError> {
+        let failed = |e| JournalError::io("inspect", directory, e);
+        let absolute = std::path::absolute(directory).map_err(failed)?;
+        let there = absolute.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        if self != Owner(0) {
+            let is_whole = there == absolute;
+            return if is_whole { self.check_directory(there) } else { Ok(()) };
+        }
+        let real = there.canonicalize().map_err(failed)?;
+        for on_the_way in there.ancestors().chain(real.ancestors()) {
+            self.check_directory(on_the_way)?;
+            let uid = fs::symlink_metadata(on_the_way).map_err(failed)?.uid();
+            if !self.trusts(uid) {
+                let rival = format!("the owner of this link, user {},", user_name(uid));
+                return Err(JournalError::Shared { dir: on_the_way.to_path_buf(), rival });
+            }
+        }
+        Ok(())
+    }
+
     /// Who else could replace the files in a directory, in words; `None` if nobody can.
     pub fn rival_in(self, directory: &Path) -> io::Result<Option<String>> {
         let metadata = fs::metadata(directory)?;

@@ -92,6 +92,27 @@ fn a_journal_of_another_user_in_a_shared_directory_stops_nobody_and_is_not_resto
     assert_eq!(kept.content().concat(), on_disk);
 }
 
+/// A directory of root's in another user's home can be moved away by that user, journals and all.
+#[test]
+fn root_keeps_no_journal_where_another_user_could_replace_a_directory_on_the_way() {
+    let parent = TempDir::new().expect("a directory");
+    let home = or_skip!(directory(&parent, "home", 0o755));
+    let inside = home.join("roots");
+    fs::create_dir(&inside).expect("made");
+    let link = parent.path().join("link");
+    let target = directory(&parent, "target", 0o700).expect("as above");
+    symlink(&target, &link).expect("linked");
+    give(&home).and_then(|()| give(&link)).expect("given");
+    for dir in [inside.clone(), inside.join("new/deep"), link.join("new")] {
+        let place = JournalDir::at(&dir);
+        let error = place.keep(&key(), &borrowed(&parent)).expect_err("not safe");
+        assert!(matches!(error, JournalError::Shared { .. }), "{error}");
+    }
+    assert_eq!(fs::read_dir(&inside).expect("a directory").count(), 0);
+    assert_eq!(fs::read_dir(&target).expect("a directory").count(), 0);
+    permits(&JournalDir::at(&target.join("new")), &parent);
+}
+
 #[test]
 fn a_crafted_journal_in_another_home_stops_nobody() {
     let parent = TempDir::new().expect("a directory");
