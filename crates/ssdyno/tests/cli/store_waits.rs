@@ -150,8 +150,12 @@ fn every_command_that_opens_a_store_that_does_not_answer_can_be_ended() {
         &["replicate", "001", "--quiet"],
         &resumed,
     ];
+    let mut commands = commands.map(|words| [words, &["--store", store]].concat()).to_vec();
+    // Journals are there, too.
+    commands.extend([vec!["list"], vec!["recover"]]);
     let start = |words: &[&str]| {
-        let mut command = place.command(&[words, &["--store", store]].concat());
+        let mut command = place.command(words);
+        command.env("XDG_STATE_HOME", stopped.path());
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
     };
     let mut running: Vec<_> = commands.iter().map(|words| (words, start(words))).collect();
