@@ -198,7 +198,7 @@ mod tests {
             let guard = Guard::device(
                 &machine,
                 "/dev/nvme0n1".into(),
-                (file, Vec::new()),
+                (file, crate::hold::Others::default()),
                 allowed,
                 identity,
             );

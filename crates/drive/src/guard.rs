@@ -11,6 +11,7 @@ use record::Safety;
 
 use crate::error::DriveError;
 use crate::graph::Graph;
+use crate::hold::Others;
 use crate::identity;
 use crate::key::DriveKey;
 use crate::machine::{DevNumber, Machine};
@@ -48,8 +49,8 @@ pub(crate) struct Held {
     path: PathBuf,
     /// Opened with O_EXCL if the device is overwritten or borrowed, to prevent mounting.
     pub file: File,
-    /// The devices below it that loop devices do not hold, opened in the same way.
-    _lower: Vec<File>,
+    /// The devices with the same bytes, opened in the same way.
+    others: Others,
     allowed: Safety,
     identity: Identity,
 }
@@ -114,17 +115,17 @@ impl Guard {
         Guard(Arc::new(Kind::Scratch { _name: ScratchName(scratch) }))
     }
 
-    /// Guards an open device. For overwriting or borrowing, `file` and the devices below
-    /// its loop devices, `lower`, must be open with O_EXCL.
+    /// Guards an open device. For overwriting or borrowing, `file` and the devices with the same
+    /// bytes, `others`, must be open with O_EXCL.
     pub(crate) fn device(
         machine: &Machine,
         path: PathBuf,
-        (file, lower): (File, Vec<File>),
+        (file, others): (File, Others),
         allowed: Safety,
         identity: Identity,
     ) -> Guard {
         let machine = machine.clone();
-        let held = Held { machine, path, file, _lower: lower, allowed, identity };
+        let held = Held { machine, path, file, others, allowed, identity };
         Guard(Arc::new(Kind::Device(Box::new(held))))
     }
 
@@ -241,7 +242,7 @@ impl Held {
             None => {}
         }
         let reasons = match self.allowed >= Safety::Borrows {
-            true => Graph::read(&self.machine).uses_of(&node),
+            true => self.others.uses(Graph::read(&self.machine).contacts_of(&node)),
             false => Vec::new(),
         };
         if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }

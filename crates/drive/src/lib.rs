@@ -17,6 +17,7 @@ mod error;
 pub mod fuzzing;
 mod graph;
 mod guard;
+mod hold;
 pub mod host;
 mod identity;
 mod image;

@@ -1,10 +1,11 @@
 //! Tables of the device mapper: where the bytes of a volume are.
 //!
 //! Source: `struct dm_target_spec` in `include/uapi/linux/dm-ioctl.h`, and the kernel's
-//! `Documentation/admin-guide/device-mapper`. Targets other than linear, crypt and striped spread
+//! `Documentation/admin-guide/device-mapper`. Targets not named here (RAID, caches, snapshots) spread
 //! their bytes over all of the devices below: they give no piece here. The table of a crypt target
 //! contains its key, so tables are never shown.
 
+use super::region::Order;
 use crate::machine::DevNumber;
 use crate::node::SECTOR;
 use crate::sys::stacked::DmTable;
@@ -16,9 +17,9 @@ pub(crate) struct Segment {
     pub bytes: u64,
     pub device: DevNumber,
     pub offset: u64,
-    /// Size on the device.
+    /// Size on the device; the rest of it, if larger.
     pub device_bytes: u64,
-    pub is_linear: bool,
+    pub order: Order,
 }
 
 /// The segments of a table; `None` if it has a target whose bytes can be anywhere.
@@ -39,27 +40,34 @@ pub(crate) fn segments(table: &DmTable) -> Option<Vec<Segment>> {
 }
 
 fn of_target(kind: &str, words: &[&str], start: u64, bytes: u64) -> Option<Vec<Segment>> {
-    let segment = |device: &str, sector: &str, device_bytes: u64, is_linear: bool| {
+    let segment = |device: &str, sector: &str, device_bytes: u64, order: Order| {
         let offset = sector.parse::<u64>().ok()?.checked_mul(SECTOR)?;
-        Some(Segment {
-            start,
-            bytes,
-            device: device.parse().ok()?,
-            offset,
-            device_bytes,
-            is_linear,
-        })
+        let device = device.parse().ok()?;
+        Some(Segment { start, bytes, device, offset, device_bytes, order })
     };
+    let whole = |device: &str, order: Order| segment(device, "0", u64::MAX, order);
     match (kind, words) {
         ("error" | "zero", _) => Some(Vec::new()),
-        ("linear", [device, sector, ..]) => Some(vec![segment(device, sector, bytes, true)?]),
+        ("linear", [device, sector, ..]) => {
+            Some(vec![segment(device, sector, bytes, Order::Linear)?])
+        }
         ("crypt", [_, _, _, device, sector, ..]) => {
-            Some(vec![segment(device, sector, bytes, true)?])
+            Some(vec![segment(device, sector, bytes, Order::Linear)?])
+        }
+        ("snapshot-origin", [device, ..]) => {
+            Some(vec![segment(device, "0", bytes, Order::Linear)?])
         }
         ("striped", [count, _chunk, stripes @ ..]) => {
             let count = count.parse::<u64>().ok().filter(|count| *count > 0)?;
             let each = stripes.chunks_exact(2).take(count as usize);
-            each.map(|pair| segment(pair[0], pair[1], bytes.div_ceil(count), false)).collect()
+            let stripe = bytes.div_ceil(count);
+            each.map(|pair| segment(pair[0], pair[1], stripe, Order::Spread)).collect()
+        }
+        // A volume outside the pool may have the blocks that were never written.
+        ("thin", [pool, number, origin @ ..]) => {
+            let pool = whole(pool, Order::Thin(number.parse().ok()?))?;
+            let origin = origin.iter().map(|device| whole(device, Order::Spread));
+            std::iter::once(Some(pool)).chain(origin).collect()
         }
         _ => None,
     }
@@ -102,10 +110,10 @@ mod tests {
     fn stripes_share_the_size_and_keep_no_order() {
         let striped = table(&[(0, 32, "striped", "2 16 8:1 0 8:17 64")]);
         let places = segments(&striped).expect("striped");
-        let place = |s: &Segment| (s.device_bytes, s.offset, s.is_linear);
+        let place = |s: &Segment| (s.device_bytes, s.offset, s.order);
         assert_eq!(
             places.iter().map(place).collect::<Vec<_>>(),
-            [(8192, 0, false), (8192, 32768, false)]
+            [(8192, 0, Order::Spread), (8192, 32768, Order::Spread)]
         );
     }
 
@@ -116,8 +124,17 @@ mod tests {
     }
 
     #[test]
+    fn a_thin_volume_has_blocks_of_its_own_in_the_pool() {
+        let thin = |words| segments(&table(&[(0, 8, "thin", words)])).expect("thin");
+        let orders = |words| thin(words).iter().map(|s| s.order).collect::<Vec<_>>();
+        assert_eq!(orders("252:3 7"), [Order::Thin(7)]);
+        assert_eq!(orders("252:3 7 252:9"), [Order::Thin(7), Order::Spread]);
+        assert_eq!(segments(&table(&[(0, 8, "thin", "252:3")])), None);
+    }
+
+    #[test]
     fn other_targets_and_damaged_tables_are_anywhere() {
-        assert_eq!(segments(&table(&[(0, 8, "thin", "252:3 1")])), None);
+        assert_eq!(segments(&table(&[(0, 8, "snapshot", "252:3 252:4 P 8")])), None);
         assert_eq!(segments(&table(&[(0, 8, "linear", "8:1")])), None);
         assert_eq!(segments(&DmTable { segments: 1, bytes: vec![0; 20] }), None);
         assert_eq!(segments(&table(&[(0, 8, "zero", "")])), Some(vec![]));

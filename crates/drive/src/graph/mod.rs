@@ -4,22 +4,25 @@
 //! A place is a range of a container: a whole device or a file. Layers lead down from a device to
 //! the places that hold its bytes; a use is on a place. A target is free if no byte of it, however
 //! far down, belongs to a use: neighbours in other ranges do not count, nor do the layers on which
-//! the target itself stands. Not visible here are namespaces of other users without an active file
+//! the target itself stands. A loop device beside the target that nobody uses is no use, but the
+//! target's user must hold it. Not visible here are namespaces of other users without an active file
 //! system that the kernel lists, and ZFS: for those, O_EXCL remains.
 
+mod contacts;
 mod loops;
 mod mapper;
+mod metadata;
 mod overlay;
 mod read;
 mod region;
 mod spaces;
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use crate::machine::{DevNumber, Machine};
 use crate::node::Node;
-use region::{Container, Piece, Region};
+pub(crate) use contacts::{Attached, Contacts};
+use region::{Container, Order, Piece, Region};
 use serde::Serialize;
 use spaces::Space;
 
@@ -31,6 +34,10 @@ const PLACES_MAX: usize = 4096;
 pub(crate) struct Graph {
     machine: Machine,
     nodes: HashMap<DevNumber, Node>,
+    /// The bytes of each device.
+    regions: HashMap<DevNumber, Region>,
+    /// The partitions of each disk.
+    partitions: HashMap<DevNumber, Vec<DevNumber>>,
     layers: HashMap<DevNumber, Layer>,
     uses: Vec<Use>,
     /// The devices under the root directory.
@@ -44,6 +51,8 @@ struct Layer {
     pieces: Vec<Piece>,
     /// Name of the backing file of a loop device.
     backing: Option<String>,
+    /// Whether the kernel did not tell this user the table of a volume.
+    is_guess: bool,
 }
 
 /// A place in use.
@@ -70,10 +79,18 @@ enum User {
         name: String,
     },
     Swap,
+    /// A part of a cache of bcache.
+    Cache,
+    /// What a volume or partition in use needs to be found again: a label, a partition table.
+    Metadata {
+        of: DevNumber,
+    },
     /// A device that stands on the place.
     Device {
         number: DevNumber,
         is_loop: bool,
+        /// Its number in the pool, if it is a thin volume.
+        thin: Option<u64>,
     },
 }
 
@@ -91,31 +108,25 @@ pub struct Below {
 /// The places of a target, from the top, and the devices passed on the way down.
 #[derive(Debug, Default)]
 struct Descent {
-    places: Vec<Region>,
+    places: Vec<Place>,
     passed: Vec<DevNumber>,
 }
 
-impl Graph {
-    /// All uses of a device, in words; empty if it is free.
-    pub fn uses_of(&self, node: &Node) -> Vec<String> {
-        let Some(number) = node.number() else { return vec!["it is unknown".into()] };
-        let descent = self.descend(self.region_of(number).into_iter().collect());
-        let mut uses = self.words(&descent, "");
-        let is_reported = uses.first().is_some_and(|use_| use_.ends_with(" is mounted at /"));
-        if self.root.contains(node) && !is_reported {
-            uses.insert(0, format!("{} contains the root file system", node.path()));
-        }
-        if descent.places.iter().any(|place| place.container.is_unknown()) {
-            uses.push(format!("the kernel does not tell what {} stands on", node.path()));
-        }
-        uses
-    }
+/// A place that holds bytes of a target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Place {
+    region: Region,
+    /// The number of the target's blocks, if the place is a thin pool.
+    thin: Option<u64>,
+}
 
+impl Graph {
     /// The places below a device that hold its bytes, from the top.
     pub fn below(&self, node: &Node) -> Vec<Below> {
         let start = node.number().and_then(|number| self.region_of(number));
         let descent = self.descend(start.into_iter().collect());
-        descent.places.iter().skip(1).filter_map(|place| self.place_below(place)).collect()
+        let places = descent.places.iter().skip(1);
+        places.filter_map(|place| self.place_below(&place.region)).collect()
     }
 
     fn place_below(&self, place: &Region) -> Option<Below> {
@@ -130,13 +141,6 @@ impl Graph {
         let name = device.or_else(|| file.and_then(|layer| layer.backing.clone()))?;
         let bytes = place.end.saturating_sub(place.start);
         Some(Below { name, start: place.start, bytes })
-    }
-
-    /// All uses of a file, in words; empty if it is free. Its file system is no use, and neither
-    /// are processes that have it open.
-    pub fn uses_of_file(&self, path: &Path) -> Vec<String> {
-        let places = self.regions_of_file(path);
-        self.words(&self.descend(places), "it")
     }
 
     /// Devices directly on this one, with their names if any: `dm-0 (vg-home)`, `loop3`.
@@ -168,110 +172,41 @@ impl Graph {
         let loops = descent.passed.iter().filter_map(|number| self.layers.get(number));
         let loops = loops.filter(|layer| layer.backing.is_some());
         let pieces = loops.flat_map(|layer| &layer.pieces);
-        pieces.filter_map(|piece| self.node_at(&piece.lower)).collect()
-    }
-
-    /// Whether anything is known to use a byte of a device or of its partitions, other than `node`
-    /// and the devices under it.
-    pub fn is_shared(&self, lower: &Node, node: &Node) -> bool {
-        let region = |node: &Node| node.number().and_then(|number| self.region_of(number));
-        let passed = self.descend(region(node).into_iter().collect()).passed;
-        let is_other = |use_: &&Use| match use_.user {
-            // A loop device does not claim what it stands on, so it explains no refusal.
-            User::Device { number, is_loop } => !is_loop && !passed.contains(&number),
-            _ => true,
-        };
-        let Some(place) = region(lower) else { return false };
-        self.uses.iter().filter(is_other).any(|use_| use_.region.overlaps(&place))
+        let mut lower: Vec<Node> = pieces.filter_map(|piece| self.node_at(&piece.lower)).collect();
+        lower.sort_by(|a, b| a.name.cmp(&b.name));
+        lower.dedup();
+        // Holding a disk and its partition would refuse the second.
+        let disks = lower.clone();
+        lower.retain(|node| node.partition().is_none() || !disks.contains(&node.disk()));
+        lower
     }
 
     fn descend(&self, from: Vec<Region>) -> Descent {
         let mut descent = Descent::default();
-        let mut open = from;
+        let top = |region| Place { region, thin: None };
+        let mut open: Vec<Place> = from.into_iter().map(top).collect();
         while let Some(place) = open.pop() {
             if descent.places.contains(&place) {
                 continue;
             }
             if descent.places.len() >= PLACES_MAX {
                 // What is not followed may be anywhere.
-                descent.places.push(Region::unknown());
+                descent.places.push(top(Region::unknown()));
                 break;
             }
             descent.places.push(place);
-            let Container::Device(number) = place.container else { continue };
+            let Container::Device(number) = place.region.container else { continue };
             descent.passed.push(number);
             let pieces = self.layers.get(&number).map_or(&[][..], |layer| &layer.pieces);
-            open.extend(pieces.iter().filter_map(|piece| piece.below(&place)));
+            open.extend(pieces.iter().filter_map(|piece| {
+                let thin = match piece.order {
+                    Order::Thin(number) => Some(number),
+                    Order::Linear | Order::Spread => None,
+                };
+                Some(Place { region: piece.below(&place.region)?, thin })
+            }));
         }
         descent
-    }
-
-    /// The uses of places in words, those of the target itself first; then what stands on the
-    /// devices that use it. `subject` replaces the name of the target, if it is a file.
-    fn words(&self, descent: &Descent, subject: &str) -> Vec<String> {
-        let is_own = |use_: &Use| match use_.user {
-            User::Device { number, .. } => descent.passed.contains(&number),
-            _ => false,
-        };
-        let mut words = Vec::new();
-        let mut above = Vec::new();
-        let top = descent.places.first().map(|place| place.container);
-        for place in &descent.places {
-            let is_top = Some(place.container) == top || !subject.is_empty();
-            let on_it = self.uses.iter().filter(|use_| use_.region.overlaps(place));
-            for use_ in on_it.filter(|use_| !is_own(use_)) {
-                let text = if is_top {
-                    self.text(use_, subject)
-                } else {
-                    format!("below it, {}", self.text(use_, ""))
-                };
-                words.push(text);
-                if let User::Device { number, .. } = use_.user {
-                    above.push(number);
-                }
-            }
-        }
-        words.extend(self.words_above(above, &descent.passed));
-        let mut seen = std::collections::HashSet::new();
-        words.retain(|text| seen.insert(text.clone()));
-        words
-    }
-
-    /// The uses of these devices and of those on them.
-    fn words_above(&self, mut open: Vec<DevNumber>, passed: &[DevNumber]) -> Vec<String> {
-        let mut seen = passed.to_vec();
-        let mut words = Vec::new();
-        while let Some(number) = open.pop() {
-            if seen.contains(&number) {
-                continue;
-            }
-            seen.push(number);
-            let container = Container::Device(number);
-            for use_ in self.uses.iter().filter(|use_| use_.region.container == container) {
-                words.push(self.text(use_, ""));
-                if let User::Device { number, .. } = use_.user {
-                    open.push(number);
-                }
-            }
-        }
-        words
-    }
-
-    fn text(&self, use_: &Use, subject: &str) -> String {
-        let on = if subject.is_empty() { &use_.on } else { subject };
-        match &use_.user {
-            User::Mount { point, is_own: true } => format!("{on} is mounted at {point}"),
-            User::Mount { point, is_own: false } => {
-                format!("{on} is mounted at {point} in another mount namespace")
-            }
-            User::FileSystem { kind } => format!("{on} has an active {kind} file system"),
-            User::FileOf { name } => format!("{on} contains the file under {name}"),
-            User::Swap => format!("{on} is swap"),
-            User::Device { number, is_loop: true } if !on.starts_with("/dev/") => {
-                format!("{} is backed by {on}", self.title(*number))
-            }
-            User::Device { number, .. } => format!("{on} is held by {}", self.title(*number)),
-        }
     }
 
     /// Name of a device: `dm-0 (vg-home)`.

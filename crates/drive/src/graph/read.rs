@@ -6,25 +6,39 @@ use std::fs::File;
 use std::path::Path;
 
 use super::loops::{self, Backing};
-use super::region::{Container, FileNumber, Piece, Region};
+use super::region::{Container, FileNumber, Order, Piece, Region};
 use super::spaces::Space;
 use super::{Graph, Layer, Use, User, mapper};
 use crate::machine::{DevNumber, Machine};
 use crate::mounts::{Mounts, Swap, swaps};
-use crate::node::Node;
+use crate::node::{Node, SECTOR};
 use crate::stack::{Walk, mounted_nodes};
 use crate::sys::stacked::dm_table;
 
 impl Graph {
-    /// Reads the graph of a machine.
+    /// Reads the graph of a machine: every file of the kernel once, however many devices there are.
     pub fn read(machine: &Machine) -> Graph {
         let spaces = Space::all(machine);
         let names = machine.names("/sys/class/block").into_iter();
         let nodes = names.filter_map(|name| Node::named(machine, &name));
-        let nodes = nodes.filter_map(|node| Some((node.number()?, node))).collect();
+        let nodes: HashMap<DevNumber, Node> =
+            nodes.filter_map(|node| Some((node.number()?, node))).collect();
+        let regions: HashMap<DevNumber, Region> =
+            nodes.iter().filter_map(|(number, node)| Some((*number, region(node)?))).collect();
+        let mut partitions: HashMap<DevNumber, Vec<DevNumber>> = HashMap::new();
+        for (number, region) in &regions {
+            match region.container {
+                Container::Device(disk) if disk != *number => {
+                    partitions.entry(disk).or_default().push(*number);
+                }
+                _ => {}
+            }
+        }
         let mut graph = Graph {
             machine: machine.clone(),
             nodes,
+            regions,
+            partitions,
             layers: HashMap::new(),
             uses: Vec::new(),
             root: Vec::new(),
@@ -32,8 +46,10 @@ impl Graph {
         };
         graph.add_mounts();
         graph.add_active_file_systems();
+        graph.add_caches();
         swaps(machine).iter().for_each(|swap| graph.add_swap(swap));
         graph.add_layers();
+        graph.add_metadata();
         let mounts = Mounts::of(machine);
         let root = Walk::new(machine, &mounts).under_path(Path::new("/")).passed;
         graph.root = root;
@@ -78,6 +94,15 @@ impl Graph {
         }
     }
 
+    /// Caches of bcache, which no device shows as what it stands on.
+    fn add_caches(&mut self) {
+        let is_cache = |node: &&Node| node.dir.join("bcache/set").exists();
+        let caches = self.nodes.values().filter(is_cache);
+        let uses: Vec<Use> =
+            caches.filter_map(|node| self.use_of_node(node, User::Cache)).collect();
+        self.uses.extend(uses);
+    }
+
     /// Adds a use by a file system, unless a mount shows it.
     fn add_hidden(&mut self, node: &Node, user: User) {
         let Some(hidden) = self.use_of_node(node, user) else { return };
@@ -118,27 +143,62 @@ impl Graph {
     }
 
     fn add_layers(&mut self) {
+        let held = self.held();
         let nodes: Vec<(DevNumber, Node)> =
             self.nodes.iter().map(|(number, node)| (*number, node.clone())).collect();
+        let control = mapper_control(&self.machine);
         for (number, node) in nodes.iter().filter(|(_, node)| node.partition().is_none()) {
             let backing = Backing::read(&self.machine, &self.spaces, node);
-            let pieces = match &backing {
-                Some(backing) => self.loop_pieces(node, backing),
-                None => self.volume_pieces(*number, node),
+            let is_volume = backing.is_none() && node.name.starts_with("dm-");
+            let table = control.as_ref().filter(|_| is_volume);
+            let table = table.and_then(|control| dm_table(control, *number).ok());
+            let is_guess = is_volume && table.is_none() && self.machine.is_here();
+            let segments = table.and_then(|table| mapper::segments(&table));
+            let pieces = match (&backing, segments) {
+                (Some(backing), _) => self.loop_pieces(node, backing),
+                (None, Some(segments)) => self.segment_pieces(segments),
+                (None, None) => self.member_pieces(node, &held),
             };
             if pieces.is_empty() {
                 continue;
             }
-            let backing = backing.map(|backing| backing.name);
-            for piece in &pieces {
-                let device = self.node_at(&piece.lower).map(|node| node.path());
-                let on = device.or_else(|| backing.clone()).unwrap_or_default();
-                let user = User::Device { number: *number, is_loop: backing.is_some() };
-                self.uses.push(Use { region: piece.lower, on, user });
-                self.add_file_system_below(node, &piece.lower);
-            }
-            self.layers.insert(*number, Layer { pieces, backing });
+            let layer = Layer { pieces, backing: backing.map(|backing| backing.name), is_guess };
+            self.add_users(*number, node, &layer);
+            self.layers.insert(*number, layer);
         }
+    }
+
+    /// Adds a device as a user of what it stands on.
+    fn add_users(&mut self, number: DevNumber, node: &Node, layer: &Layer) {
+        for piece in &layer.pieces {
+            let device = self.node_at(&piece.lower).map(|node| node.path());
+            let on = device.or_else(|| layer.backing.clone()).unwrap_or_default();
+            let thin = match piece.order {
+                Order::Thin(number) => Some(number),
+                Order::Linear | Order::Spread => None,
+            };
+            let user = User::Device { number, is_loop: layer.backing.is_some(), thin };
+            let region = self.claimed(node, &piece.lower);
+            self.uses.push(Use { region, on, user });
+            self.add_file_system_below(node, &piece.lower);
+        }
+    }
+
+    /// What a device uses of the layer below: an array also its superblock beside the data.
+    fn claimed(&self, node: &Node, lower: &Region) -> Region {
+        let member = self.node_at(lower).filter(|_| node.dir.join("md").exists());
+        member.and_then(|member| self.region_of(member.number()?)).unwrap_or(*lower)
+    }
+
+    /// The devices that each device holds, by the name of the holder.
+    fn held(&self) -> HashMap<String, Vec<DevNumber>> {
+        let mut held: HashMap<String, Vec<DevNumber>> = HashMap::new();
+        for (number, node) in &self.nodes {
+            for holder in node.names("holders") {
+                held.entry(holder).or_default().push(*number);
+            }
+        }
+        held
     }
 
     /// A file system that contains the backing file of a loop device is in use, even if no mount
@@ -166,42 +226,52 @@ impl Graph {
             });
             let start = base.start.saturating_add(backing.offset);
             let lower = Region { start, end: start.saturating_add(bytes), ..base };
-            Piece { start: 0, end: bytes, lower, is_linear: true }
+            Piece { start: 0, end: bytes, lower, order: Order::Linear }
         });
         pieces.collect()
     }
 
-    /// The layer below a volume of dm, md or bcache.
-    fn volume_pieces(&self, number: DevNumber, node: &Node) -> Vec<Piece> {
-        if let Some(segments) = self.dm_segments(number, node) {
-            let pieces = segments.into_iter().map(|segment| {
-                let base = self.region_of(segment.device).unwrap_or(Region::unknown());
-                let start = base.start.saturating_add(segment.offset);
-                let end = start.saturating_add(segment.device_bytes);
-                let lower = Region { start, end, ..base };
-                let (start, is_linear) = (segment.start, segment.is_linear);
-                let end = start.saturating_add(segment.bytes);
-                Piece { start, end, lower, is_linear }
-            });
-            return pieces.collect();
-        }
+    /// The layer below a volume of the device mapper.
+    fn segment_pieces(&self, segments: Vec<mapper::Segment>) -> Vec<Piece> {
+        let pieces = segments.into_iter().map(|segment| {
+            let base = self.region_of(segment.device).unwrap_or(Region::unknown());
+            let start = base.start.saturating_add(segment.offset);
+            let end = start.saturating_add(segment.device_bytes).min(base.end);
+            let lower = Region { start, end, ..base };
+            let start = segment.start;
+            let end = start.saturating_add(segment.bytes);
+            Piece { start, end, lower, order: segment.order }
+        });
+        pieces.collect()
+    }
+
+    /// The layer below an array of md, a device of bcache, or a volume whose table is unknown.
+    fn member_pieces(&self, node: &Node, held: &HashMap<String, Vec<DevNumber>>) -> Vec<Piece> {
         let mut lower: Vec<DevNumber> = self.numbers(&node.names("slaves"));
         // The kernel links both directions; a removal may have deleted one.
-        let held = self.nodes.iter().filter(|(_, n)| n.names("holders").contains(&node.name));
-        lower.extend(held.map(|(number, _)| *number));
+        lower.extend(held.get(&node.name).into_iter().flatten());
         lower.sort_unstable_by_key(|number| (number.major, number.minor));
         lower.dedup();
         let end = u64::MAX;
-        let regions = lower.into_iter().filter_map(|number| self.region_of(number));
-        regions.map(|lower| Piece { start: 0, end, lower, is_linear: false }).collect()
+        let pieces = lower.into_iter().filter_map(|number| {
+            let all = self.region_of(number)?;
+            let data = self.array_data(node, number, all);
+            let spread = Piece { start: 0, end, lower: all, order: Order::Spread };
+            Some(data.map_or(spread, |lower| Piece { lower, order: Order::Linear, ..spread }))
+        });
+        pieces.collect()
     }
 
-    fn dm_segments(&self, number: DevNumber, node: &Node) -> Option<Vec<mapper::Segment>> {
-        if !self.machine.is_here() || !node.name.starts_with("dm-") {
+    /// The data on a member of a mirror of md, which are in order.
+    fn array_data(&self, node: &Node, member: DevNumber, all: Region) -> Option<Region> {
+        if node.text("md/level").as_deref() != Some("raid1") {
             return None;
         }
-        let control = File::options().read(true).write(true).open("/dev/mapper/control").ok()?;
-        mapper::segments(&dm_table(&control, number).ok()?)
+        let dir = format!("md/dev-{}", self.nodes.get(&member)?.name.replace('/', "!"));
+        let start = node.value::<u64>(&format!("{dir}/offset"))?.checked_mul(SECTOR)?;
+        let start = all.start.checked_add(start)?;
+        let end = start.checked_add(node.bytes()?)?;
+        (end <= all.end).then_some(Region { start, end, ..all })
     }
 
     fn numbers(&self, names: &[String]) -> Vec<DevNumber> {
@@ -211,7 +281,7 @@ impl Graph {
 
     /// All bytes of a device, as a range of its disk.
     pub(super) fn region_of(&self, number: DevNumber) -> Option<Region> {
-        region(self.nodes.get(&number)?)
+        self.regions.get(&number).copied()
     }
 
     fn use_of_node(&self, node: &Node, user: User) -> Option<Use> {
@@ -221,12 +291,13 @@ impl Graph {
     /// The partition that contains a region, or else the disk.
     pub(super) fn node_at(&self, part: &Region) -> Option<Node> {
         let Container::Device(disk) = part.container else { return None };
-        let disk = self.nodes.get(&disk)?;
-        let is_around = |node: &Node| {
-            region(node).is_some_and(|all| all.start <= part.start && part.end <= all.end)
+        let is_around = |number: &&DevNumber| {
+            let region = self.regions.get(number);
+            region.is_some_and(|all| all.start <= part.start && part.end <= all.end)
         };
-        let partition = disk.partitions().into_iter().find(is_around);
-        Some(partition.unwrap_or_else(|| disk.clone()))
+        let partitions = self.partitions.get(&disk).map_or(&[][..], Vec::as_slice);
+        let partition = partitions.iter().find(is_around);
+        self.nodes.get(partition.unwrap_or(&disk)).cloned()
     }
 
     /// A file by its path, whose names are looked up in every namespace; as the file of its layer
@@ -247,12 +318,20 @@ impl Graph {
     }
 }
 
+/// The device mapper, if this user may ask it.
+fn mapper_control(machine: &Machine) -> Option<File> {
+    if !machine.is_here() {
+        return None;
+    }
+    File::options().read(true).write(true).open("/dev/mapper/control").ok()
+}
+
 /// All bytes of a device; a partition is a range of its disk.
 fn region(node: &Node) -> Option<Region> {
     let disk = node.disk();
     let container = Container::Device(disk.number()?);
     let start = match node.partition() {
-        Some(_) => node.value::<u64>("start")?.saturating_mul(crate::node::SECTOR),
+        Some(_) => node.value::<u64>("start")?.saturating_mul(SECTOR),
         None => 0,
     };
     let end = start.saturating_add(node.bytes()?);

@@ -100,6 +100,17 @@ impl Region {
     }
 }
 
+/// How the bytes of a piece lie in the layer below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// Byte follows byte.
+    Linear,
+    /// Any byte may be anywhere.
+    Spread,
+    /// In blocks of a thin pool that no other number of the pool writes.
+    Thin(u64),
+}
+
 /// A range of a device and the layer below it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Piece {
@@ -108,8 +119,7 @@ pub(crate) struct Piece {
     pub end: u64,
     /// Where they are.
     pub lower: Region,
-    /// Whether byte follows byte; otherwise any byte may be anywhere in `lower`.
-    pub is_linear: bool,
+    pub order: Order,
 }
 
 impl Piece {
@@ -119,11 +129,24 @@ impl Piece {
         if start >= end {
             return None;
         }
-        if !self.is_linear {
+        if self.order != Order::Linear {
             return Some(self.lower);
         }
         let shift = |at: u64| self.lower.start.saturating_add(at - self.start);
         Some(Region { start: shift(start), end: shift(end), ..self.lower })
+    }
+
+    /// First byte, and byte after the last, of the device that may be in a part of the layer below;
+    /// `None` if none is.
+    pub fn above(&self, part: &Region) -> Option<(u64, u64)> {
+        if !self.lower.overlaps(part) {
+            return None;
+        }
+        if self.order != Order::Linear || self.lower.container.is_unknown() {
+            return Some((self.start, self.end));
+        }
+        let shift = |at: u64| self.start.saturating_add(at.saturating_sub(self.lower.start));
+        Some((shift(part.start), shift(part.end).min(self.end)))
     }
 }
 
@@ -159,12 +182,17 @@ mod tests {
 
     #[test]
     fn a_linear_piece_keeps_the_order_of_bytes() {
-        let piece = Piece { start: 100, end: 200, lower: region(1000, 1100), is_linear: true };
+        let piece = Piece { start: 100, end: 200, lower: region(1000, 1100), order: Order::Linear };
         let below = |start, end| piece.below(&region(start, end)).map(|r| (r.start, r.end));
         assert_eq!(below(150, 400), Some((1050, 1100)));
         assert_eq!(below(0, 101), Some((1000, 1001)));
         assert_eq!([below(0, 100), below(200, 300)], [None, None]);
-        let mixed = Piece { is_linear: false, ..piece };
+        let above = |start, end| piece.above(&region(start, end));
+        assert_eq!(above(0, 1050), Some((100, 150)));
+        assert_eq!(above(1050, 4000), Some((150, 200)));
+        assert_eq!([above(0, 1000), above(1100, 1200)], [None, None]);
+        let mixed = Piece { order: Order::Spread, ..piece };
         assert_eq!(mixed.below(&region(150, 151)), Some(region(1000, 1100)));
+        assert_eq!(mixed.above(&region(1000, 1001)), Some((100, 200)));
     }
 }

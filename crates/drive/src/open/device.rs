@@ -2,30 +2,21 @@
 //! `--destroy` or borrowed, and then only if they are unused and the kernel grants exclusive access
 //! (rules 2 and 4 of safety).
 
-use std::fs::{File, OpenOptions};
-use std::io::Error;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use record::{Safety, TargetKind};
-use rustix::fs::OFlags;
-use rustix::io::Errno;
 
 use super::{Expected, Facts, OpenRequest, Plan, first_bytes};
 use crate::contents;
 use crate::error::DriveError;
 use crate::graph::Graph;
 use crate::guard::{Guard, Identity};
+use crate::hold::{Others, open_node};
 use crate::machine::{DevNumber, Machine};
 use crate::mounts::Mounts;
 use crate::node::Node;
 use crate::stack::Walk;
-
-/// A forked child keeps copies of descriptors that other threads have closed until it calls exec,
-/// and formatting tools release a drive late. Both take milliseconds.
-const BUSY_RETRIES: u32 = 5;
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) fn plan(
     machine: &Machine,
@@ -42,7 +33,7 @@ pub(super) fn plan(
     let confirmed = allowed == Safety::Destroys;
     let file = open_node(&path, false, allowed >= Safety::Borrows)?;
     if allowed >= Safety::Borrows {
-        hold_lower(&Graph::read(machine), spec, &node)?;
+        Others::hold(&Graph::read(machine), spec, &node)?;
     }
     let destroys = confirmed.then(|| lost(&node, &file, block_bytes));
     let stack = Walk::new(machine, &Mounts::of(machine)).under_node(&node);
@@ -121,50 +112,6 @@ pub(crate) fn content_of(node: &Node, file: &File, block_bytes: u32) -> String {
     contents::in_words(&contents::scan(file, node.bytes().unwrap_or(0), block_bytes))
 }
 
-/// Opens a device node. With `exclusive`, the kernel refuses a device that is mounted or held in
-/// any namespace, and prevents mounting it while it is open.
-pub(crate) fn open_node(path: &Path, write: bool, exclusive: bool) -> Result<File, DriveError> {
-    let flags = if exclusive { OFlags::EXCL } else { OFlags::empty() };
-    let mut options = OpenOptions::new();
-    options.read(true).write(write).custom_flags(flags.bits() as i32);
-    let busy = |error: &Error| Errno::from_io_error(error) == Some(Errno::BUSY);
-    let mut file = options.open(path);
-    for _ in 0..BUSY_RETRIES {
-        if !file.as_ref().is_err_and(busy) {
-            break;
-        }
-        std::thread::sleep(BUSY_PAUSE);
-        file = options.open(path);
-    }
-    file.map_err(|error| {
-        if !busy(&error) {
-            return DriveError::of(if write { "write" } else { "read" }, path, error);
-        }
-        let reason = "the kernel reports another holder (ZFS, or a mount elsewhere)";
-        DriveError::InUse { path: path.display().to_string(), reasons: vec![reason.into()] }
-    })
-}
-
-/// Opens the devices below the loop devices under a device exclusively: loop devices do not claim
-/// what they stand on, so the kernel would grant the upper one although the lower one is mounted. A
-/// refusal is expected if something is known to use other bytes of the lower device.
-fn hold_lower(graph: &Graph, spec: &str, node: &Node) -> Result<Vec<File>, DriveError> {
-    let mut held = Vec::new();
-    for lower in graph.below_loops(node) {
-        match open_node(Path::new(&lower.path()), false, true) {
-            Ok(file) => held.push(file),
-            Err(DriveError::InUse { .. }) if !graph.is_shared(&lower, node) => {
-                let path = lower.path();
-                let reason = format!("below it, the kernel reports another holder of {path}");
-                return Err(DriveError::InUse { path: spec.into(), reasons: vec![reason] });
-            }
-            // Without the permission or the node, the graph alone decides.
-            Err(_) => {}
-        }
-    }
-    Ok(held)
-}
-
 /// Opens the device as planned, if it is still the planned device.
 pub(super) fn open(
     machine: &Machine,
@@ -176,11 +123,11 @@ pub(super) fn open(
     let held = open_node(path, write, write)?;
     let file = open_node(path, write, false)?;
     let node = Node::numbered(machine, identity.number());
-    let lower = match node.filter(|_| write) {
-        Some(node) => hold_lower(&Graph::read(machine), &path.to_string_lossy(), &node)?,
-        None => Vec::new(),
+    let others = match node.filter(|_| write) {
+        Some(node) => Others::hold(&Graph::read(machine), &path.to_string_lossy(), &node)?,
+        None => Others::default(),
     };
-    let guard = Guard::device(machine, path.to_path_buf(), (held, lower), allowed, identity);
+    let guard = Guard::device(machine, path.to_path_buf(), (held, others), allowed, identity);
     guard.check_again()?;
     Ok((file, guard))
 }

@@ -11,9 +11,9 @@ use super::guard::Guard;
 use super::note::{Namespace, Note, Notes};
 use crate::error::DriveError;
 use crate::graph::Graph;
+use crate::hold::open_node;
 use crate::key::DriveKey;
 use crate::machine::Machine;
-use crate::open::device::open_node;
 use crate::response::nvme::formatted as nvme_formatted;
 
 /// Time for the kernel to find the namespaces again. A drive may need seconds to become ready.

@@ -27,11 +27,12 @@ pub(crate) use note::Notes;
 
 use crate::error::DriveError;
 use crate::graph::Graph;
+use crate::hold::open_node;
 use crate::host;
 use crate::key::DriveKey;
 use crate::machine::Machine;
 use crate::node::Node;
-use crate::open::device::{content_of, open_node};
+use crate::open::device::content_of;
 use crate::open::{OpenRequest, Planned, first_bytes};
 use crate::query;
 use address::Spec;

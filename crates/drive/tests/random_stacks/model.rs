@@ -25,28 +25,65 @@ pub struct Node {
     /// Its size.
     pub bytes: u64,
     pub place: Bytes,
+    /// The file or disk that it is, or is a partition of.
+    pub whole: String,
     /// The loop devices on which it stands, by number of attachment, itself included.
     pub chain: Vec<usize>,
     /// Whether the kernel cannot tell what it stands on.
     pub is_obscure: bool,
 }
 
+/// A loop device that is attached.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// The bytes under it.
+    pub bytes: Bytes,
+    /// The file or disk to which it is attached.
+    pub to: String,
+    /// Whether the kernel cannot tell that.
+    pub is_obscure: bool,
+}
+
 /// What uses what.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// The bytes under each loop device, in order of attachment.
-    pub loops: Vec<Bytes>,
-    /// The bytes of the member in use.
-    pub in_use: Option<Bytes>,
+    /// The loop devices, in order of attachment.
+    pub loops: Vec<Attachment>,
+    /// Partitioned loop devices.
+    pub tables: Vec<Table>,
+    /// The member in use.
+    pub in_use: Option<Node>,
+}
+
+/// The partitions of a loop device, and what is beside them.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its number of attachment.
+    pub on: usize,
+    pub partitions: [Bytes; 2],
+    pub rest: Bytes,
+}
+
+impl Table {
+    /// Whether the member stands on one of the partitions.
+    fn is_needed(&self, member: &Node) -> bool {
+        member.chain.contains(&self.on)
+            && self.partitions.iter().any(|bytes| bytes.overlaps(&member.place))
+    }
 }
 
 impl Model {
-    /// Whether a byte of the node also belongs to something in use: the member, or a loop device
-    /// that is not below the node.
+    /// Whether a byte of the node also belongs to something in use: the member, the table that
+    /// leads to it, or a loop device that stands on the node. One that stands beside it uses nothing unless the member is on it.
     pub fn is_shared(&self, node: &Node) -> bool {
         let others =
             self.loops.iter().enumerate().filter(|(number, _)| !node.chain.contains(number));
-        let mut users = others.map(|(_, bytes)| bytes).chain(&self.in_use);
-        node.is_obscure || users.any(|bytes| bytes.overlaps(&node.place))
+        let users = others.filter(|(_, one)| one.to == node.whole || one.is_obscure);
+        let member = self.in_use.as_ref();
+        let tables = self.tables.iter().filter(|table| member.is_some_and(|m| table.is_needed(m)));
+        let bytes = users.map(|(_, one)| &one.bytes).chain(member.map(|member| &member.place));
+        let rest = tables.map(|table| &table.rest).filter(|rest| rest.length > 0);
+        let mut bytes = bytes.chain(rest);
+        node.is_obscure || bytes.any(|bytes| bytes.overlaps(&node.place))
     }
 }

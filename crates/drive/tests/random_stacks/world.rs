@@ -9,7 +9,7 @@ use fuzz::Random;
 use tempfile::TempDir;
 
 use crate::kernel::run;
-use crate::model::{Bytes, Model, Node};
+use crate::model::{Attachment, Bytes, Model, Node, Table};
 
 const UNIT: u64 = 64 << 10;
 /// Smallest member that is formatted.
@@ -137,7 +137,7 @@ impl World {
             names.push(link);
         }
         for path in names {
-            self.nodes.push(Node { path, bytes, place, chain: Vec::new(), is_obscure: false });
+            self.nodes.push(file(path, place));
         }
     }
 
@@ -217,10 +217,12 @@ impl World {
         }
         let place = Bytes { start: node.place.start + offset, length, ..node.place };
         let chain = [&node.chain[..], &[self.model.loops.len()]].concat();
-        self.model.loops.push(place);
+        let to = node.whole.clone();
+        self.model.loops.push(Attachment { bytes: place, to, is_obscure: false });
         self.attached.push(node.path.clone());
         self.limited.push(options.len() > 3);
-        self.nodes.push(Node { path, bytes: length, place, chain, is_obscure: node.is_obscure });
+        let (whole, is_obscure) = (path.clone(), node.is_obscure);
+        self.nodes.push(Node { path, bytes: length, place, whole, chain, is_obscure });
         if !is_device {
             self.change_name(&node.path);
         }
@@ -237,6 +239,9 @@ impl World {
         let is_attached = |number: &usize| self.attached[*number] == name;
         for node in &mut self.nodes {
             node.is_obscure |= node.chain.iter().any(is_attached);
+        }
+        for (one, attached) in self.model.loops.iter_mut().zip(&self.attached) {
+            one.is_obscure |= attached == name;
         }
     }
 
@@ -275,8 +280,7 @@ impl World {
                 self.nodes.retain(|node| Path::new(&node.path).parent() != at.parent());
                 let base = 1000 + self.model.loops.len();
                 let place = Bytes { base, start: 0, length: bytes };
-                let path = path.to_string();
-                self.nodes.push(Node { path, bytes, place, chain: Vec::new(), is_obscure: false });
+                self.nodes.push(file(path.to_string(), place));
             }
             _ => {}
         }
@@ -298,15 +302,21 @@ impl World {
 
     fn add_partitions(&mut self, node: &Node) {
         let half = node.bytes / UNIT / 2 * UNIT;
+        if half < UNIT {
+            return;
+        }
+        let part = |start, length| Bytes { start: node.place.start + start, length, ..node.place };
+        self.model.tables.push(Table {
+            on: *node.chain.last().expect("it is attached"),
+            partitions: [part(0, half), part(half, half)],
+            rest: part(2 * half, node.bytes - 2 * half),
+        });
         for (number, start) in [(1, 0), (2, half)] {
-            if half < UNIT {
-                return;
-            }
             let (number, length) = (number.to_string(), half);
             let sectors = [(start / 512).to_string(), (length / 512).to_string()];
             self.run(&["addpart", &node.path, &number, &sectors[0], &sectors[1]]);
             self.undo(&["delpart", &node.path, &number]);
-            let place = Bytes { start: node.place.start + start, length, ..node.place };
+            let place = part(start, length);
             let path = format!("{}p{number}", node.path);
             self.nodes.push(Node { path, bytes: length, place, ..node.clone() });
         }
@@ -338,7 +348,7 @@ impl World {
                 }
             }
         }
-        self.model.in_use = Some(member.place);
+        self.model.in_use = Some(member);
     }
 
     /// Mounts in another namespace, which lives as long as a process there.
@@ -368,6 +378,12 @@ impl World {
         child.stdout.as_mut().expect("piped").read_exact(&mut said).expect("mounted");
         self.undo.push(Undo::Child(child));
     }
+}
+
+/// All of a file.
+fn file(path: String, place: Bytes) -> Node {
+    let whole = format!("file {}", place.base);
+    Node { path, bytes: place.length, place, whole, chain: Vec::new(), is_obscure: false }
 }
 
 impl Drop for World {

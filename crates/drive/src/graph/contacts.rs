@@ -1,0 +1,264 @@
+//! Who else has bytes of a target: those that use it, and loop devices that nobody uses.
+//!
+//! A loop device holds what it stands on without excluding others. One that stands on the target is
+//! a use of it. One beside it, on the same file further down, is a use only if something stands or
+//! is mounted on it in the same bytes; otherwise it must be held like the target.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::region::{Container, Region};
+use super::{Descent, Graph, Place, Use, User};
+use crate::machine::DevNumber;
+use crate::node::Node;
+
+/// Uses of a target, in words, and unused loop devices on its bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Contacts {
+    /// Empty if the target is free.
+    pub uses: Vec<String>,
+    pub attached: Vec<Attached>,
+}
+
+/// A loop device that has bytes of a target and is not used there.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Attached {
+    /// The device, or the partition of it that has all those bytes.
+    pub node: Node,
+    /// Why it has them.
+    pub words: String,
+    /// Whether other bytes of it are in use, so that the kernel may refuse exclusive access.
+    pub is_used_elsewhere: bool,
+}
+
+impl Graph {
+    /// All uses of a device, in words; empty if it is free or only has unused loop devices beside
+    /// it.
+    pub fn uses_of(&self, node: &Node) -> Vec<String> {
+        self.contacts_of(node).uses
+    }
+
+    /// Who else has bytes of a device.
+    pub fn contacts_of(&self, node: &Node) -> Contacts {
+        let Some(number) = node.number() else {
+            let uses = vec!["it is unknown".into()];
+            return Contacts { uses, ..Contacts::default() };
+        };
+        let descent = self.descend(self.region_of(number).into_iter().collect());
+        let mut contacts = self.contacts(&descent, "");
+        let uses = &mut contacts.uses;
+        let is_reported = uses.first().is_some_and(|use_| use_.ends_with(" is mounted at /"));
+        if self.root.contains(node) && !is_reported {
+            uses.insert(0, format!("{} contains the root file system", node.path()));
+        }
+        if descent.places.iter().any(|place| place.region.container.is_unknown()) {
+            uses.push(format!("the kernel does not tell what {} stands on", node.path()));
+        }
+        contacts
+    }
+
+    /// All uses of a file, in words; empty if it is free. Its file system is no use, and neither
+    /// are processes that have it open.
+    pub fn uses_of_file(&self, path: &Path) -> Vec<String> {
+        let places = self.regions_of_file(path);
+        self.contacts(&self.descend(places), "it").uses
+    }
+
+    /// Whether anything is known to use a byte of a device or of its partitions, other than `node`
+    /// and the devices under it.
+    pub fn is_shared(&self, lower: &Node, node: &Node) -> bool {
+        let region = |node: &Node| node.number().and_then(|number| self.region_of(number));
+        let passed = self.descend(region(node).into_iter().collect()).passed;
+        region(lower).is_some_and(|place| self.has_claim(&place, &passed))
+    }
+
+    /// Whether anything but loop devices, which claim nothing, uses a byte of a place.
+    fn has_claim(&self, place: &Region, passed: &[DevNumber]) -> bool {
+        let is_claim = |use_: &&Use| match use_.user {
+            User::Device { number, is_loop, .. } => !is_loop && !passed.contains(&number),
+            _ => true,
+        };
+        self.uses.iter().filter(is_claim).any(|use_| use_.region.overlaps(place))
+    }
+
+    /// The contacts of places; the uses of the target itself first, then what stands on the devices
+    /// that use it. `subject` replaces the name of the target, if it is a file.
+    fn contacts(&self, descent: &Descent, subject: &str) -> Contacts {
+        let (mut words, mut above, mut beside) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut users_beside, mut metadata) = (Vec::new(), Vec::new());
+        let top = descent.places.first().map(|place| place.region.container);
+        for place in &descent.places {
+            let is_top = Some(place.region.container) == top || !subject.is_empty();
+            for use_ in self.uses_on(place, &descent.passed) {
+                let text = if is_top {
+                    self.text(use_, subject)
+                } else {
+                    format!("below it, {}", self.text(use_, ""))
+                };
+                if let User::Device { number, .. } = use_.user {
+                    let mut climb = Climb::new(self, &descent.passed);
+                    if !is_top && !climb.is_real(use_, place) {
+                        beside.extend(climb.parts.into_iter().map(|part| (part, text.clone())));
+                        continue;
+                    }
+                    above.push(number);
+                    users_beside.extend((!is_top).then_some(number));
+                }
+                match use_.user {
+                    User::Metadata { .. } => metadata.push(text),
+                    _ => words.push(text),
+                }
+            }
+        }
+        if words.is_empty() {
+            // Otherwise what is found by it is named already.
+            words = metadata;
+        }
+        words.extend(self.words_above(&above, &descent.passed));
+        words.extend(self.words_of_guesses(&users_beside, &descent.passed));
+        let mut seen = HashSet::new();
+        words.retain(|text| seen.insert(text.clone()));
+        Contacts { uses: words, attached: self.attached(beside, &descent.passed) }
+    }
+
+    /// The uses of a place by others than the devices of the descent, and than volumes that have
+    /// other blocks of the same pool.
+    pub(super) fn uses_on<'a>(
+        &'a self,
+        place: &'a Place,
+        passed: &'a [DevNumber],
+    ) -> impl Iterator<Item = &'a Use> {
+        let is_other = move |use_: &&Use| match use_.user {
+            User::Device { number, thin, .. } => {
+                let is_neighbour = place.thin.is_some() && thin.is_some() && place.thin != thin;
+                !passed.contains(&number) && !is_neighbour
+            }
+            _ => true,
+        };
+        let uses = self.uses.iter().filter(|use_| use_.region.overlaps(&place.region));
+        uses.filter(is_other)
+    }
+
+    /// Unused devices, each with the reason for it, once each.
+    fn attached(&self, parts: Vec<(Region, String)>, passed: &[DevNumber]) -> Vec<Attached> {
+        let mut attached: Vec<Attached> = Vec::new();
+        for (part, words) in parts {
+            let Some(node) = self.node_at(&part) else { continue };
+            let region = node.number().and_then(|number| self.region_of(number));
+            let disk = node.disk();
+            if attached.iter().any(|other| other.node == node || other.node == disk) {
+                continue;
+            }
+            attached.retain(|other| other.node.disk() != node);
+            let is_used_elsewhere = region.is_some_and(|all| self.has_claim(&all, passed));
+            attached.push(Attached { node, words, is_used_elsewhere });
+        }
+        attached
+    }
+
+    /// The uses of these devices and of those on them.
+    fn words_above(&self, devices: &[DevNumber], passed: &[DevNumber]) -> Vec<String> {
+        let mut open = devices.to_vec();
+        let mut seen = passed.to_vec();
+        let mut words = Vec::new();
+        while let Some(number) = open.pop() {
+            if seen.contains(&number) {
+                continue;
+            }
+            seen.push(number);
+            let container = Container::Device(number);
+            for use_ in self.uses.iter().filter(|use_| use_.region.container == container) {
+                words.push(self.text(use_, ""));
+                if let User::Device { number, .. } = use_.user {
+                    open.push(number);
+                }
+            }
+        }
+        words
+    }
+
+    /// What a user without root should know of volumes that may only seem to share bytes.
+    fn words_of_guesses(&self, users: &[DevNumber], passed: &[DevNumber]) -> Option<String> {
+        let is_guess = |number: &&DevNumber| self.layers.get(number).is_some_and(|l| l.is_guess);
+        let volume = users.iter().chain(passed).find(is_guess).filter(|_| !users.is_empty())?;
+        Some(format!(
+            "only root may ask the kernel where {} lies, so all of what it stands on counts",
+            self.title(*volume)
+        ))
+    }
+
+    fn text(&self, use_: &Use, subject: &str) -> String {
+        let on = if subject.is_empty() { &use_.on } else { subject };
+        match &use_.user {
+            User::Mount { point, is_own: true } => format!("{on} is mounted at {point}"),
+            User::Mount { point, is_own: false } => {
+                format!("{on} is mounted at {point} in another mount namespace")
+            }
+            User::FileSystem { kind } => format!("{on} has an active {kind} file system"),
+            User::FileOf { name } => format!("{on} contains the file under {name}"),
+            User::Swap => format!("{on} is swap"),
+            User::Cache => format!("{on} is a cache of bcache"),
+            User::Metadata { of } => {
+                format!("{on} contains the table or label of {}", self.title(*of))
+            }
+            User::Device { number, is_loop: true, .. } if !on.starts_with("/dev/") => {
+                format!("{} is backed by {on}", self.title(*number))
+            }
+            User::Device { number, .. } => format!("{on} is held by {}", self.title(*number)),
+        }
+    }
+}
+
+/// Whether a device that stands on a place claims nothing there: a loop device whose file the kernel
+/// tells, or a volume over a whole thin pool, which LVM makes for each pool.
+fn is_attachment(use_: &Use, place: &Place) -> bool {
+    let is_known = |region: &Region| !region.container.is_unknown();
+    match use_.user {
+        User::Device { is_loop: true, .. } => is_known(&use_.region) && is_known(&place.region),
+        User::Device { thin: None, .. } => place.thin.is_some(),
+        _ => false,
+    }
+}
+
+/// A way up from a place through devices that claim nothing.
+pub(super) struct Climb<'a> {
+    graph: &'a Graph,
+    passed: &'a [DevNumber],
+    /// The parts of devices that have bytes of the place.
+    parts: Vec<Region>,
+}
+
+impl<'a> Climb<'a> {
+    pub(super) fn new(graph: &'a Graph, passed: &'a [DevNumber]) -> Climb<'a> {
+        Climb { graph, passed, parts: Vec::new() }
+    }
+
+    /// Whether a use of a place is more than a device attached to it.
+    pub(super) fn is_real(&mut self, use_: &Use, place: &Place) -> bool {
+        match use_.user {
+            User::Device { number, .. } if is_attachment(use_, place) => {
+                self.is_busy(number, place)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether something uses bytes of a place by way of this device.
+    fn is_busy(&mut self, number: DevNumber, place: &Place) -> bool {
+        let graph = self.graph;
+        let Some(layer) = graph.layers.get(&number) else { return true };
+        let container = Container::Device(number);
+        let container_bytes = graph.region_of(number).map(|all| all.end);
+        let parts = layer.pieces.iter().filter_map(|piece| piece.above(&place.region));
+        let parts: Vec<Region> =
+            parts.map(|(start, end)| Region { container, start, end, container_bytes }).collect();
+        parts.into_iter().any(|region| {
+            if self.parts.contains(&region) {
+                return false;
+            }
+            self.parts.push(region);
+            let part = Place { region, thin: None };
+            graph.uses_on(&part, self.passed).any(|use_| self.is_real(use_, &part))
+        })
+    }
+}
