@@ -14,9 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use rustix::process::{Uid, geteuid};
+use rustix::process::Uid;
 
-use crate::owner::Owner;
+use crate::owner::{Owner, is_over_others};
 
 /// Links followed on a path at most, as in the kernel.
 const LINKS_MAX: u32 = 40;
@@ -126,7 +126,7 @@ struct Walk {
 
 impl Walk {
     fn begin(path: &Path) -> io::Result<Walk> {
-        let is_root = geteuid().is_root();
+        let is_root = is_over_others();
         // The directories above the current one decide, too.
         let path = if is_root { &std::path::absolute(path)? } else { path };
         let start = if path.is_absolute() { "/" } else { "." };
@@ -232,6 +232,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::geteuid;
     use std::os::unix::fs::{MetadataExt, chown, symlink};
 
     #[test]

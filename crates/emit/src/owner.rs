@@ -4,7 +4,7 @@
 
 use std::io;
 
-use rustix::process::{Gid, Uid, getegid, getgroups};
+use rustix::process::{Gid, Uid, getegid, geteuid, getgroups};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 /// The group of a user without an account, as on most systems (`nogroup`).
@@ -32,9 +32,30 @@ impl Owner {
     /// # Errors
     /// If the kernel does not let this process act as the user; nothing was done.
     pub fn act<T>(self, work: impl FnOnce() -> T) -> io::Result<T> {
-        let _acting = Acting::begin(self)?;
+        let _acting = Acting::begin(self).map_err(|error| {
+            let uid = self.uid.as_raw();
+            let text = format!(
+                "this root may not act as user {uid}, to whom a directory on the way belongs \
+                 ({error}); try: a directory of its own, or without the user namespace"
+            );
+            io::Error::new(error.kind(), text)
+        })?;
         Ok(work())
     }
+}
+
+/// Whether this process has power over other users' files. The only user of a user namespace
+/// (`unshare -r`) is called root there, but the kernel permits it no more than outside.
+pub(crate) fn is_over_others() -> bool {
+    // Without /proc, as in every process that is root outside of namespaces.
+    geteuid().is_root()
+        && std::fs::read_to_string("/proc/self/uid_map").map_or(true, |map| !is_alone(&map))
+}
+
+/// Whether the lines of uid_map (user_namespaces(7)) have one user, who is not root outside.
+fn is_alone(map: &str) -> bool {
+    let fields: Vec<&str> = map.split_whitespace().collect();
+    matches!(fields[..], ["0", outside, "1"] if outside != "0")
 }
 
 /// Number of the user who became root by sudo, if that is another one.
@@ -89,6 +110,14 @@ mod tests {
         let accounts = "root:x:0:0:root:/root:/bin/sh\nmail:x:8:12::/:\nbroken\n";
         assert_eq!(group_in(accounts, 8), Some(12));
         assert_eq!(group_in(accounts, 9), None);
+    }
+
+    #[test]
+    fn root_of_a_namespace_with_one_user_is_that_user() {
+        assert!(is_alone("         0       1000          1\n"));
+        for root in ["0 0 4294967295\n", "0 0 1\n", "0 1000 1\n1 100000 65536\n", ""] {
+            assert!(!is_alone(root), "{root}");
+        }
     }
 
     #[test]
