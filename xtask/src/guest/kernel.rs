@@ -37,6 +37,8 @@ const MODULES: &[&str] = &[
     "loop",
     "dm_mod",
     "dm_zero",
+    "dm_snapshot",
+    "dm_thin_pool",
     "md_mod",
     "raid1",
     "btrfs",

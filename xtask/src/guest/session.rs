@@ -210,15 +210,25 @@ impl Guest {
         let names = |words: &[String]| words.iter().map(|w| bare(w)).collect::<Vec<_>>().join(" ");
         let file = case.script.path.file_name().unwrap_or_default().to_string_lossy();
         format!(
-            "script='{}' drive='{}' attached='{}' later='{}' modules='{}' volumes='{}'",
+            "script='{}' drive='{}' attached='{}' later='{}' modules='{}' volumes='{}' seed='{}'",
             if script { &file } else { "" },
             case.drive.as_deref().map(bare).unwrap_or_default(),
             names(&case.drives()),
             names(&case.script.later),
             case.script.modules.join(" "),
             volumes.collect::<Vec<_>>().join(" "),
+            seed(),
         )
     }
+}
+
+/// Environment variable with the seed of scripts that draw what they do; otherwise the script has
+/// its own.
+const SEED: &str = "SSDYNO_SEED";
+
+fn seed() -> String {
+    let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u32>().ok());
+    seed.map(|seed| seed.to_string()).unwrap_or_default()
 }
 
 /// Whether a device can be unplugged; a PCIe port stays.
