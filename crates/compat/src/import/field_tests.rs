@@ -263,6 +263,22 @@ fn iozones_joined_letters_are_its_unit() {
     assert_eq!(rate("-bO.xls").value, plain.value, "-O is the name of a file");
 }
 
+/// Found by the fuzzer: every blank line looked for the next that is not.
+#[test]
+fn blank_lines_cost_nothing() {
+    let text = format!("a b{}c d\n", "\n".repeat(200_000));
+    assert!(read(&text, None).is_err());
+}
+
+/// The second state has no neighbours left to compare with.
+#[test]
+fn the_next_result_wears_the_dress_of_the_last() {
+    let line = sample!("fio-terse3.txt").lines().next().unwrap_or_default();
+    let text = format!("Z|{line}\nZ|{}\n", line.replace(";0;0;", ";1;0;"));
+    assert_eq!(runs(&text).len(), runs(&text.replace("Z|", "")).len());
+    assert_eq!(runs(&format!("Z|{line}\nZ|{line}\n")).len(), 2);
+}
+
 /// Dresses that no list has, with prose around them.
 #[test]
 fn drawn_prefixes_are_no_part_of_a_result() {

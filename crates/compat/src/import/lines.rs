@@ -79,6 +79,11 @@ impl<'a> Lines<'a> {
         Lines { dress: Rc::new(dress), ..self.clone() }
     }
 
+    /// The dress of the lines that are seen.
+    pub fn dress(&self) -> Dress {
+        (*self.dress).clone()
+    }
+
     /// A line at an index without its dress; `None` beyond the text, and for lines that are not
     /// seen: foreign ones, those of other results, and progress lines.
     fn line(&self, at: usize) -> Option<&'a str> {

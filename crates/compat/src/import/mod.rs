@@ -217,14 +217,18 @@ fn listed(
     let text = plain::plain(text);
     let mut lines = Lines::new(&text, first);
     let (mut results, mut section) = (Vec::new(), 0);
+    let mut last = Dress::default();
     while let Some(line) = lines.peek() {
-        // A whole object on one line may look like a line of its text.
-        if let Some((within, end)) = wrapped(&lines, formats, nested)? {
+        if line.trim().is_empty() {
+            lines.next();
+        } else if let Some((within, end)) = wrapped(&lines, formats, nested)? {
+            // A whole object on one line may look like a line of its text.
             results.extend(within);
             lines = end;
-        } else if let Some((runs, view, end)) = result(&lines, formats)? {
+        } else if let Some((runs, view, end)) = result(&lines, formats, &last)? {
             results.extend(runs);
             view.take(&end);
+            last = view.dress();
             lines.settle_seen();
         } else {
             if is_heading(line) {
@@ -253,24 +257,33 @@ fn wrapped<'a>(
     Ok((!results.is_empty()).then_some((results, end)))
 }
 
-/// The results that start at the current line, with the view in which they were read and its end.
-/// Of the ways to undress the line, the first that gives a result counts; if none does, the error
-/// of the one that read furthest.
+/// Results with the view in which they were read and its end.
+type Read<'a> = (Vec<Listed>, Lines<'a>, Lines<'a>);
+
+/// The results that start at the current line. Of the ways to undress the line, the first that gives
+/// a result counts, but one that strangers interrupt only if no other does; if none does, the error
+/// of the one that read furthest. `last` is the dress of the result before.
 fn result<'a>(
     lines: &Lines<'a>,
     formats: &[Format],
-) -> Result<Option<(Vec<Listed>, Lines<'a>, Lines<'a>)>, ImportError> {
-    let mut failure: Option<ImportError> = None;
-    for (dress, is_strict) in dresses(lines) {
+    last: &Dress,
+) -> Result<Option<Read<'a>>, ImportError> {
+    let (mut failure, mut interrupted): (Option<ImportError>, _) = (None, None);
+    for (dress, is_guess) in dresses(lines, last) {
         let view = lines.dressed(dress);
         let Some(format) = formats.iter().find(|format| (format.begins)(&view)) else { continue };
         let mut end = view.clone();
         match (format.read)(&mut end).and_then(|runs| measured(runs, &view)) {
-            Ok(_) if end.is_at(&view) || is_strict && view.has_foreign(&end) => {}
+            Ok(_) if end.is_at(&view) => {}
             // No runs: lines that announce a result in another format.
             Ok(runs) => {
+                let is_interrupted = is_guess && view.has_foreign(&end);
                 let list = |run| Listed { format: format.name, run };
-                return Ok(Some((runs.into_iter().map(list).collect(), view, end)));
+                let read = (runs.into_iter().map(list).collect(), view, end);
+                if !is_interrupted {
+                    return Ok(Some(read));
+                }
+                interrupted.get_or_insert(read);
             }
             Err(error) if failure.as_ref().is_none_or(|failure| failure.line < error.line) => {
                 failure = Some(error);
@@ -278,25 +291,26 @@ fn result<'a>(
             Err(_) => {}
         }
     }
-    failure.map_or(Ok(None), Err)
+    match (interrupted, failure) {
+        (None, Some(failure)) => Err(failure),
+        (interrupted, _) => Ok(interrupted),
+    }
 }
 
-/// The ways to undress the current line, each with whether all lines of a result must wear it: what
-/// its neighbours share, then what is usual, then again what neighbours share, for logs with other
-/// lines between.
-fn dresses(lines: &Lines<'_>) -> impl Iterator<Item = (Dress, bool)> {
+/// The ways to undress the current line, each with whether it is a guess: that of the result before,
+/// what its neighbours share, what is usual.
+fn dresses(lines: &Lines<'_>, last: &Dress) -> impl Iterator<Item = (Dress, bool)> {
+    let last = (*last != Dress::default()).then(|| (last.clone(), false));
     let open = |lines: &Lines<'_>| {
-        let shared = worn::candidates(lines);
+        let shared = worn::candidates(lines).into_iter().map(|dress| (dress, true));
         let usual = Dress::candidates(lines.peek().unwrap_or_default());
-        let strict = shared.clone().into_iter().map(|dress| (dress, true));
-        let loose = usual.into_iter().chain(shared).map(|dress| (dress, false));
-        strict.chain(loose)
+        shared.chain(usual.into_iter().map(|dress| (dress, false)))
     };
     let closed = worn::closing(lines).map(|mark| {
         let closed = lines.dressed(Dress { end: Some(mark), ..Dress::default() });
-        open(&closed).map(move |(dress, is_strict)| (Dress { end: Some(mark), ..dress }, is_strict))
+        open(&closed).map(move |(dress, is_guess)| (Dress { end: Some(mark), ..dress }, is_guess))
     });
-    closed.into_iter().flatten().chain(open(lines))
+    last.into_iter().chain(closed.into_iter().flatten()).chain(open(lines))
 }
 
 /// The runs, if each has a figure.

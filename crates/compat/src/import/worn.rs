@@ -12,11 +12,14 @@ use super::lines::Lines;
 const BEFORE: usize = 2;
 const AFTER: usize = 3;
 
+/// The most lines, blank ones included, in which those after a line are sought. Arbitrary.
+const NEAR: usize = 8;
+
 /// The most ends that are no dress before one that is: blanks that align a number. Arbitrary.
 const BLANKS: usize = 4;
 
-/// The most dresses of a line, the longest ones.
-const DRESSES: usize = 12;
+/// The most dresses of a line, the shortest ones: equal lines share every prefix. Arbitrary.
+const DRESSES: usize = 40;
 
 /// Marks that close the cells of tables, and the lines of a continued command.
 const CLOSING: [char; 5] = ['|', '│', '┃', '║', '\\'];
@@ -46,12 +49,11 @@ pub(super) fn candidates(lines: &Lines<'_>) -> Vec<Dress> {
         } else {
             misses += 1;
         }
-        if misses > BLANKS {
+        if misses > BLANKS || dresses.len() == DRESSES {
             break;
         }
     }
     dresses.reverse();
-    dresses.truncate(DRESSES);
     dresses
 }
 
@@ -61,7 +63,8 @@ fn neighbours<'a>(lines: &Lines<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
     let before = (1..=BEFORE).map_while(|back| lines.before(back)).filter(is_text).collect();
     let mut ahead = lines.clone();
     ahead.next();
-    let after = std::iter::from_fn(|| ahead.next()).filter(is_text).take(AFTER).collect();
+    let near = std::iter::from_fn(|| ahead.next()).take(NEAR);
+    let after = near.filter(is_text).take(AFTER).collect();
     (before, after)
 }
 
