@@ -23,8 +23,7 @@ use workload::units;
 use crate::error::{ErrorKind, LabError, Result};
 
 /// Minimum fraction of equal blocks to identify a drive without a serial number of its own. A run
-/// writes back the content that each block already has, so nearly all blocks are equal on the right
-/// drive.
+/// writes back the content that a block has, so nearly all blocks are equal on the right drive.
 const ALIKE: f64 = 0.5;
 
 /// Bus whose serial numbers may be those of a card reader or a dock, the same for all its drives.
@@ -94,15 +93,13 @@ impl Recovery {
         Ok(self.place()?.dir().to_path_buf())
     }
 
-    /// Returns NVMe drives that killed runs detached from the kernel, unless this recovery is
-    /// limited to one device or journal.
+    /// Returns drives that killed runs detached, unless this recovery is limited to one device.
     pub fn give_back(&self) -> Vec<Returned> {
         let all = [&self.device, &self.discard, &self.owner].into_iter().all(Option::is_none);
         if all { drive::pci::recover() } else { Vec::new() }
     }
 
-    /// The journals left by earlier runs, in words that name the drive; several of one drive are
-    /// named once. Empty if they cannot be listed.
+    /// The drives of journals left by earlier runs, each once; empty if they cannot be listed.
     pub fn left(&self) -> Vec<String> {
         let left =
             JournalDir::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
@@ -112,8 +109,7 @@ impl Recovery {
         named
     }
 
-    /// The journals left by other users or by runs with another home directory, in words that name
-    /// the drive, each with the command that compares its blocks.
+    /// The journals left by other users, or with another home directory, each with its command.
     pub fn left_elsewhere(&self) -> Vec<(String, String)> {
         let place = JournalDir::of_user(self.journal.as_deref());
         let left = place.map_or(Vec::new(), |place| place.left_elsewhere());
@@ -439,7 +435,6 @@ fn refused(text: String) -> LabError {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-
     use std::io;
 
     use journal::{BLOCK, Borrowed, Storage};
@@ -469,9 +464,7 @@ mod tests {
         Kept::open(&path).expect("whole")
     }
 
-    /// docs/safety.md: "A drive without a serial number is accepted if at least half of its blocks
-    /// match the journal; so is a USB drive ... If fewer match, or if several drives match, the
-    /// user names the device."
+    /// docs/safety.md: "accepted if at least half of its blocks match the journal".
     #[test]
     fn a_drive_without_a_serial_number_is_identified_by_half_of_its_blocks() {
         let dir = tempfile::TempDir::new().expect("a directory");
