@@ -172,6 +172,24 @@ fn a_file_system_used_only_by_a_loop_device_is_refused() {
     result.expect("refused");
 }
 
+/// Without its table, the file system of a partition would be lost.
+#[test]
+fn a_loop_device_over_the_table_of_a_mounted_partition_is_refused() {
+    let device = or_skip!(Loop::partitioned(16 * MIB, &[(2048, 24576)]));
+    let partition = format!("{}p1", device.path);
+    let over = ["-f", "--show", "--sizelimit", "1048576", &device.path];
+    let table = or_skip!(run("losetup", &over));
+    let result = std::panic::catch_unwind(|| {
+        open(&table, &destroy(&MIB.to_string())).expect("nothing is in use");
+        run("mkfs.ext4", &["-q", &partition]).expect("made");
+        let _mounted = Mounted::new(&partition, "ro").expect("mounted");
+        let words = format!("{} contains the table or label of", device.path);
+        refused_in_use(&table, MIB, &words);
+    });
+    detach(&table);
+    result.expect("refused");
+}
+
 #[test]
 fn a_read_only_device_is_refused() {
     let image = tempfile::NamedTempFile::new().expect("a file");

@@ -275,3 +275,13 @@ fn holders_of_a_drive_prevent_overwriting() {
         assert_eq!((sdb.allowance.most, &sdb.allowance.confirm), (Some(Safety::Reads), &None));
     }
 }
+
+/// No link of the kernel leads from a device of bcache to its cache.
+#[test]
+fn a_cache_of_bcache_is_in_use() {
+    let built = machine();
+    built.dir(&format!("{}/sdb1/bcache/set", disk("sdb")));
+    let list = built.list();
+    let sdb = list.iter().find(|d| d.drive.name == "sdb").expect("listed");
+    assert_eq!(sdb.allowance.reason, "reads only: /dev/sdb1 is a cache of bcache");
+}

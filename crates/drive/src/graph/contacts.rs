@@ -23,7 +23,7 @@ pub(crate) struct Contacts {
 /// A loop device that has bytes of a target and is not used there.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Attached {
-    /// The device, or the partition of it that has all those bytes.
+    /// The device, or a partition of it that has some of those bytes.
     pub node: Node,
     /// Why it has them.
     pub words: String,
@@ -143,16 +143,19 @@ impl Graph {
     fn attached(&self, parts: Vec<(Region, String)>, passed: &[DevNumber]) -> Vec<Attached> {
         let mut attached: Vec<Attached> = Vec::new();
         for (part, words) in parts {
-            let Some(node) = self.node_at(&part) else { continue };
-            let region = node.number().and_then(|number| self.region_of(number));
-            let disk = node.disk();
-            if attached.iter().any(|other| other.node == node || other.node == disk) {
-                continue;
+            for node in self.nodes_at(&part) {
+                if attached.iter().any(|other| other.node == node) {
+                    continue;
+                }
+                let region = node.number().and_then(|number| self.region_of(number));
+                let is_used_elsewhere = region.is_some_and(|all| self.has_claim(&all, passed));
+                attached.push(Attached { node, words: words.clone(), is_used_elsewhere });
             }
-            attached.retain(|other| other.node.disk() != node);
-            let is_used_elsewhere = region.is_some_and(|all| self.has_claim(&all, passed));
-            attached.push(Attached { node, words, is_used_elsewhere });
         }
+        let disks: Vec<Node> = attached.iter().map(|other| other.node.disk()).collect();
+        let is_whole = |other: &Attached| other.node.partition().is_none();
+        let has_partition = |node: &Node| disks.iter().filter(|disk| *disk == node).count() > 1;
+        attached.retain(|other| !is_whole(other) || !has_partition(&other.node));
         attached
     }
 

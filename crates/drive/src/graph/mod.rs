@@ -172,12 +172,10 @@ impl Graph {
         let loops = descent.passed.iter().filter_map(|number| self.layers.get(number));
         let loops = loops.filter(|layer| layer.backing.is_some());
         let pieces = loops.flat_map(|layer| &layer.pieces);
-        let mut lower: Vec<Node> = pieces.filter_map(|piece| self.node_at(&piece.lower)).collect();
+        let mut lower: Vec<Node> = pieces.flat_map(|piece| self.nodes_at(&piece.lower)).collect();
         lower.sort_by(|a, b| a.name.cmp(&b.name));
         lower.dedup();
-        // Holding a disk and its partition would refuse the second.
-        let disks = lower.clone();
-        lower.retain(|node| node.partition().is_none() || !disks.contains(&node.disk()));
+        without_disks_of_partitions(&mut lower);
         lower
     }
 
@@ -215,4 +213,11 @@ impl Graph {
         let own = node.text("dm/name").map(|own| format!(" ({own})"));
         format!("{}{}", node.name, own.unwrap_or_default())
     }
+}
+
+/// Removes disks whose partitions are in the list: holding one would refuse the other.
+fn without_disks_of_partitions(nodes: &mut Vec<Node>) {
+    let partitions = nodes.iter().filter(|node| node.partition().is_some());
+    let disks: Vec<Node> = partitions.map(Node::disk).collect();
+    nodes.retain(|node| !disks.contains(node));
 }

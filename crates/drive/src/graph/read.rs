@@ -300,6 +300,18 @@ impl Graph {
         self.nodes.get(partition.unwrap_or(&disk)).cloned()
     }
 
+    /// The partitions that have bytes of a region, or else the disk: each has a holder of its own, and
+    /// a holder of the disk excludes those of its partitions.
+    pub(super) fn nodes_at(&self, part: &Region) -> Vec<Node> {
+        let Container::Device(disk) = part.container else { return Vec::new() };
+        let has_bytes =
+            |number: &&DevNumber| self.regions.get(number).is_some_and(|all| all.overlaps(part));
+        let partitions = self.partitions.get(&disk).map_or(&[][..], Vec::as_slice);
+        let nodes = partitions.iter().filter(has_bytes).filter_map(|number| self.nodes.get(number));
+        let nodes: Vec<Node> = nodes.cloned().collect();
+        if nodes.is_empty() { self.nodes.get(&disk).cloned().into_iter().collect() } else { nodes }
+    }
+
     /// A file by its path, whose names are looked up in every namespace; as the file of its layer
     /// too, if it belongs to an overlay.
     pub(super) fn regions_of_file(&self, path: &Path) -> Vec<Region> {
