@@ -276,7 +276,7 @@ fn holders_of_a_drive_prevent_overwriting() {
     }
 }
 
-/// No link of the kernel leads from a device of bcache to its cache.
+/// No link of the kernel leads to a cache without a device on it.
 #[test]
 fn a_cache_of_bcache_is_in_use() {
     let built = machine();

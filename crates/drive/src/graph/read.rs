@@ -94,9 +94,11 @@ impl Graph {
         }
     }
 
-    /// Caches of bcache, which no device shows as what it stands on.
+    /// Caches of bcache without a device on them. A device of bcache shows a cache that it has as
+    /// what it stands on.
     fn add_caches(&mut self) {
-        let is_cache = |node: &&Node| node.dir.join("bcache/set").exists();
+        let is_cache =
+            |node: &&Node| node.dir.join("bcache/set").exists() && node.names("holders").is_empty();
         let caches = self.nodes.values().filter(is_cache);
         let uses: Vec<Use> =
             caches.filter_map(|node| self.use_of_node(node, User::Cache)).collect();
