@@ -167,7 +167,10 @@ impl Piece {
 
 /// Random characters and counters before every line, closed by a mark or a blank.
 fn drawn_prefix(text: &str, dice: &mut Dice) -> String {
-    let pieces: Vec<Piece> = (0..1 + dice.below(4)).map(|_| Piece::draw(dice)).collect();
+    let mut pieces: Vec<Piece> = (0..1 + dice.below(4)).map(|_| Piece::draw(dice)).collect();
+    // Two counters with nothing between them become one when the second outgrows its width.
+    let is_count = |piece: &Piece| matches!(piece, Piece::Count { .. });
+    pieces.dedup_by(|next, piece| is_count(next) && is_count(piece));
     let close = dice.pick(&[" ", ": ", "> ", "] ", " | ", "\t", "|", ":"]);
     each_line(text, |i| {
         let pieces: String = pieces.iter().map(|piece| piece.on_line(i)).collect();
