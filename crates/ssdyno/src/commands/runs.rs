@@ -341,10 +341,19 @@ fn runs_json(runs: &[RunSummary]) -> Result<String> {
     present::json(&runs.iter().map(summary).collect::<Vec<_>>())
 }
 
+/// The desktop's command that opens a file in its program.
+const OPENER: &str = if cfg!(windows) {
+    "explorer"
+} else if cfg!(target_os = "macos") {
+    "open"
+} else {
+    "xdg-open"
+};
+
 /// Opens a page in the desktop's browser.
 fn open_page(page: &Path) -> Result {
     let opener =
-        Command::new("xdg-open").arg(page).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        Command::new(OPENER).arg(page).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match opener {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         _ => Err(Failure::new(IO, "no browser could be started").advise("open the file above")),
