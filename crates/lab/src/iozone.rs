@@ -8,10 +8,11 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use compat::iozone::Command;
+use engine::BackendKind;
 use methods::{IOZONE, Options};
 
 use crate::error::Result;
-use crate::request::{NULL, NULL_NVME, Target};
+use crate::request::{Instrument, NULL, NULL_NVME, Target};
 use crate::virtual_drive;
 use crate::work::Work;
 
@@ -27,6 +28,12 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
     run.honest = !legacy;
     let options = Options::default().with(&IOZONE, Some(run));
     Work::of_method("iozone", Cow::Owned(options))
+}
+
+/// How a command line is measured: `-B` maps the file into memory. A virtual drive has no mappings.
+pub fn instrument(command: &Command) -> Instrument {
+    let is_mapped = command.mapped && !target(command, None).is_simulated();
+    Instrument { backend: is_mapped.then_some(BackendKind::Mmap), ..Instrument::default() }
 }
 
 /// The target of a command line. `destroy` is the confirmation that allows overwriting it.

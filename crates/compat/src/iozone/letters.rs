@@ -12,6 +12,7 @@ Usage: ssdyno iozone [OPTION]...
   -e            include the flush in the time of writes
   -o            every write durable when it returns (O_SYNC)
   -I            bypass the page cache (O_DIRECT)
+  -B            map the file into memory, except for streams
   -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
                 or a device, or sim:NAME
   -n -g -y -q   minimum and maximum file size, minimum and maximum record size of -a
@@ -41,7 +42,6 @@ pub(super) const REFUSED_VALUES: &[(char, &str, &str)] = &[
 
 /// Known but unsupported letters without a value.
 pub(super) const REFUSED: &[(char, &str, &str)] = &[
-    ('B', "mmap", "ssdyno fio --ioengine=mmap ..."),
     ('D', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
     ('G', "msync of mmap", "ssdyno fio --ioengine=mmap ..."),
     ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),

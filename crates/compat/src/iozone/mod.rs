@@ -36,6 +36,8 @@ pub struct Command {
     pub threads: bool,
     /// `-w`: the file stays.
     pub keep: bool,
+    /// `-B`: the file is mapped into memory.
+    pub mapped: bool,
     /// `-R`: repeat the figures, one block per figure.
     pub excel: bool,
     /// `-b`: file for a spreadsheet.

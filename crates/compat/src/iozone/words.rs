@@ -88,6 +88,7 @@ struct Draft {
     threads: bool,
     unit: ResultUnit,
     keep: bool,
+    mapped: bool,
     file: Option<String>,
     excel: bool,
     sheet: Option<String>,
@@ -127,6 +128,10 @@ impl Draft {
             'I' => {
                 self.direct = true;
                 "O_DIRECT feature enabled"
+            }
+            'B' => {
+                self.mapped = true;
+                "Using mmap files"
             }
             'R' => {
                 self.excel = true;
@@ -259,6 +264,11 @@ impl Draft {
         if least > most {
             return Err(IozoneError::new(format!("-l {least} is more than -u {most}")));
         }
+        let sizes = &self.sizes;
+        if sizes.auto || sizes.files.len() > 1 || sizes.records.len() > 1 {
+            let text = "-t, -l and -u take one file size and one record size, as in iozone";
+            return Err(IozoneError::new(text).advise("one -s and one -r, without -a"));
+        }
         if self.unit == ResultUnit::Microseconds {
             let error =
                 IozoneError::new("-N is not supported with several processes, as in iozone");
@@ -314,6 +324,7 @@ impl Draft {
             unit: self.unit,
             threads: self.threads,
             keep: self.keep,
+            mapped: self.mapped,
             file: self.file,
             excel: self.excel,
             sheet: self.sheet,
@@ -387,6 +398,7 @@ mod tests {
         assert_eq!(joined.sheet.as_deref(), Some("x.csv"));
         assert_eq!(run("-azi0 -i1 -g4m").run.tests, [0, 1]);
         assert!(run("-s 1m -+n").run.once);
+        assert!(run("-s 1m -azB").mapped);
         let several = run("-r 4k -r 8k -s 16k -s 1m -i 5 -j 3 -I");
         assert_eq!((several.run.rows.len(), several.run.stride, several.run.direct), (4, 3, true));
         assert_eq!(run("").run.tests, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -398,7 +410,7 @@ mod tests {
     fn unsupported_options_are_named_with_an_alternative() {
         for (line, what) in [
             ("-d 4", "-d (delays between threads) is not supported"),
-            ("-B", "-B (mmap) is not supported"),
+            ("-Q", "-Q (offset and latency files) is not supported"),
             ("-i 8", "-i 8 is not supported"),
             ("-+m hosts", "-+m is not supported"),
             ("-%", "iozone has no option -%"),
@@ -415,6 +427,8 @@ mod tests {
             ("-t 0", "-t takes a number from 1"),
             ("-l 4 -u 2", "-l 4 is more than -u 2"),
             ("-t 2 -N", "-N is not supported with several"),
+            ("-t 2 -s 64 -s 128", "-t, -l and -u take one file size"),
+            ("-u 2 -a", "-t, -l and -u take one file size"),
             ("file", "'file' is not an option"),
             ("-", "'-' is not an option"),
             ("-s 1k -r 4k", "no record fits"),

@@ -85,6 +85,7 @@ fn execute(own: &Own, command: &Command) -> Result {
     let request = LabRequest {
         target: lab::iozone::target(command, own.destroy.clone()),
         store: own.store.clone(),
+        instrument: lab::iozone::instrument(command),
         command: cli::typed(),
         ..LabRequest::default()
     };

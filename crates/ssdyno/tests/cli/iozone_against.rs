@@ -64,7 +64,9 @@ fn draw(number: u64, with_processes: bool) -> String {
     }
     if processes {
         // Several sizes would be a sweep, which iozone does not combine with processes.
-        words = vec![dice.one(&["-s 512 -r 4", "-s 100k -r 16k", "-s 1m -r 64"]).into()];
+        words = vec![
+            dice.one(&["-s 512 -r 4", "-s 100k -r 16k", "-s 1m -r 64", "-s 64 -s 128"]).into(),
+        ];
     }
     let tests = [
         "-i 0",
@@ -77,7 +79,7 @@ fn draw(number: u64, with_processes: bool) -> String {
     ];
     words.push(dice.one(&tests).into());
     for (option, share) in
-        [("-e", 3), ("-o", 6), ("-c", 4), ("-+n", 4), ("-R", 3), ("-j 3", 6), ("-x", 8)]
+        [("-e", 3), ("-o", 6), ("-c", 4), ("-+n", 4), ("-R", 3), ("-j 3", 6), ("-x", 8), ("-B", 6)]
     {
         if dice.below(share) == 0 {
             words.push(option.into());
@@ -104,6 +106,9 @@ struct Outcome {
 
 fn outcome(said: &Said, place: &Place) -> Outcome {
     let mut files = BTreeMap::new();
+    if said.code != 0 {
+        return Outcome { code: 1, lines: Vec::new(), files };
+    }
     for entry in fs::read_dir(place.work()).expect("a directory").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let content = fs::read(entry.path()).expect("a file");
