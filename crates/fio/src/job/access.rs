@@ -1,5 +1,7 @@
 //! The access pattern of a job: direction, block sizes, order of offsets.
 
+use workload::units::gcd;
+
 use super::PerKind;
 
 /// Direction, block sizes and order of offsets.
@@ -164,7 +166,8 @@ pub enum Blocks {
         max: u64,
     },
     /// `bssplit=`: sizes with their percentages, smallest percentage first, as in fio. A share of 0
-    /// is never used, and the last share is extended to 100.
+    /// is never used, and the last share is extended to 100. Sizes are rounded down to a multiple
+    /// of the smallest (unless `bs_unaligned`).
     Split(Vec<Share>),
 }
 
@@ -175,6 +178,14 @@ impl Blocks {
             Blocks::Fixed(bytes) => *bytes,
             Blocks::Range { min, .. } => *min,
             Blocks::Split(shares) => shares.iter().map(|s| s.bytes).min().unwrap_or(0),
+        }
+    }
+
+    /// The greatest common divisor of all sizes, if they are aligned.
+    pub fn step(&self) -> u64 {
+        match self {
+            Blocks::Fixed(_) | Blocks::Split(_) => self.min(),
+            Blocks::Range { min, max } => gcd(*min, *max),
         }
     }
 

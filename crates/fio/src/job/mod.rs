@@ -136,7 +136,7 @@ impl Job {
     /// The greatest common divisor of all offsets and sizes.
     pub(crate) fn grid(&self) -> u32 {
         let access = &self.access;
-        let sizes = access.blocks.each().map(Blocks::min).into_iter();
+        let sizes = access.blocks.each().map(Blocks::step).into_iter();
         let parts = sizes.chain(access.block_align.each().map(|align| *align));
         let grid = parts.filter(|n| *n > 0).fold(0, gcd);
         if access.bs_unaligned { 1 } else { grid.max(1) as u32 }

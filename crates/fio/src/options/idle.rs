@@ -19,7 +19,10 @@ pub(super) const OPTIONS: &[Entry] = &[
     idle("flow_watermark", "deprecated in fio, where it has no effect"),
     idle("verify_state_save", "nothing is saved for a later verify_state_load"),
     idle("verify_write_sequence", "each header is compared with the write expected there"),
-    idle("experimental_verify", "operations to read back are always regenerated from the seed"),
+    idle(
+        "experimental_verify",
+        "operations to read back are drawn again from the seed, or remembered if they may overlap",
+    ),
     idle("verify_header_seed", "each header is compared with the write expected there"),
     idle("trim_verify_zero", "it concerns trim_percentage, which is not supported"),
     idle("spr_num_regions", "it concerns sprandom, which is not supported"),

@@ -3,6 +3,7 @@
 use workload::{Blend, Content, Shared};
 
 use super::clones::JobClone;
+use crate::job::DataVerify;
 use crate::{Amount, Job};
 
 /// Assigns every clone of a plan the content of its writes.
@@ -12,9 +13,9 @@ pub(super) fn assign(clones: &mut [JobClone<'_>]) {
     clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }
 
-/// The content of a file that is laid out for a job.
+/// The content of a file that is laid out for a job: as its writes, without stamps.
 pub(super) fn laid_out(job: &Job) -> Content {
-    content(job, None)
+    content(&Job { verify: DataVerify::default(), ..job.clone() }, None)
 }
 
 /// The content of a clone's writes.
@@ -100,6 +101,14 @@ mod tests {
         assert_eq!(of(&["--rw=write", "--zero_buffers"]), Content::Zeros);
         assert_eq!(of(&["--rw=write", "--buffer_compress_percentage=100"]), Content::Zeros);
         assert_eq!(of(&["--rw=write", "--dedupe_percentage=100"]), Content::Repeated);
+    }
+
+    #[test]
+    fn files_are_laid_out_without_stamps() {
+        let words = ["--name=x", "--size=1m", "--rw=read", "--zero_buffers", "--verify=meta"];
+        let plan = crate::testing::plan(&words);
+        let Content::Blend(zeros) = laid_out(&plan.jobs[0]) else { panic!() };
+        assert_eq!((zeros.plain_percent, &zeros.pattern[..]), (100, &[][..]));
     }
 
     #[test]

@@ -80,11 +80,17 @@ fn workload(clone: &JobClone<'_>, outline: &Outline) -> Workload {
         },
         flush_at_end: clone.writes() && end_flush,
         caching: if job.syncing.direct { Caching::Bypass } else { Caching::Buffered },
-        verify: job.verifies() && job.engine != Engine::Null,
+        verify: job.verifies() && job.engine != Engine::Null && !reads_of_mix_only(clone),
         proof: proof::proof(job, job.grid()),
         seed: clone.seed(),
         ..Workload::new(job.name.clone(), pattern, mix(clone), largest, region)
     }
+}
+
+/// Whether a mix has no writes. As in fio, the reads of a mix are not verified.
+fn reads_of_mix_only(clone: &JobClone<'_>) -> bool {
+    let (rw, percent) = (clone.job.access.rw, clone.job.access.mix_read_percent);
+    rw.reads() && rw.writes() && percent == 100 && !clone.job.verify.only
 }
 
 fn mix(clone: &JobClone<'_>) -> Mix {

@@ -193,16 +193,19 @@ impl Positions {
     }
 }
 
+/// More than the error of a product of a share and a count, and less than a place.
+const ROUNDING: f64 = 1e-6;
+
 /// Converts zones from shares of accesses and space to the form of [`Positions::Zoned`].
 fn zone_places(shares: &[(f64, f64)], count: u64) -> Vec<(f64, u64, u64)> {
     let (mut access, mut space) = (0.0, 0.0);
-    let place = |share: f64| ((share * count as f64) as u64).min(count - 1);
+    let place = |share: f64| ((share * count as f64 + ROUNDING) as u64).min(count - 1);
     let zone = |&(accesses, part): &(f64, f64)| {
         let first = place(space);
         space += part;
         access += accesses;
-        let end = ((space * count as f64) as u64).clamp(first + 1, count.max(first + 1));
-        (access, first, end - first)
+        // As in fio, each zone is rounded down on its own.
+        (access, first, ((part * count as f64 + ROUNDING) as u64).max(1))
     };
     shares.iter().map(zone).collect()
 }

@@ -51,6 +51,8 @@ pub(super) struct Walk {
     next: [u64; 3],
     /// Start of the last operation, by direction.
     last: [Option<u64>; 3],
+    /// Bytes of the last trim.
+    trimmed: u64,
     places: Option<Positions>,
 }
 
@@ -59,7 +61,7 @@ impl Walk {
         let places = (access.rw.random())
             .then(|| Positions::new(access, Places::new(access, span.bytes), seed));
         let start = span.start;
-        Walk { span, start, next: [start; 3], last: [None; 3], places }
+        Walk { span, start, next: [start; 3], last: [None; 3], trimmed: 0, places }
     }
 
     /// Returns to the start of the part.
@@ -110,9 +112,9 @@ impl Walk {
         (jump, wraps, renews): (Jump, bool, bool),
         rng: &mut Xoshiro256PlusPlus,
     ) -> Option<(u64, u64)> {
-        let pair = access.rw.writes() && access.rw.trims() && kind == WRITE;
-        let (offset, bytes) = match self.last[TRIM].filter(|_| pair) {
-            Some(trimmed) => (trimmed, self.next[TRIM] - trimmed),
+        let is_pair = access.rw.trims() && kind == WRITE && self.trimmed > 0;
+        let (offset, bytes) = match self.last[TRIM].filter(|_| is_pair && access.rw.random()) {
+            Some(trimmed) => (trimmed, self.trimmed),
             None => {
                 let (place, marks) = self.place(access, kind, (jump, wraps, renews), rng)?;
                 if place >= self.span.bytes {
@@ -120,7 +122,10 @@ impl Walk {
                 }
                 let offset = self.start + place;
                 let room = self.span.end().saturating_sub(offset);
-                let bytes = draw_size(access, kind, room, rng)?;
+                let bytes = match is_pair {
+                    true => self.trimmed,
+                    false => draw_size(access, kind, room, rng)?,
+                };
                 (
                     offset,
                     if marks { self.take(access, kind, (place, offset, bytes))? } else { bytes },
@@ -135,6 +140,9 @@ impl Walk {
             self.last[WRITE] = None;
         }
         (self.last[kind], self.next[kind]) = (Some(offset), offset + bytes);
+        if kind == TRIM {
+            self.trimmed = bytes;
+        }
         Some((offset, bytes))
     }
 
@@ -229,13 +237,9 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
     }
     // Draws until a size fits. The smallest fits, but may have no share.
     for _ in 0..DRAWS_MAX {
-        let bytes = match blocks {
+        let drawn = match blocks {
             Blocks::Fixed(bytes) => *bytes,
-            Blocks::Range { min, max } => {
-                let drawn = (*min as f64 + *max as f64 * unit(rng)) as u64;
-                let whole = if access.bs_unaligned { drawn } else { drawn / min * min };
-                whole.clamp(*min, *max)
-            }
+            Blocks::Range { min, max } => (*min as f64 + *max as f64 * unit(rng)) as u64,
             Blocks::Split(shares) => {
                 let draw = below(rng, 100) as u32;
                 let mut sum = 0;
@@ -247,6 +251,9 @@ fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPl
                 drawn.or(shares.last())?.bytes
             }
         };
+        let least = blocks.min().max(1);
+        let whole = if access.bs_unaligned { drawn } else { drawn / least * least };
+        let bytes = whole.clamp(least, blocks.max().max(least));
         if bytes <= room && bytes > 0 {
             return Some(bytes);
         }

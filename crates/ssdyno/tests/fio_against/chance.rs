@@ -105,6 +105,14 @@ fn reseeded(case: &Case, seed: u64, is_fio: bool) -> Case {
     case
 }
 
+/// Whether one of further seeds gives this exit code, or another error.
+pub fn can_end_with(case: &Case, code: Option<i32>) -> bool {
+    (0..SEEDS).any(|seed| {
+        let ours = run_one(&reseeded(case, seed, false), false).code;
+        ours.is_some() && (ours == Some(0)) == (code == Some(0))
+    })
+}
+
 /// An amount that differs by more than chance.
 pub fn difference(case: &Case, theirs: &Did, ours: &Did) -> Option<String> {
     // fio then logs nothing.

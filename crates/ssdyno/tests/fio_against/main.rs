@@ -70,6 +70,9 @@ fn judge(case: &Case) -> Verdict {
     verdict
 }
 
+/// Lines between two reports of progress.
+const PROGRESS: u64 = 500;
+
 /// The results of a run.
 #[derive(Default)]
 struct Tally {
@@ -79,6 +82,7 @@ struct Tally {
     uncompared: BTreeMap<&'static str, u64>,
     /// The first case of each kind of difference, and the number of such cases.
     kinds: BTreeMap<String, (u64, Case, Difference)>,
+    cases: u64,
     different: u64,
     coverage: Coverage,
 }
@@ -86,6 +90,10 @@ struct Tally {
 impl Tally {
     fn add(&mut self, case: Case, verdict: Verdict) {
         self.coverage.add(&case, verdict.uncompared.is_none());
+        self.cases += 1;
+        if self.cases.is_multiple_of(PROGRESS) {
+            println!("{} lines, {} differ", self.cases, self.different);
+        }
         let mut reasons = verdict.reasons;
         reasons.dedup();
         reasons.into_iter().for_each(|reason| *self.reasons.entry(reason).or_default() += 1);

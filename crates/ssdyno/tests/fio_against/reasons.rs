@@ -37,9 +37,11 @@ const REASONS: [(&str, Explains); 9] = [
             (0..case.jobs.len()).any(is_copied) && difference.text.starts_with("content of")
         },
     ),
-    ("file_append with zones: fio ends at the end of the first", |case, difference| {
+    ("file_append with zones or several passes: fio ends with the first", |case, difference| {
         let kinds = ["operations", "offsets", "amounts", "files"];
-        case.has("file_append") && case.has("zonesize") && kinds.contains(&difference.kind)
+        let repeats = ["zonesize", "loops", "io_size", "io_limit"];
+        let repeats = repeats.iter().any(|name| case.has(name));
+        case.has("file_append") && repeats && kinds.contains(&difference.kind)
     }),
     (
         "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",
@@ -53,7 +55,8 @@ const REASONS: [(&str, Explains); 9] = [
         "file_append with sizes drawn from a range: fio ends at the first that does not fit",
         |case, difference| {
             let drawn = case.has("bsrange") || case.has("bssplit");
-            drawn && case.has("file_append") && difference.kind == "operations"
+            let kinds = ["operations", "amounts", "files"];
+            drawn && case.has("file_append") && kinds.contains(&difference.kind)
         },
     ),
     ("io_size as a share that is smaller than a block: fio refuses it", |case, difference| {
