@@ -1,6 +1,6 @@
 //! Reads a tool's output whole and disturbed, and compares the figures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use compat::import::{decode, read};
 use record::{Metric, Run, Statistic, Unit};
@@ -153,9 +153,13 @@ fn is_direction_of(name: &str, other: &str) -> bool {
     is_bare && (direction == "both" || other.split('-').any(|word| word == direction))
 }
 
-/// Whether a text may have several states of one run of fio.
+/// Whether a text has several states of one run of fio: several objects, or a process twice.
 fn has_states(text: &str) -> bool {
-    text.matches("\n  \"fio version\"").count() > 1 || text.matches(": (groupid=").count() > 3
+    let headings = text.lines().filter(|line| line.contains(": (groupid="));
+    let pids: Vec<&str> =
+        headings.filter_map(|line| line.split_once("pid=")?.1.split(':').next()).collect();
+    let distinct: BTreeSet<&str> = pids.iter().copied().collect();
+    text.matches("\n  \"fio version\"").count() > 1 || distinct.len() < pids.len()
 }
 
 /// The JSON, the terse lines and the text of one run, if it was printed in several formats.

@@ -30,9 +30,6 @@ impl<'f> Mmap<'f> {
         arena: Arena,
     ) -> io::Result<Serial<Mmap<'f>>> {
         let writable = workload.mix.write > 0;
-        if let ([file], true) = (files.list(), writable) {
-            lengthen(file, workload.region.end())?;
-        }
         let map = |file: &&File| {
             let mapping = Mapping::new(file, length(file)?, writable)?;
             if advised {
@@ -68,12 +65,6 @@ impl Transfer for Mmap<'_> {
         let (number, _) = self.files.split(op.offset);
         self.maps[number].sync().map_or_else(|e| negative(&e), |()| 0)
     }
-}
-
-/// Extends a file, because writing to a mapping does not.
-fn lengthen(file: &File, end: u64) -> io::Result<()> {
-    let meta = file.metadata()?;
-    if meta.is_file() && meta.len() < end { file.set_len(end) } else { Ok(()) }
 }
 
 /// The size of a file or device in bytes.

@@ -152,6 +152,27 @@ fn a_directory_without_permission_is_refused() {
     assert!(place.is_untouched());
 }
 
+/// The root of `unshare -r` is called root and is a plain user.
+#[test]
+fn the_only_user_of_a_namespace_has_outputs_in_its_own_directories() {
+    or_skip!(root());
+    let place = Place::under(&std::env::temp_dir());
+    let binary = place.path("ssdyno");
+    fs::copy(env!("CARGO_BIN_EXE_ssdyno"), &binary).expect("a copy");
+    let work = place.path("work");
+    fs::set_permissions(work.parent().expect("a parent"), fs::Permissions::from_mode(0o755))
+        .expect("permissions");
+    std::os::unix::fs::chown(&work, Some(1234), Some(1234)).expect("given");
+    let user = ["--reuid=1234", "--regid=1234", "--clear-groups", "unshare", "-r"];
+    or_skip!(tool("setpriv", &[&user[..], &["true"]].concat()));
+    let [store, page] = ["work/store", "work/x.html"].map(|name| place.text(name));
+    let words = ["io", "null:", "--ops", "8", "--store", &store, "--html", &page];
+    let mut command = place.command_of(Path::new("setpriv"), &user);
+    let output = command.arg(&binary).args(words).output().expect("starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::metadata(&page).is_ok_and(|file| file.len() > 1000) && Path::new(&store).exists());
+}
+
 #[test]
 fn a_full_or_read_only_file_system_is_refused() {
     or_skip!(root());

@@ -152,6 +152,45 @@ fn a_loop_device_on_a_file_ends_the_run_that_overwrites_it() {
     assert!(said.code == 3 && said.err.contains("is backed by it"), "{said:?}");
 }
 
+/// One beside the device, on the same file, is held as long as the run lasts.
+#[test]
+fn an_unused_loop_device_beside_the_target_is_held_and_a_new_one_ends_the_run() {
+    use std::os::unix::fs::OpenOptionsExt;
+    const O_EXCL: i32 = 0o200;
+    let device = or_skip!(device("", &[]));
+    let image = device.image.to_str().expect("UTF-8");
+    let beside = or_skip!(tool("losetup", &["-f", "--show", image]));
+    let place = Place::new();
+    let destroy = format!("--destroy={BYTES}");
+    let io = ["io", &device.path, "--rw", "randwrite", "--time", "60s", &destroy];
+    let mut run = Going::start(&place, &io);
+    run.until("\"event\":\"interval\"");
+    let claim = File::options().read(true).custom_flags(O_EXCL).open(&beside);
+    let later = tool("losetup", &["-f", "--show", image]);
+    let said = run.end();
+    for one in later.iter().chain([&beside]) {
+        tool("losetup", &["-d", one]).expect("detached");
+    }
+    assert!(claim.is_err_and(|error| error.kind() == std::io::ErrorKind::ResourceBusy));
+    let words = format!("below it, {} is backed by", later.expect("attached").replace("/dev/", ""));
+    assert!(said.code == 3 && said.err.contains(&words), "{said:?}");
+}
+
+#[test]
+fn another_partition_table_ends_the_run_that_overwrites_the_device() {
+    let device = or_skip!(device("", &["-P"]));
+    let place = Place::new();
+    let destroy = format!("--destroy={BYTES}");
+    let io = ["io", &device.path, "--rw", "randwrite", "--time", "60s", &destroy];
+    let mut run = Going::start(&place, &io);
+    run.until("\"event\":\"interval\"");
+    let added = tool("addpart", &[&device.path, "1", "2048", "8192"]);
+    let said = run.end();
+    or_skip!(added);
+    tool("delpart", &[&device.path, "1"]).expect("removed");
+    assert!(said.code == 3 && said.err.contains("its partition table is another"), "{said:?}");
+}
+
 #[test]
 fn a_file_that_is_cut_short_ends_the_run_that_overwrites_it() {
     let place = Place::new();
