@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use drive::OpenRequest;
 use engine::{BackendKind, Machine, Options};
-use record::Safety;
+use record::{FindingKind, Safety};
 use rig::{Event, Observer, Preparation, Rig, RigError, StopReason};
 use workload::{Caching, Content, Mix, OpKind, Pacing, Pattern, Region, Stop, Workload};
 
@@ -81,7 +81,9 @@ fn every_backend_reads_back_its_writes() {
             let written = machine.measure(&write).expect("measured");
             let stats = written.kind(OpKind::Write).expect("writes");
             assert_eq!((stats.ops, stats.bytes), (1024, 4 * MIB), "{backend:?}");
-            assert_eq!(stats.service.count(), 1024);
+            // On a busy machine, the process may stand still: operations in flight have no latency.
+            let stood_still = written.findings.iter().any(|f| f.kind == FindingKind::StoodStill);
+            assert!(stats.service.count() == 1024 || stood_still, "{}", stats.service.count());
             assert_eq!(written.kind(OpKind::Flush).map(|k| k.ops), Some(2));
             assert_eq!(written.verified_sectors, 8 * 1024, "read back in full");
             assert_eq!(written.errors, []);

@@ -4,11 +4,18 @@ use serde_json::Value;
 
 use crate::common::{MIB, Place, metric};
 
-/// Operations of one kind in a record.
+/// Operations of one kind in a record, with those that have no latency because the process stood
+/// still: on a busy machine, it may.
 fn ops(record: &Value, op: &str) -> u64 {
     let latencies = record["latencies"].as_array().expect("latencies").iter();
     let of_kind = latencies.filter(|l| l["op"] == op);
-    of_kind.map(|l| l["service"]["count"].as_u64().expect("a count")).sum()
+    let timed: u64 = of_kind.map(|l| l["service"]["count"].as_u64().expect("a count")).sum();
+    let warnings = record["warnings"].as_array().into_iter().flatten();
+    let excluded = warnings.filter(|w| w["name"] == "stood-still").filter_map(|w| {
+        let words = w["text"].as_str()?.split_once("latencies exclude ")?.1;
+        words.split(' ').next()?.parse::<u64>().ok()
+    });
+    timed + excluded.sum::<u64>()
 }
 
 fn workload(record: &Value) -> &Value {
