@@ -1,7 +1,7 @@
 # Random stacks of partitions, LVM with snapshots and thin volumes, dm, md, bcache, btrfs, loop devices
 # and files, with one member in use: a node that shares a byte with it is refused, every other is
 # overwritten, and what is in use keeps its content. Without privileges, no answer is less careful.
-# The script knows the bytes of every node, because it drew them; `guest/benches/stacks.sh` draws more.
+# The script knows the bytes of every node, because it drew them; `guest/benches/many-stacks.sh` draws more.
 # Layers whose programs this machine lacks (lvm, make-bcache, mkfs.btrfs) are not drawn.
 # drives: disk:192M nvme:96M scratch:96M
 # modules: loop dm_mod md_mod raid1 btrfs dm_snapshot dm_thin_pool bcache

@@ -28,6 +28,10 @@ const FIRST: &str = "SSDYNO_FIRST_PROCESS";
 /// Longest wait for the second process after a signal.
 const END_MAX: Duration = Duration::from_secs(1);
 
+/// The exit code of a process that could not start its program. Under qemu-user, the first process
+/// is not told.
+const NOT_STARTED: i32 = 127;
+
 /// Longest wait between looks at the user's interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -47,6 +51,7 @@ pub fn run() -> Option<ExitCode> {
     loop {
         match second.try_wait() {
             Ok(None) => {}
+            Ok(Some(status)) if status.code() == Some(NOT_STARTED) => return None,
             Ok(Some(status)) => return Some(code(status)),
             Err(error) => return Some(Failure::from(error).report()),
         }

@@ -12,7 +12,7 @@ Usage: ssdyno iozone [OPTION]...
   -e            include the flush in the time of writes
   -o            every write durable when it returns (O_SYNC)
   -I            bypass the page cache (O_DIRECT)
-  -B            map the file into memory, except for streams
+  -B            map the file into memory; leaves out streams
   -f FILE       location: a scratch file in FILE's directory, FILE itself is not touched;
                 or a device, or sim:NAME
   -n -g -y -q   minimum and maximum file size, minimum and maximum record size of -a

@@ -72,9 +72,14 @@ pub fn table(command: &Command, run: &Run, began: &str) -> String {
     text
 }
 
-/// The lines above the figures; with operations in flight, without the columns of streams.
+/// The lines above the figures; with operations in flight or a mapped file, without the columns of
+/// streams.
 fn heading(command: &Command) -> String {
-    if command.run.depth > 1 { HEAD.replace(STREAMS, "") } else { HEAD.to_string() }
+    if command.run.depth > 1 || command.mapped {
+        HEAD.replace(STREAMS, "")
+    } else {
+        HEAD.to_string()
+    }
 }
 
 /// A row; figures not measured are blank, but retests that `-+n` leaves out are 0, as in iozone.

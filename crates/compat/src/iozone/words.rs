@@ -299,7 +299,7 @@ impl Draft {
             self.note("-c: the scratch file stays open, because closing it writes nothing")?;
         }
         let processes = self.processes()?;
-        if self.depth.is_some() {
+        if self.depth.is_some() || self.mapped {
             self.tests.retain(|test| *test <= 5);
         }
         if !self.tests.contains(&0) {

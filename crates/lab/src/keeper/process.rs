@@ -5,14 +5,19 @@ use std::io::{self, BufReader};
 use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
 
+use super::desk::StoreDesk;
 use super::mailbox::Mailbox;
 use super::message::{self, Desk, Question, Reply, Spoken};
+use super::{END_MAX, END_STEP};
 use crate::error::{ErrorKind, LabError, Result};
 
 /// Starts the process.
 pub(super) fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<(Box<dyn Desk>, Process)> {
-    let (desk, process) = ProcessDesk::start(word, mailbox)?;
+    let desk = ProcessDesk::start(word, mailbox)?;
+    let process = Arc::clone(&desk.process);
     Ok((Box::new(desk), process))
 }
 
@@ -21,11 +26,18 @@ pub(super) fn is_of_this_run(pid: u32) -> bool {
     [std::process::id(), parent_id()].contains(&pid)
 }
 
+/// The exit code of a process that could not start its program. Under qemu-user, the parent is not
+/// told.
+const NOT_STARTED: i32 = 127;
+
 /// The keeper's process.
 struct ProcessDesk {
     mailbox: Arc<Mailbox>,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
+    process: Process,
+    /// The desk in this process, if the other one could not start.
+    here: Option<StoreDesk>,
 }
 
 /// The process behind a desk, which may be killed while a question waits.
@@ -34,7 +46,7 @@ pub(super) type Process = Arc<Mutex<Child>>;
 impl ProcessDesk {
     /// Starts this program again, with `word` as its argument. It leaves the process group, so that
     /// a Ctrl-C does not reach it, and it keeps neither the terminal nor the output open.
-    fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<(ProcessDesk, Process)> {
+    fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<ProcessDesk> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("ssdyno").arg(word).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -42,8 +54,19 @@ impl ProcessDesk {
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let (to, from) = to.zip(from).ok_or(io::ErrorKind::BrokenPipe)?;
         let mailbox = Arc::clone(mailbox);
-        let desk = ProcessDesk { mailbox, to, from: BufReader::new(from) };
-        Ok((desk, Arc::new(Mutex::new(child))))
+        let process = Arc::new(Mutex::new(child));
+        Ok(ProcessDesk { mailbox, to, from: BufReader::new(from), process, here: None })
+    }
+
+    /// Whether it ended because its program could not be started. Its pipe is closed: it has ended
+    /// or is about to, unless the kernel holds it.
+    fn could_not_start(&self) -> bool {
+        let ended = || self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
+        let end = Instant::now() + END_MAX;
+        while let (Ok(None), true) = (ended(), Instant::now() < end) {
+            thread::sleep(END_STEP);
+        }
+        matches!(ended(), Ok(Some(status)) if status.code() == Some(NOT_STARTED))
     }
 
     fn ask(&mut self, question: &Question) -> io::Result<Result<Reply>> {
@@ -62,7 +85,14 @@ impl ProcessDesk {
 
 impl Desk for ProcessDesk {
     fn answer(&mut self, question: Question) -> Result<Reply> {
-        self.ask(&question).unwrap_or_else(|error| {
+        if let Some(here) = &mut self.here {
+            return here.answer(question);
+        }
+        let answered = self.ask(&question);
+        if answered.is_err() && self.could_not_start() {
+            return self.here.insert(StoreDesk::default()).answer(question);
+        }
+        answered.unwrap_or_else(|error| {
             let text = format!("the process that writes the store has ended: {error}");
             Err(LabError::new(ErrorKind::Io, text))
         })
