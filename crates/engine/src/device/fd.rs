@@ -270,18 +270,16 @@ fn issue<U: UseBackend>(ask: &IoAsk<'_>, files: Files<'_>, user: U) -> U::Out {
             let aio = arena.and_then(|arena| Aio::new(clock, files, arena, priorities()));
             serialized(issue, aio, user)
         }
-        BackendKind::Mmap if !matches!(workload.calls, Calls::Bytes { .. }) => {
+        BackendKind::Mmap => {
             let advised = issue.fadvise;
             let mmap = arena.and_then(|arena| Mmap::serial(clock, files, workload, advised, arena));
             user.with(mmap)
         }
-        BackendKind::Psync | BackendKind::Mmap if matches!(workload.calls, Calls::Bytes { .. }) => {
+        BackendKind::Psync if matches!(workload.calls, Calls::Bytes { .. }) => {
             let block = workload.blocks.max();
             let psync = arena.map(|arena| Psync::serial(clock, files, arena));
             user.with(psync.map(|psync| ByBytes::new(psync, block)))
         }
-        BackendKind::Psync | BackendKind::Mmap => {
-            user.with(arena.map(|arena| Psync::serial(clock, files, arena)))
-        }
+        BackendKind::Psync => user.with(arena.map(|arena| Psync::serial(clock, files, arena))),
     }
 }
