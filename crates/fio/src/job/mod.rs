@@ -127,6 +127,17 @@ impl Job {
         !matches!(self.verify.kind, VerifyKind::None | VerifyKind::Null)
     }
 
+    /// The same job without the options that add to its results, as fio shows one of `stats=0`.
+    pub(crate) fn hidden(&self) -> Job {
+        Job {
+            description: None,
+            reporting: Reporting { clat_percentiles: false, ..Reporting::default() },
+            errors: Errors::default(),
+            latency_target: None,
+            ..self.clone()
+        }
+    }
+
     /// A clone's seed. It depends only on `randseed` and the clone's number, so that a verifying
     /// job can reproduce the stamps of the job that wrote the data.
     pub(crate) fn seed(&self, clone: u32) -> u64 {

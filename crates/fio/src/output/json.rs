@@ -16,9 +16,9 @@ use workload::OpKind;
 
 use super::remarks::failures;
 use super::shown::{Samples, Shown, Side, deviation};
-use super::{LAYOUT, ended, shown, shows_disks};
+use super::{LAYOUT, ended, shows_disks, with_results};
 use crate::job::is_drive;
-use crate::run::{JobRun, Ran};
+use crate::run::Ran;
 use crate::{Amount, Blocks, Job, PerKind, Share, UnifiedRw};
 
 /// fio's value for an unknown ETA.
@@ -26,10 +26,8 @@ const NO_ETA: u32 = 2_147_483_647;
 
 /// The results; `bins` adds the histogram buckets (`json+`).
 pub fn json(ran: &Ran<'_>, bins: bool) -> Value {
-    let mut jobs: Vec<Value> = shown(ran).iter().map(|shown| job(shown, bins)).collect();
-    // As in fio: a program finds a job even if stats=0 hides them all.
-    let hidden = ran.jobs.first().filter(|_| jobs.is_empty()).map(JobRun::hidden);
-    jobs.extend(hidden.iter().map(|run| job(&Shown::of(vec![run]), bins)));
+    let jobs: Vec<Value> =
+        with_results(ran, |results| results.iter().map(|shown| job(shown, bins)).collect());
     let time = jiff::Timestamp::from_millisecond(ran.ended_unix_ms as i64).unwrap_or_default();
     let local = time.to_zoned_datetime(jiff::tz::TimeZone::system());
     let mut document = json!({
@@ -328,6 +326,7 @@ fn disk(disk: &DiskUse) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::JobRun;
     use crate::testing;
 
     /// The results of a job with 100 reads of 1 us.
@@ -382,7 +381,7 @@ mod tests {
 
     #[test]
     fn jobs_without_statistics_leave_one_without_counts() {
-        let found = results(&["--stats=0"], false);
+        let found = results(&["--stats=0", "--unified_rw_reporting=mixed"], false);
         assert_eq!(found["jobs"][0]["read"]["total_ios"], 0);
         assert_eq!(found["jobs"].as_array().map(Vec::len), Some(1));
     }

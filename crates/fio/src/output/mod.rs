@@ -50,3 +50,15 @@ pub(crate) fn shown<'r>(ran: &'r Ran<'r>) -> Vec<Shown<'r>> {
     }
     groups.into_iter().map(Shown::of).collect()
 }
+
+/// Calls `print` with the results as shown. As in fio, one without counts stands for all if
+/// `stats=0` hides them all, so that a program finds a job.
+fn with_results<T>(ran: &Ran<'_>, print: impl FnOnce(&[Shown<'_>]) -> T) -> T {
+    let results = shown(ran);
+    let Some(first) = ran.jobs.first().filter(|_| results.is_empty()) else {
+        return print(&results);
+    };
+    let job = first.job.hidden();
+    let run = first.hidden(&job);
+    print(&[Shown::of(vec![&run])])
+}

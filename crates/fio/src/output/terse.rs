@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{LAYOUT, ended, json, shown};
+use super::{LAYOUT, Shown, ended, json, with_results};
 use crate::UnifiedRw;
 use crate::run::Ran;
 
@@ -21,8 +21,7 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
     let document = json(ran, false);
     let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
     let disks = document["disk_util"].as_array().map_or(&[][..], Vec::as_slice);
-    let results = shown(ran);
-    let lines = results.iter().zip(jobs).map(|(shown, job)| {
+    let line = |(shown, job): (&Shown<'_>, &Value)| {
         let mut fields = vec![version.to_string(), LAYOUT.to_string()];
         fields.extend(["jobname", "groupid", "error"].map(|key| text(&job[key])));
         let sides = match (shown.job.reporting.unified, version) {
@@ -41,8 +40,8 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
         }
         fields.extend(shown.job.description.clone());
         emit::plain(&fields.join(";")).into_owned() + "\n"
-    });
-    lines.collect()
+    };
+    with_results(ran, |results| results.iter().zip(jobs).map(line).collect())
 }
 
 /// The fields of one direction: 41 in versions 3 and 4, 47 in version 5.

@@ -94,6 +94,7 @@ impl JobClone<'_> {
                 false => [0; 2],
             },
             verify_only: job.verify.only,
+            rates: super::rates::both(job),
             throttle: super::rates::throttle(job, self.seed()),
             seed: self.seed(),
         }

@@ -11,7 +11,7 @@ use workload::Region;
 use super::sizes::{FileState, extent, fills};
 use super::walk::Span;
 use super::{RunError, content};
-use crate::{Fallocate, Job};
+use crate::{Amount, Fallocate, Job};
 
 /// The part of a file that a clone uses.
 #[derive(Debug)]
@@ -28,6 +28,21 @@ impl FilePart {
         let bytes = bytes.saturating_add(job.access.max_bs()).min(file_end.max(start) - start);
         FileUse { path: self.path.clone(), region: Region { start, bytes } }
     }
+}
+
+/// Refuses `io_size=` as a share of the files that is smaller than a block, as fio does.
+pub(super) fn share_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
+    let Some(Amount::Percent(percent)) = job.space.io_size else { return Ok(()) };
+    let bytes = Amount::Percent(percent).of(parts.iter().map(|part| part.span.bytes).sum());
+    let least = job.access.min_bs();
+    if bytes >= least {
+        return Ok(());
+    }
+    let text = format!(
+        "{}: io_size={percent}% is {bytes} bytes here, and the smallest block {least}",
+        job.origin
+    );
+    Err(RunError::usage(text, "a larger size, or a smaller bs"))
 }
 
 /// The files of all jobs, in order of mention.
@@ -140,7 +155,9 @@ impl PlanFiles {
         // A file whose size comes from an earlier job was written by that job.
         let sized = job.space.size.is_some() || job.space.filesize.is_some();
         let follows = seen.bytes.is_none() && plan.changed && !sized;
-        let overwrites = job.files.overwrite && !job.files.create_on_open;
+        // As in fio, what is appended has no data before.
+        let is_new = job.files.create_on_open || job.space.file_append;
+        let overwrites = job.files.overwrite && !is_new;
         let needs_content = (rw.reads() || overwrites || job.verify.only) && !follows;
         if needs_content && !plan.content {
             let block_bytes = job.access.blocks.write.max();

@@ -40,7 +40,7 @@ use crate::{Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
 use clones::JobClone;
 pub use control::Judgement;
 pub use error::RunError;
-use files::{FilePart, PlanFiles};
+use files::{FilePart, PlanFiles, share_fits};
 pub use oplog::OpLog;
 use positions::{Places, uses};
 use sizes::FileState;
@@ -85,14 +85,19 @@ pub struct JobRun<'p> {
 }
 
 impl<'p> JobRun<'p> {
-    /// The same clone without its counts.
-    pub(crate) fn hidden(&self) -> JobRun<'p> {
+    /// The same clone without its counts, for a job that shows none.
+    pub(crate) fn hidden<'h>(&self, job: &'h Job) -> JobRun<'h> {
         JobRun {
+            job,
             did: JobResult::default(),
             log: OpLog::default(),
             judgement: Judgement::default(),
             steady: None,
-            ..*self
+            clone: self.clone,
+            serial: self.serial,
+            began_unix_ns: self.began_unix_ns,
+            interval_ns: self.interval_ns,
+            place_bits: self.place_bits,
         }
     }
 
@@ -199,6 +204,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
                 _ => files.add(job, number, door)?,
             };
             sequence_fits(job, &parts)?;
+            share_fits(job, &parts)?;
             let (uses, spans) = parts.into_iter().map(|part| (part.used(job), part.span)).unzip();
             clones.push(JobClone {
                 job,

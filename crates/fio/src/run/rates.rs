@@ -82,6 +82,17 @@ pub(super) fn throttle(job: &Job, seed: u64) -> Option<Throttle> {
     Some(Throttle::new(kind, Open::new(&schedule(job, rate), 0, 1, seed)))
 }
 
+/// Bytes per second of reads and of writes, if both have a rate and are due at regular times. A
+/// mix without one direction stays without it.
+pub(super) fn both(job: &Job) -> Option<[f64; 2]> {
+    let PerKind { read: Some(read), write: Some(write), .. } = rates(job) else { return None };
+    let is_mix = (1..100).contains(&job.access.mix_read_percent);
+    let blocks = &job.access.blocks;
+    let mean = |blocks| mean_size(blocks, job.access.bs_unaligned);
+    (is_mix && job.pace.process == RateProcess::Linear)
+        .then(|| [read * mean(&blocks.read), write * mean(&blocks.write)])
+}
+
 /// The share of reads in a mix; if both directions have rates, it follows from them, unless the
 /// mix has no part of one direction.
 pub(super) fn mix_read_percent(job: &Job) -> u32 {

@@ -53,6 +53,8 @@ pub(super) struct Outline {
     pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
     pub verify_only: bool,
+    /// Bytes per second of reads and of writes, if both directions of a mix have a rate.
+    pub rates: Option<[f64; 2]>,
     /// The rate of one direction of a mix.
     pub throttle: Option<Throttle>,
     pub seed: u64,
@@ -336,6 +338,11 @@ impl Stream {
                 let read =
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
                 let drawn = usize::from(!read);
+                if let Some(rates) = self.outline.rates {
+                    // The direction that is due first.
+                    let due = |kind: usize| self.issued_bytes[kind] as f64 / rates[kind];
+                    return if due(1 - drawn) < due(drawn) { 1 - drawn } else { drawn };
+                }
                 self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn))
             }
         }

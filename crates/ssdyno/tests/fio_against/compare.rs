@@ -70,14 +70,16 @@ impl Sure {
         let scattered = ["random", "zipf", "pareto:0.3"];
         let service = scattered.iter().any(|order| case.is("file_service_type", order));
         let sizes = !case.has("bsrange") && !case.has("bssplit");
+        // When a zone is left depends on the directions drawn in it.
+        let is_zoned_mix = case.has("zonesize") && jobs().any(mixed);
         let any_random = jobs().any(random);
         Sure {
             sizes,
             directions: !jobs().any(mixed),
-            blocks: sizes && !(any_random && jumps) && !service,
+            blocks: sizes && !(any_random && jumps) && !service && !is_zoned_mix,
             // fio opens only some files at once, and turns to the others later.
             order: !any_random && !deep && !service && !case.has("openfiles"),
-            counts: (!any_random || !jumps) && (sizes || !may_wrap),
+            counts: (!any_random || !jumps) && (sizes || !may_wrap) && !is_zoned_mix,
             is_one_pass: !["loops", "io_size", "io_limit"].iter().any(|name| case.has(name)),
             is_one_place: !case.has("zonesize") && !case.has("nrfiles"),
             verifies: case.has("verify"),

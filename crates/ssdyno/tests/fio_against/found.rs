@@ -87,6 +87,30 @@ fn jobs_that_only_create_files_are_in_the_results() {
 }
 
 #[test]
+fn a_share_of_the_files_below_a_block_is_refused() {
+    let place = place();
+    let words = ["--size=5k", "--bs=4k", "--io_size=50%"];
+    assert_eq!(ssdyno(place.path(), &words).status.code(), Some(2));
+}
+
+#[test]
+fn directions_of_a_mix_with_equal_rates_move_equal_bytes() {
+    let place = place();
+    let job = job(&ssdyno(place.path(), &["--rw=rw", "--rate=40m", "--size=1m", "--bs=64k,8k"]));
+    let bytes = |side: &str| job[side]["io_bytes"].as_u64().expect("a number");
+    assert!(bytes("read").abs_diff(bytes("write")) <= 72 << 10, "{job}");
+}
+
+#[test]
+fn nothing_is_laid_out_where_a_job_appends() {
+    let place = place();
+    let words = ["--rw=write", "--bs=64k", "--size=100k", "--overwrite=1", "--file_append=1"];
+    ssdyno(place.path(), &[&words[..], &["--filename=longer"]].concat());
+    let bytes = fs::read(place.path().join("longer")).expect("a file");
+    assert!(bytes[64 << 10..].iter().all(|byte| *byte == 0));
+}
+
+#[test]
 fn files_laid_out_before_reads_have_the_content_of_the_job() {
     let place = place();
     let content = |more: &str| {

@@ -158,7 +158,7 @@ pub const DRAWN: &[Drawn] = drawn! {
     "disable_bw_measurement": "1";
     "gtod_reduce": "0";
     "stats": "0" | "1", if |case| {
-        case.jobs.len() == 1 && case.clones(0) == 1 && !case.terse
+        case.jobs.len() == 1 && case.clones(0) == 1
     };
     "disk_util": "0" | "1";
     "description": "text";

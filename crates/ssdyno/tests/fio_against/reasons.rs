@@ -6,7 +6,7 @@ use crate::compare::Difference;
 type Explains = fn(&Case, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 9] = [
+const REASONS: [(&str, Explains); 8] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, difference| {
@@ -59,9 +59,6 @@ const REASONS: [(&str, Explains); 9] = [
             drawn && case.has("file_append") && kinds.contains(&difference.kind)
         },
     ),
-    ("io_size as a share that is smaller than a block: fio refuses it", |case, difference| {
-        case.is("io_size", "50%") && difference.kind == "exit code"
-    }),
     (
         "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad",
         |case, difference| {
