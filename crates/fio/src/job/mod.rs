@@ -131,7 +131,7 @@ impl Job {
     pub(crate) fn hidden(&self) -> Job {
         Job {
             description: None,
-            reporting: Reporting { clat_percentiles: false, ..Reporting::default() },
+            reporting: Reporting { stats: false, clat_percentiles: false, ..Reporting::default() },
             errors: Errors::default(),
             latency_target: None,
             ..self.clone()

@@ -23,7 +23,12 @@ pub fn terse(ran: &Ran<'_>, version: u32) -> String {
     let disks = document["disk_util"].as_array().map_or(&[][..], Vec::as_slice);
     let line = |(shown, job): (&Shown<'_>, &Value)| {
         let mut fields = vec![version.to_string(), LAYOUT.to_string()];
-        fields.extend(["jobname", "groupid", "error"].map(|key| text(&job[key])));
+        let mut names = ["jobname", "groupid", "error"].map(|key| text(&job[key]));
+        if !shown.job.reporting.stats {
+            // As in fio, a hidden job has neither name nor group.
+            (names[0], names[1]) = (String::new(), "-1".to_string());
+        }
+        fields.extend(names);
         let sides = match (shown.job.reporting.unified, version) {
             (UnifiedRw::Mixed, _) => &["mixed"][..],
             (UnifiedRw::None, 3) => &["read", "write"],
