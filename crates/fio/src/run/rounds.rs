@@ -89,6 +89,8 @@ impl Rounds {
     fn next_read(&mut self) -> Option<Op> {
         loop {
             if let Some(read) = self.waiting.pop() {
+                // As in fio, the write that is left out counts, too.
+                self.stream.count_read_back(read.bytes);
                 return Some(read);
             }
             while let Some(op) = self.stream.draw() {
