@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use rustix::io::Errno;
-
 /// The parts of the results to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reporting {
@@ -125,7 +123,7 @@ impl Errors {
     /// Whether a job with blocks that failed verification ends without an error.
     pub(crate) fn forgives_faults(&self) -> bool {
         let named = &self.ignore_verify;
-        self.go_on.verify && (named.is_empty() || named.contains(&Errno::ILSEQ.raw_os_error()))
+        self.go_on.verify && (named.is_empty() || named.contains(&rig::errno::EILSEQ))
     }
 }
 

@@ -11,7 +11,11 @@ use super::message::Desk;
 pub(super) enum Process {}
 
 /// Starts the process: not done.
-pub(super) fn start(_word: &str, _mailbox: &Arc<Mailbox>) -> io::Result<(Box<dyn Desk>, Process)> {
+pub(super) fn start(
+    _word: &str,
+    _mailbox: &Arc<Mailbox>,
+    _spare: Box<dyn Desk>,
+) -> io::Result<(Box<dyn Desk>, Process)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -98,11 +98,12 @@ impl Keeper {
         is_virtual: bool,
     ) -> Result<Keeper> {
         let mailbox = Arc::new(Mailbox::default());
-        let started = WORD.get().map(|word| process::start(word, &mailbox));
+        let spare = || Box::new(StoreDesk::default());
+        let started = WORD.get().map(|word| process::start(word, &mailbox, spare()));
         // Without a process, a thread has to do.
         let (desk, process): (Box<dyn Desk>, _) = match started {
             Some(Ok((desk, process))) => (desk, Some(process)),
-            Some(Err(_)) | None => (Box::new(StoreDesk::default()), None),
+            Some(Err(_)) | None => (spare(), None),
         };
         let carried = Arc::clone(&mailbox);
         let thread = thread::Builder::new().name("store".into());

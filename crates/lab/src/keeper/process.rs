@@ -8,15 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::desk::StoreDesk;
 use super::mailbox::Mailbox;
 use super::message::{self, Desk, Question, Reply, Spoken};
 use super::{END_MAX, END_STEP};
 use crate::error::{ErrorKind, LabError, Result};
 
-/// Starts the process.
-pub(super) fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<(Box<dyn Desk>, Process)> {
-    let desk = ProcessDesk::start(word, mailbox)?;
+/// Starts the process. The spare desk answers if its program cannot be started after all.
+pub(super) fn start(
+    word: &str,
+    mailbox: &Arc<Mailbox>,
+    spare: Box<dyn Desk>,
+) -> io::Result<(Box<dyn Desk>, Process)> {
+    let desk = ProcessDesk::start(word, mailbox, spare)?;
     let process = Arc::clone(&desk.process);
     Ok((Box::new(desk), process))
 }
@@ -36,8 +39,9 @@ struct ProcessDesk {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     process: Process,
-    /// The desk in this process, if the other one could not start.
-    here: Option<StoreDesk>,
+    /// The desk in this process, which answers if the other one could not start.
+    spare: Box<dyn Desk>,
+    has_not_started: bool,
 }
 
 /// The process behind a desk, which may be killed while a question waits.
@@ -46,7 +50,7 @@ pub(super) type Process = Arc<Mutex<Child>>;
 impl ProcessDesk {
     /// Starts this program again, with `word` as its argument. It leaves the process group, so that
     /// a Ctrl-C does not reach it, and it keeps neither the terminal nor the output open.
-    fn start(word: &str, mailbox: &Arc<Mailbox>) -> io::Result<ProcessDesk> {
+    fn start(word: &str, mailbox: &Arc<Mailbox>, spare: Box<dyn Desk>) -> io::Result<ProcessDesk> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("ssdyno").arg(word).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -55,7 +59,8 @@ impl ProcessDesk {
         let (to, from) = to.zip(from).ok_or(io::ErrorKind::BrokenPipe)?;
         let mailbox = Arc::clone(mailbox);
         let process = Arc::new(Mutex::new(child));
-        Ok(ProcessDesk { mailbox, to, from: BufReader::new(from), process, here: None })
+        let from = BufReader::new(from);
+        Ok(ProcessDesk { mailbox, to, from, process, spare, has_not_started: false })
     }
 
     /// Whether it ended because its program could not be started. Its pipe is closed: it has ended
@@ -85,12 +90,13 @@ impl ProcessDesk {
 
 impl Desk for ProcessDesk {
     fn answer(&mut self, question: Question) -> Result<Reply> {
-        if let Some(here) = &mut self.here {
-            return here.answer(question);
+        if self.has_not_started {
+            return self.spare.answer(question);
         }
         let answered = self.ask(&question);
         if answered.is_err() && self.could_not_start() {
-            return self.here.insert(StoreDesk::default()).answer(question);
+            self.has_not_started = true;
+            return self.spare.answer(question);
         }
         answered.unwrap_or_else(|error| {
             let text = format!("the process that writes the store has ended: {error}");

@@ -76,7 +76,7 @@ impl Sure {
         Sure {
             sizes,
             directions: !jobs().any(mixed),
-            blocks: sizes && !(any_random && jumps) && !service && !is_zoned_mix,
+            blocks: sizes && (!any_random || !jumps) && !service && !is_zoned_mix,
             // fio opens only some files at once, and turns to the others later.
             order: !any_random && !deep && !service && !case.has("openfiles"),
             counts: (!any_random || !jumps) && (sizes || !may_wrap) && !is_zoned_mix,
