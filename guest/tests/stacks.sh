@@ -151,16 +151,26 @@ table() { # a GPT with two partitions
     within 1 $half; node $disk${p}1 $disk $half "$above" "$part"
     bytes=$all; within $((half + 1)) $half; node $disk${p}2 $disk $half "$above" "$part"
 }
-mirror() { # one half of a mirror without metadata
-    local name=md$((round % 100 + 10)) md
+mirror() { # of one node, or of two
+    local name=md$((round % 100 + 10)) md slot=0 mine=$at long=$size devices=$path second= second_bytes= lower="$chain"
     ! [ -e /sys/block/$name ] || return
+    draw 2
+    if [ $n = 0 ] && other 4; then
+        second=$at second_bytes=$bytes devices="$devices $path" lower="$lower $chain"
+        long=$((size < long ? size : long))
+    fi
     echo $name >/sys/module/md_mod/parameters/new_array
     md=/sys/block/$name/md; undo "echo clear >$md/array_state"
     { echo raid1 >$md/level; echo 2 >$md/raid_disks
-      cat "/sys/class/block/${path#/dev/}/dev" >$md/new_dev; echo $((size * 1024)) >$md/component_size
+      for path in $devices; do
+          cat "/sys/class/block/${path#/dev/}/dev" >$md/new_dev || break
+          echo $slot >$md/dev-${path#/dev/}/slot; slot=$((slot + 1))
+      done
+      echo $((long * 1024)) >$md/component_size; echo none >$md/resync_start
       echo active >$md/array_state; } 2>/dev/null || { echo clear >$md/array_state; return; }
-    take; stand $name claim "$bytes"
-    node /dev/$name /dev/$name $size "$chain $name" "$bytes"
+    [ -z "$second" ] || { look $second; take; stand $name claim "$bytes"; within 0 $long; second_bytes=$part; }
+    look $mine; take; stand $name claim "$bytes"; within 0 $long
+    node /dev/$name /dev/$name $long "$lower $name" "$part$second_bytes"
 }
 cached() { # two nodes as one device of bcache
     local data=$path data_at=$at data_bytes=$bytes data_chain=$chain data_size=$size name set
@@ -256,12 +266,12 @@ drop() {
     done
 }
 
-# other MIB: another block node that is not taken and shares no byte with this one, at least this large.
+# other MIB: another block node that nothing holds and shares no byte with this one, at least this large.
 other() {
-    local i=0 mine=$bytes mine_at=$at
+    local i=0 mine=$bytes mine_at=$at held=
     while [ $i -lt 5 ]; do
-        i=$((i + 1)); draw $count; look $((n + 1))
-        [ $at != $mine_at ] && [ -b "$path" ] && [ -z "$taken" ] && [ $size -ge $1 ] && ! meet "$bytes" "$mine" && return 0
+        i=$((i + 1)); draw $count; look $((n + 1)); eval "held=\$held$at"
+        [ $at != $mine_at ] && [ -z "$held" ] && [ -b "$path" ] && [ -z "$taken" ] && [ $size -ge $1 ] && ! meet "$bytes" "$mine" && return 0
     done
     look $mine_at
     return 1
@@ -278,13 +288,14 @@ layer() {
     [ $count = $before ] || drawn="$drawn $kind"
 }
 
-# use: brings the node of `look` into use, with a file if it is a file system.
+# use: brings the node of `look` into use: as swap space, or as a file system with a file.
 use() {
     local one=$path
     used_bytes="$bytes" used_under="$chain" point=/run/point check=
-    draw 5
+    # A file of this file system can be a swap file only.
+    if [ -b $path ]; then draw 5; else n=0; fi
     case $n in
-        0) mkswap -q $path >/dev/null && swapon $path && undo swapoff $path && drawn="$drawn swap" ;;
+        0) mkswap -q $path >/dev/null && swapon $path && undo swapoff $path && drawn="$drawn swap$([ -b $path ] || echo -file)" ;;
         1) has mkfs.btrfs && [ $size -ge 17 ] && mkfs.btrfs -q -f -M $path && check="btrfs check $path" ;;
         2) has mkfs.btrfs && [ $size -ge 34 ] && other 34 && mkfs.btrfs -q -f -d single -m single $one $path &&
             used_bytes="$used_bytes $bytes" used_under="$used_under $chain" check="btrfs check $path" drawn="$drawn btrfs-of-two" ;;
@@ -352,7 +363,7 @@ while [ $asked -lt $answers ] && [ $round -lt $answers ]; do
     if [ $count -ge 5 ]; then
         tries=0 is_used=
         while [ $tries -lt 3 ] && [ -z "$is_used" ]; do
-            tries=$((tries + 1)); draw $((count - 3)); look $((n + 4))
+            tries=$((tries + 1)); draw $((count - 2)); look $((n + 3))
             used=$path used_size=$size
             if use >/tmp/use 2>&1; then is_used=1; fi
         done

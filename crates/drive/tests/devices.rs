@@ -239,22 +239,24 @@ fn the_guard_notices_another_partition_table() {
 }
 
 #[test]
-fn a_swap_file_is_refused() {
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    file.as_file().write_all_at(&vec![0; 4 * MIB as usize], 0).expect("written");
-    let path = file.path().display().to_string();
-    run("chmod", &["600", &path]).expect("private");
-    or_skip!(run("mkswap", &[&path]));
-    or_skip!(run("swapon", &["-p", "0", &path]));
-    let link = format!("{path}.link");
-    std::fs::hard_link(&path, &link).expect("a link");
-    let result = std::panic::catch_unwind(|| {
-        refused_in_use(&path, 4 * MIB, "it is swap");
-        refused_in_use(&link, 4 * MIB, "it is swap");
-    });
-    run("swapoff", &[&path]).expect("swapped off");
-    std::fs::remove_file(&link).expect("removed");
-    result.expect("refused");
+fn a_swap_file_is_refused_whatever_share_of_it_is_swap() {
+    for swap_kib in ["4096", "2048"] {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().write_all_at(&vec![0; 4 * MIB as usize], 0).expect("written");
+        let path = file.path().display().to_string();
+        run("chmod", &["600", &path]).expect("private");
+        or_skip!(run("mkswap", &[&path, swap_kib]));
+        or_skip!(run("swapon", &["-p", "0", &path]));
+        let link = format!("{path}.link");
+        std::fs::hard_link(&path, &link).expect("a link");
+        let result = std::panic::catch_unwind(|| {
+            refused_in_use(&path, 4 * MIB, "it is swap");
+            refused_in_use(&link, 4 * MIB, "it is swap");
+        });
+        run("swapoff", &[&path]).expect("swapped off");
+        std::fs::remove_file(&link).expect("removed");
+        result.expect("refused");
+    }
 }
 
 #[test]

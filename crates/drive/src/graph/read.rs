@@ -122,26 +122,32 @@ impl Graph {
             self.uses.extend(self.use_of_node(&node, User::Swap));
             return;
         }
-        let page = rustix::param::page_size() as u64;
-        let bytes = swap.bytes + page;
-        let files = self.spaces.iter().filter_map(|space| {
-            let meta = space.path(&self.machine, &swap.path).metadata().ok()?;
-            let is_same_size = meta.len() / page * page == bytes;
-            (meta.is_file() && is_same_size).then(|| FileNumber::from_metadata(&meta))
-        });
-        let mut files: Vec<Container> = files.map(Container::File).collect();
-        files.dedup();
-        if files.is_empty() {
-            files.push(if swap.is_file { Container::UnknownFile } else { Container::Unknown });
-        }
         let on = swap.path.display().to_string();
-        let region = |container| Region::whole(container, bytes);
-        let uses = files.into_iter().map(|container| Use {
-            region: region(container),
-            on: on.clone(),
-            user: User::Swap,
-        });
+        let regions = self.swap_files(swap);
+        let uses =
+            regions.into_iter().map(|region| Use { region, on: on.clone(), user: User::Swap });
         self.uses.extend(uses);
+    }
+
+    /// The files that a path of swap names, whole: of a file in pieces, or with a smaller header,
+    /// swap has fewer pages than the file. An unknown one if the path names none of them.
+    fn swap_files(&self, swap: &Swap) -> Vec<Region> {
+        let mut files: Vec<Region> = Vec::new();
+        for space in &self.spaces {
+            let meta = space.path(&self.machine, &swap.path).metadata().ok();
+            let Some(meta) = meta.filter(|meta| meta.is_file() && meta.len() >= swap.bytes) else {
+                continue;
+            };
+            let container = Container::File(FileNumber::from_metadata(&meta));
+            if files.iter().all(|file| file.container != container) {
+                files.push(Region::whole(container, meta.len()));
+            }
+        }
+        if files.is_empty() {
+            let unknown = if swap.is_file { Container::UnknownFile } else { Container::Unknown };
+            files.push(Region::whole(unknown, swap.bytes + rustix::param::page_size() as u64));
+        }
+        files
     }
 
     fn add_layers(&mut self) {
