@@ -33,6 +33,12 @@ pub struct Node {
     pub is_obscure: bool,
 }
 
+impl Node {
+    pub fn is_device(&self) -> bool {
+        self.path.starts_with("/dev/")
+    }
+}
+
 /// A loop device that is attached.
 #[derive(Clone, Debug)]
 pub struct Attachment {

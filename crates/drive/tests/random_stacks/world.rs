@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -14,6 +15,9 @@ use crate::model::{Attachment, Bytes, Model, Node, Table};
 const UNIT: u64 = 64 << 10;
 /// Smallest member that is formatted.
 const MEMBER_BYTES_MIN: u64 = 512 << 10;
+
+/// Number of the first base that stands in for a hidden one.
+const DECOYS: usize = 1000;
 
 /// How to remove a part of the stack.
 enum Undo {
@@ -199,7 +203,7 @@ impl World {
             options.extend(["--sizelimit".into(), length.to_string()]);
         }
         // A device is sometimes attached by a node that is removed.
-        let is_device = node.path.starts_with("/dev/");
+        let is_device = node.is_device();
         let alias = self.path(&format!("node{}", self.model.loops.len()));
         let is_alias = is_device && self.random.below(3) == 0;
         if is_alias {
@@ -278,7 +282,7 @@ impl World {
                 fs::File::create(path).and_then(|file| file.set_len(bytes)).expect("a decoy");
                 self.steps.push(format!("{path:?} is a decoy"));
                 self.nodes.retain(|node| Path::new(&node.path).parent() != at.parent());
-                let base = 1000 + self.model.loops.len();
+                let base = DECOYS + self.model.loops.len();
                 let place = Bytes { base, start: 0, length: bytes };
                 self.nodes.push(file(path.to_string(), place));
             }
@@ -290,7 +294,7 @@ impl World {
     fn rename_nodes(&mut self, from: &str, to: &str) {
         let [old, new] = [from, to].map(|path| Path::new(path).file_name().expect("a name"));
         let base = self.nodes.iter().find(|node| node.path == from).map(|node| node.place.base);
-        let is_file = |node: &&mut Node| !node.path.starts_with("/dev/");
+        let is_file = |node: &&mut Node| !node.is_device();
         for node in self.nodes.iter_mut().filter(is_file) {
             let path = PathBuf::from(&node.path);
             if Some(node.place.base) == base && path.file_name() == Some(old) {
@@ -326,19 +330,17 @@ impl World {
     fn use_a_member(&mut self) {
         let named: Vec<Node> = self.nodes().cloned().collect();
         let is_large = |node: &&Node| node.bytes >= MEMBER_BYTES_MIN;
-        let devices: Vec<&Node> = named.iter().filter(|n| n.path.starts_with("/dev/")).collect();
-        let devices: Vec<&Node> = devices.into_iter().filter(is_large).collect();
-        if devices.is_empty() {
+        let mut members: Vec<&Node> = named.iter().filter(|n| n.is_device()).collect();
+        members.extend(named.iter().find(|node| can_be_swap_file(node)));
+        members.retain(is_large);
+        if members.is_empty() {
             return;
         }
-        let member = devices[self.random.below(devices.len())].clone();
+        let member = members[self.random.below(members.len())].clone();
         let point = self.dir("point");
         match self.random.below(4) {
-            0 => {
-                self.run(&["mkswap", &member.path]);
-                self.run(&["swapon", "-p", "0", &member.path]);
-                self.undo(&["swapoff", &member.path]);
-            }
+            _ if !member.is_device() => self.swap_to_file(&member),
+            0 => self.swap_to(&member.path, member.bytes),
             way => {
                 self.run(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal", &member.path]);
                 match way {
@@ -349,6 +351,21 @@ impl World {
             }
         }
         self.model.in_use = Some(member);
+    }
+
+    /// Allocates a file, all or half of which becomes swap.
+    fn swap_to_file(&mut self, member: &Node) {
+        let image = fs::OpenOptions::new().write(true).open(&member.path).expect("a file");
+        image.write_all_at(&vec![0; member.bytes as usize], 0).expect("allocated");
+        image.set_permissions(fs::Permissions::from_mode(0o600)).expect("private");
+        let share = 1 + self.random.below(2) as u64;
+        self.swap_to(&member.path, member.bytes / share);
+    }
+
+    fn swap_to(&mut self, path: &str, bytes: u64) {
+        self.run(&["mkswap", path, &(bytes / 1024).to_string()]);
+        self.run(&["swapon", "-p", "0", path]);
+        self.undo(&["swapoff", path]);
     }
 
     /// Mounts in another namespace, which lives as long as a process there.
@@ -378,6 +395,13 @@ impl World {
         child.stdout.as_mut().expect("piped").read_exact(&mut said).expect("mounted");
         self.undo.push(Undo::Child(child));
     }
+}
+
+/// Whether the kernel swaps to this file: it refuses overlays, and decoys, which are in memory.
+fn can_be_swap_file(node: &Node) -> bool {
+    let layers = Path::new(&node.path).with_file_name("../layers");
+    let is_in_memory = node.path.contains("/layers/") || node.place.base >= DECOYS;
+    !node.is_device() && !is_in_memory && !layers.exists()
 }
 
 /// All of a file.
