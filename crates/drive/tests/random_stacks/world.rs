@@ -35,6 +35,8 @@ pub struct World {
     attached: Vec<String>,
     /// Whether each has a size limit.
     limited: Vec<bool>,
+    /// Whether the kernel does not tell the size of a file that is hidden.
+    is_size_hidden: bool,
     undo: Vec<Undo>,
     random: Random,
     dir: TempDir,
@@ -64,6 +66,7 @@ impl World {
             steps: vec![format!("seed {seed}")],
             attached: Vec::new(),
             limited: Vec::new(),
+            is_size_hidden: false,
             undo: Vec::new(),
             random: Random::new(seed),
             dir,
@@ -265,9 +268,10 @@ impl World {
                 self.steps.push(format!("{path:?} is now {moved:?}"));
                 self.rename_nodes(path, &moved);
             }
-            1 if is_overlay && self.is_limited(path) => {
-                // The kernel tells neither the file nor its size: every file is then refused.
+            1 if is_overlay && (self.is_limited(path) || self.is_size_hidden) => {
+                // The kernel tells neither the file nor a size: every file is then refused.
             }
+            2 if self.is_limited(path) && self.model.loops.iter().any(|one| one.is_obscure) => {}
             1 if self.nodes().any(|node| node.path == format!("{path}.link")) => {
                 fs::remove_file(path).expect("removed");
                 self.steps.push(format!("{path:?} is removed"));
@@ -281,6 +285,7 @@ impl World {
                 self.mount(&["-t", "tmpfs", "tmpfs"], &dir);
                 fs::File::create(path).and_then(|file| file.set_len(bytes)).expect("a decoy");
                 self.steps.push(format!("{path:?} is a decoy"));
+                self.is_size_hidden |= self.is_limited(path);
                 self.nodes.retain(|node| Path::new(&node.path).parent() != at.parent());
                 let base = DECOYS + self.model.loops.len();
                 let place = Bytes { base, start: 0, length: bytes };
