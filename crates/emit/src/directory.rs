@@ -16,6 +16,7 @@ use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::Uid;
 
+use crate::entry::Entry;
 use crate::owner::{Owner, is_over_others};
 
 /// Links followed on a path at most, as in the kernel.
@@ -75,9 +76,17 @@ impl Directory {
         self.open_file(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, 0o666)
     }
 
-    /// The attributes of a file in it, or of a link.
-    pub fn stat(&self, name: &OsStr) -> io::Result<Stat> {
-        self.act(|| fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW))
+    /// Opens a file, a pipe or a device in it for writing, but no link.
+    pub(crate) fn write(&self, name: &OsStr) -> io::Result<File> {
+        self.open_file(name, OFlags::WRONLY, 0)
+    }
+
+    /// The attributes of a file in it, or of a link; `None` if there is nothing of this name.
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
+        match self.act(|| fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            stat => stat.map(|stat| Some(Entry(stat))),
+        }
     }
 
     /// Renames a file in it, and replaces an earlier one.

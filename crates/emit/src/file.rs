@@ -2,32 +2,24 @@
 //!
 //! A regular file is written as a draft beside its final path and renamed when complete, or written
 //! in place if its directory is not writable. A symbolic link is refused: in a shared directory it
-//! may be another user's trap. The kernel's links (`/dev/stdout`, `/dev/fd/63`) lead to descriptors
-//! of this process and are followed. A regular file behind one would be overwritten from its start,
-//! because opening it again starts at offset 0: standard output and standard error are therefore
-//! duplicated, and files behind other descriptors refused. Pipes and terminals are written directly.
-//! A block device is refused: only the guard opens drives.
+//! may be another user's trap. Pipes and terminals are written directly, and so is what the kernel's
+//! links lead to (`entry.rs`). A block device is refused: only the guard opens drives.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-use rustix::fs::{Access, FileType, OFlags, Stat};
-
 use crate::directory::Directory;
-use crate::output::{directory_of, draft, foreign, head_of, linked};
-use crate::owner::invoking_user;
+use crate::entry::{self, Entry};
+use crate::kind::EntryKind;
+use crate::output::{directory_of, draft, drive, foreign, head_of, linked};
 
-/// Checks that [`crate::replace`] or, with an example of the content, [`crate::renew`] can write a file. Changes
-/// nothing, and waits for nobody.
+/// Checks that [`crate::replace`] or, with an example of the content, [`crate::renew`] can write a
+/// file. Changes nothing, and waits for nobody.
 pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
-    let is_pipe = path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-    if is_pipe && !path.metadata()?.file_type().is_block_device() {
-        // Opening it would wait for its reader, or be an end to it.
-        return Ok(rustix::fs::access(path, Access::WRITE_OK)?);
+    if let Some(answer) = entry::check_pipe(path) {
+        return answer;
     }
     match example {
         Some(example) => Replacement::renew(path, head_of(example)).map(drop),
@@ -39,6 +31,7 @@ pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
 /// written in place.
 #[derive(Debug)]
 pub struct Replacement {
+    // Before the draft, because an open file cannot be removed everywhere.
     file: File,
     /// `None` if written in place.
     draft: Option<Draft>,
@@ -46,12 +39,13 @@ pub struct Replacement {
     is_old: bool,
 }
 
-/// A file under another name, until it is complete.
+/// A file under another name, until it is complete. Removed if it never is.
 #[derive(Debug)]
 struct Draft {
     directory: Directory,
     name: OsString,
     final_name: OsString,
+    is_placed: bool,
 }
 
 impl Replacement {
@@ -68,96 +62,65 @@ impl Replacement {
     }
 
     fn begin(path: &Path, head: Option<&[u8]>) -> io::Result<Replacement> {
-        if is_of_kernel(path) && path.is_symlink() {
-            return Replacement::through(path);
+        if let Some(file) = entry::open_kernel_link(path)? {
+            return Replacement::direct(file);
         }
         let directory = Directory::open(directory_of(path))?;
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
-        let stat = match directory.stat(name) {
-            Ok(stat) => Some(stat),
-            Err(e) if e.kind() == ErrorKind::NotFound => None,
-            Err(e) => return Err(e),
-        };
-        match stat.as_ref().map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-            Some(FileType::Symlink) => Err(linked()),
-            Some(FileType::BlockDevice) => Err(drive()),
+        let entry = directory.entry(name)?;
+        match entry.as_ref().map(Entry::kind) {
+            Some(EntryKind::Link) => Err(linked()),
+            Some(EntryKind::Drive) => Err(drive()),
+            Some(EntryKind::Directory) => Err(ErrorKind::IsADirectory.into()),
             None => Replacement::beside(directory, name, None),
-            Some(FileType::RegularFile) => {
+            Some(EntryKind::File) => {
                 if head.is_some_and(|head| !has_head(&directory, name, head)) {
                     return Err(foreign());
                 }
-                Replacement::beside(directory, name, stat.as_ref())
+                Replacement::beside(directory, name, entry.as_ref())
             }
-            Some(_) => Replacement::in_place(&directory, name),
+            Some(EntryKind::Other) => Replacement::direct(directory.write(name)?),
         }
-    }
-
-    /// Follows a link of the kernel.
-    fn through(path: &Path) -> io::Result<Replacement> {
-        let file = match standard(path) {
-            Some(descriptor) => File::from(descriptor?),
-            None => {
-                let file = OpenOptions::new().write(true).open(path)?;
-                if file.metadata()?.is_file() {
-                    return Err(descriptor());
-                }
-                file
-            }
-        };
-        Replacement::direct(file)
-    }
-
-    fn in_place(directory: &Directory, name: &OsStr) -> io::Result<Replacement> {
-        Replacement::direct(directory.open_file(name, OFlags::WRONLY, 0)?)
     }
 
     fn direct(file: File) -> io::Result<Replacement> {
         // A link of the kernel can lead to a drive, and the path may have changed.
-        if file.metadata()?.file_type().is_block_device() {
+        if entry::is_drive(&file)? {
             return Err(drive());
         }
         Ok(Replacement { file, draft: None, is_old: false })
     }
 
-    fn beside(directory: Directory, name: &OsStr, old: Option<&Stat>) -> io::Result<Replacement> {
+    fn beside(directory: Directory, name: &OsStr, old: Option<&Entry>) -> io::Result<Replacement> {
         let denied = |e: &io::Error| e.kind() == ErrorKind::PermissionDenied;
         match draft(&directory, name) {
             Ok((file, draft)) => {
                 let final_name = name.to_os_string();
-                let draft = Some(Draft { directory, name: draft, final_name });
-                let made = Replacement { file, draft, is_old: false };
+                let draft = Draft { directory, name: draft, final_name, is_placed: false };
+                let made = Replacement { file, draft: Some(draft), is_old: false };
                 if let Some(old) = old {
-                    made.keep_attributes(old)?;
+                    old.give_attributes(&made.file)?;
                 }
                 Ok(made)
             }
             // The file is writable, but its directory is not: no draft can be made beside it.
-            Err(e) if denied(&e) && old.is_some_and(|old| old.st_mode & 0o222 != 0) => {
-                let mut made = Replacement::in_place(&directory, name)?;
-                made.is_old = true;
-                Ok(made)
+            Err(e) if denied(&e) && old.is_some_and(Entry::is_writable) => {
+                let made = Replacement::direct(directory.write(name)?)?;
+                Ok(Replacement { is_old: true, ..made })
             }
             Err(e) => Err(e),
         }
     }
 
-    /// Keeps the permissions of the old file, and its group and owner. Root gives a file to the user
-    /// who became root, but to nobody else: whoever owns the directory owns the file already.
-    fn keep_attributes(&self, old: &Stat) -> io::Result<()> {
-        if old.st_uid == self.file.metadata()?.uid() || Some(old.st_uid) == invoking_user() {
-            // Only a member can keep the group.
-            let _ = fchown(&self.file, Some(old.st_uid), Some(old.st_gid));
-        }
-        self.file.set_permissions(Permissions::from_mode(old.st_mode & 0o777))
-    }
-
     /// Makes the draft durable and moves it to the final path; flushes a file written in place.
-    pub fn finish(mut self) -> io::Result<()> {
-        let Some(Draft { directory, name, final_name }) = self.draft.take() else {
-            return self.file.flush();
+    pub fn finish(self) -> io::Result<()> {
+        let Replacement { mut file, draft, .. } = self;
+        let Some(draft) = draft else {
+            return file.flush();
         };
-        let placed = self.file.sync_all().and_then(|()| directory.rename(&name, &final_name));
-        placed.inspect_err(|_| drop(directory.remove(&name)))
+        let synced = file.sync_all();
+        drop(file);
+        synced.and_then(|()| draft.place())
     }
 }
 
@@ -175,11 +138,19 @@ impl Write for Replacement {
     }
 }
 
-impl Drop for Replacement {
+impl Draft {
+    fn place(mut self) -> io::Result<()> {
+        self.directory.rename(&self.name, &self.final_name)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
     fn drop(&mut self) {
-        if let Some(Draft { directory, name, .. }) = &self.draft {
+        if !self.is_placed {
             // A leftover draft is harmless.
-            let _ = directory.remove(name);
+            let _ = self.directory.remove(&self.name);
         }
     }
 }
@@ -193,41 +164,13 @@ fn has_head(directory: &Directory, name: &OsStr, head: &[u8]) -> bool {
     })
 }
 
-/// Whether a link is one of the kernel's links to open descriptors.
-fn is_of_kernel(path: &Path) -> bool {
-    ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"].iter().any(|start| path.starts_with(start))
-}
-
-/// A duplicate of standard output or standard error, if the path names one. It shares the offset, so
-/// later output follows.
-fn standard(path: &Path) -> Option<io::Result<OwnedFd>> {
-    let names = |name: &str, number: u32| {
-        let numbered = ["/dev/fd", "/proc/self/fd"].map(|dir| format!("{dir}/{number}"));
-        path == Path::new(name) || numbered.iter().any(|numbered| path == Path::new(numbered))
-    };
-    if names("/dev/stdout", 1) {
-        let flushed = io::stdout().flush();
-        Some(flushed.and_then(|()| io::stdout().as_fd().try_clone_to_owned()))
-    } else {
-        names("/dev/stderr", 2).then(|| io::stderr().as_fd().try_clone_to_owned())
-    }
-}
-
-fn drive() -> io::Error {
-    io::Error::other("it is a drive, not a file")
-}
-
-fn descriptor() -> io::Error {
-    io::Error::other("it leads to an open file; give that file's own name")
-}
-
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::{renew, replace};
-    use std::fs;
+    use std::fs::{self, OpenOptions, Permissions};
     use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
     use std::process::Command;
 
     fn names(dir: &Path) -> Vec<String> {

@@ -15,9 +15,11 @@
 
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/directory.rs")]
 mod directory;
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere/file.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/entry.rs")]
+mod entry;
 mod file;
 mod home;
+mod kind;
 mod name;
 mod output;
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere/owner.rs")]

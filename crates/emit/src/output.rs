@@ -42,6 +42,10 @@ pub(crate) fn draft(directory: &Directory, name: &OsStr) -> io::Result<(File, Os
     Err(ErrorKind::AlreadyExists.into())
 }
 
+pub(crate) fn drive() -> io::Error {
+    io::Error::other("it is a drive, not a file")
+}
+
 pub(crate) fn foreign() -> io::Error {
     io::Error::other(
         "it exists and is not an earlier version of this output; remove it or choose another name",

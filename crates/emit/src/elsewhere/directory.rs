@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::entry::Entry;
 use crate::owner::Owner;
 
 /// A directory.
@@ -55,6 +56,19 @@ impl Directory {
     /// If there is one of this name.
     pub fn create_new(&self, name: &OsStr) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
+    }
+
+    /// Opens a file, a pipe or a device in it for writing.
+    pub(crate) fn write(&self, name: &OsStr) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.path.join(name))
+    }
+
+    /// The attributes of a file in it, or of a link; `None` if there is nothing of this name.
+    pub(crate) fn entry(&self, name: &OsStr) -> io::Result<Option<Entry>> {
+        match self.path.join(name).symlink_metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            metadata => metadata.map(|metadata| Some(Entry(metadata))),
+        }
     }
 
     /// Renames a file in it, and replaces an earlier one.

@@ -1,0 +1,15 @@
+//! What an entry of a directory is, on all systems.
+
+/// What an entry of a directory is, as far as an output cares.
+pub(crate) enum EntryKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A block device.
+    Drive,
+    /// A directory.
+    Directory,
+    /// A pipe or another device.
+    Other,
+}
