@@ -73,16 +73,16 @@ pub fn steps(rates: &[f64]) -> Steps {
         return Steps::default();
     }
     let floor = (median(rates.to_vec()) / 1000.0).max(f64::MIN_POSITIVE);
-    let logs: Vec<f64> = rates.iter().map(|r| r.max(floor).ln()).collect();
+    let logs: Vec<f64> = rates.iter().map(|r| libm::log(r.max(floor))).collect();
     let noise = noise(&logs);
     let costs = Costs::of(&clipped(&logs, CLIP * noise));
-    let mut bounds = cut(&costs, PENALTY * noise * noise * (logs.len() as f64).ln());
+    let mut bounds = cut(&costs, PENALTY * noise * noise * libm::log(logs.len() as f64));
     join_edges(&costs, &mut bounds);
     merge(&costs, &mut bounds);
     let pieces = bounds.windows(2).map(|b| Piece {
         start: b[0],
         end: b[1],
-        level: costs.mean(b[0], b[1]).exp(),
+        level: libm::exp(costs.mean(b[0], b[1])),
     });
     let changes = bounds.windows(3).map(|b| place(&costs, b, noise));
     Steps { pieces: pieces.collect(), changes: changes.collect() }
@@ -210,7 +210,7 @@ fn merge(costs: &Costs, bounds: &mut Vec<usize>) {
         let steps = bounds.windows(3).map(step).enumerate();
         let smallest = steps.min_by(|a, b| a.1.total_cmp(&b.1));
         match smallest {
-            Some((i, size)) if size < MERGE_BELOW.ln_1p() => bounds.remove(i + 1),
+            Some((i, size)) if size < libm::log1p(MERGE_BELOW) => bounds.remove(i + 1),
             _ => return,
         };
     }

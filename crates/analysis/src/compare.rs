@@ -55,14 +55,14 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
     if a.len() != b.len() || a.iter().chain(b).any(|r| !(r.is_finite() && *r > 0.0)) {
         return None;
     }
-    let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| (b / a).ln()).collect();
+    let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| libm::log(b / a)).collect();
     let spread = Spread::of(&logs)?;
     let error = ERROR / comparisons.max(1) as f64;
     let half = spread.half_width(1.0 - error);
     Some(Comparison {
-        ratio: spread.mean.exp(),
-        low: half.map(|h| (spread.mean - h).exp()),
-        high: half.map(|h| (spread.mean + h).exp()),
+        ratio: libm::exp(spread.mean),
+        low: half.map(|h| libm::exp(spread.mean - h)),
+        high: half.map(|h| libm::exp(spread.mean + h)),
         n: spread.n as u32,
         outcome: outcome(&spread, error),
     })
@@ -81,7 +81,7 @@ fn outcome(logs: &Spread, error: f64) -> Outcome {
 
 /// The claim permitted by a mean log ratio with the half widths of its 90% and 95% intervals.
 fn judge(mean: f64, narrow: f64, wide: f64) -> Outcome {
-    if mean.abs() + narrow < EQUIVALENT_WITHIN.ln_1p() {
+    if mean.abs() + narrow < libm::log1p(EQUIVALENT_WITHIN) {
         Outcome::Equivalent
     } else if mean - wide > 0.0 {
         Outcome::Faster
@@ -174,7 +174,7 @@ mod tests {
     /// Welch's test, which suits a design that measures one drive after the other.
     fn welch(a: &[f64], b: &[f64]) -> bool {
         let [a, b] = [a, b].map(|side| {
-            let logs: Vec<f64> = side.iter().map(|v| v.ln()).collect();
+            let logs: Vec<f64> = side.iter().map(|v| libm::log(*v)).collect();
             Spread::of(&logs).expect("not empty")
         });
         let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);

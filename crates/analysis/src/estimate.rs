@@ -35,15 +35,15 @@ pub fn estimate(samples: &[f64]) -> Estimate {
     if known.iter().any(|&s| s <= 0.0) {
         return bare(Spread::of(&known).map(|s| s.mean));
     }
-    let logs: Vec<f64> = known.iter().map(|s| s.ln()).collect();
+    let logs: Vec<f64> = known.iter().map(|s| libm::log(*s)).collect();
     let Some(spread) = Spread::of(&logs) else {
         return bare(None);
     };
     let half = spread.half_width(0.95);
     Estimate {
-        value: Some(spread.mean.exp()),
-        low: half.map(|h| (spread.mean - h).exp()),
-        high: half.map(|h| (spread.mean + h).exp()),
+        value: Some(libm::exp(spread.mean)),
+        low: half.map(|h| libm::exp(spread.mean - h)),
+        high: half.map(|h| libm::exp(spread.mean + h)),
         n,
     }
 }
@@ -132,7 +132,8 @@ mod tests {
             let mut dice = Dice::new(40 + n as u64);
             let trials = 1000;
             let hit = (0..trials).filter(|_| {
-                let logs: Vec<f64> = dice.log_normal(1.0, 0.2, n).iter().map(|v| v.ln()).collect();
+                let logs: Vec<f64> =
+                    dice.log_normal(1.0, 0.2, n).iter().map(|v| libm::log(*v)).collect();
                 let mut means: Vec<f64> = (0..400)
                     .map(|_| (0..n).map(|_| logs[dice.below(n)]).sum::<f64>() / n as f64)
                     .collect();

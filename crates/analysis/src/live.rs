@@ -48,7 +48,7 @@ pub fn look(family: &[Vec<(f64, f64)>]) -> Vec<Option<Look>> {
 
 fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let positive = pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0 && (a * b).is_finite());
-    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+    let logs: Vec<f64> = pairs.iter().map(|(a, b)| libm::log(b / a)).collect();
     let spread = Spread::of(&logs).filter(|s| positive && s.n > 1)?;
     let (n, freedom) = (spread.n as f64, (spread.n - 1) as f64);
     let error = spread.deviation / n.sqrt();
@@ -61,7 +61,7 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
         false if distance > 0.0 => 0.0,
         false => 1.0,
     };
-    let margin = EQUIVALENT_WITHIN.ln_1p();
+    let margin = libm::log1p(EQUIVALENT_WITHIN);
     let half = t_quantile(1.0 - level / 2.0, freedom) * error;
     let outcome = if p(margin - spread.mean.abs(), one_sided) < same {
         Outcome::Equivalent
@@ -71,9 +71,9 @@ fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
         Outcome::Inconclusive
     };
     Some(Look {
-        ratio: spread.mean.exp(),
-        low: (spread.mean - half).exp(),
-        high: (spread.mean + half).exp(),
+        ratio: libm::exp(spread.mean),
+        low: libm::exp(spread.mean - half),
+        high: libm::exp(spread.mean + half),
         pairs: spread.n as u32,
         outcome,
     })
@@ -86,7 +86,7 @@ pub fn pairs_for(difference: f64, cv: f64) -> Option<u32> {
         let (n, freedom) = (**n as f64, (**n - 1) as f64);
         let error = cv * (2.0 / n).sqrt();
         let t = t_quantile(1.0 - n * DIFFERENT / 2.0, freedom) + t_quantile(0.8, freedom);
-        t * error <= difference.ln_1p()
+        t * error <= libm::log1p(difference)
     };
     LOOKS.iter().find(found).map(|n| *n as u32)
 }

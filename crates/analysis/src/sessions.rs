@@ -39,12 +39,12 @@ impl Session {
         let rounds = Spread::of(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
         let known = value.is_finite() && value > 0.0;
-        known.then(|| Session { log: value.ln(), within, half_range: 0.0 })
+        known.then(|| Session { log: libm::log(value), within, half_range: 0.0 })
     }
 
     /// The value; for a range, its geometric mean.
     pub fn value(&self) -> f64 {
-        self.log.exp()
+        libm::exp(self.log)
     }
 
     /// Creates a session from a value printed as a range. Returns `None` unless both ends are
@@ -153,21 +153,22 @@ impl Test {
     fn claim(&self, level: f64, same: f64) -> Claim {
         let half = |level: f64| t_quantile(1.0 - level / 2.0, self.freedom) * self.error;
         let reach = half(level) + self.half_range;
-        let outcome =
-            if self.gap.abs() + half(2.0 * same) + self.half_range < EQUIVALENT_WITHIN.ln_1p() {
-                Outcome::Equivalent
-            } else if self.gap > reach {
-                Outcome::Faster
-            } else if -self.gap > reach {
-                Outcome::Slower
-            } else {
-                Outcome::Inconclusive
-            };
+        let outcome = if self.gap.abs() + half(2.0 * same) + self.half_range
+            < libm::log1p(EQUIVALENT_WITHIN)
+        {
+            Outcome::Equivalent
+        } else if self.gap > reach {
+            Outcome::Faster
+        } else if -self.gap > reach {
+            Outcome::Slower
+        } else {
+            Outcome::Inconclusive
+        };
         Claim {
-            ratio: self.gap.exp(),
-            low: (self.gap - reach).exp(),
-            high: (self.gap + reach).exp(),
-            threshold: reach.exp_m1(),
+            ratio: libm::exp(self.gap),
+            low: libm::exp(self.gap - reach),
+            high: libm::exp(self.gap + reach),
+            threshold: libm::expm1(reach),
             spread: self.spread,
             outcome,
         }
@@ -231,7 +232,8 @@ pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Out
     let t = t_quantile(0.975, freedom) * variance.sqrt();
     let share = 1.0 / group.n as f64;
     let interval = |half: f64| {
-        [group.mean - half, group.mean + half].map(|end| end.exp().min(ceiling.unwrap_or(f64::MAX)))
+        [group.mean - half, group.mean + half]
+            .map(|end| libm::exp(end).min(ceiling.unwrap_or(f64::MAX)))
     };
     let (next, mean) = (interval(t * (1.0 + share).sqrt()), interval(t * share.sqrt()));
     Some(Outlook { next, mean, runs: group.n as u32 })
@@ -313,7 +315,7 @@ mod tests {
     fn repeats() -> Vec<Vec<Session>> {
         let steps: Vec<f64> = (-6..=6).map(f64::from).collect();
         let unit = (steps.iter().map(|s| s * s).sum::<f64>() / 12.0).sqrt();
-        let values: Vec<f64> = steps.iter().map(|s| 100.0 * (PRIOR * s / unit).exp()).collect();
+        let values: Vec<f64> = steps.iter().map(|s| 100.0 * libm::exp(PRIOR * s / unit)).collect();
         vec![sessions(&values)]
     }
 
@@ -339,7 +341,7 @@ mod tests {
             Session { log: session.log + (i as f64 - 2.0) * 0.01, ..session }
         }
         // t = 2.6 with 8 degrees of freedom: p = 0.032, between 5% / 2 and 5%.
-        let b = 100.0 * (2.6f64 * 0.01).exp();
+        let b = 100.0 * libm::exp(2.6 * 0.01);
         let found = claims(&[quantity(b), quantity(200.0)]);
         assert!(found.iter().all(differs), "{found:?}");
         assert!(!differs(&claims(&[quantity(b), quantity(100.0)])[0]));

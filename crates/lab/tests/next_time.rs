@@ -81,7 +81,7 @@ fn the_interval_rests_on_comparable_runs_of_the_drive() {
     assert_eq!((Some(normal.value), normal.differs.len()), (value, 0));
     let width = |run: &Run| {
         let m = run.metric("rand-read-4KiB-q1").expect("measured");
-        m.high.zip(m.low).map(|(high, low)| (high / low).ln()).expect("an interval")
+        m.high.zip(m.low).map(|(high, low)| libm::log(high / low)).expect("an interval")
     };
     assert!(width(&third) < 0.7 * width(&first), "three consistent runs narrow it");
 }

@@ -236,7 +236,7 @@ fn divided(spec: &DriveSpec, observed: &Observed) -> DriveSpec {
 /// Sum of squared logarithms of measured over predicted.
 fn misfit(spec: &DriveSpec, cells: &[Cell]) -> f64 {
     let cells = cells.iter().filter(|cell| cell.before != Before::Full);
-    cells.map(|cell| (rate(spec, cell) / cell.rate).ln().powi(2)).sum()
+    cells.map(|cell| libm::log(rate(spec, cell) / cell.rate).powi(2)).sum()
 }
 
 /// Distance of the parameters from the base's, which decides between equally good fits. A weight of
@@ -248,7 +248,7 @@ fn strangeness(spec: &DriveSpec, base: &DriveSpec) -> f64 {
     let knobs = [&LATENCY, &SLC_READ, &READ, &READ_CORE];
     let far = knobs
         .into_iter()
-        .map(|parameter| (value(parameter, spec) / value(parameter, base)).ln().powi(2));
+        .map(|parameter| libm::log(value(parameter, spec) / value(parameter, base)).powi(2));
     0.01 * far.sum::<f64>()
 }
 
@@ -306,7 +306,7 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(3 - libm::log10(value.abs()).floor() as i32);
     (value * scale).round() / scale
 }
 

@@ -15,7 +15,8 @@ pub fn reach(ends: impl IntoIterator<Item = f64>) -> f64 {
 /// axis ends in an arrow.
 pub fn bar(ratio: f64, interval: Option<[f64; 2]>, reach: f64, style: &Style) -> String {
     let half = (COLUMNS / 2) as f64;
-    let place = |value: f64| value.max(f64::MIN_POSITIVE).ln() / reach.ln() * half + half;
+    let place =
+        |value: f64| libm::log(value.max(f64::MIN_POSITIVE)) / libm::log(reach) * half + half;
     let column = |value: f64| place(value).round().clamp(0.0, (COLUMNS - 1) as f64) as usize;
     let mut cells = vec![' '; COLUMNS];
     cells[COLUMNS / 2] = pick(style, '│', '|');

@@ -35,7 +35,7 @@ fn of<'a>(answer: &'a Answer, whose: &str) -> Option<Normal> {
         let ratio = ratio(tile.value?, peer);
         (ratio.is_finite() && ratio > 0.0).then_some((tile, peer, ratio))
     };
-    let far = |ratio: f64| ratio.ln().abs();
+    let far = |ratio: f64| libm::log(ratio).abs();
     type Pairs<'a> = Vec<(&'a Tile, &'a Peer, f64)>;
     let (mut apart, equal): (Pairs<'_>, Pairs<'_>) =
         peers.iter().copied().filter_map(pair).partition(|(.., ratio)| far(*ratio) > EQUAL);

@@ -159,7 +159,7 @@ pub fn significant(value: f64) -> String {
 pub fn amount(value: f64) -> String {
     match value.abs() {
         v if v > 0.0 && v < 0.995 => {
-            let decimals = (2.0 - v.log10().floor()).clamp(2.0, 9.0) as usize;
+            let decimals = (2.0 - libm::log10(v).floor()).clamp(2.0, 9.0) as usize;
             format!("{value:.decimals$}")
         }
         v if v < 9_995.0 => significant(value),

@@ -195,7 +195,7 @@ fn size(text: &str) -> Option<f64> {
     let printed = amount(text, "");
     let inside = after(text, "(").unwrap_or_default();
     if let Some((power, _)) = inside.strip_prefix("2^").and_then(number) {
-        return (power < 63.0).then(|| power.exp2()).or(printed);
+        return (power < 63.0).then(|| libm::exp2(power)).or(printed);
     }
     let blocks = number(inside).filter(|(_, unit)| unit.trim_start().starts_with("block"));
     blocks.and_then(|(count, _)| exact(count, printed?)).or(printed)
@@ -204,6 +204,6 @@ fn size(text: &str) -> Option<f64> {
 /// The size of a number of blocks. The block size, a power of 2, is printed after the sizes, but
 /// follows from the printed size: its two decimals are precise to 0.5%.
 fn exact(count: f64, printed: f64) -> Option<f64> {
-    let bytes = count * (printed / count).log2().round().exp2();
+    let bytes = count * libm::exp2(libm::log2(printed / count).round());
     ((bytes / printed - 1.0).abs() < 0.01).then_some(bytes)
 }

@@ -33,7 +33,7 @@ fn summary(outcome_read: Result<Vec<Run>, ImportError>) -> u64 {
             let metrics = runs.iter().flat_map(|run| &run.metrics);
             // Powers of ten of the values, so that formats with few names have several outcomes,
             // too.
-            let power = |m: &record::Metric| m.value.unwrap_or(0.0).max(1e-9).log10() as i64;
+            let power = |m: &record::Metric| libm::log10(m.value.unwrap_or(0.0).max(1e-9)) as i64;
             let powers = metrics.clone().fold(0u64, |sum, m| {
                 sum.wrapping_mul(31).wrapping_add(power(m).unsigned_abs() % 31)
             });

@@ -77,7 +77,7 @@ impl Term {
         let exact = |a: i64, b: i64| a.checked_pow(u32::try_from(b).ok()?);
         match (self.whole, other.whole) {
             (Some(a), Some(b)) if b >= 0 => exact(a, b).map(Term::whole),
-            _ => Term::real(self.real.powf(other.real)),
+            _ => Term::real(libm::pow(self.real, other.real)),
         }
     }
 }

@@ -156,7 +156,7 @@ fn claims(sessions: &[BTreeMap<String, Session>], prior: f64) -> [Count; 2] {
 
 /// Standard deviation of the logarithms of the values.
 fn spread(all: &[Session]) -> f64 {
-    let logs: Vec<f64> = all.iter().map(|s| s.value().ln()).collect();
+    let logs: Vec<f64> = all.iter().map(|s| libm::log(s.value())).collect();
     let n = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / n;
     let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();

@@ -302,7 +302,7 @@ fn mean(quantities: &[Quantity]) -> Option<f64> {
     let n = values.len() as f64;
     let positive = values.iter().all(|v| *v > 0.0);
     let sum = |of: fn(f64) -> f64| values.iter().map(|v| of(*v)).sum::<f64>() / n;
-    let value = if positive { sum(f64::ln).exp() } else { sum(|v| v) };
+    let value = if positive { libm::exp(sum(libm::log)) } else { sum(|v| v) };
     (!values.is_empty()).then_some(value)
 }
 

@@ -132,7 +132,7 @@ fn factor(pair: &Pair) -> (String, String) {
 
 /// The size of a difference, whichever side is larger.
 fn size(pair: &Pair) -> f64 {
-    pair.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
+    pair.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| libm::log(ratio).abs())
 }
 
 fn undecided(open: &[&Pair], all: bool) -> String {

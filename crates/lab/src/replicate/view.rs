@@ -277,7 +277,7 @@ fn unit_of(unit: PublishedUnit) -> Unit {
 /// At most four significant digits and three decimals, but all digits before the point; without
 /// trailing zeros.
 pub(super) fn number(value: f64) -> String {
-    let whole = value.abs().max(1.0).log10() as usize + 1;
+    let whole = libm::log10(value.abs().max(1.0)) as usize + 1;
     let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),

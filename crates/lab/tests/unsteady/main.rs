@@ -213,7 +213,7 @@ fn an_unsteady_drive_gets_every_byte_back_and_is_named() {
     for (method, named) in ["speed", "fake"].into_iter().zip(&mut named) {
         for seed in 0..runs {
             // From .1 to 5%.
-            let share = 0.001 * 50f64.powf((seed / 2) as f64 / (runs / 2).max(1) as f64);
+            let share = 0.001 * libm::pow(50.0, (seed / 2) as f64 / (runs / 2).max(1) as f64);
             let flips = Flips { share, after_write: seed % 2 == 1, seed: mixed(seed, 2) };
             *named += u64::from(check_unsteady(&run(method, seed, Some(flips))));
             check_steady(method, &run(method, seed, None));

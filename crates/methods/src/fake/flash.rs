@@ -179,7 +179,7 @@ impl Flash {
     pub fn pass(&mut self, ns: u64, busy: bool) {
         let seconds = ns as f64 / 1e9;
         let aim = if busy { ROOM_C + self.traits.rise_k } else { ROOM_C };
-        self.celsius += (aim - self.celsius) * (1.0 - (-seconds / self.traits.inertia_s).exp());
+        self.celsius += (aim - self.celsius) * (1.0 - libm::exp(-seconds / self.traits.inertia_s));
         if !busy {
             let back = (seconds * self.traits.cache_back_per_s) as u64;
             self.room = (self.room + back).min(self.traits.cache_bytes);

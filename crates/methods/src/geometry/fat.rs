@@ -132,14 +132,14 @@ fn places(blocks: u64) -> Option<(Vec<u64>, usize)> {
 /// zone that does not end within them is not reported, as its size is unknown.
 fn judge(times: &[Vec<f64>], first: usize, erase: u64) -> Small {
     let logs = |blocks: &[Vec<f64>]| -> Vec<f64> {
-        blocks.iter().flatten().map(|ns| ns.max(1.0).ln()).collect()
+        blocks.iter().flatten().map(|ns| libm::log(ns.max(1.0))).collect()
     };
     let ends = (1..first).filter_map(|end| {
         let (zone, others) = (logs(&times[..end]), logs(&times[end..]));
         Some((end, separation(&zone, &others)?))
     });
     let end = ends.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(end, _)| end);
-    let typical = |blocks: &[Vec<f64>]| mean(&logs(blocks)).exp();
+    let typical = |blocks: &[Vec<f64>]| libm::exp(mean(&logs(blocks)));
     Small {
         usual_ns: typical(&times[end.unwrap_or(first)..]),
         zone: end.map(|end| Zone { bytes: end as u64 * erase, each_ns: typical(&times[..end]) }),
@@ -156,7 +156,7 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
     let freedom = (zone.len() + others.len()).saturating_sub(2).max(1) as f64;
     let variance = (squares(zone) + squares(others)) / freedom;
     let error = (variance * (1.0 / zone.len() as f64 + 1.0 / others.len() as f64)).sqrt();
-    let apart = slowest <= fastest + ZONE_SHARE.ln() && distance >= ERRORS * error;
+    let apart = slowest <= fastest + libm::log(ZONE_SHARE) && distance >= ERRORS * error;
     apart.then_some(distance)
 }
 

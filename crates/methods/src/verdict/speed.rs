@@ -114,7 +114,7 @@ pub(crate) fn places(seen: &PlaceRates) -> Ruling {
     };
     let against = |rates: &Vec<f64>| analysis::compare_among(others.len(), start, rates);
     let compared = seen.places[1..].iter().zip(others).filter_map(|(p, r)| Some((*p, against(r)?)));
-    let distance = |ratio: f64| ratio.ln().abs();
+    let distance = |ratio: f64| libm::log(ratio).abs();
     let far = compared.max_by(|a, b| distance(a.1.ratio).total_cmp(&distance(b.1.ratio)));
     let Some((place, worst)) = far else {
         return Ruling::unknown(format!("Whether the location matters to a {kind} is unknown."));

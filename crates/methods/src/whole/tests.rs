@@ -303,7 +303,7 @@ fn heat_finds_throttling_the_time_to_it_and_the_effect_of_cooling() {
     let found = verdict(&out, "HEAT").expect("throttles");
     assert!(found.text.contains("the drive throttles"), "{}", found.text);
     // 30 C + 60 K (1 - exp(-t / 100 s)) = 75 C.
-    near(value(&out, "heat-load.time-to-throttle") / 1e9, 100.0 * 4f64.ln(), 0.35);
+    near(value(&out, "heat-load.time-to-throttle") / 1e9, 100.0 * libm::log(4.0), 0.35);
     near(value(&out, "heat-load.hot"), value(&out, "heat-load.cold") / 2.0, 0.15);
     near(value(&out, "heat-cooled"), value(&out, "heat-load.cold"), 0.05);
     let mut fake = Fake::confirmed(traits(FlashTraits { rise_k: 15.0, ..hot }), 16 * GIB);

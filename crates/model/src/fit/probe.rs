@@ -114,15 +114,15 @@ pub fn solve(spec: &DriveSpec, cell: &Cell, parameter: &Parameter) -> Option<f64
     };
     let (mut low, mut high) = parameter.range;
     let (first, last) = (at(low), at(high));
-    if (first / last).ln().abs() < SENSITIVE {
+    if libm::log(first / last).abs() < SENSITIVE {
         return None;
     }
     let falling = first > last;
     // On a plateau near the measured rate, something else is the limit and every value fits
     // equally.
     let own = (parameter.place)(&mut spec.clone()).value;
-    let near = (at(own) / cell.rate).ln().abs() < SENSITIVE;
-    if near && (at(own * 1.25) / at(own / 1.25)).ln().abs() < SENSITIVE / 2.0 {
+    let near = libm::log(at(own) / cell.rate).abs() < SENSITIVE;
+    if near && libm::log(at(own * 1.25) / at(own / 1.25)).abs() < SENSITIVE / 2.0 {
         return None;
     }
     for _ in 0..HALVINGS {

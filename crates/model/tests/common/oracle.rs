@@ -91,7 +91,7 @@ impl Pages {
 pub fn greedy(alpha: f64, pages: u32) -> f64 {
     let b = f64::from(pages);
     let k = alpha * (1.0 + 1.0 / (2.0 * b));
-    let x0 = 0.5 - b / alpha * lambert_w(-k * (-k).exp());
+    let x0 = 0.5 - b / alpha * lambert_w(-k * libm::exp(-k));
     b / (b - x0 + 1.0)
 }
 
@@ -102,7 +102,7 @@ pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
     let shares = |c: f64, w0: f64| {
         let (mut sum, mut mean) = (w0, 0.0);
         for i in 1..=pages {
-            let hit = -(f64::from(d) * (-sum.min(1.0 - 1e-16)).ln_1p()).exp_m1();
+            let hit = -libm::expm1(f64::from(d) * libm::log1p(-sum.min(1.0 - 1e-16)));
             let w = c / f64::from(i) * hit;
             sum += w;
             mean += f64::from(i) * w;
@@ -110,7 +110,7 @@ pub fn choices(alpha: f64, pages: u32, d: u32) -> f64 {
         (sum, mean)
     };
     let mean = |c: f64| {
-        let w0 = bisect(-700.0, 0.0, |log| shares(c, f64::exp(log)).0 < 1.0).exp();
+        let w0 = libm::exp(bisect(-700.0, 0.0, |log| shares(c, libm::exp(log)).0 < 1.0));
         shares(c, w0).1
     };
     alpha * bisect(0.0, 60.0, |c| mean(c) < f64::from(pages) / alpha)
@@ -129,7 +129,7 @@ fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
 pub fn lambert_w(x: f64) -> f64 {
     let mut w: f64 = -0.5;
     for _ in 0..200 {
-        let e = w.exp();
+        let e = libm::exp(w);
         w = (w - (w * e - x) / (e * (w + 1.0))).max(-0.999_999);
     }
     w
@@ -137,7 +137,7 @@ pub fn lambert_w(x: f64) -> f64 {
 
 /// Write amplification of FIFO, and of greedy with large superblocks (Desnoyers 2012).
 pub fn large(alpha: f64) -> f64 {
-    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
+    alpha / (alpha + lambert_w(-alpha * libm::exp(-alpha)))
 }
 
 /// Write amplification of a policy by its closed form, if it has one.

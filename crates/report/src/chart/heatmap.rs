@@ -70,7 +70,7 @@ fn form(chart: &Chart, map: &Map, narrow: bool) -> Canvas {
     let (divisor, unit) = unit_of_axis(chart.y, most.max(f64::MIN_POSITIVE) / 20.0);
     for &(row, column, value) in &map.cells {
         let share = match most > least && value > 0.0 {
-            true => (value / least).ln() / (most / least).ln(),
+            true => libm::log(value / least) / libm::log(most / least),
             false => 0.0,
         };
         let at = [left + column as f64 * each, TOP + row as f64 * ROW];

@@ -34,7 +34,7 @@ impl Scale {
     /// The position of a value on the axis, 0 to 1.
     pub(super) fn share(&self, value: f64) -> f64 {
         match self.log {
-            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            true => libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low),
             false => (value - self.low) / (self.high - self.low),
         }
     }
@@ -42,7 +42,7 @@ impl Scale {
     /// The value at a position.
     pub(super) fn value(&self, share: f64) -> f64 {
         match self.log {
-            true => self.low * (self.high / self.low).powf(share),
+            true => self.low * libm::pow(self.high / self.low, share),
             false => self.low + share * (self.high - self.low),
         }
     }
@@ -58,7 +58,7 @@ impl Scale {
 
     fn steps(&self, most: usize) -> Vec<f64> {
         let rough = (self.high - self.low) / most.max(1) as f64;
-        let power = 10f64.powf(rough.log10().floor());
+        let power = 10f64.powi(libm::log10(rough).floor() as i32);
         let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
         let step = step.unwrap_or(10.0 * power);
         let first = (self.low / step).ceil();
@@ -67,14 +67,16 @@ impl Scale {
     }
 
     fn powers(&self, base: f64, most: usize) -> Vec<f64> {
-        let (from, to) = (self.low.log(base).ceil() as i32, self.high.log(base).floor() as i32);
+        let exponent = |value: f64| libm::log(value) / libm::log(base);
+        let (from, to) = (exponent(self.low).ceil() as i32, exponent(self.high).floor() as i32);
         let every = ((to - from + 1) as f64 / most.max(1) as f64).ceil().max(1.0) as usize;
         (from..=to).step_by(every).map(|power| base.powi(power)).collect()
     }
 
     fn decades(&self, most: usize) -> Vec<f64> {
         let all = |steps: &[f64]| -> Vec<f64> {
-            let (from, to) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+            let exponents = [self.low, self.high].map(libm::log10);
+            let (from, to) = (exponents[0].floor() as i32, exponents[1].ceil() as i32);
             let ticks = (from..=to).flat_map(|p| steps.iter().map(move |s| s * 10f64.powi(p)));
             ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
         };
@@ -148,7 +150,7 @@ pub(super) fn tick(axis: &Axis, value: f64) -> String {
 /// A number without unnecessary decimals: `0.5`, `20`, `1200`. A small one keeps three significant
 /// digits: `0.00002`.
 pub(super) fn plain(value: f64) -> String {
-    let decimals = (2.0 - value.abs().log10().floor()).clamp(3.0, 12.0) as usize;
+    let decimals = (2.0 - libm::log10(value.abs()).floor()).clamp(3.0, 12.0) as usize;
     let text = format!("{value:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
@@ -167,7 +169,7 @@ fn round_to_three_digits(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    let scale = 10f64.powf(2.0 - value.abs().log10().floor());
+    let scale = 10f64.powi(2 - libm::log10(value.abs()).floor() as i32);
     (value * scale).round() / scale
 }
 

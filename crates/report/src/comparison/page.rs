@@ -73,7 +73,7 @@ fn times(factor: f64) -> String {
 fn bar(row: &Row, reach: f64) -> Markup {
     let place = |ratio: f64| {
         let ratio = ratio.clamp(1.0 / reach, reach);
-        50.0 + 50.0 * ratio.ln() / reach.ln()
+        50.0 + 50.0 * libm::log(ratio) / libm::log(reach)
     };
     let span = row.interval.map(|[low, high]| (place(low), place(high)));
     markup! {

@@ -305,7 +305,7 @@ fn time_series(
     let mut series = Series::new(name, replicate, slot * 2_100_000_000);
     for i in 1..=20u64 {
         let rate = bytes_per_s * (1.0 + 0.03 * noise.bell());
-        let heat = 41.0 + 27.0 * (1.0 - (-(slot as f64) / 9.0).exp()) + 0.3 * noise.bell();
+        let heat = 41.0 + 27.0 * (1.0 - libm::exp(-(slot as f64) / 9.0)) + 0.3 * noise.bell();
         let share = f64::from(reads) / 100.0;
         let (read, write) = (rate * share, rate * (1.0 - share));
         // Rounded, because the last bit of exp() may differ between machines.
@@ -584,7 +584,7 @@ pub fn long() -> Run {
         };
         let stall = if noise.unit() > 0.998 { 0.1 } else { 1.0 };
         let rate = (level * stall * (1.0 + 0.1 * noise.bell())).round();
-        let warm = 1.0 - (-(i as f64) / 20_000.0).exp();
+        let warm = 1.0 - libm::exp(-(i as f64) / 20_000.0);
         let heat = (41.0 + 27.0 * warm + 0.5 * noise.bell()).round();
         series.push(
             i * 36_000_000,
