@@ -1,10 +1,12 @@
 //! The crates that the project takes from elsewhere: their licences, sources and versions.
 //!
-//! Read from `cargo metadata`, which asks nobody. Every crate of the workspace must come from
-//! crates.io under an accepted licence, and no crate may be in the binary in two versions. The list
-//! of crates in a binary is also that of `dist`: for its bill of materials and licence texts.
+//! Read from `cargo metadata`, which asks nobody. Every crate of the workspace must come from a
+//! registry and under a licence that `deny.toml` accepts, and no other crate may be in the binary in
+//! two versions. The list of crates in a binary is also that of `dist`: for its bill of materials and
+//! licence texts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -12,23 +14,46 @@ use serde_json::Value;
 
 use crate::run::{cargo, output};
 
-/// Licences accepted for a crate; one of the alternatives that it offers must be among them.
-const LICENSES: [&str; 8] = [
-    "MIT",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "MIT-0",
-    "Unicode-3.0",
-    "Zlib",
-];
+/// The lists of `deny.toml`, which cargo-deny reads, too.
+#[derive(Debug)]
+struct Accepted {
+    /// Licences; one of the alternatives that a crate offers must be among them.
+    licenses: Vec<String>,
+    /// Sources, as `cargo metadata` names them.
+    registries: Vec<String>,
+    /// Crates that may be in the binary in two versions.
+    twice: Vec<String>,
+}
 
-/// The only registry.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+impl Accepted {
+    fn read(dir: &Path) -> Result<Accepted> {
+        let text = fs::read_to_string(dir.join("deny.toml")).context("deny.toml")?;
+        let lists: toml::Table = toml::from_str(&text).context("deny.toml")?;
+        let list = |table: &str, key: &str| -> Result<Vec<String>> {
+            let list = lists.get(table).and_then(|table| table.get(key)?.as_array());
+            let list = list.with_context(|| format!("deny.toml: no list {key} in {table}"))?;
+            let word = |value: &toml::Value| {
+                let name = value.as_str().or_else(|| value.get("crate")?.as_str());
+                name.unwrap_or_default().to_string()
+            };
+            Ok(list.iter().map(word).collect())
+        };
+        let registries = list("sources", "allow-registry")?;
+        Ok(Accepted {
+            licenses: list("licenses", "allow")?,
+            registries: registries.iter().map(|address| format!("registry+{address}")).collect(),
+            twice: list("bans", "skip")?,
+        })
+    }
 
-/// Crates that may be in the binary in two versions, because crates of others ask for both.
-const TWICE: [&str; 1] = ["miniz_oxide"];
+    /// Whether each part of `(A OR B) AND C` has an accepted alternative; deeper nesting is rejected.
+    fn has_license(&self, license: &str) -> bool {
+        license.split(" AND ").all(|part| {
+            let part = part.trim_start_matches('(').trim_end_matches(')');
+            part.split(" OR ").any(|name| self.licenses.iter().any(|license| license == name))
+        })
+    }
+}
 
 /// The target whose crates `tidy` checks.
 const CHECKED: &str = "x86_64-unknown-linux-gnu";
@@ -118,19 +143,20 @@ impl Supply {
         Ok(shipped)
     }
 
-    fn findings(&self) -> Result<Vec<String>> {
+    fn findings(&self, accepted: &Accepted) -> Result<Vec<String>> {
         let mut findings = Vec::new();
         for component in self.components.values() {
             let Component { name, version, license, .. } = component;
-            if !is_accepted(license) {
+            if !accepted.has_license(license) {
                 findings.push(format!("Cargo.lock: {name} {version}: licence '{license}'"));
             }
-            if let Some(source) = component.source.as_ref().filter(|source| *source != REGISTRY) {
+            let is_foreign = |source: &&String| !accepted.registries.contains(source);
+            if let Some(source) = component.source.as_ref().filter(is_foreign) {
                 findings.push(format!("Cargo.lock: {name} {version}: comes from {source}"));
             }
         }
         for pair in self.shipped("ssdyno")?.windows(2) {
-            if pair[0].name == pair[1].name && !TWICE.contains(&pair[0].name.as_str()) {
+            if pair[0].name == pair[1].name && !accepted.twice.contains(&pair[0].name) {
                 let (name, one, other) = (&pair[0].name, &pair[0].version, &pair[1].version);
                 findings.push(format!("Cargo.lock: {name} is in the binary as {one} and {other}"));
             }
@@ -141,20 +167,13 @@ impl Supply {
 
 /// All crates with an unaccepted licence or source, and those that the binary holds twice.
 pub fn findings() -> Result<Vec<String>> {
-    Supply::read(&crate::run::root(), CHECKED)?.findings()
+    let root = crate::run::root();
+    Supply::read(&root, CHECKED)?.findings(&Accepted::read(&root)?)
 }
 
 fn is_macro(package: &Value) -> bool {
     let targets = package["targets"].as_array().into_iter().flatten();
     targets.flat_map(|target| target["kind"].as_array()).flatten().any(|kind| kind == "proc-macro")
-}
-
-/// Whether each part of `(A OR B) AND C` has an accepted alternative; deeper nesting is rejected.
-fn is_accepted(license: &str) -> bool {
-    license.split(" AND ").all(|part| {
-        let part = part.trim_start_matches('(').trim_end_matches(')');
-        part.split(" OR ").any(|name| LICENSES.contains(&name))
-    })
 }
 
 #[cfg(test)]
@@ -174,10 +193,15 @@ mod tests {
             "targets": [{"kind": [kind]}]})
     }
 
+    fn accepted() -> Accepted {
+        Accepted::read(&crate::run::root()).expect("the lists")
+    }
+
     fn supply() -> Supply {
         let normal = |id: &str| json!({"pkg": id, "dep_kinds": [{"kind": null}]});
         let dev = |id: &str| json!({"pkg": id, "dep_kinds": [{"kind": "dev"}]});
-        let known = Some(REGISTRY);
+        let lists = accepted();
+        let known = Some(lists.registries[0].as_str());
         let metadata = json!({
             "packages": [
                 package("ssdyno", "0.1.0", "MIT OR Apache-2.0", None, "bin"),
@@ -207,7 +231,7 @@ mod tests {
 
     #[test]
     fn licences_sources_and_duplicates_are_found() {
-        let findings = supply().findings().expect("a graph");
+        let findings = supply().findings(&accepted()).expect("a graph");
         assert_eq!(
             findings,
             [
@@ -221,10 +245,10 @@ mod tests {
     #[test]
     fn one_of_the_alternatives_must_be_accepted() {
         for license in ["MIT", "GPL-2.0 OR MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"] {
-            assert!(is_accepted(license), "{license}");
+            assert!(accepted().has_license(license), "{license}");
         }
         for license in ["", "GPL-3.0", "MIT AND GPL-2.0", "LGPL-2.1 OR GPL-2.0"] {
-            assert!(!is_accepted(license), "{license}");
+            assert!(!accepted().has_license(license), "{license}");
         }
     }
 }

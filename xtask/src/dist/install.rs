@@ -3,7 +3,7 @@
 //! The package is installed, upgraded and removed in a clean Debian root made by debootstrap, for
 //! other machines under qemu-user; no file may be left. The image is unpacked by umoci and runs
 //! under crun. The binary measures a directory and answers README's questions. This needs root. The
-//! Debian roots stay in `target/roots` for the next time.
+//! Debian roots stay in `target/roots` for the next time. cargo-deny judges the crates of others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Dist, deb, image, questions};
+use super::{Dist, deb, deny, image, questions};
 use crate::run::{output, program};
 use crate::{emulated, packages};
 
@@ -55,6 +55,7 @@ pub fn check(dist: &Dist) -> Result<()> {
     ];
     let said = packages::install(&needs);
     ensure!(packages::missing(&needs).is_empty(), "--check needs more packages: {said}");
+    println!("      ok   crates of others: {}", deny::check(dist)?);
     let name = dist.target.debian;
     let answer = check_package(dist).with_context(|| format!("the package for {name}"))?;
     println!("      ok   .deb for {name}: installed, upgraded, removed; {answer}");

@@ -8,6 +8,7 @@
 
 mod archive;
 mod deb;
+mod deny;
 mod image;
 mod install;
 mod materials;
