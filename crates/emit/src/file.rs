@@ -27,8 +27,8 @@ pub fn check(path: &Path, example: Option<&[u8]>) -> io::Result<()> {
     }
 }
 
-/// A file being written. Without [`Replacement::finish`] it keeps its old content, unless it is
-/// written in place.
+/// A file being written. Without [`Replacement::finish`] or [`Replacement::place`], it keeps its old
+/// content, unless it is written in place.
 #[derive(Debug)]
 pub struct Replacement {
     // Before the draft, because an open file cannot be removed everywhere.
@@ -114,13 +114,18 @@ impl Replacement {
 
     /// Makes the draft durable and moves it to the final path; flushes a file written in place.
     pub fn finish(self) -> io::Result<()> {
-        let Replacement { mut file, draft, .. } = self;
-        let Some(draft) = draft else {
-            return file.flush();
-        };
-        let synced = file.sync_all();
+        // What is written in place may be a pipe.
+        let synced = self.draft.as_ref().map_or(Ok(()), |_| self.file.sync_all());
+        synced.and_then(|()| self.place())
+    }
+
+    /// Moves the draft to the final path without waiting for the disk, which no signal can end: for
+    /// what can be made again. After a loss of power, the file may be empty.
+    pub fn place(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let Replacement { file, draft, .. } = self;
         drop(file);
-        synced.and_then(|()| draft.place())
+        draft.map_or(Ok(()), Draft::place)
     }
 }
 

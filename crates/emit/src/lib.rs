@@ -40,12 +40,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
-/// mistyped name therefore cannot destroy another file.
+/// mistyped name therefore cannot destroy another file. It does not wait for the disk: for pages and
+/// pictures, which can be made again.
 pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let content = content.as_ref();
     let mut file = Replacement::renew(path, output::head_of(content))?;
     file.write_all(content)?;
-    file.finish()
+    file.place()
 }
 
 /// Replaces the content of a file, whatever it is, or creates it.

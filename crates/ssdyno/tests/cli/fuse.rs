@@ -29,6 +29,8 @@ pub struct Server {
     pub is_stopped: AtomicBool,
     /// The kernel has been greeted.
     is_ready: AtomicBool,
+    /// How often something had to be made durable.
+    pub syncs: AtomicU64,
     /// Requests read since it was stopped.
     pub unanswered: AtomicU64,
 }
@@ -123,6 +125,9 @@ impl Files {
             if server.is_stopped.load(Ordering::SeqCst) {
                 server.unanswered.fetch_add(1, Ordering::SeqCst);
                 continue;
+            }
+            if opcode == 20 {
+                server.syncs.fetch_add(1, Ordering::SeqCst);
             }
             if opcode == 16 {
                 thread::sleep(Duration::from_millis(server.write_ms.load(Ordering::SeqCst)));

@@ -172,3 +172,19 @@ fn every_command_that_opens_a_store_that_does_not_answer_can_be_ended() {
         assert_eq!(code, Some(130), "{what}");
     }
 }
+
+/// A thread in fsync cannot be ended: on a busy disk, a signal waited for pages 9 s long.
+#[test]
+fn pages_do_not_wait_for_the_disk() {
+    or_skip!(root());
+    let disk = or_skip!(Fuse::mount());
+    let place = Place::new();
+    drop(place.io("null: --ops 9"));
+    for name in ["run.html", "card.svg"] {
+        let path = disk.path().join(name);
+        let output = if name == "run.html" { "--html" } else { "--card" };
+        place.ssdyno(&["show", "1", &format!("{output}={}", path.display())]).good();
+        assert!(path.metadata().expect("written").len() > 1000, "{name}");
+    }
+    assert_eq!(disk.server.syncs.load(Ordering::SeqCst), 0, "waits for the disk");
+}
