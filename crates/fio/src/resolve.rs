@@ -232,7 +232,7 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         interval = gcd(least, most);
     }
     verify.interval = interval;
-    verify.placed = draft.verify_interval > 0 || verify.offset > 0;
+    verify.placed = draft.verify_interval > 0 || verify.offset > 0 || verify.pattern.is_some();
     let headerless = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::Null);
     if !headerless && verify.offset + HEADER_BYTES > interval {
         return Err(format!(
@@ -266,6 +266,8 @@ fn content(draft: &Draft, job: &mut Job) -> Parsed<()> {
     if content.compress_percent == 100 {
         (content.zero, content.compress_percent) = (true, 0);
     }
+    // As in fio, content with shares has no zeroes but those of the shares.
+    content.zero &= content.compress_percent == 0 && content.dedupe_percent == 0;
     if content.dedupe_percent > 0 && content.dedupe_set {
         working_set(job)?;
     }

@@ -39,9 +39,11 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("verify", &[], |d, v| put(&mut d.verify, Some(v.word(KINDS)?)))
         .says("ssdyno's header replaces fio's; neither tool can check the other's files"),
     supported("do_verify", &[], |d, v| put(&mut d.job.verify.do_verify, v.flag()?)),
-    supported("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?)).bare(),
+    supported("verify_only", &[], |d, v| put(&mut d.job.verify.only, v.set()?))
+        .bare()
+        .says("operations that are left out are not counted as done"),
     supported("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
-        .says("as in fio; without it and verify_offset, each 512 bytes have a header"),
+        .says("as in fio; without it, verify_offset and verify_pattern, each 512 bytes have a header"),
     supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     supported("verify_pattern", &[], |d, v| {
         d.job.verify.pattern = Some(pattern(v)?);

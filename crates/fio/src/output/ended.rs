@@ -33,7 +33,7 @@ fn error_text(code: i32) -> String {
 
 /// Number of errors after which jobs continued, and the code of the first.
 pub(super) fn errors_continued(shown: &Shown<'_>) -> Option<(u64, i32)> {
-    let errors = &shown.job.errors;
+    let errors = &shown.last_job().errors;
     let go_on = &errors.go_on;
     (go_on.read || go_on.write || go_on.verify).then(|| {
         let runs = || shown.runs.iter();

@@ -16,7 +16,7 @@ use workload::OpKind;
 
 use super::remarks::failures;
 use super::shown::{Samples, Shown, Side, deviation};
-use super::{LAYOUT, ended, shows_disks, with_results};
+use super::{LAYOUT, ended, priorities, shows_disks, with_results};
 use crate::job::is_drive;
 use crate::run::Ran;
 use crate::{Amount, Blocks, Job, PerKind, Share, UnifiedRw};
@@ -69,7 +69,7 @@ fn job(shown: &Shown<'_>, bins: bool) -> Value {
         "job options": options(shown.job),
         "sync": {
             "total_ios": shown.flushes().map_or(0, |flushes| flushes.ops),
-            "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown.job), bins),
+            "lat_ns": latency(shown.flushes().map(|f| &f.service), any_percentiles(shown), bins),
         },
         "job_runtime": elapsed_ns / 1_000_000,
         "usr_cpu": percent(usage(|u| u.user_ns)),
@@ -98,7 +98,7 @@ fn ours(shown: &Shown<'_>) -> Value {
     let measured = || shown.runs.iter().map(|run| &run.did.measurement);
     let responses = shown.reported().into_iter().filter_map(|side| {
         let response = side.stats.response.as_ref()?;
-        let percentiles = any_percentiles(shown.job);
+        let percentiles = any_percentiles(shown);
         Some((side.name().to_string(), latency(Some(response), percentiles, false)))
     });
     json!({
@@ -136,7 +136,7 @@ fn sides(shown: &Shown<'_>, bins: bool) -> Map<String, Value> {
 }
 
 fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
-    let reporting = &shown.job.reporting;
+    let reporting = &shown.last_job().reporting;
     let percentiles = |wanted: bool| wanted.then_some(&reporting.percentiles[..]);
     let none = KindStats::default();
     let stats = side.as_ref().map_or(&none, |side| side.stats);
@@ -181,6 +181,8 @@ fn side(shown: &Shown<'_>, side: Option<Side<'_>>, bins: bool) -> Value {
     });
     if let (Some(fields), Value::Object(samples)) = (fields.as_object_mut(), samples) {
         fields.extend(samples);
+        let priorities = side.and_then(|side| priorities::field(shown, side.kind, bins));
+        fields.extend(priorities.map(|priorities| ("prios".to_string(), priorities)));
     }
     fields
 }
@@ -196,15 +198,19 @@ fn plain(histogram: Option<&Histogram>) -> Value {
 }
 
 /// The percentiles of a latency that has no options of its own.
-fn any_percentiles(job: &Job) -> Option<&[f64]> {
-    let reporting = &job.reporting;
+pub(super) fn any_percentiles<'s>(shown: &Shown<'s>) -> Option<&'s [f64]> {
+    let reporting = &shown.last_job().reporting;
     let wanted = reporting.clat_percentiles || reporting.lat_percentiles;
     wanted.then_some(&reporting.percentiles)
 }
 
 /// A latency with the percentiles that have at least ten samples beyond them. As in fio, it has no
 /// bins either if its `percentiles` are not wanted.
-fn latency(histogram: Option<&Histogram>, percentiles: Option<&[f64]>, bins: bool) -> Value {
+pub(super) fn latency(
+    histogram: Option<&Histogram>,
+    percentiles: Option<&[f64]>,
+    bins: bool,
+) -> Value {
     let mut value = plain(histogram);
     let (Some(fields), Some(histogram), Some(percentiles)) =
         (value.as_object_mut(), histogram, percentiles)

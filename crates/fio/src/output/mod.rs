@@ -11,6 +11,7 @@ mod json;
 mod logs;
 mod normal;
 mod numbers;
+mod priorities;
 mod record;
 mod remarks;
 mod shown;

@@ -80,6 +80,11 @@ impl<'r> Shown<'r> {
         Shown { job, runs, kinds, mixed }
     }
 
+    /// The job of the last clone, whose options apply to the whole result in some fields of fio.
+    pub(super) fn last_job(&self) -> &'r Job {
+        self.runs.last().map_or(self.job, |run| run.job)
+    }
+
     /// The directions with operations.
     pub(crate) fn sides(&self) -> Vec<Side<'_>> {
         DIRECTIONS.into_iter().filter_map(|kind| self.side(kind)).collect()

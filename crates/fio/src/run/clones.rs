@@ -87,7 +87,9 @@ impl JobClone<'_> {
                 ios.saturating_mul(u64::from(job.schedule.loops.max(1)))
             }),
             reads_back: job.verifies() && job.access.rw.writes(),
-            verifies: job.verify.kind != VerifyKind::None && job.verify.do_verify,
+            verifies: job.access.rw.writes()
+                && job.verify.kind != VerifyKind::None
+                && job.verify.do_verify,
             // fio never flushes between a trim and its write.
             flush_every: match job.access.rw.writes() && !job.access.rw.trims() {
                 true => [job.syncing.fsync, job.syncing.fdatasync],
@@ -124,7 +126,7 @@ mod tests {
             stage: 0,
             waits_for: None,
             files: vec![FileUse { path: "f".into(), region: Region::first(file_end) }],
-            spans: vec![Span { start: 0, bytes, file_end }],
+            spans: vec![Span { start: 0, again: 0, bytes, file_end }],
             content: Content::default(),
         };
         clone.outline()
@@ -132,12 +134,16 @@ mod tests {
 
     /// The operations of all passes, at most 1000.
     fn ops(part: (u64, u64), words: &[&str]) -> Vec<Op> {
-        let mut stream = Stream::new(Arc::new(outline(part, words)));
+        drawn(outline(part, words))
+    }
+
+    fn drawn(outline: Outline) -> Vec<Op> {
+        let mut stream = Stream::new(Arc::new(outline));
         let mut ops = Vec::new();
         loop {
             ops.extend(std::iter::from_fn(|| stream.draw()).take(1000));
             // The engine asks again after each batch, even after one that ended the stream.
-            assert_eq!(stream.draw().filter(|_| ops.len() < 1000), None, "{words:?}");
+            assert_eq!(stream.draw().filter(|_| ops.len() < 1000), None);
             if ops.len() >= 1000 || !stream.next_pass() {
                 return ops;
             }
@@ -201,6 +207,26 @@ mod tests {
         ] {
             let found = ops(part, words).len();
             assert_eq!(found, expected, "{part:?} {words:?}");
+        }
+    }
+
+    #[test]
+    fn an_offset_that_is_a_share_moves_once_the_file_is_there() {
+        let zones = ["--zonemode=strided", "--zonesize=16k", "--zoneskip=16k", "--io_size=48k"];
+        // 16 operations of the first pass, or 8 of the first two zones.
+        for (words, before) in [(&["--loops=2"][..], 16), (&zones, 8)] {
+            let mut outline = outline((65536, 65536), words);
+            outline.files[0].again = 16384;
+            assert_eq!(drawn(outline)[before].offset, 16384, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn zones_reach_the_whole_file() {
+        let zones = ["--zonemode=strided", "--zonesize=16k", "--zoneskip=64k"];
+        for (words, bytes) in [(&[][..], 65536 + 4096), (&zones[..], 1 << 20)] {
+            let outline = outline((65536, 1 << 20), words);
+            assert_eq!(outline.files[0].reach(&outline.access), Region::first(bytes), "{words:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use emit::directory_of;
 use rig::{Allocation, FilePlan, FileSeen, FileUse, Files, Filling};
 use workload::Region;
 
-use super::sizes::{FileState, extent, fills};
+use super::sizes::{FileState, extent, fills, first_byte};
 use super::walk::Span;
 use super::{RunError, content};
 use crate::{Amount, Fallocate, Job};
@@ -21,12 +21,9 @@ pub(super) struct FilePart {
 }
 
 impl FilePart {
-    /// The region that operations can reach: the last block may extend beyond the part, but not
-    /// beyond the file.
+    /// The region that operations can reach.
     pub(super) fn used(&self, job: &Job) -> FileUse {
-        let Span { start, bytes, file_end } = self.span;
-        let bytes = bytes.saturating_add(job.access.max_bs()).min(file_end.max(start) - start);
-        FileUse { path: self.path.clone(), region: Region { start, bytes } }
+        FileUse { path: self.path.clone(), region: self.span.reach(&job.access) }
     }
 }
 
@@ -100,7 +97,8 @@ impl PlanFiles {
             };
             plan.end = plan.end.max(region.end());
             plan.used_bytes = plan.used_bytes.saturating_add(bytes);
-            parts.push(FilePart { path, span: Span { start, bytes, file_end } });
+            let again = first_byte(job, clone, file_end, device);
+            parts.push(FilePart { path, span: Span { start, again, bytes, file_end } });
         }
         Ok(parts)
     }

@@ -198,7 +198,7 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     let (mut files, mut clones, mut stage) = (PlanFiles::of(&plan.jobs), Vec::new(), 0);
     for (i, job) in plan.jobs.iter().enumerate() {
         stage += usize::from(job.schedule.stonewall && i > 0);
-        for number in 0..job.numjobs {
+        for number in clone_numbers(job.numjobs) {
             let parts = match job.engine {
                 Engine::Null => imagined(job, number),
                 _ => files.add(job, number, door)?,
@@ -221,6 +221,11 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     content::assign(&mut clones);
     let destroys = door.admit(&files.plans())?;
     Ok(Prepared { plan, files, clones, destroys, real })
+}
+
+/// The numbers of a job's clones in the order of fio: the first, then the others from the last.
+fn clone_numbers(numjobs: u32) -> impl Iterator<Item = u32> {
+    (0..numjobs.min(1)).chain((1..numjobs).rev())
 }
 
 /// Refuses a sequence with blocks outside the file.
@@ -252,7 +257,7 @@ fn imagined(job: &Job, clone: u32) -> Vec<FilePart> {
         let (start, bytes) = sizes::extent(job, clone, place).unwrap_or((0, IMAGINED_BYTES));
         FilePart {
             path: path.into(),
-            span: Span { start, bytes, file_end: start.saturating_add(bytes) },
+            span: Span { start, again: start, bytes, file_end: start.saturating_add(bytes) },
         }
     };
     (0..).zip(paths).map(one).collect()

@@ -69,8 +69,9 @@ pub(super) enum Positions {
     Uniform([u64; 3]),
     /// By popularity; rank 0 is the most popular place.
     Ranked { ranks: Ranks, scatter: Scatter },
-    /// By zones, per direction: cumulative share of accesses, first place, number of places.
-    Zoned([Vec<(f64, u64, u64)>; 3]),
+    /// By zones, per direction: cumulative share of accesses, first place, number of places. With a
+    /// register, it gives the places from the start of any zone, as in fio.
+    Zoned([Vec<(f64, u64, u64)>; 3], Option<Once>),
     /// A list, with the number of draws per direction.
     Listed { list: Vec<u32>, stride: bool, counts: [u64; 3], taken: [u64; 3] },
 }
@@ -113,6 +114,7 @@ impl Positions {
     fn repeating(access: &Access, places: Places, seed: u64) -> Positions {
         let (counts, count) = (places.by_kind, places.ranked.max(1));
         let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
+        let register = access.lfsr.then(|| Once::new(places.mapped, seed));
         match &access.distribution {
             Distribution::Random => Positions::Uniform(counts),
             Distribution::Sequence(list) => Positions::Listed {
@@ -131,13 +133,13 @@ impl Positions {
             Distribution::Normal(spread) => {
                 Positions::Ranked { ranks: normal(count, spread.value), scatter: scatter(spread) }
             }
-            Distribution::Zoned(zones) => Positions::Zoned([0, 1, 2].map(|kind| {
+            Distribution::Zoned(zones) => Positions::zoned(register, |kind| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
                 let list = zones.each()[kind].iter();
                 let shares = list.map(|z| (share(z.access_percent), share(z.size_percent)));
                 zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
-            })),
-            Distribution::ZonedAbs(zones) => Positions::Zoned([0, 1, 2].map(|kind| {
+            }),
+            Distribution::ZonedAbs(zones) => Positions::zoned(register, |kind| {
                 let mut rest = 1.0;
                 let shares = zones.each()[kind].iter().map(|z| {
                     let share = match z.bytes {
@@ -148,8 +150,12 @@ impl Positions {
                     (f64::from(z.access_percent) / 100.0, share)
                 });
                 zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
-            })),
+            }),
         }
+    }
+
+    fn zoned(register: Option<Once>, zones: impl Fn(usize) -> Vec<(f64, u64, u64)>) -> Positions {
+        Positions::Zoned([0, 1, 2].map(zones), register)
     }
 
     /// Starts over.
@@ -158,7 +164,8 @@ impl Positions {
             Positions::Once(once) => once.restart(),
             Positions::Mapped(map, _) => map.clear(),
             Positions::Listed { taken, .. } => *taken = [0; 3],
-            Positions::Uniform(_) | Positions::Ranked { .. } | Positions::Zoned(_) => {}
+            Positions::Zoned(_, Some(register)) => register.restart(),
+            Positions::Uniform(_) | Positions::Ranked { .. } | Positions::Zoned(_, None) => {}
         }
     }
 
@@ -176,11 +183,14 @@ impl Positions {
             }
             Positions::Uniform(counts) => below(rng, counts[kind]),
             Positions::Ranked { ranks, scatter } => scatter.place(ranks.draw(rng)),
-            Positions::Zoned(zones) => {
+            Positions::Zoned(zones, register) => {
                 let draw = unit(rng);
                 let zones = &zones[kind];
                 let (_, first, count) = zones.iter().find(|z| draw < z.0).or(zones.last())?;
-                first + below(rng, *count)
+                match register {
+                    Some(register) => first + register.next()?,
+                    None => first + below(rng, *count),
+                }
             }
             Positions::Listed { list, stride, counts, taken } => {
                 let (turn, length) = (taken[kind], list.len() as u64);

@@ -24,10 +24,7 @@ pub(super) struct FileState {
 /// First used byte and number of bytes; `None` if neither the job nor the file determines it.
 pub(super) fn extent(job: &Job, clone: u32, place: FileState) -> Option<(u64, u64)> {
     let there = place.there.unwrap_or(0);
-    let start = match job.space.file_append && !place.device {
-        true => there,
-        false => offset(job, clone, there),
-    };
+    let start = first_byte(job, clone, there, place.device);
     let rest = there.saturating_sub(start);
     let mut bytes = match (job.space.filesize, job.space.size) {
         (Some((low, high)), _) if (low..=high).contains(&there) => rest,
@@ -77,8 +74,13 @@ fn drawn(job: &Job, index: u64, low: u64, high: u64) -> u64 {
     (size - size % job.access.min_bs().max(1)).max(low)
 }
 
-/// First used byte of a file that is currently `there` bytes long. If it involves a percentage, it
-/// is rounded up once, after all steps.
+/// First used byte of a file or device that is currently `there` bytes long.
+pub(super) fn first_byte(job: &Job, clone: u32, there: u64, is_device: bool) -> u64 {
+    if job.space.file_append && !is_device { there } else { offset(job, clone, there) }
+}
+
+/// The job's offset in a file of `there` bytes. If it involves a percentage, it is rounded up once,
+/// after all steps.
 fn offset(job: &Job, clone: u32, there: u64) -> u64 {
     let space = &job.space;
     let first = space.offset.of(there);
@@ -148,6 +150,14 @@ mod tests {
         let read = job(&["--rw=read"]);
         assert_eq!(extent(&read, 0, STATE), None);
         assert_eq!(extent(&read, 0, FileState { planned: 8192, ..STATE }), Some((0, 8192)));
+    }
+
+    #[test]
+    fn shares_and_ends_are_those_of_the_file_as_it_is() {
+        let first = |words: &[&str], there| first_byte(&job(words), 0, there, false);
+        assert_eq!(first(&["--offset=25%"], 0), 0);
+        assert_eq!(first(&["--offset=25%"], 65536), 16384);
+        assert_eq!(first(&["--file_append=1"], 65536), 65536);
     }
 
     #[test]

@@ -289,7 +289,7 @@ impl Stream {
             let drawn = walk.next(&outline.access, kind, (jump, wraps, renews), &mut self.rng);
             match drawn {
                 Some((offset, bytes)) => return Some(self.count(kind, place | offset, bytes)),
-                None if self.turn.is_by_popularity() => walk.restart(),
+                None if self.turn.is_by_popularity() => walk.rewind(),
                 None => self.turn.end(file),
             }
         }

@@ -5,6 +5,7 @@
 //! beyond the part in use.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
+use workload::Region;
 
 use super::positions::{Places, Positions, below, unit};
 use crate::{Access, Blocks, Sequencer, Zone};
@@ -21,14 +22,30 @@ const DRAWS_MAX: u32 = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: u64,
+    /// Where it starts in later passes and after the last zone. fio computes a share of the file
+    /// (`offset=25%`, `file_append`) again, from the size that the file then has.
+    pub again: u64,
     pub bytes: u64,
     /// End of the file, behind the part or at its end.
     pub file_end: u64,
 }
 
 impl Span {
+    /// End of the part. As in fio, that of later passes applies to the first one, too.
     fn end(&self) -> u64 {
-        self.start.saturating_add(self.bytes)
+        self.again.saturating_add(self.bytes)
+    }
+
+    /// The bytes that operations can reach: the last block may extend beyond the part, but not
+    /// beyond the file; zones go through the whole file.
+    pub(super) fn reach(&self, access: &Access) -> Region {
+        let start = self.start.min(self.again);
+        let last = self.start.max(self.again).saturating_add(self.bytes);
+        let end = match access.zone {
+            Some(_) => self.file_end,
+            None => last.saturating_add(access.max_bs()).min(self.file_end),
+        };
+        Region { start, bytes: end.saturating_sub(start) }
     }
 }
 
@@ -64,14 +81,14 @@ impl Walk {
         Walk { span, start, next: [start; 3], last: [None; 3], trimmed: 0, places }
     }
 
-    /// Returns to the start of the part.
+    /// Returns to the start of the part, for another pass.
     pub(super) fn restart(&mut self) {
-        self.start = self.span.start;
+        self.start = self.span.again;
         self.rewind();
     }
 
-    /// Returns to the start of the zone.
-    fn rewind(&mut self) {
+    /// Returns to the start of the zone, or of the part.
+    pub(super) fn rewind(&mut self) {
         (self.next, self.last) = ([self.start; 3], [None; 3]);
         if let Some(places) = &mut self.places {
             places.restart();
@@ -89,7 +106,7 @@ impl Walk {
             *moved = 0;
             self.start += zone.range + zone.skip;
             if self.start >= self.span.file_end {
-                self.start = self.span.start;
+                self.start = self.span.again;
             }
             self.next[kind] = self.start;
         }

@@ -127,7 +127,9 @@ impl Case {
             Form::Line => vec![],
             Form::File => vec![(JOB_FILE, global + &jobs)],
             Form::Included => {
-                vec![(SHARED_FILE, global), (JOB_FILE, format!("include {SHARED_FILE}\n{jobs}"))]
+                let shared = self.global.iter().map(|set| format!("{set}\n")).collect();
+                let include = format!("[global]\ninclude {SHARED_FILE}\n{jobs}");
+                vec![(SHARED_FILE, shared), (JOB_FILE, include)]
             }
             Form::Sections => vec![(JOB_FILE, format!("{global}[other]\nrw=write\n{jobs}"))],
         }

@@ -13,6 +13,9 @@ const SEEDS: u64 = 5;
 /// Amounts may differ by this share without further seeds.
 const TOLERANCE: f64 = 0.1;
 
+/// The operations of a direction of a mix may differ by this many times the root of their number.
+const DEVIATIONS: f64 = 4.0;
+
 /// Amounts below this are too few for a share.
 const FEW: u64 = 3;
 
@@ -50,14 +53,17 @@ fn amounts(did: &Did) -> Vec<[u64; 4]> {
     did.logs.iter().flat_map(sides).collect()
 }
 
-fn is_near(theirs: u64, ours: u64) -> bool {
+fn is_near(theirs: u64, ours: u64, tolerance: f64) -> bool {
     let most = theirs.max(ours);
     let difference = theirs.abs_diff(ours);
-    difference <= FEW.min(most / 2) || difference as f64 <= most as f64 * TOLERANCE
+    difference <= FEW.min(most / 2) || difference as f64 <= most as f64 * tolerance
 }
 
 /// The lowest and the highest of each amount.
-fn widen(ranges: &mut [[(u64, u64); 4]], amounts: &[[u64; 4]]) {
+type Ranges = [(u64, u64); 4];
+
+/// Widens ranges to further amounts.
+fn widen(ranges: &mut [Ranges], amounts: &[[u64; 4]]) {
     for (ranges, amounts) in ranges.iter_mut().zip(amounts) {
         for ((low, high), amount) in ranges.iter_mut().zip(amounts) {
             (*low, *high) = ((*low).min(*amount), (*high).max(*amount));
@@ -66,7 +72,7 @@ fn widen(ranges: &mut [[(u64, u64); 4]], amounts: &[[u64; 4]]) {
 }
 
 /// The first amount whose ranges do not overlap.
-fn apart(theirs: &[[(u64, u64); 4]], ours: &[[(u64, u64); 4]]) -> Option<String> {
+fn apart(theirs: &[Ranges], ours: &[Ranges], is_mixed: bool) -> Option<String> {
     let names = ["operations", "bytes", "first offset", "end"];
     let sides = ["read", "write", "trim"];
     theirs.iter().zip(ours).enumerate().find_map(|(number, (theirs, ours))| {
@@ -74,9 +80,12 @@ fn apart(theirs: &[[(u64, u64); 4]], ours: &[[(u64, u64); 4]]) -> Option<String>
         (0..names.len()).find_map(|amount| {
             let ((low, high), (our_low, our_high)) = (theirs[amount], ours[amount]);
             let near = |a: u64, b: u64| {
+                let operations = theirs[0].1.max(ours[0].1).max(1) as f64;
+                let spread = if is_mixed { DEVIATIONS / operations.sqrt() } else { 0.0 };
                 let gap = theirs[3].1.max(ours[3].1) / theirs[0].1.min(ours[0].1).max(1);
                 let is_place = amount > 1;
-                is_place && a.abs_diff(b) <= GAPS * gap || !is_place && is_near(a, b)
+                is_place && a.abs_diff(b) <= GAPS * gap
+                    || !is_place && is_near(a, b, spread.max(TOLERANCE))
             };
             let is_apart =
                 high < our_low && !near(high, our_low) || our_high < low && !near(our_high, low);
@@ -114,22 +123,22 @@ pub fn can_end_with(case: &Case, code: Option<i32>) -> bool {
 }
 
 /// An amount that differs by more than chance.
-pub fn difference(case: &Case, theirs: &Did, ours: &Did) -> Option<String> {
+pub fn difference(case: &Case, theirs: &Did, ours: &Did, is_mixed: bool) -> Option<String> {
     // fio then logs nothing.
     if (0..case.jobs.len()).any(|job| case.value(job, "stats") == Some("0")) {
         return None;
     }
-    let point = |did: &Did| -> Vec<[(u64, u64); 4]> {
+    let point = |did: &Did| -> Vec<Ranges> {
         amounts(did).iter().map(|amounts| amounts.map(|amount| (amount, amount))).collect()
     };
     let (mut their_ranges, mut our_ranges) = (point(theirs), point(ours));
-    let mut text = apart(&their_ranges, &our_ranges)?;
+    let mut text = apart(&their_ranges, &our_ranges, is_mixed)?;
     for is_fio in [false, true] {
         let ranges = if is_fio { &mut their_ranges } else { &mut our_ranges };
         for seed in 0..SEEDS {
             widen(ranges, &amounts(&run_one(&reseeded(case, seed, is_fio), is_fio)));
         }
-        text = apart(&their_ranges, &our_ranges)?;
+        text = apart(&their_ranges, &our_ranges, is_mixed)?;
     }
     Some(text)
 }

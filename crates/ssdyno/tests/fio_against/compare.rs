@@ -4,9 +4,10 @@
 
 use serde_json::Value;
 
-use crate::case::Case;
+use crate::case::{Case, Target};
 use crate::chance;
 use crate::contents::{Look, describe};
+use crate::sure::Sure;
 use crate::tools::{Did, Logged, Pair};
 
 /// A difference of one kind.
@@ -16,93 +17,55 @@ pub struct Difference {
     pub text: String,
 }
 
-/// The largest number that stands for a size of blocks; a range or a split may overshoot by it.
-const BLOCK_MAX: u64 = 100 << 10;
-
 /// Bytes below which the share of copies is too random to compare.
 const COPIES_BYTES_MIN: usize = 512 << 10;
 
+/// What a difference of contents says of a file that was shorter before.
+pub const GREW: &str = ", which grew";
+
+/// What it says if fio repeats more sectors.
+pub const COPIED: &str = ", copied by fio";
+
+/// What it says if fio has fewer zeros.
+pub const FEWER_ZEROS: &str = ", with fewer zeros in fio";
+
 /// Directions in the JSON, in the order of the log.
 const SIDES: [&str; 3] = ["read", "write", "trim"];
-
-/// Which figures of a case both tools must share.
-struct Sure {
-    /// Whether all operations have one size.
-    sizes: bool,
-    /// Whether the direction of each operation is certain.
-    directions: bool,
-    /// Whether each block is visited as often by both.
-    blocks: bool,
-    /// Whether operations come in order of offset.
-    order: bool,
-    /// Whether the number of operations is certain, apart from what the others say.
-    counts: bool,
-    /// Whether there is only one pass over the files.
-    is_one_pass: bool,
-    /// Whether there is only one file, without zones.
-    is_one_place: bool,
-    verifies: bool,
-}
-
-impl Sure {
-    pub fn from_case(case: &Case) -> Sure {
-        let jobs = || 0..case.jobs.len();
-        let mixed = |job| {
-            let percent = case.value(job, "rwmixread").map(|text| text != "0" && text != "100");
-            let writes = case.value(job, "rwmixwrite").is_some();
-            matches!(case.rw(job), "rw" | "randrw") && (percent.unwrap_or(true) || writes)
-        };
-        let random = |job| case.rw(job).starts_with("rand");
-        // Sequential operations among random ones end the file at its end, wherever they began.
-        let may_stop = case.has("percentage_random") && !case.is("percentage_random", "100")
-            || case.is("percentage_random", "0")
-            || jobs().any(|job| case.value(job, "rw").is_some_and(|rw| rw.contains(':')));
-        let jumps = case.has("norandommap")
-            || case.is("random_generator", "lfsr")
-            || may_stop
-            || ["io_size", "io_limit", "number_ios", "filesize"].iter().any(|name| case.has(name))
-            || case.has("random_distribution") && !case.is("random_distribution", "random")
-            || case.has("ba")
-            || case.has("zonesize");
-        // Holes of sequential work wrap around at the end, unless it is met exactly.
-        let may_wrap = jobs().any(|job| case.value(job, "rw").is_some_and(|rw| rw.contains(':')));
-        let deep = case.has("iodepth") && !case.is("iodepth", "1");
-        let scattered = ["random", "zipf", "pareto:0.3"];
-        let service = scattered.iter().any(|order| case.is("file_service_type", order));
-        let sizes = !case.has("bsrange") && !case.has("bssplit");
-        // When a zone is left depends on the directions drawn in it.
-        let is_zoned_mix = case.has("zonesize") && jobs().any(mixed);
-        let any_random = jobs().any(random);
-        Sure {
-            sizes,
-            directions: !jobs().any(mixed),
-            blocks: sizes && (!any_random || !jumps) && !service && !is_zoned_mix,
-            // fio opens only some files at once, and turns to the others later.
-            order: !any_random && !deep && !service && !case.has("openfiles"),
-            counts: (!any_random || !jumps) && (sizes || !may_wrap) && !is_zoned_mix,
-            is_one_pass: !["loops", "io_size", "io_limit"].iter().any(|name| case.has(name)),
-            is_one_place: !case.has("zonesize") && !case.has("nrfiles"),
-            verifies: case.has("verify"),
-        }
-    }
-}
 
 /// What two runs of a case show.
 pub enum Comparison {
     Compared(Vec<Difference>),
     /// Nothing could be compared, for this reason.
-    Uncompared(&'static str),
+    Uncompared(String),
+}
+
+/// The words of a message, without its numbers.
+pub fn words(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect()
 }
 
 /// Compares two runs; nothing after the exit codes, if they differ.
 pub fn compare(case: &Case, pair: &Pair) -> Comparison {
+    let message = || words(last_message(&pair.ours.said));
     let uncompared = match (pair.theirs.code, pair.ours.code) {
-        (None, _) => Some("fio does not end"),
+        (None, _) => Some("fio does not end".to_string()),
         (Some(0), _) | (_, Some(0) | None) => None,
-        (Some(_), Some(2 | 3)) => Some("both refuse it"),
-        (Some(_), Some(_)) => Some("both fail"),
+        (Some(_), Some(2 | 3)) => Some(format!("both refuse it: {}", message())),
+        (Some(_), Some(_)) => {
+            return Comparison::Compared(failures(pair).into_iter().collect());
+        }
     };
     uncompared.map_or_else(|| Comparison::Compared(differences(case, pair)), Comparison::Uncompared)
+}
+
+/// A difference between the errors of jobs of which some failed.
+fn failures(pair: &Pair) -> Option<Difference> {
+    let errors = |did: &Did| -> Vec<Value> {
+        jobs(&did.json).iter().map(|job| job["error"].clone()).collect()
+    };
+    let (theirs, ours) = (errors(&pair.theirs), errors(&pair.ours));
+    let text = format!("errors: fio {theirs:?}, ssdyno {ours:?}");
+    (theirs != ours).then_some(Difference { kind: "errors", text })
 }
 
 fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
@@ -138,8 +101,8 @@ fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
     if let Some(text) = offsets(&sure, theirs, ours) {
         put("offsets", text);
     }
-    if !sure.blocks
-        && let Some(text) = chance::difference(case, theirs, ours)
+    if !(sure.blocks && sure.directions)
+        && let Some(text) = chance::difference(case, theirs, ours, !sure.directions)
     {
         put("amounts", text);
     }
@@ -192,75 +155,123 @@ fn counts(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         let sides = if theirs.get("mixed").is_some() { &["mixed"][..] } else { &SIDES };
         let all = |job: &Value| sides.iter().map(|side| count(job, side)).collect::<Vec<_>>();
         let (theirs, ours) = (all(theirs), all(ours));
-        let sum = |list: &[(u64, u64)]| {
-            list.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-        };
-        let equal = if !sure.counts {
-            true
-        } else if !sure.sizes {
-            let ((_, theirs), (_, ours)) = (sum(&theirs), sum(&ours));
-            theirs.abs_diff(ours) <= 2 * BLOCK_MAX + theirs / 8
-        } else if !sure.directions && sure.verifies {
-            // The reads that verify are as many as the writes, whose number is random.
-            true
-        } else if !sure.directions {
-            // One direction may be the first at a rest below a block, which ends the file.
-            let (theirs, ours) = (sum(&theirs), sum(&ours));
-            let (few, passes) = (2, if sure.is_one_pass { 0 } else { theirs.0 / 10 });
-            theirs.0.abs_diff(ours.0) <= few + passes
-                && theirs.1.abs_diff(ours.1) <= 2 * BLOCK_MAX + theirs.1 / 10
-        } else {
-            theirs == ours
-        };
+        let equal = !sure.counts || are_like(sure, &theirs, &ours);
         (!equal)
             .then(|| format!("(operations, bytes) of {sides:?}: fio {theirs:?}, ssdyno {ours:?}"))
     })
 }
 
+/// Operations and bytes of each direction.
+type Counts = [(u64, u64)];
+
+/// Whether the operations and bytes of each direction are equal, apart from what chance decides.
+fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
+    if sure.sizes && sure.directions {
+        return theirs == ours;
+    }
+    if sure.verifies && !sure.directions && !sure.reads_back {
+        return true;
+    }
+    // Each block of a mix is read once, if those that are written are read back.
+    let is_read = sure.verifies && !sure.directions;
+    let sum = |list: &Counts| {
+        let sides = if is_read { &list[..1] } else { list };
+        sides.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    };
+    let (theirs, ours) = (sum(theirs), sum(ours));
+    // One direction may be the first at a rest below a block, which ends the file.
+    let few = 2 + if sure.is_one_pass { 0 } else { theirs.0 / 10 };
+    let is_like = theirs.1.abs_diff(ours.1) <= few * sure.block_max;
+    is_like && (!sure.sizes || theirs.0.abs_diff(ours.0) <= few)
+}
+
 fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
-    // fio logs flushes at the end, too, which are not counted.
-    let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
-    let at_end = at_end || case.is("stats", "0");
-    if !sure.sizes || !sure.directions || !sure.counts || case.clones(0) > 1 || at_end {
+    if !sure.sizes || !sure.directions || !sure.counts || case.is("stats", "0") {
         return None;
     }
-    let theirs = theirs.flushes?;
-    let ours = jobs(&ours.json).first()?["sync"]["total_ios"].as_u64()?;
+    let number = |job: &Value| job["sync"]["total_ios"].as_u64();
+    if !case.has("fdatasync") {
+        let mut pairs = jobs(&theirs.json).iter().zip(jobs(&ours.json));
+        return pairs.find_map(|(theirs, ours)| {
+            let (theirs, ours) = (number(theirs)?, number(ours)?);
+            (theirs != ours).then(|| format!("fio {theirs}, ssdyno {ours}"))
+        });
+    }
+    // fio counts fdatasync only in its log, with flushes at the end.
+    let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
+    if case.clones(0) > 1 || at_end {
+        return None;
+    }
+    let (theirs, ours) = (theirs.flushes?, number(jobs(&ours.json).first()?)?);
     (theirs != ours).then(|| format!("fio {theirs}, ssdyno {ours}"))
 }
 
-/// The operations of a direction.
-fn of_side(log: &[Logged], side: u8) -> Vec<(u64, u64)> {
-    let of_side = log.iter().filter(|logged| logged.0 == side);
-    of_side.map(|(_, bytes, offset)| (*offset, *bytes)).collect()
+/// The operations of some directions.
+fn of_sides(log: &[Logged], sides: &[u8]) -> Vec<(u64, u64)> {
+    let of_sides = log.iter().filter(|logged| sides.contains(&logged.0));
+    of_sides.map(|(_, bytes, offset)| (*offset, *bytes)).collect()
+}
+
+/// How the offsets of one direction, or of a whole mix, are compared.
+enum Offsets {
+    /// As they come.
+    InOrder,
+    /// As far as both reach: how many there are is random, their order is not.
+    Start,
+    /// Each as often.
+    Sorted,
 }
 
 fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
-    if !sure.blocks || theirs.logs.iter().all(Vec::is_empty) {
+    if theirs.logs.iter().all(Vec::is_empty) {
         return None;
     }
     for (clone, (theirs, ours)) in theirs.logs.iter().zip(&ours.logs).enumerate() {
-        for (side, name) in (0..).zip(SIDES) {
-            let (mut theirs, mut ours) = (of_side(theirs, side), of_side(ours, side));
-            if !sure.directions {
-                if !sure.order || sure.verifies || !sure.is_one_pass || !sure.is_one_place {
-                    continue;
-                }
-                // How many there are is random, their order is not.
-                let shared = theirs.len().min(ours.len());
-                theirs.truncate(shared);
-                ours.truncate(shared);
+        if sure.is_once && !sure.verifies && has_repeats(ours) && !has_repeats(theirs) {
+            return Some(format!("clone {clone}: ssdyno visits a place twice"));
+        }
+        let is_random = sure.is_once;
+        let (sides, way): (&[&[u8]], _) = match (sure.blocks, sure.directions) {
+            (false, _) => continue,
+            (true, true) if sure.order && !sure.verifies => (&[&[0], &[1], &[2]], Offsets::InOrder),
+            (true, true) => (&[&[0], &[1], &[2]], Offsets::Sorted),
+            // Both directions together visit each block once; so do the reads, if all is read back.
+            (true, false) if is_random && !sure.verifies => (&[&[0, 1]], Offsets::Sorted),
+            (true, false)
+                if sure.order && !sure.verifies && sure.is_one_pass && sure.is_one_place =>
+            {
+                (&[&[0], &[1]], Offsets::Start)
             }
-            if !sure.order || sure.verifies {
-                theirs.sort_unstable();
-                ours.sort_unstable();
+            (true, false) => continue,
+        };
+        for side in sides {
+            let (mut theirs, mut ours) = (of_sides(theirs, side), of_sides(ours, side));
+            match way {
+                Offsets::InOrder => {}
+                Offsets::Start => {
+                    let shared = theirs.len().min(ours.len());
+                    theirs.truncate(shared);
+                    ours.truncate(shared);
+                }
+                Offsets::Sorted => {
+                    theirs.sort_unstable();
+                    ours.sort_unstable();
+                }
             }
             if let Some(text) = first_difference(&theirs, &ours) {
-                return Some(format!("clone {clone}, {name}: {text}"));
+                let names: Vec<_> = side.iter().map(|side| SIDES[usize::from(*side)]).collect();
+                return Some(format!("clone {clone}, {}: {text}", names.join(" and ")));
             }
         }
     }
     None
+}
+
+/// Whether two operations of a log begin at the same place.
+fn has_repeats(log: &[Logged]) -> bool {
+    let mut places: Vec<_> = log.iter().map(|(side, _, offset)| (*side, *offset)).collect();
+    places.sort_unstable();
+    places.windows(2).any(|two| two[0] == two[1])
 }
 
 fn first_difference(theirs: &[(u64, u64)], ours: &[(u64, u64)]) -> Option<String> {
@@ -296,9 +307,11 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
     }
     let exact = is_exact(case) && sure.blocks && sure.directions;
     theirs.files.iter().zip(&ours.files).find_map(|((name, theirs), (_, ours))| {
+        let grew = matches!(case.target, Target::Existing(bytes) if theirs.len() as u64 > bytes);
+        let grew = if grew { GREW } else { "" };
         if exact {
             let place = theirs.iter().zip(ours).position(|(theirs, ours)| theirs != ours)?;
-            return Some(format!("content of {name} differs at {place}"));
+            return Some(format!("content of {name}{grew} differs at {place}"));
         }
         if theirs == ours {
             return None;
@@ -308,7 +321,10 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         let is_few = case.has("dedupe_percentage")
             && (theirs.bytes() < COPIES_BYTES_MIN || case.is("bs", "2300"));
         (sure.blocks && sure.is_one_pass && !is_few && !theirs.is_like(&ours)).then(|| {
-            format!("content of {name}: fio {}, ssdyno {}", describe(&theirs), describe(&ours))
+            let copied = if theirs.copies() > ours.copies() { COPIED } else { "" };
+            let zeros = if theirs.zeros < ours.zeros { FEWER_ZEROS } else { "" };
+            let (theirs, ours) = (describe(&theirs), describe(&ours));
+            format!("content of {name}{grew}{copied}{zeros}: fio {theirs}, ssdyno {ours}")
         })
     })
 }

@@ -14,7 +14,7 @@ const SHARE_TOLERANCE: f64 = 0.12;
 /// Shares of the sectors of a file.
 pub struct Look {
     sectors: usize,
-    zeros: f64,
+    pub zeros: f64,
     /// Distinct sectors among those that are not zeros.
     distinct: f64,
     /// 8-byte words that repeat one of the 8 before them.
@@ -41,6 +41,11 @@ impl Look {
     /// Bytes in whole sectors.
     pub fn bytes(&self) -> usize {
         self.sectors * SECTOR
+    }
+
+    /// Share of sectors that repeat another.
+    pub fn copies(&self) -> f64 {
+        (1.0 - self.zeros) * (1.0 - self.distinct)
     }
 
     pub fn is_like(&self, other: &Look) -> bool {

@@ -4,6 +4,7 @@ use fuzz::Random;
 
 use crate::case::{Case, FILE, Form, Set, Target};
 use crate::options::{DRAWN, one};
+use crate::sure::{self, Sure};
 use crate::tools;
 
 /// Most options of a case beyond those that every case has.
@@ -41,9 +42,36 @@ const FILE_RW: [&str; 14] = [
 const DEVICE_RW: [&str; 8] =
     ["trim", "randtrim", "trimwrite", "randtrimwrite", "read", "write", "randwrite", "rw"];
 
-/// The case of this number.
+/// The case of this number. Most of those that both tools refuse are drawn again.
 pub fn draw(seed: u64, number: u64) -> Case {
     let random = &mut Random::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(number << 20));
+    loop {
+        let case = draw_any(random);
+        if !is_refused(&case) || random.below(20) == 0 {
+            return case;
+        }
+    }
+}
+
+/// Whether a file is smaller than a block, which both tools refuse.
+fn is_refused(case: &Case) -> bool {
+    let sure = Sure::from_case(case);
+    (0..case.jobs.len()).any(|job| {
+        let number = |name| case.value(job, name).and_then(sure::bytes);
+        let share = |percent: &str| {
+            let (Target::Existing(whole) | Target::Device(whole)) = case.target else {
+                return None;
+            };
+            Some(percent.strip_suffix('%')?.parse::<u64>().ok()? * whole / 100)
+        };
+        let size = number("size").or_else(|| share(case.value(job, "size")?));
+        let size = size.map(|bytes| bytes / number("nrfiles").unwrap_or(1));
+        let is_small = |bytes: u64| sure.sizes && bytes < sure.block_max;
+        size.is_some_and(is_small) || number("filesize").is_some_and(is_small)
+    })
+}
+
+fn draw_any(random: &mut Random) -> Case {
     let devices = std::sync::LazyLock::force(&HAS_DEVICES);
     let target = match random.below(12) {
         0 if *devices => Target::Device(1 << 20),
@@ -75,7 +103,10 @@ pub fn draw(seed: u64, number: u64) -> Case {
         let sizes = if target == Target::Files { &SIZES[..] } else { &SIZES_THERE };
         put(&mut case, "size", one(random, sizes));
     }
-    put(&mut case, "ioengine", one(random, &ENGINES));
+    let engine = one(random, &ENGINES);
+    // fio's mmap empties a device before it begins.
+    let is_emptied = is_device && engine.as_deref() == Some("mmap");
+    put(&mut case, "ioengine", if is_emptied { Some("psync".into()) } else { engine });
     if random.below(10) == 0 {
         put(&mut case, "zonesize", one(random, &["16k", "32k", "10k"]));
         put(&mut case, "zonemode", Some("strided".into()));

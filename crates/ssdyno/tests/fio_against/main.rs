@@ -16,6 +16,7 @@ mod found;
 mod options;
 mod reasons;
 mod shrink;
+mod sure;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -48,9 +49,10 @@ const WORKERS: usize = 4;
 #[derive(Default)]
 struct Verdict {
     open: Vec<Difference>,
-    reasons: Vec<&'static str>,
+    /// The differences that have a reason.
+    explained: Vec<(&'static str, Difference)>,
     /// Why nothing could be compared.
-    uncompared: Option<&'static str>,
+    uncompared: Option<String>,
 }
 
 fn judge(case: &Case) -> Verdict {
@@ -61,7 +63,7 @@ fn judge(case: &Case) -> Verdict {
         Comparison::Compared(differences) => {
             for difference in differences {
                 match reasons::explain(case, &difference) {
-                    Some(reason) => verdict.reasons.push(reason),
+                    Some(reason) => verdict.explained.push((reason, difference)),
                     None => verdict.open.push(difference),
                 }
             }
@@ -79,7 +81,7 @@ struct Tally {
     /// Cases that each reason explained.
     reasons: BTreeMap<&'static str, u64>,
     /// Cases that could not be compared.
-    uncompared: BTreeMap<&'static str, u64>,
+    uncompared: BTreeMap<String, u64>,
     /// The first case of each kind of difference, and the number of such cases.
     kinds: BTreeMap<String, (u64, Case, Difference)>,
     cases: u64,
@@ -94,16 +96,27 @@ impl Tally {
         if self.cases.is_multiple_of(PROGRESS) {
             println!("{} lines, {} differ", self.cases, self.different);
         }
-        let mut reasons = verdict.reasons;
-        reasons.dedup();
-        reasons.into_iter().for_each(|reason| *self.reasons.entry(reason).or_default() += 1);
+        let is_shown = number("SSDYNO_FIO_EXPLAINED").is_some();
+        for (reason, difference) in &verdict.explained {
+            if is_shown {
+                println!(
+                    "{reason}\n{}: {}\n{}\n",
+                    difference.kind,
+                    difference.text,
+                    case.commands()
+                );
+            }
+            *self.reasons.entry(reason).or_default() += 1;
+        }
         if let Some(why) = verdict.uncompared {
+            if is_shown {
+                println!("{why}\n{}\n", case.commands());
+            }
             *self.uncompared.entry(why).or_default() += 1;
         }
         self.different += u64::from(!verdict.open.is_empty());
         for difference in verdict.open.into_iter().take(1) {
-            let words: String =
-                difference.text.chars().filter(|c| c.is_alphabetic() || *c == ' ').collect();
+            let words = compare::words(&difference.text);
             if self.different <= number("SSDYNO_FIO_SHOWN").unwrap_or(0) {
                 println!("{}: {}\n{}\n", difference.kind, difference.text, case.commands());
             }
@@ -122,7 +135,7 @@ impl Tally {
         }
         println!("{}", self.coverage);
         for (reason, count) in &self.reasons {
-            println!("reason: {count} lines: {reason}");
+            println!("reason: {count} differences: {reason}");
         }
     }
 }

@@ -71,7 +71,10 @@ pub const DRAWN: &[Drawn] = drawn! {
     "io_limit": "40k" | "200k", if writes;
     "number_ios": "1" | "7" | "30" | "200";
     "loops": "2" | "3";
-    "numjobs": "2" | "3", if |case| case.target == Target::Files && case.jobs.len() < 3;
+    // With exitall, speed decides how much the other clones do.
+    "numjobs": "2" | "3", if |case| {
+        case.target == Target::Files && case.jobs.len() < 3 && !case.has("exitall")
+    };
     "nrfiles": "2" | "3" | "5", if has_files;
     "filesize": "16k" | "40k" | "100k", if has_files;
     "openfiles": "1" | "2", if |case| case.has("nrfiles");
@@ -106,7 +109,10 @@ pub const DRAWN: &[Drawn] = drawn! {
     "dedupe_mode": "repeat" | "working_set", if |case| case.has("dedupe_percentage");
     "dedupe_working_set_percentage": "5" | "50", if |case| case.is("dedupe_mode", "working_set");
     "verify": "crc32c" | "md5" | "meta" | "sha256" | "xxhash" | "crc64" | "crc32" | "crc16" | "crc7"
-        | "sha512" | "sha1" | "pattern" | "null", if |case| !case.rw(0).contains("trim") || case.rw(0) == "trimwrite";
+        | "sha512" | "sha1" | "pattern" | "null", if |case| {
+        // Reads of what no job wrote fail at once, unless they go on.
+        writes(case) && case.rw(0) != "randtrimwrite" || reads(case) && case.has("continue_on_error")
+    };
     "do_verify": "0" | "1", if |case| case.has("verify");
     "verify_backlog": "4" | "16", if |case| case.has("verify");
     "verify_backlog_batch": "2" | "8", if |case| case.has("verify_backlog");
@@ -138,9 +144,9 @@ pub const DRAWN: &[Drawn] = drawn! {
     "new_group": "1", if |case| case.jobs.len() > 1;
     "group_reporting": "1", if |case| case.jobs.len() > 1 || case.has("numjobs");
     "thread": "1";
-    "exitall": "1", if |case| case.jobs.len() == 1;
-    "rate_iops": "2000" | "5000";
-    "rate": "20m" | "50m";
+    "exitall": "1", if |case| case.jobs.len() == 1 && !case.has("numjobs");
+    "rate_iops": "2000" | "5000", if |case| !case.has("rate");
+    "rate": "20m" | "50m", if |case| !case.has("rate_iops");
     "rate_process": "poisson", if |case| case.has("rate_iops");
     "thinktime": "100" | "500";
     "thinktime_blocks": "1" | "8", if |case| case.has("thinktime");
