@@ -138,6 +138,14 @@ impl Builder<'_> {
             self.group += 1;
         }
         job.group = self.group;
+        let lat_percentiles = job.reporting.lat_percentiles;
+        let mut others = self.jobs.iter().filter(|other| other.group == job.group);
+        if job.reporting.group
+            && job.reporting.stats
+            && others.any(|other| other.reporting.lat_percentiles != lat_percentiles)
+        {
+            return Err(wrong("lat_percentiles differs from other jobs of its group".into()));
+        }
         job.schedule.stonewall = draft.stonewall;
         job.schedule.wait_for = wait_for;
         self.jobs.push(job);

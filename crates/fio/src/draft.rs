@@ -17,9 +17,6 @@ pub(crate) struct Draft {
     pub job: Job,
     /// `kb_base`: 1024 or 1000.
     pub kb: u64,
-    /// `bs=A,B` gives the sizes of sequential and random operations, rather than of reads and
-    /// writes.
-    pub bs_by_order: bool,
     pub bs: PerKind<u64>,
     pub range: PerKind<Option<(u64, u64)>>,
     pub split: PerKind<Vec<Share>>,
@@ -73,7 +70,6 @@ impl Default for Draft {
         Draft {
             job: Job::default(),
             kb: 1024,
-            bs_by_order: false,
             bs: PerKind::all(4096),
             range: PerKind::default(),
             split: PerKind::default(),

@@ -7,15 +7,16 @@ use super::draft::Draft;
 use super::job::is_drive;
 use super::options;
 use super::value::Parsed;
-use super::{
-    Access, Blocks, Distribution, Engine, Job, PerKind, PriorityShare, VerifyKind, World, Zone,
-};
+use super::{Blocks, Distribution, Engine, Job, PerKind, PriorityShare, VerifyKind, World, Zone};
 
 /// Maximum number of clones in a plan, as in fio.
 pub(crate) const CLONES_MAX: u32 = 4096;
 
 /// Size of the header that fio writes in each verify interval, bytes.
 const HEADER_BYTES: u64 = 48;
+
+/// Smallest `verify_offset` of fio other than 0, bytes: its header without checksum.
+const VERIFY_OFFSET_MIN: u64 = 40;
 
 /// Resolves a job. An error names the option.
 pub(crate) fn job(draft: &Draft, world: &dyn World, notes: &mut Vec<String>) -> Parsed<Job> {
@@ -54,9 +55,6 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         write: one(&draft.split.write, draft.range.write, draft.bs.write),
         trim: one(&draft.split.trim, draft.range.trim, draft.bs.trim),
     };
-    if draft.bs_by_order {
-        by_order(access)?;
-    }
     let least = access.blocks.clone().map(|blocks| blocks.min());
     let given =
         |given: u64, least: u64| if access.rw.random() && given > 0 { given } else { least };
@@ -70,19 +68,6 @@ fn blocks(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         notes.push("blockalign= disables the random map (norandommap), as in fio".into());
     }
     access.norandommap |= access.distribution != Distribution::Random;
-    Ok(())
-}
-
-/// Applies the sizes given for reads to all sequential operations, and those for writes to all
-/// random ones.
-fn by_order(access: &mut Access) -> Parsed<()> {
-    let random = access.rw.random();
-    let both = access.random_every > 1 || access.percentage_random.each().iter().any(|p| **p < 100);
-    if random && both {
-        return Err("bs_is_seq_rand=1 does not support mixed random and sequential access".into());
-    }
-    let blocks = if random { &access.blocks.write } else { &access.blocks.read };
-    access.blocks = PerKind::all(blocks.clone());
     Ok(())
 }
 
@@ -232,7 +217,13 @@ fn verify(draft: &Draft, job: &mut Job, notes: &mut Vec<String>) -> Parsed<()> {
         interval = gcd(least, most);
     }
     verify.interval = interval;
-    verify.placed = draft.verify_interval > 0 || verify.offset > 0 || verify.pattern.is_some();
+    // Headers in each sector would change content that is meant to repeat.
+    let repeats = verify.pattern.is_some() || (1..100).contains(&job.content.compress_percent);
+    verify.placed = draft.verify_interval > 0 || verify.offset > 0 || repeats;
+    if (1..VERIFY_OFFSET_MIN).contains(&verify.offset) {
+        let offset = verify.offset;
+        return Err(format!("verify_offset={offset} is less than fio's {VERIFY_OFFSET_MIN}"));
+    }
     let headerless = matches!(verify.kind, VerifyKind::Pattern | VerifyKind::Null);
     if !headerless && verify.offset + HEADER_BYTES > interval {
         return Err(format!(

@@ -191,6 +191,8 @@ fn inconsistent_options_are_errors() {
         &["--bs=64k", "--size=4k"],
         &["--ss_dur=1"],
         &["--wait_for=y"],
+        &["--verify=md5", "--rw=write", "--verify_offset=8"],
+        &["--size=1m", "--name=x", "--size=1m", "--group_reporting", "--lat_percentiles=1"],
     ] {
         let all: Vec<_> = ["--name=x"].iter().chain(words).copied().collect();
         assert!(refusal(&all).what.starts_with("job 'x': "), "{words:?}");

@@ -91,16 +91,3 @@ fn a_scan_reads_what_the_job_before_wrote() {
                  --name=verify-phase --stonewall --rw=read";
     assert_eq!(ran(directory.path(), words), [(0, 0), (0, 2 << 20)]);
 }
-
-#[test]
-fn sizes_go_by_order_where_that_is_asked_for() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let counts = |rw: &str| {
-        let words =
-            format!("--name=a --filename=f --size=1m --bs=4k,16k --bs_is_seq_rand=1 --rw={rw}");
-        let plan = plan(directory.path(), &words);
-        plan.jobs[0].access.blocks.each().map(|blocks| blocks.max())
-    };
-    assert_eq!(counts("write"), [4096; 3]);
-    assert_eq!(counts("randread"), [16_384; 3]);
-}

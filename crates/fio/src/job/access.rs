@@ -21,6 +21,9 @@ pub struct Access {
     pub mix_read_percent: u32,
     /// `bs`, `bsrange`, `bssplit`: sizes for each direction; 4096 by default.
     pub blocks: PerKind<Blocks>,
+    /// `bs_is_seq_rand`: sequential operations have the sizes of reads, random ones those of
+    /// writes, whatever their direction.
+    pub bs_by_order: bool,
     /// `bs_unaligned`: sizes drawn from a range need not be multiples of its lower bound.
     pub bs_unaligned: bool,
     /// `blockalign=`: random offsets are multiples of this; the smallest block by default. For
@@ -53,6 +56,7 @@ impl Default for Access {
             sequencer: Sequencer::Sequential,
             mix_read_percent: 50,
             blocks: PerKind::all(Blocks::Fixed(4096)),
+            bs_by_order: false,
             bs_unaligned: false,
             block_align: PerKind::all(4096),
             percentage_random: PerKind::all(100),

@@ -57,7 +57,7 @@ pub struct DataVerify {
     pub interval: u64,
     /// `verify_offset=`: offset of the header in each interval.
     pub offset: u64,
-    /// Whether one of these two was given.
+    /// Whether one of these two was given, or the content around headers repeats.
     pub placed: bool,
     /// `verify_pattern=`.
     pub pattern: Option<Motif>,

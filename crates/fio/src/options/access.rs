@@ -25,8 +25,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         v.per_kind_commas(&mut d.range, |text| range(v, text).map(Some))
     }),
     supported("bssplit", &[], |d, v| v.per_kind_commas(&mut d.split, |text| shares(v, text))),
-    supported("bs_is_seq_rand", &[], |d, v| put(&mut d.bs_by_order, v.flag()?))
-        .says("not with mixed random and sequential access: percentage_random=, rw=randread:8"),
+    supported("bs_is_seq_rand", &[], |d, v| put(&mut d.job.access.bs_by_order, v.flag()?)),
     supported("bs_unaligned", &["blocksize_unaligned"], |d, v| {
         put(&mut d.job.access.bs_unaligned, v.set()?)
     })

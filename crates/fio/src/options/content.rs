@@ -43,7 +43,7 @@ pub(super) const OPTIONS: &[Entry] = &[
         .bare()
         .says("operations that are left out are not counted as done"),
     supported("verify_interval", &[], |d, v| put(&mut d.verify_interval, v.count(0, 1 << 30)?))
-        .says("as in fio; without it, verify_offset and verify_pattern, each 512 bytes have a header"),
+        .says("as in fio; without it, random content has a header in each 512 bytes"),
     supported("verify_offset", &[], |d, v| put(&mut d.job.verify.offset, v.count(0, 1 << 30)?)),
     supported("verify_pattern", &[], |d, v| {
         d.job.verify.pattern = Some(pattern(v)?);

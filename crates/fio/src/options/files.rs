@@ -23,7 +23,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     }),
     supported("nrfiles", &["nr_files"], |d, v| put(&mut d.nrfiles, v.count32(1, MAX_FILES)?)),
     supported("openfiles", &[], |d, v| put(&mut d.openfiles, v.count32(0, MAX_FILES)?))
-        .says("all files of a job are open at once"),
+        .says("the other files wait until one is done, as in fio"),
     supported("file_service_type", &[], |d, v| put(&mut d.job.files.service, service(v)?)),
     supported("fallocate", &[], |d, v| {
         let words = [

@@ -67,12 +67,16 @@ impl JobClone<'_> {
             Some(share) => (share.of(all), share.of(all)),
             None => (size, size),
         };
+        // As in fio, further clones of a job with several open files have no zones.
+        let zone = job.access.zone.filter(|_| self.number == 0 || job.files.openfiles <= 1);
         Outline {
             access: Access {
                 mix_read_percent: super::rates::mix_read_percent(job),
+                zone,
                 ..job.access.clone()
             },
             service: job.files.service,
+            open_max: job.files.openfiles.max(1) as usize,
             shift: self.place_bits(),
             files: self.spans.clone(),
             pass_bytes,
@@ -208,6 +212,17 @@ mod tests {
             let found = ops(part, words).len();
             assert_eq!(found, expected, "{part:?} {words:?}");
         }
+    }
+
+    #[test]
+    fn sizes_go_by_order_where_that_is_asked_for() {
+        let sizes = |rw: &str| -> Vec<_> {
+            let words = [rw, "--bs=4k,16k", "--bs_is_seq_rand=1"];
+            ops((1 << 20, 1 << 20), &words).iter().map(|op| op.bytes >> 12).take(6).collect()
+        };
+        assert_eq!(sizes("--rw=write"), [1; 6]);
+        assert_eq!(sizes("--rw=randread"), [4; 6]);
+        assert_eq!(sizes("--rw=randread:3"), [4, 1, 1, 4, 1, 1]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The content of a clone's writes: fio's buffer options translated to a workload.
 
-use workload::{Blend, Content, Shared};
+use workload::{Blend, Content, Filler, Shared};
 
 use super::clones::JobClone;
 use crate::job::DataVerify;
@@ -8,27 +8,32 @@ use crate::{Amount, Job};
 
 /// Assigns every clone of a plan the content of its writes.
 pub(super) fn assign(clones: &mut [JobClone<'_>]) {
-    let contents = clones.iter().map(|clone| content(clone.job, shared(clones, clone)));
+    let one = |clone: &JobClone<'_>| {
+        content(clone.job, clone.seed() ^ clone.salt(), shared(clones, clone))
+    };
+    let contents = clones.iter().map(one);
     let contents: Vec<_> = contents.collect();
     clones.iter_mut().zip(contents).for_each(|(clone, content)| clone.content = content);
 }
 
 /// The content of a file that is laid out for a job: as its writes, without stamps.
 pub(super) fn laid_out(job: &Job) -> Content {
-    content(&Job { verify: DataVerify::default(), ..job.clone() }, None)
+    content(&Job { verify: DataVerify::default(), ..job.clone() }, job.seed(0), None)
 }
 
-/// The content of a clone's writes.
-fn content(job: &Job, shared: Option<Shared>) -> Content {
+/// The content of a clone's writes. `seed` determines the chunk that a job repeats.
+fn content(job: &Job, seed: u64, shared: Option<Shared>) -> Content {
     let content = &job.content;
     let copies = content.dedupe_percent;
     // Reads overwrite the content of the buffers.
     let mixed = job.access.rw.reads() && job.access.rw.writes();
     let anew = mixed || content.refill;
+    // As in fio, verification divides no write.
+    let chunk = if job.verifies() { u32::MAX } else { chunk(job) };
     let plain = |plain_percent, pattern: &[u8]| {
         Content::Blend(Blend {
             plain_percent,
-            chunk: chunk(job),
+            chunk,
             pattern: pattern.to_vec(),
             copy_percent: copies,
             shared: shared.clone(),
@@ -42,16 +47,32 @@ fn content(job: &Job, shared: Option<Shared>) -> Content {
         return if compresses { plain(content.compress_percent, pattern) } else { Content::Random };
     }
     match &content.pattern {
+        _ if copies == 100 => plain(100, &repeated_chunk(job, seed)),
         None if content.zero && copies == 0 && anew => plain(100, &[]),
         None if content.zero && copies == 0 => Content::Zeros,
-        _ if copies > 0 && (copies < 100 || content.compress_percent > 0 || mixed) => {
-            plain(content.compress_percent, content.pattern.as_deref().unwrap_or_default())
+        pattern if copies > 0 => {
+            plain(content.compress_percent, pattern.as_deref().unwrap_or_default())
         }
-        _ if copies > 0 => Content::Repeated,
         Some(pattern) if content.compress_percent == 0 => plain(100, pattern),
         None if content.compress_percent == 0 && !content.refill => Content::Random,
         pattern => plain(content.compress_percent, pattern.as_deref().unwrap_or_default()),
     }
+}
+
+/// The only chunk of a job with `dedupe_percentage=100`: as in fio, each of its chunks is a copy,
+/// even within a write.
+fn repeated_chunk(job: &Job, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; chunk(job) as usize];
+    let blend = Blend {
+        plain_percent: job.content.compress_percent,
+        chunk: chunk(job),
+        pattern: job.content.pattern.clone().unwrap_or_default(),
+        copy_percent: 0,
+        shared: None,
+        anew: true,
+    };
+    Filler::new(Content::Blend(blend), seed).fill(&mut bytes, 0);
+    bytes
 }
 
 /// Size of a chunk of random and plain bytes: at most the smallest write, as in fio.
@@ -90,7 +111,7 @@ mod tests {
         let words: Vec<String> =
             ["--name=x", "--size=1m"].iter().chain(words).map(ToString::to_string).collect();
         match parse(&words, &Small::default()) {
-            Ok(Request::Run(plan)) => content(&plan.jobs[0], None),
+            Ok(Request::Run(plan)) => content(&plan.jobs[0], 1, None),
             other => panic!("{words:?}: {other:?}"),
         }
     }
@@ -100,7 +121,9 @@ mod tests {
         assert_eq!(of(&["--rw=write"]), Content::Random);
         assert_eq!(of(&["--rw=write", "--zero_buffers"]), Content::Zeros);
         assert_eq!(of(&["--rw=write", "--buffer_compress_percentage=100"]), Content::Zeros);
-        assert_eq!(of(&["--rw=write", "--dedupe_percentage=100"]), Content::Repeated);
+        let copies = of(&["--rw=write", "--dedupe_percentage=100"]);
+        let Content::Blend(copies) = copies else { panic!("{copies:?}") };
+        assert_eq!((copies.plain_percent, copies.pattern.len()), (100, 512));
     }
 
     #[test]
@@ -109,6 +132,17 @@ mod tests {
         let plan = crate::testing::plan(&words);
         let Content::Blend(zeros) = laid_out(&plan.jobs[0]) else { panic!() };
         assert_eq!((zeros.plain_percent, &zeros.pattern[..]), (100, &[][..]));
+    }
+
+    #[test]
+    fn content_that_is_verified_compresses_as_a_whole() {
+        let words = ["--rw=write", "--buffer_compress_percentage=70", "--verify=crc32c"];
+        let Content::Blend(blend) = of(&words) else { panic!() };
+        assert_eq!((blend.plain_percent, blend.chunk), (70, u32::MAX));
+        let placed = |words: &[&str]| crate::testing::plan(words).jobs[0].verify.placed;
+        let name = ["--name=x", "--size=1m"];
+        assert!(placed(&[&name[..], &words].concat()));
+        assert!(!placed(&[&name[..], &words[..1], &words[2..]].concat()));
     }
 
     #[test]

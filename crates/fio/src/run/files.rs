@@ -11,7 +11,7 @@ use workload::Region;
 use super::sizes::{FileState, extent, fills, first_byte};
 use super::walk::Span;
 use super::{RunError, content};
-use crate::{Amount, Fallocate, Job};
+use crate::{Amount, Engine, Fallocate, Job};
 
 /// The part of a file that a clone uses.
 #[derive(Debug)]
@@ -156,7 +156,9 @@ impl PlanFiles {
         // As in fio, what is appended has no data before.
         let is_new = job.files.create_on_open || job.space.file_append;
         let overwrites = job.files.overwrite && !is_new;
-        let needs_content = (rw.reads() || overwrites || job.verify.only) && !follows;
+        // Nor does fio extend a file by mapping it.
+        let maps = job.engine == Engine::Mmap && rw.writes();
+        let needs_content = (rw.reads() || overwrites || maps || job.verify.only) && !follows;
         if needs_content && !plan.content {
             let block_bytes = job.access.blocks.write.max();
             plan.filling = Filling { content: content::laid_out(job), block_bytes };

@@ -96,7 +96,9 @@ fn reads_of_mix_only(clone: &JobClone<'_>) -> bool {
 fn mix(clone: &JobClone<'_>) -> Mix {
     let (rw, percent) = (clone.job.access.rw, clone.job.access.mix_read_percent);
     let reads = rw.reads() || clone.job.verify.only;
-    match (reads, clone.writes(), rw.trims()) {
+    // verify_only leaves out the trims of writes, too.
+    let trims = rw.trims() && !(rw.writes() && clone.job.verify.only);
+    match (reads, clone.writes(), trims) {
         (true, true, _) => Mix { read: percent, write: 100 - percent, flush: 0, discard: 0 },
         (_, write, trim) => {
             Mix { read: reads.into(), write: write.into(), flush: 0, discard: trim.into() }

@@ -325,8 +325,14 @@ impl<'p> Prepared<'p> {
         if let Ok(ran) = &mut ran {
             ran.disks = files.disks();
         }
-        let unlinking = self.clones.iter().filter(|clone| clone.job.files.unlink);
-        let unlinked = unlinking.flat_map(|clone| &clone.files).map(|used| used.path.as_path());
+        let empty: Vec<_> = files.left().into_iter().filter(|(_, bytes)| *bytes == 0).collect();
+        let unlinked = self.clones.iter().flat_map(|clone| {
+            // Before a loop, files are emptied rather than removed; the last may write nothing.
+            let (ends, each) = (clone.job.files.unlink, clone.job.files.unlink_each_loop);
+            let is_empty = |path: &Path| empty.iter().any(|(left, _)| left == path);
+            let paths = clone.files.iter().map(|used| used.path.as_path());
+            paths.filter(move |path| ends || each && is_empty(path))
+        });
         for path in unlinked.clone() {
             // The file may already have been removed, because clones share files.
             drop(files.remove(path));

@@ -28,6 +28,8 @@ const ATTEMPTS_MAX: u32 = 10_000;
 pub(super) struct Outline {
     pub access: Access,
     pub service: FileService,
+    /// Files that are open at once, at least 1.
+    pub open_max: usize,
     /// Number of address bits for the offset in a file.
     pub shift: u32,
     pub files: Vec<Span>,
@@ -79,7 +81,7 @@ impl Outline {
             return access.norandommap || access.lfsr;
         }
         let is_steady = access.zone.is_none() && access.sequence_add == 0;
-        self.time_based || !is_steady || Turn::new(self.service, 1).is_by_popularity()
+        self.time_based || !is_steady || Turn::new(self.service, 1, 1).is_by_popularity()
     }
 
     /// Maximum bytes of a pass in all directions together, without the last operation's excess.
@@ -159,7 +161,7 @@ impl Stream {
         };
         Stream {
             walks: outline.files.iter().enumerate().map(walk).collect(),
-            turn: Turn::new(outline.service, outline.files.len()),
+            turn: Turn::new(outline.service, outline.files.len(), outline.open_max),
             loops_left: outline.loops.saturating_sub(1),
             issued_bytes: [0; 3],
             issued_ops: 0,

@@ -1,7 +1,7 @@
 //! The file of the next operation: `file_service_type`.
 //!
 //! A file without room for another operation is done for the rest of the pass, unless files are
-//! chosen by popularity.
+//! chosen by popularity. Only `openfiles` files are open at once; the others wait until one is done.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use workload::Zipf;
@@ -18,6 +18,10 @@ pub(super) struct Turn {
     service: FileService,
     done: Vec<bool>,
     done_count: usize,
+    open: Vec<bool>,
+    /// Files that may still be opened.
+    openings: usize,
+    open_max: usize,
     /// The next file in turn.
     next: usize,
     /// The current file.
@@ -28,7 +32,8 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(service: FileService, files: usize) -> Turn {
+    /// The first pass over so many files, of which `open_max` are open at once.
+    pub(super) fn new(service: FileService, files: usize, open_max: usize) -> Turn {
         let count = RANKS * files as u64;
         let ranks = match service.order {
             ServiceOrder::Zipf(theta) => Some(Ranks::Zipf(Zipf::new(count, theta))),
@@ -36,14 +41,16 @@ impl Turn {
             ServiceOrder::Normal(deviation) => Some(normal(count, deviation)),
             ServiceOrder::Random | ServiceOrder::RoundRobin | ServiceOrder::Sequential => None,
         };
-        let done = vec![false; files];
-        Turn { service, done, done_count: 0, next: 0, current: None, left: 0, ranks }
+        let (done, open) = (vec![false; files], vec![false; files]);
+        let (openings, done_count, next, current, left) = (open_max, 0, 0, None, 0);
+        Turn { service, done, done_count, open, openings, open_max, next, current, left, ranks }
     }
 
     /// Starts another pass.
     pub(super) fn restart(&mut self) {
         self.done.fill(false);
-        (self.done_count, self.current) = (0, None);
+        self.open.fill(false);
+        (self.done_count, self.openings, self.current) = (0, self.open_max, None);
     }
 
     /// Whether files never end, because they are chosen by popularity.
@@ -59,6 +66,8 @@ impl Turn {
     pub(super) fn end(&mut self, file: usize) {
         self.done_count += usize::from(!self.done[file]);
         self.done[file] = true;
+        self.openings += usize::from(self.open[file]);
+        self.open[file] = false;
     }
 
     /// The next file; `None` if all are done.
@@ -77,21 +86,24 @@ impl Turn {
             }
         }
         let file = self.choose(rng);
+        self.openings -= usize::from(!self.open[file]);
+        self.open[file] = true;
         (self.current, self.left) = (Some(file), self.service.every - 1);
         Some(file)
     }
 
-    /// Chooses a file that is not done; there is one.
+    /// Chooses a file that is not done, and open or can be opened; there is one.
     fn choose(&mut self, rng: &mut Xoshiro256PlusPlus) -> usize {
         let count = self.done.len();
-        if let Some(ranks) = &self.ranks {
-            return ((ranks.draw(rng) / RANKS) as usize).min(count - 1);
-        }
         let is_random = self.service.order == ServiceOrder::Random;
         loop {
-            let file = if is_random { below(rng, count as u64) as usize } else { self.next };
+            let file = match &self.ranks {
+                Some(ranks) => ((ranks.draw(rng) / RANKS) as usize).min(count - 1),
+                None if is_random => below(rng, count as u64) as usize,
+                None => self.next,
+            };
             self.next = (file + 1) % count;
-            if !self.done[file] {
+            if !self.done[file] && (self.open[file] || self.openings > 0) {
                 return file;
             }
         }
@@ -109,7 +121,7 @@ mod tests {
         let orders =
             [ServiceOrder::Zipf(1.2), ServiceOrder::Pareto(0.2), ServiceOrder::Normal(5.0)];
         for order in orders {
-            let mut turn = Turn::new(FileService { order, every: 1 }, 5);
+            let mut turn = Turn::new(FileService { order, every: 1 }, 5, 5);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut counts = [0; 5];
             (0..1000).for_each(|_| counts[turn.next(&mut rng).expect("endless")] += 1);
@@ -120,9 +132,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_waits_until_another_one_is_done() {
+        let service = FileService { order: ServiceOrder::RoundRobin, every: 1 };
+        let mut turn = Turn::new(service, 3, 2);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let first: Vec<_> = (0..4).map_while(|_| turn.next(&mut rng)).collect();
+        turn.end(0);
+        let then: Vec<_> = (0..4).map_while(|_| turn.next(&mut rng)).collect();
+        assert_eq!((&first[..], &then[..]), (&[0, 1, 0, 1][..], &[2, 1, 2, 1][..]));
+        turn.restart();
+        assert_eq!((0..4).map_while(|_| turn.next(&mut rng)).max(), Some(2));
+    }
+
+    #[test]
     fn a_file_keeps_its_turn_for_its_operations_and_is_skipped_when_done() {
         let service = FileService { order: ServiceOrder::RoundRobin, every: 2 };
-        let mut turn = Turn::new(service, 3);
+        let mut turn = Turn::new(service, 3, 3);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut next = || turn.next(&mut rng);
         let files: Vec<_> = (0..6).map_while(|_| next()).collect();

@@ -141,7 +141,11 @@ impl Walk {
                 let room = self.span.end().saturating_sub(offset);
                 let bytes = match is_pair {
                     true => self.trimmed,
-                    false => draw_size(access, kind, room, rng)?,
+                    false => {
+                        let by_order = if marks { WRITE } else { READ };
+                        let sizes = if access.bs_by_order { by_order } else { kind };
+                        draw_size(access, sizes, room, rng)?
+                    }
                 };
                 (
                     offset,
@@ -241,7 +245,7 @@ impl Walk {
     }
 }
 
-/// The bytes of an operation if `room` bytes are left; `None` if none fits. A single size needs no
+/// The bytes of an operation with the sizes of a direction, if `room` bytes are left; `None` if none fits. A single size needs no
 /// room: the file must hold it, but not the part in use.
 #[inline]
 fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {

@@ -85,6 +85,6 @@ const JOB_FILES: &[&str] = &[
      offset_increment=5%\ncpus_allowed=0,2-4\npercentile_list=1:50:99.99\nignore_error=EIO:84,,ENOSPC\n\
      random_distribution=zipf:1.2:0.5\npercentage_random=50,60\nblockalign=8k\nlatency_target=5ms\n",
     "[zone]\nzonemode=strided\nzonesize=256m\nzonerange=1g\nzoneskip=2g\nfilesize=4k-16k\n\
-     verify=md5\nverify_interval=4096\nverify_offset=8\nverify_backlog=16\nlog_avg_msec=500\n\
+     verify=md5\nverify_interval=4096\nverify_offset=64\nverify_backlog=16\nlog_avg_msec=500\n\
      write_bw_log\nwrite_lat_log=x\nunified_rw_reporting=both\nstartdelay=2-5\nmax_latency=10ms\n",
 ];

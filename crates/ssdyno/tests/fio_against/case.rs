@@ -87,6 +87,15 @@ impl Case {
         (0..self.jobs.len()).any(|job| self.value(job, name) == Some(value))
     }
 
+    /// Whether several jobs work in the same file.
+    pub fn shares_files(&self) -> bool {
+        let is_shared = |job| {
+            let format = self.value(job, "filename_format");
+            self.has("filename") || format.is_some_and(|format| !format.contains("$jobname"))
+        };
+        self.jobs.len() > 1 && (0..self.jobs.len()).any(is_shared)
+    }
+
     pub fn rw(&self, job: usize) -> &str {
         self.value(job, "rw").unwrap_or("read").split(':').next().unwrap_or("read")
     }

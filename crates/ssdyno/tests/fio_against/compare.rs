@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::case::{Case, Target};
+use crate::case::Case;
 use crate::chance;
 use crate::contents::{Look, describe};
 use crate::sure::Sure;
@@ -16,12 +16,6 @@ pub struct Difference {
     pub kind: &'static str,
     pub text: String,
 }
-
-/// Bytes below which the share of copies is too random to compare.
-const COPIES_BYTES_MIN: usize = 512 << 10;
-
-/// What a difference of contents says of a file that was shorter before.
-pub const GREW: &str = ", which grew";
 
 /// What it says if fio repeats more sectors.
 pub const COPIED: &str = ", copied by fio";
@@ -112,7 +106,8 @@ fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
     if let Some(text) = fields(&theirs.json, &ours.json, "") {
         put("json", text);
     }
-    if let Some(text) = terse(&theirs.terse, &ours.terse) {
+    let mut lines = theirs.terse.iter().zip(&ours.terse);
+    if let Some(text) = lines.find_map(|(theirs, ours)| terse(theirs, ours)) {
         put("terse", text);
     }
     list
@@ -167,9 +162,11 @@ type Counts = [(u64, u64)];
 /// Whether the operations and bytes of each direction are equal, apart from what chance decides.
 fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
     if sure.sizes && sure.directions {
-        return theirs == ours;
+        let certain = if sure.may_overlap { 1.min(ours.len() - 1).. } else { 0.. };
+        return theirs[certain.clone()] == ours[certain];
     }
-    if sure.verifies && !sure.directions && !sure.reads_back {
+    let is_unsure = !sure.is_one_pass || sure.verifies && !sure.reads_back;
+    if is_unsure && !sure.directions {
         return true;
     }
     // Each block of a mix is read once, if those that are written are read back.
@@ -186,7 +183,10 @@ fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
 }
 
 fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
-    if !sure.sizes || !sure.directions || !sure.counts || case.is("stats", "0") {
+    // With `offload`, fio counts the flush before reading back, too.
+    let is_offloaded = case.is("io_submit_mode", "offload") && sure.verifies;
+    let is_sure = sure.sizes && sure.directions && sure.counts && !is_offloaded;
+    if !is_sure || case.is("stats", "0") {
         return None;
     }
     let number = |job: &Value| job["sync"]["total_ios"].as_u64();
@@ -197,9 +197,9 @@ fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String>
             (theirs != ours).then(|| format!("fio {theirs}, ssdyno {ours}"))
         });
     }
-    // fio counts fdatasync only in its log, with flushes at the end.
+    // fio counts fdatasync only in its log, with flushes at the end and those that waited.
     let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
-    if case.clones(0) > 1 || at_end {
+    if case.clones(0) > 1 || at_end || !sure.order {
         return None;
     }
     let (theirs, ours) = (theirs.flushes?, number(jobs(&ours.json).first()?)?);
@@ -227,16 +227,16 @@ fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         return None;
     }
     for (clone, (theirs, ours)) in theirs.logs.iter().zip(&ours.logs).enumerate() {
-        if sure.is_once && !sure.verifies && has_repeats(ours) && !has_repeats(theirs) {
+        let is_one_walk = sure.is_once && sure.is_one_place && !sure.verifies;
+        if is_one_walk && has_repeats(ours) && !has_repeats(theirs) {
             return Some(format!("clone {clone}: ssdyno visits a place twice"));
         }
-        let is_random = sure.is_once;
         let (sides, way): (&[&[u8]], _) = match (sure.blocks, sure.directions) {
             (false, _) => continue,
             (true, true) if sure.order && !sure.verifies => (&[&[0], &[1], &[2]], Offsets::InOrder),
             (true, true) => (&[&[0], &[1], &[2]], Offsets::Sorted),
-            // Both directions together visit each block once; so do the reads, if all is read back.
-            (true, false) if is_random && !sure.verifies => (&[&[0, 1]], Offsets::Sorted),
+            // Both directions together visit each block once.
+            (true, false) if sure.is_once && !sure.verifies => (&[&[0, 1]], Offsets::Sorted),
             (true, false)
                 if sure.order && !sure.verifies && sure.is_one_pass && sure.is_one_place =>
             {
@@ -301,30 +301,31 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         return exact.then(|| format!("fio leaves {their_sizes:?}, ssdyno {our_sizes:?}"));
     }
     // Jobs that write to the same places at once leave either's content.
-    let jobs: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
-    if jobs > 1 && case.has("filename") {
+    if case.shares_files() {
         return None;
     }
     let exact = is_exact(case) && sure.blocks && sure.directions;
     theirs.files.iter().zip(&ours.files).find_map(|((name, theirs), (_, ours))| {
-        let grew = matches!(case.target, Target::Existing(bytes) if theirs.len() as u64 > bytes);
-        let grew = if grew { GREW } else { "" };
         if exact {
             let place = theirs.iter().zip(ours).position(|(theirs, ours)| theirs != ours)?;
-            return Some(format!("content of {name}{grew} differs at {place}"));
+            return Some(format!("content of {name} differs at {place}"));
         }
         if theirs == ours {
             return None;
         }
         let (theirs, ours) = (Look::of_bytes(theirs), Look::of_bytes(ours));
+        // A whole block is a copy or not, and written or not in a mix, by chance.
+        let blocks = if case.has("dedupe_percentage") || !sure.directions {
+            theirs.bytes() as f64 / sure.block_max as f64
+        } else {
+            f64::INFINITY
+        };
         // fio repeats its random bytes in each loop.
-        let is_few = case.has("dedupe_percentage")
-            && (theirs.bytes() < COPIES_BYTES_MIN || case.is("bs", "2300"));
-        (sure.blocks && sure.is_one_pass && !is_few && !theirs.is_like(&ours)).then(|| {
+        (sure.blocks && sure.is_one_pass && !theirs.is_like(&ours, blocks)).then(|| {
             let copied = if theirs.copies() > ours.copies() { COPIED } else { "" };
             let zeros = if theirs.zeros < ours.zeros { FEWER_ZEROS } else { "" };
             let (theirs, ours) = (describe(&theirs), describe(&ours));
-            format!("content of {name}{grew}{copied}{zeros}: fio {theirs}, ssdyno {ours}")
+            format!("content of {name}{copied}{zeros}: fio {theirs}, ssdyno {ours}")
         })
     })
 }

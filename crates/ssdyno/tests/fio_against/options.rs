@@ -118,7 +118,7 @@ pub const DRAWN: &[Drawn] = drawn! {
     "verify_backlog_batch": "2" | "8", if |case| case.has("verify_backlog");
     "verify_interval": "512" | "4k", if |case| case.has("verify");
     "verify_pattern": "0xa5" | "0xcafe", if |case| case.has("verify");
-    "verify_offset": "8" | "64", if |case| case.has("verify");
+    "verify_offset": "200" | "256", if |case| case.has("verify");
     "verify_fatal": "1", if |case| case.has("verify");
     "verify_dump": "1", if |case| case.has("verify");
     "verify_async": "1", if |case| case.has("verify");
@@ -202,7 +202,7 @@ pub const DRAWN: &[Drawn] = drawn! {
     "ignore_error": "EIO" | "EIO,EIO,EIO";
     "filename_format": "f.$jobnum.$filenum" | "$jobname.$jobnum.$filenum", if has_files;
     "dedupe_global": "1", if |case| case.is("dedupe_mode", "working_set");
-    "io_submit_mode": "inline" | "offload", if |case| case.is("ioengine", "libaio");
+    "io_submit_mode": "inline" | "inline" | "inline" | "offload", if |case| case.is("ioengine", "libaio");
 };
 
 /// Supported options that are not drawn on their own, each with the reason.

@@ -1,12 +1,13 @@
 //! The differences that are deliberate. The list only shrinks.
 
-use crate::case::Case;
-use crate::compare::{COPIED, Difference, FEWER_ZEROS, GREW};
+use crate::case::{Case, Target};
+use crate::compare::{COPIED, Difference, FEWER_ZEROS};
+use crate::sure::bytes;
 
 type Explains = fn(&Case, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 8] = [
+const REASONS: [(&str, Explains); 9] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, difference| {
@@ -28,7 +29,8 @@ const REASONS: [(&str, Explains); 8] = [
         },
     ),
     ("a file that grows keeps its content; fio removes it first", |case, difference| {
-        !case.has("overwrite") && difference.text.contains(GREW)
+        let grows = (0..case.jobs.len()).any(|job| grows(case, job));
+        grows && difference.kind == "files" && !case.has("overwrite")
     }),
     (
         "scramble_buffers=0, buffer_compress_percentage=0, verify=null: random sectors always \
@@ -40,6 +42,11 @@ const REASONS: [(&str, Explains); 8] = [
             is_copied && difference.text.contains(COPIED)
         },
     ),
+    ("scramble_buffers=1 leaves zeros and patterns as they are asked for", |case, difference| {
+        let is_fixed = case.has("zero_buffers") || case.has("buffer_pattern");
+        let is_content = difference.text.starts_with("content of");
+        is_fixed && is_content && case.is("scramble_buffers", "1")
+    }),
     ("zero_buffers of a mix are zeros; fio writes what it has read before", |case, difference| {
         let is_mix = (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"));
         is_mix && case.has("zero_buffers") && difference.text.contains(FEWER_ZEROS)
@@ -58,17 +65,30 @@ const REASONS: [(&str, Explains); 8] = [
         writes && case.has("verify_only") && kinds.contains(&difference.kind)
     }),
     (
-        "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad",
+        "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad, \
+         and those of a mix over several files",
         |case, difference| {
             let writes = !matches!(case.rw(0), "read" | "randread") && !case.has("verify_only");
-            let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
-            writes && is_good && case.has("verify") && can_write_twice(case)
+            let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
+                || difference.text == "error: fio 84, ssdyno 0";
+            writes && is_good && case.has("verify") && can_reorder(case)
         },
     ),
 ];
 
-/// Whether a job may write to a place more than once.
-fn can_write_twice(case: &Case) -> bool {
+/// Whether a job extends the file that is there.
+fn grows(case: &Case, job: usize) -> bool {
+    let Target::Existing(there) = case.target else { return false };
+    let number = |name| case.value(job, name).and_then(bytes);
+    let size = number("size").or(number("filesize"));
+    let percent = case.value(job, "offset").and_then(|text| text.strip_suffix('%'));
+    let share = percent.and_then(|percent| Some(percent.parse::<u64>().ok()? * there / 100));
+    let offset = number("offset").or(share).unwrap_or(0);
+    size.is_some_and(|size| offset + size > there)
+}
+
+/// Whether a job may write to a place more than once, or reads back in another order than it wrote.
+fn can_reorder(case: &Case) -> bool {
     const OPTIONS: [&str; 11] = [
         "norandommap",
         "random_generator",
@@ -83,17 +103,17 @@ fn can_write_twice(case: &Case) -> bool {
         "io_limit",
     ];
     let has_steps = |job| case.value(job, "rw").is_some_and(|rw| rw.contains(':'));
-    let share_a_file = case.jobs.len() > 1 && case.has("filename");
-    share_a_file
+    let is_mix = (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"));
+    case.shares_files()
+        || is_mix && case.has("nrfiles")
         || OPTIONS.iter().any(|name| case.has(name))
         || case.is("percentage_random", "0")
         || (0..case.jobs.len()).any(has_steps)
 }
 
 /// Parts of the refusals.
-const REFUSALS: [&str; 7] = [
+const REFUSALS: [&str; 6] = [
     "verify=pattern needs verify_pattern=",
-    "bs_is_seq_rand=1 does not support mixed",
     "is smaller than the smallest block",
     "less than a block",
     "stamp does not fit",

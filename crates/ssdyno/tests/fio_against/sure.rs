@@ -22,6 +22,8 @@ pub struct Sure {
     pub is_one_place: bool,
     /// Whether the content of the files is checked.
     pub verifies: bool,
+    /// Whether what is read back depends on chance, because writes may overlap.
+    pub may_overlap: bool,
     /// Whether all that is written is read back, in every job.
     pub reads_back: bool,
     /// The largest operation, bytes.
@@ -53,6 +55,12 @@ impl Sure {
         let sizes = !has_any(&["bsrange", "bssplit"]);
         // When a zone is left depends on the directions drawn in it.
         let is_zoned_mix = case.has("zonesize") && any_mixed;
+        // Both directions of a random mix mark their blocks in one map, each in its own unit.
+        let is_mapped_twice = !sizes && any_mixed && any_random;
+        // A number of operations of drawn sizes has no certain sum.
+        let is_open = !sizes && case.has("number_ios");
+        // What is appended may exceed the file, which ends it.
+        let may_exceed = !sizes && any_random && case.has("file_append");
         let is_one_pass = !has_any(&PASSES);
         Sure {
             sizes,
@@ -61,14 +69,20 @@ impl Sure {
                 && (!any_random || !jumps && !repeats && !limited)
                 && !service
                 && !is_zoned_mix,
-            // fio opens only some files at once, and turns to the others later.
-            order: !any_random && !deep && !service && !case.has("openfiles"),
+            order: !any_random && !deep && !service,
             is_once: any_random && sizes && !jumps && !repeats && !service && is_one_pass,
-            // Holes of sequential work wrap around at the end, unless it is met exactly.
-            counts: (!any_random || !jumps) && (sizes || !has_steps) && !is_zoned_mix,
+            // Holes of sequential work wrap around at the end, unless it is met exactly; the last
+            // operation of each zone exceeds it by its size.
+            counts: (!any_random || !jumps)
+                && (sizes || !has_steps && !case.has("zonesize"))
+                && !is_zoned_mix
+                && !is_mapped_twice
+                && !is_open
+                && !may_exceed,
             is_one_pass,
             is_one_place: !has_any(&["zonesize", "nrfiles"]),
             verifies: case.has("verify"),
+            may_overlap: any_random && repeats && case.has("verify"),
             reads_back: (0..case.jobs.len()).all(|job| case.value(job, "verify").is_some())
                 && !case.is("do_verify", "0"),
             block_max: block_max(case),

@@ -30,8 +30,8 @@ pub struct Did {
     /// The exit code; `None` if it did not end.
     pub code: Option<i32>,
     pub json: Value,
-    /// The last line of terse output.
-    pub terse: String,
+    /// The lines of terse output.
+    pub terse: Vec<String>,
     pub said: String,
     /// The log of each clone, in order of completion.
     pub logs: Vec<Vec<Logged>>,
@@ -172,8 +172,8 @@ fn read(
     // After some errors of its options, fio prints no job and ends with 0.
     let has_jobs = json.as_ref().is_some_and(|json| !json["jobs"][0].is_null());
     let code = code.map(|code| if code == 0 && !has_jobs { 1 } else { code });
-    let terse = out.lines().rfind(|line| case.terse && line.contains(';'));
-    let terse = terse.unwrap_or_default().to_string();
+    let terse = out.lines().filter(|line| case.terse && line.contains(';'));
+    let terse = terse.map(str::to_string).collect();
     let clones: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
     let logs = (1..=clones).map(|n| log(&place.join(format!("log_lat.{n}.log")))).collect();
     let iolog = fs::read_to_string(place.join("iolog")).ok();
