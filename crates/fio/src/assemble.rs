@@ -138,18 +138,28 @@ impl Builder<'_> {
             self.group += 1;
         }
         job.group = self.group;
-        let lat_percentiles = job.reporting.lat_percentiles;
-        let mut others = self.jobs.iter().filter(|other| other.group == job.group);
-        if job.reporting.group
-            && job.reporting.stats
-            && others.any(|other| other.reporting.lat_percentiles != lat_percentiles)
-        {
-            return Err(wrong("lat_percentiles differs from other jobs of its group".into()));
+        if let Some(option) = self.inconsistent(&job) {
+            return Err(wrong(format!("{option} differs from that of other jobs of its group")));
         }
         job.schedule.stonewall = draft.stonewall;
         job.schedule.wait_for = wait_for;
         self.jobs.push(job);
         Ok(())
+    }
+
+    /// An option that fio wants to be the same in all jobs of a group.
+    fn inconsistent(&self, job: &Job) -> Option<&'static str> {
+        let mut others = self.jobs.iter().filter(|other| other.group == job.group);
+        let reporting = &job.reporting;
+        others.find_map(|other| {
+            if reporting.group
+                && reporting.stats
+                && reporting.lat_percentiles != other.reporting.lat_percentiles
+            {
+                return Some("lat_percentiles");
+            }
+            (job.steady != other.steady).then_some("steadystate")
+        })
     }
 
     /// The only job of that name, which must come earlier.

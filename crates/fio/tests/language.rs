@@ -193,6 +193,7 @@ fn inconsistent_options_are_errors() {
         &["--wait_for=y"],
         &["--verify=md5", "--rw=write", "--verify_offset=8"],
         &["--size=1m", "--name=x", "--size=1m", "--group_reporting", "--lat_percentiles=1"],
+        &["--size=1m", "--name=x", "--size=1m", "--ss=iops:50%", "--ss_dur=10"],
     ] {
         let all: Vec<_> = ["--name=x"].iter().chain(words).copied().collect();
         assert!(refusal(&all).what.starts_with("job 'x': "), "{words:?}");

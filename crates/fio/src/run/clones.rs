@@ -160,7 +160,11 @@ mod tests {
 
     /// The operations of all rounds, with those that read back.
     fn all_ops(part: (u64, u64), words: &[&str]) -> Vec<Op> {
-        let mut rounds = Rounds::new(outline(part, words), Checks::Rounds, false);
+        checked(outline(part, words), Checks::Rounds)
+    }
+
+    fn checked(outline: Outline, checks: Checks) -> Vec<Op> {
+        let mut rounds = Rounds::new(outline, checks, false);
         let (mut ops, mut batch) = (Vec::new(), Vec::new());
         loop {
             rounds.draw(0, &mut batch);
@@ -266,6 +270,13 @@ mod tests {
         let mut reads: Vec<_> = ops.iter().filter(|op| op.kind == OpKind::Read).collect();
         reads.sort_by_key(|op| op.offset);
         assert!(reads.len() < 16 && reads.windows(2).all(|two| two[0].end() <= two[1].offset));
+    }
+
+    #[test]
+    fn what_is_read_back_counts_towards_number_ios() {
+        let outline = outline((65536, 65536), &["--number_ios=30", "--verify=crc32c"]);
+        let ops = checked(outline, Checks::Backlog { blocks: 8, batch: 8 });
+        assert_eq!((count(&ops, OpKind::Write), count(&ops, OpKind::Read)), (16, 16));
     }
 
     #[test]

@@ -71,8 +71,10 @@ impl PlanFiles {
         let mut parts = Vec::with_capacity(paths.len());
         for (index, path) in (0..).zip(paths.into_iter().map(PathBuf::from)) {
             let room = if fills(job) { self.part_of_room(&path, files)? } else { 0 };
+            let extends = self.extends(&path);
             let (plan, seen) = self.find(&path, job, files)?;
-            let (there, planned, device) = (seen.bytes, plan.end, seen.device);
+            let (planned, device) = (plan.end, seen.device);
+            let there = if extends { seen.bytes.max(Some(planned)) } else { seen.bytes };
             let place = FileState { index, count, there, planned, room, device };
             let Some((start, bytes)) = extent(job, clone, place) else {
                 let text = format!(
@@ -101,6 +103,15 @@ impl PlanFiles {
             parts.push(FilePart { path, span: Span { start, again, bytes, file_end } });
         }
         Ok(parts)
+    }
+
+    /// Whether the jobs so far set the size of a file before any of them runs, as in fio.
+    fn extends(&self, path: &Path) -> bool {
+        self.numbers.get(path).is_some_and(|number| {
+            let (plan, seen) = &self.list[*number];
+            let allocates = matches!(plan.allocation, Allocation::Full | Allocation::Truncate);
+            !seen.device && !plan.on_open && (plan.content || allocates)
+        })
     }
 
     /// Bytes by which a file that fills its file system may grow: a share of the space left by the

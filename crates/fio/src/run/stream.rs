@@ -206,9 +206,11 @@ impl Stream {
         }
     }
 
-    /// Counts bytes read back, which count towards `io_size`, as in fio.
+    /// Counts an operation that reads back, which counts towards `io_size` and `number_ios`, as in
+    /// fio.
     pub(super) fn count_read_back(&mut self, bytes: u32) {
         self.moved_bytes += u64::from(bytes);
+        self.issued_ops += 1;
     }
 
     /// Whether another pass follows this one, if `more_bytes` are read back in between.

@@ -10,6 +10,9 @@ use crate::tools::{Did, Logged, run_one};
 /// Further seeds.
 const SEEDS: u64 = 5;
 
+/// Further seeds for an exit code, which a single operation decides.
+const EXIT_SEEDS: u64 = 20;
+
 /// Amounts may differ by this share without further seeds.
 const TOLERANCE: f64 = 0.1;
 
@@ -116,7 +119,7 @@ fn reseeded(case: &Case, seed: u64, is_fio: bool) -> Case {
 
 /// Whether one of further seeds gives this exit code, or another error.
 pub fn can_end_with(case: &Case, code: Option<i32>) -> bool {
-    (0..SEEDS).any(|seed| {
+    (0..EXIT_SEEDS).any(|seed| {
         let ours = run_one(&reseeded(case, seed, false), false).code;
         ours.is_some() && (ours == Some(0)) == (code == Some(0))
     })

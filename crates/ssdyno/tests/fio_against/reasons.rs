@@ -49,7 +49,8 @@ const REASONS: [(&str, Explains); 9] = [
     }),
     ("zero_buffers of a mix are zeros; fio writes what it has read before", |case, difference| {
         let is_mix = (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"));
-        is_mix && case.has("zero_buffers") && difference.text.contains(FEWER_ZEROS)
+        let is_zero = case.has("zero_buffers") || case.is("buffer_compress_percentage", "100");
+        is_mix && is_zero && difference.text.contains(FEWER_ZEROS)
     }),
     (
         "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",

@@ -19,6 +19,9 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 /// Where files are in memory, if there is such a place.
 const MEMORY: &str = "/dev/shm";
 
+/// Lines with fewer fields are not terse output.
+const TERSE_FIELDS_MIN: usize = 20;
+
 /// The options of the logs, which both tools write.
 const LOGS: [&str; 3] = ["write_lat_log=../log", "log_offset=1", "per_job_logs=1"];
 
@@ -172,7 +175,8 @@ fn read(
     // After some errors of its options, fio prints no job and ends with 0.
     let has_jobs = json.as_ref().is_some_and(|json| !json["jobs"][0].is_null());
     let code = code.map(|code| if code == 0 && !has_jobs { 1 } else { code });
-    let terse = out.lines().filter(|line| case.terse && line.contains(';'));
+    let is_terse = |line: &&str| case.terse && line.matches(';').count() >= TERSE_FIELDS_MIN;
+    let terse = out.lines().filter(is_terse);
     let terse = terse.map(str::to_string).collect();
     let clones: usize = (0..case.jobs.len()).map(|job| case.clones(job)).sum();
     let logs = (1..=clones).map(|n| log(&place.join(format!("log_lat.{n}.log")))).collect();
