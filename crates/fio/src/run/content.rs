@@ -24,7 +24,8 @@ pub(super) fn laid_out(job: &Job) -> Content {
 /// The content of a clone's writes. `seed` determines the chunk that a job repeats.
 fn content(job: &Job, seed: u64, shared: Option<Shared>) -> Content {
     let content = &job.content;
-    let copies = content.dedupe_percent;
+    // What is verified is never a copy, as in fio.
+    let copies = if job.verifies() { 0 } else { content.dedupe_percent };
     // Reads overwrite the content of the buffers.
     let mixed = job.access.rw.reads() && job.access.rw.writes();
     let anew = mixed || content.refill;
@@ -137,8 +138,10 @@ mod tests {
     #[test]
     fn content_that_is_verified_compresses_as_a_whole() {
         let words = ["--rw=write", "--buffer_compress_percentage=70", "--verify=crc32c"];
-        let Content::Blend(blend) = of(&words) else { panic!() };
-        assert_eq!((blend.plain_percent, blend.chunk), (70, u32::MAX));
+        let copies = ["--dedupe_percentage=100"];
+        let Content::Blend(blend) = of(&[&words[..], &copies].concat()) else { panic!() };
+        let Blend { plain_percent, chunk, copy_percent, .. } = blend;
+        assert_eq!((plain_percent, chunk, copy_percent), (70, u32::MAX, 0));
         let placed = |words: &[&str]| crate::testing::plan(words).jobs[0].verify.placed;
         let name = ["--name=x", "--size=1m"];
         assert!(placed(&[&name[..], &words].concat()));

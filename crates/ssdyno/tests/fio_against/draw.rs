@@ -130,6 +130,11 @@ fn draw_any(random: &mut Random) -> Case {
     for _ in 0..random.below(EXTRAS_MAX + 1) {
         add(random, &mut case);
     }
+    // Without data of an earlier job, verify_only ends at the first block, unless it goes on.
+    if case.has("verify") && !case.has("verify_only") && random.below(12) == 0 {
+        put(&mut case, "verify_only", Some("1".into()));
+        put(&mut case, "continue_on_error", Some("verify".into()));
+    }
     case
 }
 

@@ -55,8 +55,12 @@ impl Sure {
         let sizes = !has_any(&["bsrange", "bssplit"]);
         // When a zone is left depends on the directions drawn in it.
         let is_zoned_mix = case.has("zonesize") && any_mixed;
-        // Both directions of a random mix mark their blocks in one map, each in its own unit.
-        let is_mapped_twice = !sizes && any_mixed && any_random;
+        // Both directions mark their blocks in one map, each in its own unit; with a comma, the
+        // unit of one may differ from the map's.
+        let is_apart = ["bs", "bsrange", "bssplit"].iter().any(|name| {
+            (0..case.jobs.len()).any(|job| case.value(job, name).is_some_and(|v| v.contains(',')))
+        });
+        let is_mapped_twice = !sizes && any_random && (any_mixed || is_apart);
         // A number of operations of drawn sizes has no certain sum.
         let is_open = !sizes && case.has("number_ios");
         // What is appended may exceed the file, which ends it.
