@@ -2,10 +2,10 @@
 # NVMe drive of more than 4 GiB and a directory, through io_uring. For `cargo xtask guest arm`,
 # which has no jq.
 # drives: nvme:6144M sd scratch:256M
-# modules: loop
+# modules: loop ext4
 # seconds: 2400
 mkdir -p /scratch
-mkfs.ext2 "$(device scratch)" >/dev/null 2>&1 && mount "$(device scratch)" /scratch
+mke2fs "$(device scratch)" >/dev/null 2>&1 && mount "$(device scratch)" /scratch
 holds "a file system on the scratch disk" grep -q " /scratch " /proc/mounts
 
 # word NAME: the first value of this key in the record.

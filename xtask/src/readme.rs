@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::run::{capture, cargo, output, program, root};
+use crate::run::{cargo, output, program, root};
 
 /// Markers around the table.
 const BEGIN: &str = "<!-- answers: cargo xtask readme -->";
@@ -40,9 +40,13 @@ impl Question<'_> {
         ssdyno.args(words.map(|word| word.trim_matches('\'')));
         ssdyno.args(["--seed", "1", "--json", "--quiet"]);
         ssdyno.env("XDG_DATA_HOME", store.path()).env("XDG_STATE_HOME", store.path());
-        // The answer "counterfeit" is also a failed check.
-        let (_, said) = capture(&mut ssdyno)?;
-        serde_json::from_str(&said).with_context(|| format!("the record: {}", said.trim_end()))
+        // The answer "counterfeit" is also a failed check. A slow machine waits for its store, and says
+        // so on stderr.
+        let said = ssdyno.output().with_context(|| format!("cannot run {ssdyno:?}"))?;
+        serde_json::from_slice(&said.stdout).with_context(|| {
+            let said = String::from_utf8_lossy(&said.stderr);
+            format!("no record from {}: {}", self.command, said.trim_end())
+        })
     }
 }
 
