@@ -8,6 +8,7 @@
 mod dumps;
 mod ended;
 mod json;
+mod latency;
 mod logs;
 mod normal;
 mod numbers;

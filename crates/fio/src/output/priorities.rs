@@ -7,7 +7,7 @@ use rig::KindStats;
 use serde_json::{Value, json};
 use workload::OpKind;
 
-use super::json::{any_percentiles, latency};
+use super::latency::{any_percentiles, latency};
 use super::shown::Shown;
 use crate::job::DIRECTIONS;
 
