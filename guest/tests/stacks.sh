@@ -7,7 +7,7 @@
 # modules: loop dm_mod md_mod raid1 btrfs dm_snapshot dm_thin_pool bcache
 # needs: dmsetup mkfs.ext4 mkswap losetup sfdisk partx setpriv e2fsck
 # seconds: 900
-seed=${seed:-1}; random=$seed answers=${answers:-12} asked=0 refused=0 asked_disk=0 careful=0 asked_none=0
+seed=${seed:-1}; random=$seed answers=${answers:-20} asked=0 refused=0 asked_disk=0 careful=0 asked_none=0
 # draw N: a number below N, in $n.
 draw() { random=$(( (random * 1103515245 + 12345) & 0x7fffffff )); n=$(( (random >> 8) % $1 )); }
 has() { command -v "$1" >/dev/null; }

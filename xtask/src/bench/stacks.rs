@@ -1,6 +1,6 @@
 //! `cargo xtask bench stacks`: 300 answers on random stacks in the guest, with one member in use. The
 //! guard's answers are tried with writes, which the guest can afford: see `guest/tests/stacks.sh`,
-//! which the suite runs with 12 answers. The seed is new each time and printed; `SSDYNO_SEED`
+//! which the suite runs with 20 answers. The seed is new each time and printed; `SSDYNO_SEED`
 //! repeats one.
 
 use anyhow::{Context, Result};
