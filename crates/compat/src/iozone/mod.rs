@@ -26,6 +26,8 @@ use methods::Iozone;
 pub struct Command {
     /// The method to run.
     pub run: Iozone,
+    /// `-i`: the tests on the command line, also those that another option leaves out.
+    pub asked: Vec<u32>,
     /// `-f`: the file as typed; `None`: a scratch file in the current directory.
     pub file: Option<String>,
     /// The record sizes of the sweep, or those given, bytes: the columns of a spreadsheet.

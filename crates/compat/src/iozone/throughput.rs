@@ -4,7 +4,7 @@
 use methods::{IozoneFigure, IozoneRow};
 use record::{MetricKey, Run, Statistic};
 
-use super::Command;
+use super::{Command, ResultUnit};
 
 /// A figure, its processes after `for`, and its row in the table of `-R`. Blanks and tabs are those
 /// of iozone.
@@ -52,6 +52,13 @@ pub(super) fn table(command: &Command, run: &Run) -> String {
 /// The results of a number of processes.
 fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &str) -> String {
     let (file, record) = (row.file_bytes >> 10, row.record_bytes >> 10);
+    let record_bytes = u64::from(row.record_bytes);
+    let records = row.file_bytes / record_bytes;
+    // Every process transfers all whole records.
+    let transferred = match command.unit {
+        ResultUnit::Operations => format!("{:10.2} ops", records as f64),
+        _ => format!("{:10.2} kB", (records * record_bytes >> 10) as f64),
+    };
     let mut text = format!("\tEach {what} writes a {file} kByte file in {record} kByte records\n");
     let unit = command.unit.name();
     for (figure, heading, _) in headings(command) {
@@ -69,7 +76,7 @@ fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &s
         text += &format!("\tMin throughput per {what} \t\t\t= {least:10.2} {unit} \n");
         text += &format!("\tMax throughput per {what} \t\t\t= {most:10.2} {unit}\n");
         text += &format!("\tAvg throughput per {what} \t\t\t= {mean:10.2} {unit}\n");
-        text += &format!("\tMin xfer \t\t\t\t\t= {:10.2} kB\n", file as f64);
+        text += &format!("\tMin xfer \t\t\t\t\t= {transferred}\n");
     }
     text + "\n\n"
 }
@@ -83,13 +90,9 @@ fn report(command: &Command, run: &Run, row: &IozoneRow) -> String {
          \"Record size = {} kBytes \"\n\"Output is in {unit}\"\n",
         row.record_bytes >> 10
     );
-    for (figure, _, name) in headings(command) {
-        text += &format!("\n\"{name} \"");
-        for processes in &command.run.processes {
-            let key = row.throughput_metric(*processes, figure);
-            text += &format!(" {:10.2} ", rate(command, run, row, &key).unwrap_or(0.0));
-        }
-        text.push('\n');
+    for (name, rates) in cells(command, run, row) {
+        let rates: String = rates.iter().map(|rate| format!(" {rate:10.2} ")).collect();
+        text += &format!("\n\"{name} \"{rates}\n");
     }
     text + "\n"
 }
@@ -104,7 +107,8 @@ fn rate(command: &Command, run: &Run, row: &IozoneRow, key: &MetricKey) -> Optio
     Some(command.unit.of_rate(bytes_per_s, row.record_bytes))
 }
 
-/// Rows of a spreadsheet: the name of each test and its result for each number of processes.
+/// Rows of a spreadsheet: the name of each test that was asked for and its result for each number of
+/// processes; 0 for one that an option left out, as in iozone.
 pub(super) fn cells(
     command: &Command,
     run: &Run,
@@ -117,5 +121,6 @@ pub(super) fn cells(
         });
         (name, rates.collect())
     };
-    headings(command).map(cells).collect()
+    let is_asked = |heading: &Heading| command.asked.contains(&heading.0.test());
+    HEADINGS.into_iter().filter(is_asked).map(cells).collect()
 }

@@ -298,7 +298,7 @@ impl Draft {
         if self.close {
             self.note("-c: the scratch file stays open, because closing it writes nothing")?;
         }
-        let processes = self.processes()?;
+        let (processes, asked) = (self.processes()?, self.tests.clone());
         if self.depth.is_some() || self.mapped {
             self.tests.retain(|test| *test <= 5);
         }
@@ -320,6 +320,7 @@ impl Draft {
                 processes,
                 honest: true,
             },
+            asked,
             records,
             unit: self.unit,
             threads: self.threads,

@@ -113,7 +113,7 @@ impl<'p> JobRun<'p> {
             did: JobResult::default(),
             log: OpLog::default(),
             judgement: Judgement::default(),
-            steady: None,
+            steady: clone.job.steady.map(SteadySeen::new),
         }
     }
 

@@ -40,7 +40,7 @@ pub struct Window {
 }
 
 impl SteadySeen {
-    fn new(asked: Steady) -> SteadySeen {
+    pub(super) fn new(asked: Steady) -> SteadySeen {
         SteadySeen {
             asked,
             attained: false,
