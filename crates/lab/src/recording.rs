@@ -4,11 +4,13 @@
 //! If the store fails during a run, the measurement is not lost: the record is written to a file
 //! instead. Events reach the caller's watcher after they are recorded.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use emit::Replacement;
 use methods::{Neighbour, Outcome};
 use record::{
     Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
@@ -280,10 +282,12 @@ impl Recording {
             // The store has at most a part of the record under this number.
             run.number = None;
             let text = format!("{error}: the record is not in the store");
-            LabError::new(ErrorKind::Io, text).advise(match keep_as_file(run) {
-                Some(path) => format!("the record is in {}", path.display()),
-                None => "--json to print the record; it could not be written to a file".into(),
-            })
+            LabError::new(ErrorKind::Io, text).advise(
+                match keep_as_file(run, keeper.is_interrupted()) {
+                    Some(path) => format!("the record is in {}", path.display()),
+                    None => "--json to print the record; it could not be written to a file".into(),
+                },
+            )
         })
     }
 
@@ -357,12 +361,18 @@ impl Observer for Shared {
     }
 }
 
-/// Writes a record to the first writable directory, beginning with the temporary directory.
-fn keep_as_file(run: &Run) -> Option<PathBuf> {
+/// Writes a record to the first writable directory, beginning with the temporary directory. An
+/// interrupted command does not wait for a busy disk, which may be why the store does not answer.
+fn keep_as_file(run: &Run, is_interrupted: bool) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
+    let write = |path: &PathBuf| {
+        let mut file = Replacement::create(path)?;
+        file.write_all(json.as_bytes())?;
+        if is_interrupted { file.place() } else { file.finish() }
+    };
     let name = format!("ssdyno-{}.json", run.id);
     let mut paths = places(std::env::current_dir()).map(|dir| dir.join(&name));
-    paths.find(|path| emit::replace(path, &json).is_ok())
+    paths.find(|path| write(path).is_ok())
 }
 
 /// The directories for such a file. The working directory may be lost with the drive.

@@ -127,10 +127,14 @@ impl Keeper {
         &self.store
     }
 
+    /// Whether the user has asked the run to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
     /// Leaves a point to be stored.
     pub(crate) fn append(&self, point: SeriesPoint) {
-        let is_interrupted = || self.interrupt.load(Ordering::Relaxed);
-        while self.is_virtual && self.mailbox.is_full() && !is_interrupted() {
+        while self.is_virtual && self.mailbox.is_full() && !self.is_interrupted() {
             thread::sleep(END_STEP);
         }
         self.mailbox.add(point);
@@ -201,7 +205,7 @@ impl Keeper {
                 return reply;
             }
             let now = Instant::now();
-            if self.interrupt.load(Ordering::Relaxed) {
+            if self.is_interrupted() {
                 interrupted.get_or_insert(now);
             }
             let is_over = interrupted.is_some_and(|since| now - since >= INTERRUPTED_MAX);
@@ -246,8 +250,7 @@ impl Drop for Keeper {
         self.mailbox.close();
         let thread = self.thread.take().filter(|_| !self.is_abandoned.load(Ordering::Relaxed));
         let Some(thread) = thread else { return };
-        let is_interrupted = self.interrupt.load(Ordering::Relaxed);
-        let limit = if is_interrupted { INTERRUPTED_MAX / 2 } else { END_MAX };
+        let limit = if self.is_interrupted() { INTERRUPTED_MAX / 2 } else { END_MAX };
         let end = Instant::now() + limit;
         let is_open = |process: &Process| !process::has_ended(process);
         while !thread.is_finished() || self.process.as_ref().is_some_and(is_open) {

@@ -173,6 +173,24 @@ fn every_command_that_opens_a_store_that_does_not_answer_can_be_ended() {
     }
 }
 
+#[test]
+fn the_record_of_an_interrupted_run_does_not_wait_for_the_disk() {
+    or_skip!(root());
+    let disk = or_skip!(Fuse::mount());
+    let place = Place::new();
+    let store = place.path("store");
+    let words = ["io", "null:", "--time", "60s", "--store", store.to_str().expect("UTF-8")];
+    let mut command = place.command(&[&words[..], &["--json", "--events", "--quiet"]].concat());
+    command.env("TMPDIR", disk.path());
+    let mut run = Going::of(command);
+    intervals(&mut run, 1);
+    let _locked = lock(&store);
+    intervals(&mut run, UNTIL_WRITTEN);
+    let file = record_file(&end(run));
+    assert!(file.starts_with(disk.path()), "{file:?}");
+    assert_eq!(disk.server.syncs.load(Ordering::SeqCst), 0, "waits for the disk");
+}
+
 /// A thread in fsync cannot be ended: on a busy disk, a signal waited for pages 9 s long.
 #[test]
 fn pages_do_not_wait_for_the_disk() {
