@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("invalidate", &[], |d, v| put(&mut d.job.files.invalidate, v.flag()?)),
     supported("unlink", &[], |d, v| put(&mut d.job.files.unlink, v.flag()?)),
     supported("unlink_each_loop", &[], |d, v| put(&mut d.job.files.unlink_each_loop, v.flag()?))
-        .says("the files are emptied, which frees the same blocks, but keep their names"),
+        .says("the files are emptied between loops, which frees the same blocks, and removed after the last"),
     supported("direct", &[], |d, v| put(&mut d.job.syncing.direct, v.flag()?)),
     supported("buffered", &[], |d, v| put(&mut d.job.syncing.direct, !v.flag()?)),
     supported("sync", &[], |d, v| {
