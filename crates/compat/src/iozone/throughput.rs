@@ -57,7 +57,7 @@ fn block(command: &Command, run: &Run, row: &IozoneRow, processes: u32, what: &s
     // Every process transfers all whole records.
     let transferred = match command.unit {
         ResultUnit::Operations => format!("{:10.2} ops", records as f64),
-        _ => format!("{:10.2} kB", (records * record_bytes >> 10) as f64),
+        _ => format!("{:10.2} kB", ((records * record_bytes) >> 10) as f64),
     };
     let mut text = format!("\tEach {what} writes a {file} kByte file in {record} kByte records\n");
     let unit = command.unit.name();
