@@ -201,14 +201,14 @@ mod tests {
         let normal = |id: &str| json!({"pkg": id, "dep_kinds": [{"kind": null}]});
         let dev = |id: &str| json!({"pkg": id, "dep_kinds": [{"kind": "dev"}]});
         let lists = accepted();
-        let known = Some(lists.registries[0].as_str());
+        let registry = Some(lists.registries[0].as_str());
         let metadata = json!({
             "packages": [
                 package("ssdyno", "0.1.0", "MIT OR Apache-2.0", None, "bin"),
-                package("a", "1.0.0", "MIT", known, "lib"),
-                package("a", "2.0.0", "Apache-2.0/MIT", known, "lib"),
-                package("derive", "1.0.0", "MIT", known, "proc-macro"),
-                package("b", "1.0.0", "GPL-3.0", known, "lib"),
+                package("a", "1.0.0", "MIT", registry, "lib"),
+                package("a", "2.0.0", "Apache-2.0/MIT", registry, "lib"),
+                package("derive", "1.0.0", "MIT", registry, "proc-macro"),
+                package("b", "1.0.0", "GPL-3.0", registry, "lib"),
                 package("c", "1.0.0", "MIT", Some("git+x"), "lib"),
             ],
             "resolve": {"nodes": [

@@ -119,8 +119,8 @@ impl Replacement {
         synced.and_then(|()| self.place())
     }
 
-    /// Moves the draft to the final path without waiting for the disk, which no signal can end: for
-    /// what can be made again. After a loss of power, the file may be empty.
+    /// Moves the draft to the final path without waiting for the disk, which no signal can end. After
+    /// a loss of power, the file may be empty.
     pub fn place(mut self) -> io::Result<()> {
         self.file.flush()?;
         let Replacement { file, draft, .. } = self;

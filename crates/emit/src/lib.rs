@@ -40,8 +40,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Creates a file, or replaces an earlier one of the same kind, which begins with the same bytes. A
-/// mistyped name therefore cannot destroy another file. It does not wait for the disk: for pages and
-/// pictures, which can be made again.
+/// mistyped name therefore cannot destroy another file. It does not wait for the disk: for what can
+/// be made again, such as pages, and for commands that must end soon.
 pub fn renew(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let content = content.as_ref();
     let mut file = Replacement::renew(path, output::head_of(content))?;

@@ -138,7 +138,7 @@ impl Builder<'_> {
             self.group += 1;
         }
         job.group = self.group;
-        if let Some(option) = self.inconsistent(&job) {
+        if let Some(option) = self.differing_option(&job) {
             return Err(wrong(format!("{option} differs from that of other jobs of its group")));
         }
         job.schedule.stonewall = draft.stonewall;
@@ -147,18 +147,17 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// An option that fio wants to be the same in all jobs of a group.
-    fn inconsistent(&self, job: &Job) -> Option<&'static str> {
+    /// An option that differs from an earlier job of the group, but must not in fio.
+    fn differing_option(&self, job: &Job) -> Option<&'static str> {
         let mut others = self.jobs.iter().filter(|other| other.group == job.group);
-        let reporting = &job.reporting;
+        let (steady, reporting) = (&job.steady, &job.reporting);
         others.find_map(|other| {
-            if reporting.group
-                && reporting.stats
-                && reporting.lat_percentiles != other.reporting.lat_percentiles
-            {
-                return Some("lat_percentiles");
+            let differs = reporting.lat_percentiles != other.reporting.lat_percentiles;
+            if reporting.group && reporting.stats && differs {
+                Some("lat_percentiles")
+            } else {
+                (*steady != other.steady).then_some("steadystate")
             }
-            (job.steady != other.steady).then_some("steadystate")
         })
     }
 

@@ -4,13 +4,11 @@
 //! If the store fails during a run, the measurement is not lost: the record is written to a file
 //! instead. Events reach the caller's watcher after they are recorded.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use emit::Replacement;
 use methods::{Neighbour, Outcome};
 use record::{
     Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
@@ -366,9 +364,7 @@ impl Observer for Shared {
 fn keep_as_file(run: &Run, is_interrupted: bool) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
     let write = |path: &PathBuf| {
-        let mut file = Replacement::create(path)?;
-        file.write_all(json.as_bytes())?;
-        if is_interrupted { file.place() } else { file.finish() }
+        if is_interrupted { emit::renew(path, &json) } else { emit::replace(path, &json) }
     };
     let name = format!("ssdyno-{}.json", run.id);
     let mut paths = places(std::env::current_dir()).map(|dir| dir.join(&name));

@@ -37,8 +37,8 @@ pub(super) fn latency(
         return value;
     };
     let percentile = |p: &f64| Some((format!("{p:.6}"), json!(histogram.percentile(p / 100.0)?)));
-    let found: Map<String, Value> = percentiles.iter().filter_map(percentile).collect();
-    fields.insert("percentile".into(), Value::Object(found));
+    let list = percentiles.iter().filter_map(percentile).collect::<Map<_, _>>();
+    fields.insert("percentile".into(), list.into());
     if bins {
         let bin =
             |(low, width, count): (u64, u64, u64)| ((low + width / 2).to_string(), json!(count));

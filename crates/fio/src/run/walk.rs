@@ -245,8 +245,8 @@ impl Walk {
     }
 }
 
-/// The bytes of an operation with the sizes of a direction, if `room` bytes are left; `None` if none fits. A single size needs no
-/// room: the file must hold it, but not the part in use.
+/// The bytes of an operation with the sizes of a direction, if `room` bytes are left; `None` if none
+/// fits. A single size needs no room: the file must hold it, but not the part in use.
 #[inline]
 fn draw_size(access: &Access, kind: usize, room: u64, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
     let blocks = access.blocks.each()[kind];

@@ -81,3 +81,14 @@ fn several_processes_have_their_own_parts() {
     let whole = run(&place, "-t 2 -s 4m -r 1m -i 0 -f sim:sd-150x");
     assert!(whole.contains("for  2 rewriters \t= "), "{whole}");
 }
+
+#[test]
+fn reports_of_several_processes_have_iozones_rows_and_units() {
+    let place = Place::new();
+    let out = run(&place, "-t 1 -s 100k -r 16k -i 0 -O -R -+n --legacy");
+    // Of 100 KiB, six whole records; the rewrite is left out, but has its row.
+    for line in ["\tMin xfer \t\t\t\t\t=       6.00 ops\n", "\n\"        Rewrite \"       0.00 \n"]
+    {
+        assert!(out.contains(line), "{line:?}: {out}");
+    }
+}

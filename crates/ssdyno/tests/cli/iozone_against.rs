@@ -3,9 +3,10 @@
 //! rows, which columns have figures, the headings of spreadsheets and of several processes, the
 //! files that stay with their sizes, and the exit code.
 //!
-//! Not drawn: `-w` with several processes, which share one file here, and `-f` with them, which iozone
-//! refuses because it wants a file for each; `-H`, for which Debian's iozone 3.489 prints debugging lines among the figures, and
-//! sizes in descending order, of which iozone takes only the first.
+//! Not drawn: `-w` with several processes, which share one file here, and `-f` with them, which
+//! iozone refuses because it wants a file for each; `-H`, for which Debian's iozone 3.489 prints
+//! debugging lines among the figures; and sizes in descending order, of which iozone takes only the
+//! first.
 //!
 //! iozone's source is public, but its licence keeps it out of Debian's main archive, so this test is
 //! skipped where it is not installed. `SSDYNO_IOZONE_CASES` sets the number of lines.

@@ -94,6 +94,13 @@ fn a_share_of_the_files_below_a_block_is_refused() {
 }
 
 #[test]
+fn a_job_that_only_creates_files_shows_its_steady_state() {
+    let place = place();
+    let words = ["--size=64k", "--create_only=1", "--steadystate_duration=10"];
+    assert!(job(&ssdyno(place.path(), &words))["steadystate"].is_object());
+}
+
+#[test]
 fn directions_of_a_mix_with_equal_rates_move_equal_bytes() {
     let place = place();
     let job = job(&ssdyno(place.path(), &["--rw=rw", "--rate=40m", "--size=1m", "--bs=64k,8k"]));
