@@ -15,15 +15,25 @@ pub const STEP: Duration = Duration::from_millis(2);
 /// Longest wait for a command to be blocked.
 const BLOCKED_MAX: Duration = Duration::from_secs(20);
 
+/// Whether a signal is in a mask of a process, by its name in proc(5).
+fn has_signal(process: &str, mask: &str, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix(mask));
+    let bits = bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    bits.is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
+}
+
+/// Whether these tests ignore a signal, as under nohup: the commands then ignore it, too.
+pub fn is_ignored(signal: i32) -> bool {
+    has_signal("self", "SigIgn:", signal)
+}
+
 /// Waits until a process has installed its signal handlers, or has ended.
 pub fn wait_for_handlers(child: &mut Child) {
-    let status = format!("/proc/{}/status", child.id());
+    let process = child.id().to_string();
     loop {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        let all = HANDLED.iter().all(|s| caught.unwrap_or(0) >> (s - 1) & 1 == 1);
-        if all || child.try_wait().expect("a child").is_some() {
+        let is_caught = |signal: &i32| has_signal(&process, "SigCgt:", *signal);
+        if HANDLED.iter().all(is_caught) || child.try_wait().expect("a child").is_some() {
             return;
         }
         std::thread::sleep(STEP);

@@ -191,7 +191,7 @@ fn the_record_of_an_interrupted_run_does_not_wait_for_the_disk() {
     assert_eq!(disk.server.syncs.load(Ordering::SeqCst), 0, "waits for the disk");
 }
 
-/// A thread in fsync cannot be ended: on a busy disk, a signal waited for pages 9 s long.
+/// A thread in fsync cannot be ended before the disk has answered.
 #[test]
 fn pages_do_not_wait_for_the_disk() {
     or_skip!(root());
