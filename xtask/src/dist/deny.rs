@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use super::Dist;
 use crate::run::{capture, cargo, output};
 
-/// The version that `deny.toml` is written for, or a later one of the same interface.
-const VERSION: &str = "0.20";
+/// The versions that `deny.toml` is written for.
+const VERSIONS: &str = "^0.20";
 
 /// Checks the crates of a distribution; returns what was checked.
 pub fn check(dist: &Dist) -> Result<String> {
@@ -36,7 +36,7 @@ pub fn check(dist: &Dist) -> Result<String> {
 fn install() -> Result<()> {
     let (is_installed, _) = capture(&mut cargo(&["deny", "--version"]))?;
     if !is_installed {
-        let words = ["install", "--quiet", "--locked", "--version", VERSION, "cargo-deny"];
+        let words = ["install", "--quiet", "--locked", "--version", VERSIONS, "cargo-deny"];
         output(&mut cargo(&words)).context("--check needs cargo-deny")?;
     }
     Ok(())
