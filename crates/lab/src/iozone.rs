@@ -9,7 +9,7 @@ use std::path::Path;
 
 use compat::iozone::Command;
 use engine::BackendKind;
-use methods::{IOZONE, Options};
+use methods::{IOZONE, IOZONE_LATENCIES, Options};
 
 use crate::error::Result;
 use crate::request::{Instrument, NULL, NULL_NVME, Target};
@@ -27,6 +27,7 @@ pub fn work(command: &Command, legacy: bool) -> Result<Work<'static>> {
     let mut run = command.run.clone();
     run.honest = !legacy;
     let options = Options::default().with(&IOZONE, Some(run));
+    let options = options.with(&IOZONE_LATENCIES, command.latencies.clone());
     Work::of_method("iozone", Cow::Owned(options))
 }
 

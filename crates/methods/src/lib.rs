@@ -70,8 +70,9 @@ pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iometer::{ICF, Icf};
 pub use iozone::{
-    Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, Row as IozoneRow,
-    metric as iozone_metric, throughput_metric as iozone_throughput_metric,
+    Honest as IozoneHonest, IOZONE, Iozone, IozoneFigure, LATENCIES as IOZONE_LATENCIES,
+    Latencies as IozoneLatencies, Row as IozoneRow, Trial as IozoneTrial, metric as iozone_metric,
+    throughput_metric as iozone_throughput_metric,
 };
 pub use method::{MethodInfo, plan};
 pub use options::{Common, Declared, Form, Given, Opt, Options, Value};

@@ -22,6 +22,7 @@ Usage: ssdyno iozone [OPTION]...
   -b FILE       a spreadsheet of the results: .csv is text, any other name Excel's format
   -O, -N        operations per second, or microseconds per operation, instead of KiB/s
   -t N          N processes at once, each with its own part; -l, -u: from so many to so many
+  -Q            files of the offset and latency of every write and read: wol.dat, rol.dat, ...
   -w            keep the file given with -f; tests that only read read an earlier one
   -U DIR        drop the page cache before every test, instead of remounting DIR
   -H N, -k N    N operations in flight
@@ -47,7 +48,6 @@ pub(super) const REFUSED: &[(char, &str, &str)] = &[
     ('Z', "mixing mmap and file I/O", "ssdyno fio --ioengine=mmap ..."),
     ('E', "separate pread and pwrite tests", "-i 0 -i 1: all calls are pread and pwrite"),
     ('K', "jitter", "ssdyno io DIR --rate IOPS --poisson"),
-    ('Q', "offset and latency files", "ssdyno show last --json includes latencies"),
     ('W', "locking the file", "omit it"),
     ('m', "several buffers", "omit it"),
     ('v', "the version", "ssdyno --version"),

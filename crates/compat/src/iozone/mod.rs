@@ -4,6 +4,7 @@
 //! Source: iozone's documentation and published outputs. An iozone option that ssdyno does not
 //! support is an error that names it and suggests an alternative; one without effect gets a note.
 
+mod latencies;
 mod letters;
 mod recorded;
 mod sheet;
@@ -13,16 +14,17 @@ mod table;
 mod throughput;
 mod words;
 
+pub use latencies::{BEGINNING as LATENCIES, files as latency_files, names as latency_names};
 pub(crate) use recorded::letters;
 pub use sheet::sheet;
 pub(crate) use table::{REPORTS, TITLE};
 pub use table::{csv, honest, table};
 pub use words::{Request, parse};
 
-use methods::Iozone;
+use methods::{Iozone, IozoneLatencies as Latencies};
 
 /// A parsed command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Command {
     /// The method to run.
     pub run: Iozone,
@@ -40,6 +42,8 @@ pub struct Command {
     pub keep: bool,
     /// `-B`: the file is mapped into memory.
     pub mapped: bool,
+    /// `-Q`: where the run puts the operations of the files of offsets and latencies.
+    pub latencies: Option<Latencies>,
     /// `-R`: repeat the figures, one block per figure.
     pub excel: bool,
     /// `-b`: file for a spreadsheet.

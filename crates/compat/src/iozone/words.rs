@@ -3,7 +3,7 @@
 //! As in getopt, letters without a value may be joined (`-eo`, `-az`), and a value may follow its
 //! letter directly (`-s100M`, `-i0`) or as the next word.
 
-use methods::Iozone;
+use methods::{Iozone, IozoneLatencies as Latencies};
 
 use super::letters::{HELP, REFUSED, REFUSED_VALUES};
 use super::size::parse as size;
@@ -18,7 +18,7 @@ const STRIDE_MAX: u32 = 1 << 20;
 type Result<T> = std::result::Result<T, IozoneError>;
 
 /// The result of parsing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Request {
     /// Run this.
     Run(Box<Command>),
@@ -89,6 +89,7 @@ struct Draft {
     unit: ResultUnit,
     keep: bool,
     mapped: bool,
+    latencies: bool,
     file: Option<String>,
     excel: bool,
     sheet: Option<String>,
@@ -148,6 +149,10 @@ impl Draft {
             'N' => {
                 self.unit = ResultUnit::Microseconds;
                 "Microseconds/op Mode. Output is in microseconds per operation."
+            }
+            'Q' => {
+                self.latencies = true;
+                "Offset/latency files enabled."
             }
             'T' => {
                 self.threads = true;
@@ -326,6 +331,7 @@ impl Draft {
             threads: self.threads,
             keep: self.keep,
             mapped: self.mapped,
+            latencies: self.latencies.then(Latencies::default),
             file: self.file,
             excel: self.excel,
             sheet: self.sheet,
@@ -411,7 +417,7 @@ mod tests {
     fn unsupported_options_are_named_with_an_alternative() {
         for (line, what) in [
             ("-d 4", "-d (delays between threads) is not supported"),
-            ("-Q", "-Q (offset and latency files) is not supported"),
+            ("-K", "-K (jitter) is not supported"),
             ("-i 8", "-i 8 is not supported"),
             ("-+m hosts", "-+m is not supported"),
             ("-%", "iozone has no option -%"),

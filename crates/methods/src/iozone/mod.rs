@@ -4,6 +4,7 @@
 //! same content in every record. The trustworthy ones are the first read after dropping the cache
 //! (the drop is verified) and a rewrite of random content including its flush.
 
+mod latencies;
 mod rules;
 mod spec;
 #[cfg(test)]
@@ -11,12 +12,14 @@ mod tests;
 mod throughput;
 
 use record::{Finding, FindingKind, Level, MetricKey, Statistic, TargetKind, Unit};
-use rig::{Measurement, Preparation, TargetInfo};
+use rig::{Measurement, Preparation, Stage, TargetInfo};
 use workload::units::binary;
 use workload::{Content, Region, Workload};
 
+pub use self::latencies::{Latencies, Trial};
 pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric, throughput_metric};
 
+use self::latencies::Watch;
 use self::rules::Seen;
 use crate::options::BYTES_MIN;
 use crate::session::Session;
@@ -47,7 +50,7 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
     seconds: SECONDS,
     writes: "the file four times",
     ignores: &[Common::Time, Common::Replicates],
-    options: &[&IOZONE],
+    options: &[&IOZONE, &LATENCIES],
     primary: &["iozone-{size}-{size}.{write,rewrite,read,reread,random-read,random-write}"],
     metrics: &[&[
         MetricInfo::rate(
@@ -86,6 +89,9 @@ pub(crate) static INFO: MethodInfo = MethodInfo {
 /// The run parsed from iozone's own options.
 pub static IOZONE: Opt<Option<Iozone>> = Opt::unwritten("iozone", || None);
 
+/// Where the operations of writes, rewrites, reads and rereads go, if they are wanted.
+pub static LATENCIES: Opt<Option<Latencies>> = Opt::unwritten("latencies", || None);
+
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     let run = Run::new(session.target(), options)?;
     let mut seen = Seen::default();
@@ -109,7 +115,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
             if run.spec.drops {
                 drop_caches(session, &w, row.file_bytes)?;
             }
-            let m = session.probe(&w, 0)?;
+            let m = probe(session, &run, *row, figure, &w)?;
             put(session, &w, &m);
             seen.add(*row, figure, &m);
             conclude_in_time(session, &run, &seen, &mut kept_ns);
@@ -134,6 +140,7 @@ struct Run {
     spec: Iozone,
     test_region: TestRegion,
     seed: u64,
+    latencies: Option<Latencies>,
 }
 
 impl Run {
@@ -153,7 +160,8 @@ impl Run {
         let target = TargetInfo { bytes: target.bytes.max(BYTES_MIN), ..target.clone() };
         let test_region =
             TestRegion::new(&target, &Options { size: None, ..options.clone() }, SECONDS)?;
-        Ok(Run { spec, seed: test_region.seed_of(9), test_region })
+        let latencies = options.get(&LATENCIES);
+        Ok(Run { spec, seed: test_region.seed_of(9), test_region, latencies })
     }
 
     /// The figures that the target allows.
@@ -171,6 +179,24 @@ impl Run {
     fn fills(&self) -> bool {
         self.test_region.writes && !self.spec.tests.contains(&0)
     }
+}
+
+/// Measures a figure of the table.
+fn probe(
+    session: &mut Session<'_>,
+    run: &Run,
+    row: Row,
+    figure: IozoneFigure,
+    w: &Workload,
+) -> Result<Measurement, MethodError> {
+    let Some(latencies) = run.latencies.as_ref().filter(|_| figure.test() <= 1) else {
+        return session.probe(w, 0);
+    };
+    let mut watch = Watch::new(1);
+    let stage = Stage { by_job: true, intervals: Some(&mut watch), ..Stage::default() };
+    let performance = session.probe_in(w, 0, stage)?;
+    latencies.keep(watch.trials(row, figure, &performance));
+    Ok(performance.whole)
 }
 
 fn fill(session: &mut Session<'_>, bytes: u64, seed: u64) -> Result<(), MethodError> {

@@ -158,7 +158,7 @@ impl Row {
     }
 
     /// Bytes in whole records.
-    fn used_bytes(&self) -> u64 {
+    pub(crate) fn used_bytes(&self) -> u64 {
         self.records() * u64::from(self.record_bytes)
     }
 }

@@ -4,9 +4,10 @@
 //! with the tool's `-x`, so that every rate is measured over a whole file.
 
 use record::{MetricKey, Statistic, Unit};
-use rig::{Performance, Preparation};
+use rig::{IntervalObserver, Performance, Preparation, Stage};
 use workload::{OpStream, Source, Workload};
 
+use super::latencies::Watch;
 use super::spec::{IozoneFigure, Row};
 use super::{Run, drop_caches, fill, rate};
 use crate::MethodError;
@@ -47,7 +48,14 @@ fn measure(
         let source: Box<dyn Source> = Box::new(OpStream::new(&w, 0));
         (w, vec![source])
     };
-    let performance = session.perform(shares.into_iter().map(with_source).collect(), 0, true)?;
+    let parts = shares.into_iter().map(with_source).collect();
+    let mut watch = run.latencies.as_ref().map(|_| Watch::new(processes));
+    let intervals = watch.as_mut().map(|watch| watch as &mut dyn IntervalObserver);
+    let stage = Stage { by_job: true, intervals, ..Stage::default() };
+    let performance = session.perform(parts, 0, stage)?;
+    if let (Some(latencies), Some(watch)) = (&run.latencies, watch) {
+        latencies.keep(watch.trials(row, figure, &performance));
+    }
     put(session, &row.throughput_metric(processes, figure), &performance);
     Ok(())
 }

@@ -19,7 +19,10 @@ use record::{
     Covers, Finding, FindingKind, Level, Metric, MetricKey, Plan, State, Statistic, TargetKind,
     Unit, Verdict,
 };
-use rig::{Event, Measurement, Preparation, Prepared, Rig, RigError, StopReason, TargetInfo};
+use rig::{
+    Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
+    StopReason, TargetInfo,
+};
 use workload::units::binary;
 use workload::{Caching, Content, OpKind, Region, Workload};
 
@@ -198,7 +201,7 @@ impl<'a> Session<'a> {
 
     /// Runs a reported workload, and keeps its time series and all findings.
     pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
-        let measurement = self.execute(w, Some(replicate))?;
+        let measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
         self.report(w, replicate, measurement)
     }
 
@@ -224,8 +227,20 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        let measurement = self.attempt(w, replicate)?;
-        complete(self.rig(), measurement)
+        Ok(self.probe_in(w, replicate, Stage::default())?.whole)
+    }
+
+    /// [`Session::probe`] with everything that the stage asks for. An observer of the stage also sees
+    /// every operation.
+    pub(crate) fn probe_in(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
+        let mut performance = self.attempt_in(w, replicate, stage)?;
+        performance.whole = complete(self.rig(), performance.whole)?;
+        Ok(performance)
     }
 
     /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors or
@@ -235,16 +250,26 @@ impl<'a> Session<'a> {
         w: &Workload,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        let mut measurement = self.execute(w, Some(replicate))?;
+        Ok(self.attempt_in(w, replicate, Stage::default())?.whole)
+    }
+
+    fn attempt_in(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
+        let mut performance = self.execute(w, Some(replicate), stage)?;
+        let measurement = &mut performance.whole;
         if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
             digest.probe = true;
         }
         let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
         let all = measurement.findings.clone();
         measurement.findings.retain(listed);
-        self.out.keep_doubts(&w.name, &measurement);
+        self.out.keep_doubts(&w.name, measurement);
         measurement.findings = all;
-        Ok(measurement)
+        Ok(performance)
     }
 
     /// Runs one replicate of a workload and returns its bytes per second.
@@ -279,25 +304,28 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a workload and keeps its digest for the rules, even if it is incomplete. With a
-    /// replicate number, it is a separate step of the plan.
+    /// replicate number, it is a separate step of the plan. An observer of the stage also sees every
+    /// operation.
     pub(crate) fn execute(
         &mut self,
         w: &Workload,
         replicate: Option<u32>,
-    ) -> Result<Measurement, MethodError> {
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
         let limited = self.limited(w)?;
         if let Some(replicate) = replicate {
             self.step(&w.name, replicate);
         }
         self.out.issued(&limited);
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
-        let measurement = self.rig().measure(&limited)?;
-        self.spend(&limited, &measurement);
+        let issue = Issue { log: stage.intervals.is_some(), ..Issue::default() };
+        let performance = self.rig().perform(vec![Job { issue, ..Job::of(&limited) }], stage)?;
+        self.spend(&limited, &performance.whole);
         // Workloads that use the page cache on purpose reveal nothing about the drive.
         if w.caching == Caching::Bypass && !self.plans() {
-            self.digests.push(Digest::of(w, &measurement));
+            self.digests.push(Digest::of(w, &performance.whole));
         }
-        Ok(measurement)
+        Ok(performance)
     }
 
     /// Runs a workload exactly as the user defined it.

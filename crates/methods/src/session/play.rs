@@ -1,6 +1,6 @@
 //! Workloads with external operations, such as specifications in another tool's language.
 
-use rig::{Job, Measurement, Performance, Stage};
+use rig::{Issue, Job, Measurement, Performance, Stage};
 use workload::{Source, Workload};
 
 use super::Session;
@@ -18,15 +18,16 @@ impl Session<'_> {
         parts: Vec<Part>,
         replicate: u32,
     ) -> Result<Measurement, MethodError> {
-        Ok(self.perform(parts, replicate, false)?.whole)
+        Ok(self.perform(parts, replicate, Stage::default())?.whole)
     }
 
-    /// The same; with `by_job`, also returns the results of each workload.
+    /// The same, with everything that the stage asks for. An observer of the stage also sees every
+    /// operation.
     pub(crate) fn perform(
         &mut self,
         parts: Vec<Part>,
         replicate: u32,
-        by_job: bool,
+        stage: Stage<'_>,
     ) -> Result<Performance, MethodError> {
         let (workloads, sources): (Vec<Workload>, Vec<_>) = parts.into_iter().unzip();
         let limited = workloads.iter().map(|w| self.limited(w));
@@ -35,9 +36,10 @@ impl Session<'_> {
         self.step(&first.name, replicate);
         limited.iter().for_each(|w| self.out.issued(w));
         self.mark_written(workloads.iter().any(|w| w.mix.changes_data()));
-        let jobs = limited.iter().zip(sources).map(|(w, sources)| Job { sources, ..Job::of(w) });
-        let mut performance =
-            self.rig().perform(jobs.collect(), Stage { by_job, ..Stage::default() })?;
+        let issue = Issue { log: stage.intervals.is_some(), ..Issue::default() };
+        let job = |(w, sources)| Job { sources, issue: issue.clone(), ..Job::of(w) };
+        let jobs = limited.iter().zip(sources).map(job);
+        let mut performance = self.rig().perform(jobs.collect(), stage)?;
         let measurement = std::mem::take(&mut performance.whole);
         // A plan spends the bound of each workload, a run the sum that was measured.
         let spent = if self.plans() { &limited[..] } else { &limited[..1] };

@@ -10,7 +10,7 @@
 //!   older one, which takes longer than the few writes themselves. Slow sequential writes therefore
 //!   continue where the warm-up ended, up to a boundary of several erase blocks.
 
-use rig::{Measurement, StopReason, bound};
+use rig::{Measurement, Stage, StopReason, bound};
 use workload::{OpKind, Pattern, Region, Workload};
 
 use super::{Session, complete};
@@ -57,7 +57,7 @@ impl Session<'_> {
             false => (m.throughput(None).unwrap_or(0.0) * ns as f64 / 1e9) as u64,
         });
         let kept = fits.and_then(|bytes| stretched(&kept, written, bytes)).unwrap_or(kept);
-        let measurement = self.execute(&kept, None)?;
+        let measurement = self.execute(&kept, None, Stage::default())?.whole;
         self.report(&kept, replicate, measurement)
     }
 }

@@ -1,7 +1,7 @@
 //! Preparation of a drive, with progress and a record of its state.
 
 use record::{Finding, FindingKind, Level, State};
-use rig::{Measurement, Preparation, RigError};
+use rig::{Measurement, Preparation, RigError, Stage};
 use workload::{Content, Region, Workload};
 
 use super::Whole;
@@ -64,7 +64,7 @@ impl Session<'_> {
         w: &Workload,
         replicate: u32,
     ) -> Result<TimeSeries, MethodError> {
-        let mut measurement = self.execute(w, Some(replicate))?;
+        let mut measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
         let series = TimeSeries::of(&measurement);
         let start_ns = measurement.series.start_ns;
         self.out.series.extend(series.series(&w.name, replicate, start_ns, BINS));

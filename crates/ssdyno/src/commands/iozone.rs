@@ -98,6 +98,10 @@ fn execute(own: &Own, command: &Command) -> Result {
     if let Some(path) = &command.sheet {
         emit::check(Path::new(path), None).map_err(|e| cannot_write_sheet(path, &e))?;
     }
+    for name in iozone::latency_names(command) {
+        let example = Some(iozone::LATENCIES.as_bytes());
+        emit::check(Path::new(&name), example).map_err(|e| cannot_write_latencies(&name, &e))?;
+    }
     let Recorded { run, ended, kept, .. } = session::record(&request, &output, &work)?;
     if own.json {
         present::print(&present::record_json(&run, false)?)?;
@@ -112,6 +116,10 @@ fn execute(own: &Own, command: &Command) -> Result {
         let content = if is_text { csv() } else { iozone::sheet(command, &run) };
         emit::replace(Path::new(path), content).map_err(|e| cannot_write_sheet(path, &e))?;
     }
+    for (name, content) in iozone::latency_files(command) {
+        let _limit = interrupt::Limit::begin();
+        emit::renew(Path::new(&name), content).map_err(|e| cannot_write_latencies(&name, &e))?;
+    }
     ended?;
     kept.map_err(Failure::reported)?;
     Ok(present::exit_code(&run))
@@ -119,6 +127,10 @@ fn execute(own: &Own, command: &Command) -> Result {
 
 fn cannot_write_sheet(path: &str, error: &io::Error) -> Failure {
     Failure::new(IO, format!("-b: {path} cannot be written: {error}"))
+}
+
+fn cannot_write_latencies(name: &str, error: &io::Error) -> Failure {
+    Failure::new(IO, format!("-Q: {name} cannot be written: {error}"))
 }
 
 /// The remarks: trustworthy figures, verdicts, warnings and the number of the record.

@@ -92,3 +92,35 @@ fn reports_of_several_processes_have_iozones_rows_and_units() {
         assert!(out.contains(line), "{line:?}: {out}");
     }
 }
+
+#[test]
+fn every_write_and_read_is_listed_with_its_offset_and_latency() {
+    let place = Place::new();
+    let listed = |name: &str| fs::read_to_string(place.work().join(name)).expect("a list");
+    run(&place, "-Q -s 100k -r 48k -i 0 -i 1 -+n -f sim:sd-class2 --legacy");
+    let list = listed("wol.dat");
+    let lines: Vec<Vec<&str>> =
+        list.lines().map(|line| line.split_whitespace().collect()).collect();
+    let [header, first, second, none, times] = &lines[..] else { panic!("two records: {list}") };
+    assert_eq!((header[0], first[0], first[2]), ("Offset", "0", "49152"), "{list}");
+    assert_eq!((second[0], none.len(), times[0]), ("48", 0, "System"), "{list}");
+    let latency_us = |line: &[&str]| line[1].parse::<f64>().expect("a latency");
+    let sum_s = (latency_us(first) + latency_us(second)) / 1e6;
+    let real_s: f64 = times[7].parse().expect("seconds");
+    assert!(sum_s > 0.001 && (sum_s - real_s).abs() < 0.01, "{list}");
+    // A repetition that was left out has only a heading.
+    assert_eq!(listed("rwol.dat").lines().count(), 1);
+    run(&place, "-Q -l 1 -u 2 -s 128k -r 64k -i 0 -i 2 --legacy");
+    assert_eq!(listed("Child_0_randrol.dat").lines().count(), 6, "two runs of two records");
+    assert_eq!(listed("Child_1_wol.dat").lines().count(), 3);
+}
+
+#[test]
+fn a_list_of_latencies_replaces_no_other_file() {
+    let place = Place::new();
+    fs::write(place.work().join("rol.dat"), "mine").expect("written");
+    let said = place.ssdyno(&["iozone", "-Q", "-s", "64k", "-i", "0", "-i", "1"]);
+    assert_eq!(said.code, 4, "{}", said.err);
+    assert!(said.err.contains("-Q: rol.dat cannot be written"), "{}", said.err);
+    assert!(!place.work().join("wol.dat").exists(), "refused before the run");
+}

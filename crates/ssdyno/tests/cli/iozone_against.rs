@@ -80,10 +80,20 @@ fn draw(number: u64, with_processes: bool) -> String {
         "",
     ];
     words.push(dice.one(&tests).into());
-    for (option, share) in
-        [("-e", 3), ("-o", 6), ("-c", 4), ("-+n", 4), ("-R", 3), ("-j 3", 6), ("-x", 8), ("-B", 6)]
-    {
-        if dice.below(share) == 0 {
+    for (option, share) in [
+        ("-e", 3),
+        ("-o", 6),
+        ("-c", 4),
+        ("-+n", 4),
+        ("-R", 3),
+        ("-j 3", 6),
+        ("-x", 8),
+        ("-B", 6),
+        ("-Q", 4),
+    ] {
+        // With -B, iozone lists no offsets.
+        let is_listed = option == "-Q" && words.iter().any(|word| word == "-B");
+        if dice.below(share) == 0 && !is_listed {
             words.push(option.into());
         }
     }
@@ -104,7 +114,8 @@ struct Outcome {
     code: i32,
     /// Lines in order, without figures.
     lines: Vec<String>,
-    /// Names and sizes; of a spreadsheet, the number of cells.
+    /// Names and sizes; of a spreadsheet, the number of cells; of a list of latencies, also its
+    /// offsets.
     files: BTreeMap<String, u64>,
 }
 
@@ -116,7 +127,11 @@ fn outcome(said: &Said, place: &Place) -> Outcome {
     for entry in fs::read_dir(place.work()).expect("a directory").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let content = fs::read(entry.path()).expect("a file");
-        let size = if name.ends_with(".xls") { cells(&content) } else { content.len() as u64 };
+        let size = match name.rsplit('.').next() {
+            Some("xls") => cells(&content),
+            Some("dat") => content.len() as u64 + offsets_kib(&content),
+            _ => content.len() as u64,
+        };
         files.insert(name, size);
     }
     let described = said.out.lines().skip_while(|line| !line.contains("Run began"));
@@ -172,6 +187,12 @@ fn cells(sheet: &[u8]) -> u64 {
         at += 4 + usize::from(u16::from_le_bytes([low, high]));
     }
     cells
+}
+
+/// The sum of the offsets of a list of latencies.
+fn offsets_kib(list: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(list);
+    text.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok()).sum()
 }
 
 fn theirs(place: &Place, iozone: &Path, line: &str) -> Said {
