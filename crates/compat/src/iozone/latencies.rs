@@ -22,8 +22,7 @@ pub fn names(command: &Command) -> Vec<String> {
         return Vec::new();
     }
     let Some(processes) = command.run.processes.last() else {
-        let listed = IozoneFigure::ALL.into_iter().filter(|figure| figure.test() <= 1);
-        return listed.filter(|figure| command.asked.contains(&figure.test())).map(name).collect();
+        return command.asked_columns().filter(|figure| figure.test() <= 1).map(name).collect();
     };
     let of_process = |process| {
         let figures = command.run.throughput_figures().into_iter();

@@ -21,7 +21,7 @@ pub(crate) use table::{REPORTS, TITLE};
 pub use table::{csv, honest, table};
 pub use words::{Request, parse};
 
-use methods::{Iozone, IozoneLatencies as Latencies};
+use methods::{Iozone, IozoneFigure, IozoneLatencies as Latencies};
 
 /// A parsed command line.
 #[derive(Clone, Debug)]
@@ -54,6 +54,14 @@ pub struct Command {
     pub notes: Vec<String>,
     /// The command line as typed, for the line that echoes it.
     pub typed: String,
+}
+
+impl Command {
+    /// The columns of the table for the tests on the command line: the blocks of reports, which are
+    /// zero where another option leaves the test out.
+    fn asked_columns(&self) -> impl Iterator<Item = IozoneFigure> {
+        IozoneFigure::ALL.into_iter().filter(|figure| self.asked.contains(&figure.test()))
+    }
 }
 
 /// The unit of the results in the table.

@@ -38,7 +38,7 @@ pub fn sheet(command: &Command, run: &Run) -> Vec<u8> {
     if command.run.processes.is_empty() {
         sheet.text("");
         sheet.text("The top row is records sizes, the left column is file sizes");
-        for figure in command.run.columns() {
+        for figure in command.asked_columns() {
             sheet.text(BLOCKS[figure as usize]);
             let sizes = command.records.iter().map(|bytes| (bytes >> 10) as f64);
             sheet.numbers(1, sizes);

@@ -140,7 +140,7 @@ pub fn honest(spec: &Iozone, run: &Run) -> String {
 /// One block per figure: a line per file size, a column per record size.
 fn excel(command: &Command, run: &Run) -> String {
     let mut text = String::new();
-    for figure in command.run.columns() {
+    for figure in command.asked_columns() {
         text += &format!("\n\"{}\"\n        ", REPORTS[figure as usize]);
         let sizes = command.records.iter().map(|bytes| format!("\"{}\"", bytes >> 10));
         text += &(sizes.collect::<Vec<_>>().join("  ") + "\n");

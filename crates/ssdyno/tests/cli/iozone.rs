@@ -91,6 +91,9 @@ fn reports_of_several_processes_have_iozones_rows_and_units() {
     {
         assert!(out.contains(line), "{line:?}: {out}");
     }
+    // A mapped file has no streams, but their block.
+    let out = run(&place, "-s 64k -r 64k -i 0 -i 6 -B -R -f sim:sd-class2 --legacy");
+    assert!(out.contains("\n\"Fwrite report\"\n        \"64\"\n\"64\"   0 \n"), "{out}");
 }
 
 #[test]
