@@ -224,12 +224,18 @@ fn drawn_command_lines_do_what_iozone_does() {
     let iozone = or_skip!(tool("sh", &["-c", "command -v iozone"]));
     let asked = std::env::var("SSDYNO_IOZONE_CASES").ok().and_then(|n| n.parse().ok());
     let seed = std::env::var("SSDYNO_IOZONE_SEED").ok().and_then(|n| n.parse::<u64>().ok());
-    let (cases, mut differing) = (asked.unwrap_or(SUITE_CASES), Vec::new());
+    let (cases, mut failed, mut differing) = (asked.unwrap_or(SUITE_CASES), 0, Vec::new());
     let first = seed.unwrap_or(0) << 32;
     for number in first..first + cases {
         let line = draw(number, asked.is_some());
         let (there, here) = (Place::new(), Place::new());
-        let expected = outcome(&theirs(&there, Path::new(&iozone), &line), &there);
+        let theirs = theirs(&there, Path::new(&iozone), &line);
+        if theirs.out.contains("Error in file:") {
+            // With -B, it sometimes reads back other bytes than it wrote.
+            failed += 1;
+            continue;
+        }
+        let expected = outcome(&theirs, &there);
         let words: Vec<&str> =
             ["iozone", "--legacy"].into_iter().chain(line.split_whitespace()).collect();
         let said = here.ssdyno(&words);
@@ -239,6 +245,9 @@ fn drawn_command_lines_do_what_iozone_does() {
                 .push(format!("{line}\n  iozone {expected:?}\n  ssdyno {seen:?}\n{}", said.err));
         }
     }
-    println!("iozone-against: {cases} command lines, {} differ from iozone", differing.len());
+    println!(
+        "iozone-against: {cases} command lines, {} differ from iozone, which failed in {failed}",
+        differing.len()
+    );
     assert!(differing.is_empty(), "{} differ:\n{}", differing.len(), differing.join("\n"));
 }
