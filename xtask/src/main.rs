@@ -7,6 +7,7 @@
 
 mod bare;
 mod bench;
+mod binaries;
 mod circles;
 mod dist;
 mod emulated;

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use crate::dist::Target;
 use crate::parts::{self, Part};
 use crate::run::{capture, cargo, package, root};
-use crate::{bare, emulated, fio_examples, guest, packages, room, tidy};
+use crate::{bare, binaries, emulated, fio_examples, guest, packages, room, tidy};
 
 /// The result of a step.
 #[derive(Default)]
@@ -39,7 +39,7 @@ struct Tally {
     skipped: Vec<String>,
 }
 
-/// Environment variable that sets the number of tests run in parallel.
+/// Environment variable that sets the number of tests that a binary runs at the same time.
 const THREADS: &str = "RUST_TEST_THREADS";
 
 type Step = (&'static str, fn() -> Result<Report>);
@@ -203,27 +203,26 @@ fn house_rules() -> Result<Report> {
     Ok(Report { ok: findings.is_empty(), output: findings.join("\n"), ..Report::default() })
 }
 
-/// Builds and tests the whole workspace at once: separate builds would rebuild the dependencies
-/// with different features.
+/// Builds and runs all tests of the workspace.
 fn tests() -> Result<Report> {
-    let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
-    let mut command = cargo(&arguments);
-    if let Ok(place) = fio_examples::place() {
-        command.env(fio_examples::VARIABLE, place);
-    }
-    // Many tests wait for a process or a drive, so run more of them than there are CPUs.
-    if std::env::var_os(THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
-        command.env(THREADS, (2 * cores).to_string());
-    }
     let start = Instant::now();
-    let (ok, output) = capture(&mut command)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let packages = match binaries::build()? {
+        Ok(packages) => packages,
+        Err(output) => return Ok(Report { output, ..Report::default() }),
+    };
+    let building =
+        Part { name: "building the tests".into(), seconds: start.elapsed().as_secs_f64() };
+    // Many tests wait for a process or a drive, so more of them run than there are processors.
+    let processors = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let asked = std::env::var(THREADS).ok().and_then(|threads| threads.parse().ok());
+    let place = fio_examples::place().ok();
+    let variables: Vec<_> =
+        place.map(|place| (fio_examples::VARIABLE, place)).into_iter().collect();
+    let (ok, output) = binaries::run(packages, asked.unwrap_or(processors), &variables)?;
     let tests = Tally::read(&output);
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
     let mut parts = parts::of_cargo(&output);
-    let running: f64 = parts.iter().map(|part| part.seconds).sum();
-    parts.push(Part { name: "building the tests".into(), seconds: seconds - running });
+    parts.push(building);
     let output = if ok { output } else { failures(&output) };
     Ok(Report { ok, note, output, tests, parts })
 }
