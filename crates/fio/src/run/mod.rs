@@ -19,6 +19,7 @@ mod positions;
 mod proof;
 mod rates;
 mod refuse;
+mod result;
 mod rounds;
 mod search;
 mod sizes;
@@ -31,11 +32,10 @@ mod walk;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rig::{DiskUse, FilePlan, Files, JobResult, Measurement, Rig, StopReason, TargetInfo};
+use rig::{DiskUse, FilePlan, Files, Measurement, Rig, StopReason, TargetInfo};
 use workload::Content;
 
 use crate::job::is_virtual;
-use crate::value::errno_of;
 use crate::{Distribution, Engine, ExitWhat, Job, Plan, SyncMode};
 use clones::JobClone;
 pub use control::Judgement;
@@ -43,6 +43,8 @@ pub use error::RunError;
 use files::{FilePart, PlanFiles, share_fits};
 pub use oplog::OpLog;
 use positions::{Places, uses};
+pub(crate) use result::FAULT;
+pub use result::JobRun;
 use sizes::FileState;
 pub use steady::{SteadySeen, Window};
 use walk::Span;
@@ -58,105 +60,6 @@ pub struct Prepared<'p> {
     /// Whether it runs on this machine's files rather than on a virtual drive.
     real: bool,
 }
-
-/// The result of one clone.
-#[derive(Debug)]
-pub struct JobRun<'p> {
-    /// The job.
-    pub job: &'p Job,
-    /// Number of the clone, from 0.
-    pub clone: u32,
-    /// Its number among all clones of the plan, from 0.
-    pub serial: u64,
-    /// Start of its stage, nanoseconds since 1970.
-    pub began_unix_ns: u64,
-    /// Length of its sampling intervals, nanoseconds.
-    pub interval_ns: u64,
-    /// Number of address bits for the offset within a file.
-    pub place_bits: u32,
-    /// Counts and latencies.
-    pub did: JobResult,
-    /// Its operations, if a log has one line per operation.
-    pub log: OpLog,
-    /// The decisions of its control: a depth, an exceeded limit, errors after which it continued.
-    pub judgement: Judgement,
-    /// Its steady state, if requested by the job.
-    pub steady: Option<SteadySeen>,
-}
-
-impl<'p> JobRun<'p> {
-    /// The same clone without its counts, for a job that shows none.
-    pub(crate) fn hidden<'h>(&self, job: &'h Job) -> JobRun<'h> {
-        JobRun {
-            job,
-            did: JobResult::default(),
-            log: OpLog::default(),
-            judgement: Judgement::default(),
-            steady: None,
-            clone: self.clone,
-            serial: self.serial,
-            began_unix_ns: self.began_unix_ns,
-            interval_ns: self.interval_ns,
-            place_bits: self.place_bits,
-        }
-    }
-
-    /// The result of a clone whose job only creates files.
-    fn idle(clone: &JobClone<'p>) -> JobRun<'p> {
-        JobRun {
-            job: clone.job,
-            clone: clone.number,
-            serial: clone.serial,
-            began_unix_ns: stage::unix_ns(),
-            interval_ns: stage::LONGEST_INTERVAL_NS,
-            place_bits: clone.place_bits(),
-            did: JobResult::default(),
-            log: OpLog::default(),
-            judgement: Judgement::default(),
-            steady: clone.job.steady.map(SteadySeen::new),
-        }
-    }
-
-    /// The file at one of its addresses, and the offset within it.
-    pub fn place(&self, address: u64) -> (String, u64) {
-        let (file, at) = (address >> self.place_bits, address & ((1 << self.place_bits) - 1));
-        let path = self.job.paths(self.clone).into_iter().nth(file as usize);
-        (path.unwrap_or_default(), at)
-    }
-
-    /// Number of its intervals that are not measured completely, because of its ramp or the search
-    /// for its queue depth.
-    pub(crate) fn ramp_intervals(&self) -> u64 {
-        let schedule = &self.job.schedule;
-        let searches = self.job.latency_target.as_ref().is_some_and(|target| !target.run);
-        match schedule.ramp_time.is_zero() && schedule.ramp_size == 0 && !searches {
-            true => self.did.begin_ns / self.interval_ns,
-            false => self.did.begin_ns.div_ceil(self.interval_ns),
-        }
-    }
-
-    /// The error number that ended it; 0 for none.
-    pub fn error(&self) -> i32 {
-        if let Some((code, _)) = self.judgement.failed {
-            return code;
-        }
-        let errors = &self.did.measurement.errors;
-        match errors.iter().find(|error| error.op != "verify") {
-            Some(error) => errno_of(&error.kind),
-            None if self.faults() == 0 || self.job.errors.forgives_faults() => 0,
-            None => FAULT,
-        }
-    }
-
-    /// Blocks that failed verification.
-    pub(crate) fn faults(&self) -> u64 {
-        let errors = &self.did.measurement.errors;
-        errors.iter().filter(|error| error.op == "verify").map(|error| error.count).sum()
-    }
-}
-
-/// fio's number for a verification failure.
-pub(crate) const FAULT: i32 = rig::errno::EILSEQ;
 
 /// The results of a plan.
 #[derive(Debug)]
@@ -376,7 +279,7 @@ impl<'p> Prepared<'p> {
             let all = self.clones.iter().filter(|clone| clone.stage == stage);
             let (idle, clones): (Vec<_>, Vec<_>) =
                 all.partition(|clone| clone.job.files.create_only);
-            ran.jobs.extend(idle.into_iter().map(JobRun::idle));
+            ran.jobs.extend(idle.into_iter().map(stage::idle));
             if clones.is_empty() {
                 continue;
             }

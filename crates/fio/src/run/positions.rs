@@ -133,13 +133,12 @@ impl Positions {
             Distribution::Normal(spread) => {
                 Positions::Ranked { ranks: normal(count, spread.value), scatter: scatter(spread) }
             }
-            Distribution::Zoned(zones) => Positions::zoned(register, |kind| {
+            Distribution::Zoned(zones) => Positions::zoned(register, counts, |kind| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
                 let list = zones.each()[kind].iter();
-                let shares = list.map(|z| (share(z.access_percent), share(z.size_percent)));
-                zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
+                list.map(|z| (share(z.access_percent), share(z.size_percent))).collect()
             }),
-            Distribution::ZonedAbs(zones) => Positions::zoned(register, |kind| {
+            Distribution::ZonedAbs(zones) => Positions::zoned(register, counts, |kind| {
                 let mut rest = 1.0;
                 let shares = zones.each()[kind].iter().map(|z| {
                     let share = match z.bytes {
@@ -149,12 +148,21 @@ impl Positions {
                     rest = (rest - share).max(0.0);
                     (f64::from(z.access_percent) / 100.0, share)
                 });
-                zone_places(&shares.collect::<Vec<_>>(), counts[kind].max(1))
+                shares.collect()
             }),
         }
     }
 
-    fn zoned(register: Option<Once>, zones: impl Fn(usize) -> Vec<(f64, u64, u64)>) -> Positions {
+    /// Zones from their shares of accesses and space; none where no block fits.
+    fn zoned(
+        register: Option<Once>,
+        counts: [u64; 3],
+        shares: impl Fn(usize) -> Vec<(f64, f64)>,
+    ) -> Positions {
+        let zones = |kind: usize| match counts[kind] {
+            0 => Vec::new(),
+            count => zone_places(&shares(kind), count),
+        };
         Positions::Zoned([0, 1, 2].map(zones), register)
     }
 
@@ -328,6 +336,15 @@ mod tests {
         for (count, share) in counts.into_iter().zip([0.6, 0.3, 0.1]) {
             assert!((f64::from(count) / 20_000.0 - share).abs() < 0.02, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn zones_without_room_for_a_block_have_no_place() {
+        let zone = crate::ZonePercent { access_percent: 100, size_percent: 100 };
+        let distribution = Distribution::Zoned(PerKind::all(vec![zone]));
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        assert_eq!(positions(distribution.clone(), false, 0).next(0, &mut rng), None);
+        assert_eq!(positions(distribution, false, 1).next(0, &mut rng), Some(0));
     }
 
     #[test]

@@ -6,19 +6,22 @@ use std::sync::PoisonError;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::{Finding, FindingKind, Level};
-use rig::{IntervalObserver, JobSeen, Logged, Measurement, Rig, RigError, Stage};
+use rig::{IntervalObserver, JobResult, JobSeen, Logged, Measurement, Rig, RigError, Stage};
 use workload::units::gcd;
 
 use super::clones::JobClone;
+use super::control::Judgement;
 use super::launch::launch;
-use super::steady::SteadyWatch;
-use super::{JobRun, OpLog, RunError, numa};
+use super::oplog::OpLog;
+use super::result::JobRun;
+use super::steady::{SteadySeen, SteadyWatch};
+use super::{RunError, numa};
 use crate::{Job, Plan};
 
 /// Bounds of the sampling intervals, nanoseconds: shorter intervals cost too much, longer ones show
 /// too little.
 const SHORTEST_INTERVAL_NS: u64 = 1_000_000;
-pub(super) const LONGEST_INTERVAL_NS: u64 = 100_000_000;
+const LONGEST_INTERVAL_NS: u64 = 100_000_000;
 
 /// Runs the clones; returns the result of each, and the combined result.
 pub(super) fn perform<'p>(
@@ -61,6 +64,22 @@ pub(super) fn perform<'p>(
     }
     whole.findings.extend(runs.iter().filter_map(limit_passed));
     Ok((runs, whole))
+}
+
+/// The result of a clone whose job only creates files.
+pub(super) fn idle<'p>(clone: &JobClone<'p>) -> JobRun<'p> {
+    JobRun {
+        job: clone.job,
+        clone: clone.number,
+        serial: clone.serial,
+        began_unix_ns: unix_ns(),
+        interval_ns: LONGEST_INTERVAL_NS,
+        place_bits: clone.place_bits(),
+        did: JobResult::default(),
+        log: OpLog::default(),
+        judgement: Judgement::default(),
+        steady: clone.job.steady.map(SteadySeen::new),
+    }
 }
 
 /// Observes the jobs of a stage while they run.
