@@ -237,8 +237,9 @@ pub enum Distribution {
 pub struct Spread {
     /// Theta, power or deviation.
     pub value: f64,
-    /// Position of the most popular offset, 0 to 1 of the file. As in fio, the other offsets are
-    /// scattered in any case, and without a centre the most popular one is, too.
+    /// Position of the most popular offset of `zipf` and `pareto`, 0 to 1 of the file. As in fio,
+    /// the other offsets, and all those of `normal`, are scattered in any case and only shifted by
+    /// it; without a centre, the most popular offset of `zipf` and `pareto` is random.
     pub center: Option<f64>,
 }
 

@@ -169,7 +169,7 @@ impl PlanFiles {
         let overwrites = job.files.overwrite && !is_new;
         // Nor does fio extend a file by mapping it.
         let maps = job.engine == Engine::Mmap && rw.writes();
-        let needs_content = (rw.reads() || overwrites || maps || job.verify.only) && !follows;
+        let needs_content = (rw.reads() || overwrites || maps) && !follows;
         if needs_content && !plan.content {
             let block_bytes = job.access.blocks.write.max();
             plan.filling = Filling { content: content::laid_out(job), block_bytes };

@@ -1,8 +1,9 @@
 //! Positions of random operations in a file: every block once, uniformly, or by popularity.
 //!
-//! Distributions behave as in fio. All of them scatter their ranks over the file; a centre only
-//! places the first rank. A normal distribution is the mean of twelve uniform draws over the
-//! whole file, shifted by a uniform draw whose width is the option's value.
+//! Distributions behave as in fio. All of them scatter their ranks over the file, by a hash that gives
+//! several ranks the same place if the number of places is no power of two: some are then never
+//! visited. A centre shifts all places. A normal distribution is the mean of twelve uniform draws
+//! over the whole file, shifted by a uniform draw whose width is the option's value.
 
 use libm::{ceil, log, pow};
 use rand_core::Rng;
@@ -13,7 +14,7 @@ use super::blockmap::BlockMap;
 use crate::{Access, Distribution, Rw, Spread};
 
 /// Number of uniform draws averaged for a normal draw, as in fio.
-const GAUSS_DRAWS: u32 = 12;
+const GAUSS_DRAWS: u64 = 12;
 
 /// A uniform number in [0, 1), from the upper 53 bits of a draw.
 pub(super) fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
@@ -81,16 +82,19 @@ pub(super) enum Positions {
 pub(super) enum Ranks {
     Zipf(Zipf),
     Pareto { count: u64, power: f64 },
-    Normal { count: u64, width: f64 },
+    Normal { count: u64, width: u64 },
 }
 
 /// Maps a rank to its place in the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
-    order: Permutation,
+    count: u64,
     /// Added to every place.
     shift: u64,
 }
+
+/// 2^64 parted by the golden ratio: multiples of it, modulo 2^64, lie far apart.
+const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 
 impl Positions {
     /// The positions of a job's operations.
@@ -113,7 +117,9 @@ impl Positions {
     /// Positions drawn from the distribution; a place may be drawn repeatedly.
     fn repeating(access: &Access, places: Places, seed: u64) -> Positions {
         let (counts, count) = (places.by_kind, places.ranked.max(1));
-        let scatter = |spread: &Spread| Scatter::new(count, seed, spread.center);
+        // A share of the places, which may be negative.
+        let part = |share: f64| (count as f64 * share) as i64 as u64;
+        let scatter = |spread: &Spread| Scatter { count, shift: spread.center.map_or(seed, part) };
         let register = access.lfsr.then(|| Once::new(places.mapped, seed));
         match &access.distribution {
             Distribution::Random => Positions::Uniform(counts),
@@ -131,7 +137,12 @@ impl Positions {
                 Positions::Ranked { ranks: pareto(count, spread.value), scatter: scatter(spread) }
             }
             Distribution::Normal(spread) => {
-                Positions::Ranked { ranks: normal(count, spread.value), scatter: scatter(spread) }
+                // Rank `count / 2` is the most popular one.
+                let shift = spread.center.map_or(0, |center| part(center - 0.5));
+                Positions::Ranked {
+                    ranks: normal(count, spread.value),
+                    scatter: Scatter { count, shift },
+                }
             }
             Distribution::Zoned(zones) => Positions::zoned(register, counts, |kind| {
                 let share = |percent: u32| f64::from(percent) / 100.0;
@@ -235,7 +246,7 @@ pub(super) fn pareto(count: u64, value: f64) -> Ranks {
 
 /// A normal distribution over `count` ranks, with a deviation in percent of them.
 pub(super) fn normal(count: u64, deviation: f64) -> Ranks {
-    let width = ceil(count as f64 * deviation / 100.0).min(count as f64 / 2.0);
+    let width = (ceil(count as f64 * deviation / 100.0) as u64).min(count / 2);
     Ranks::Normal { count, width }
 }
 
@@ -245,28 +256,21 @@ impl Ranks {
             Ranks::Zipf(zipf) => zipf.sample(rng),
             Ranks::Pareto { count, power } => ((count - 1) as f64 * pow(unit(rng), *power)) as u64,
             Ranks::Normal { count, width } => {
-                let even = (0..GAUSS_DRAWS).map(|_| unit(rng)).sum::<f64>();
-                let mean = even / f64::from(GAUSS_DRAWS) * *count as f64;
-                let mut moved = (unit(rng) - 0.5) * width;
-                while !(0.0..*count as f64).contains(&(mean + moved)) {
-                    moved /= 2.0;
+                let sum: u64 = (0..GAUSS_DRAWS).map(|_| below(rng, count + 1)).sum();
+                let mean = sum.div_ceil(GAUSS_DRAWS).min(count - 1);
+                let mut moved = below(rng, (*width).max(1)) as i64 - (width / 2) as i64;
+                while mean.checked_add_signed(moved).is_none_or(|rank| rank >= *count) {
+                    moved /= 2;
                 }
-                (mean + moved) as u64
+                mean.saturating_add_signed(moved)
             }
         }
     }
 }
 
 impl Scatter {
-    fn new(count: u64, seed: u64, center: Option<f64>) -> Scatter {
-        let order = Permutation::new(count, seed);
-        let first = |center: f64| (center * count as f64) as u64 % count;
-        let shift = center.map_or(0, |center| first(center) + count - order.get(0));
-        Scatter { order, shift }
-    }
-
-    fn place(&self, rank: u64) -> u64 {
-        (self.order.get(rank) + self.shift) % self.order.len()
+    fn place(self, rank: u64) -> u64 {
+        rank.wrapping_mul(GOLDEN).wrapping_add(self.shift) % self.count
     }
 }
 
@@ -336,6 +340,19 @@ mod tests {
         for (count, share) in counts.into_iter().zip([0.6, 0.3, 0.1]) {
             assert!((f64::from(count) / 20_000.0 - share).abs() < 0.02, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn ranks_share_places_unless_their_number_is_a_power_of_two() {
+        let places = |count| {
+            let scatter = Scatter { count, shift: 0 };
+            let places = (0..count).map(|rank| scatter.place(rank));
+            places.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(places(64).len(), 64);
+        // Those of fio over 100 blocks.
+        let hundred = [0, 8, 15, 23, 31, 39, 46, 54, 62, 69, 77, 85, 92];
+        assert_eq!(places(100), hundred.into());
     }
 
     #[test]
