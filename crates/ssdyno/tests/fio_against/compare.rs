@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::chance;
-use crate::contents::{Look, describe};
+use crate::contents::{Look, Share, describe};
 use crate::sure::Sure;
 use crate::tools::{Did, Logged, Pair};
 
@@ -17,11 +17,8 @@ pub struct Difference {
     pub text: String,
 }
 
-/// What it says if fio repeats more sectors.
+/// What it says if fio repeats more sectors, and nothing else differs.
 pub const COPIED: &str = ", copied by fio";
-
-/// What it says if fio has fewer zeros.
-pub const FEWER_ZEROS: &str = ", with fewer zeros in fio";
 
 /// Directions in the JSON, in the order of the log.
 const SIDES: [&str; 3] = ["read", "write", "trim"];
@@ -42,6 +39,7 @@ pub fn words(text: &str) -> String {
 pub fn compare(case: &Case, pair: &Pair) -> Comparison {
     let message = || words(last_message(&pair.ours.said));
     let uncompared = match (pair.theirs.code, pair.ours.code) {
+        (None, _) if pair.theirs.is_killed => Some("fio is killed by a signal".to_string()),
         (None, _) => Some("fio does not end".to_string()),
         (Some(0), _) | (_, Some(0) | None) => None,
         (Some(_), Some(2 | 3)) => Some(format!("both refuse it: {}", message())),
@@ -89,31 +87,38 @@ fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
         }
         _ => return list,
     }
-    if let Some(text) = counts(&sure, theirs, ours) {
-        put("operations", text);
-    }
-    if let Some(text) = flushes(case, &sure, theirs, ours) {
-        put("flushes", text);
-    }
-    if let Some(text) = offsets(&sure, theirs, ours) {
-        put("offsets", text);
-    }
-    if !(sure.blocks && sure.directions)
-        && let Some(text) = chance::difference(case, theirs, ours, !sure.directions)
-    {
-        put("amounts", text);
-    }
-    if let Some(text) = files(case, &sure, theirs, ours) {
-        put("files", text);
-    }
-    if let Some(text) = fields(&theirs.json, &ours.json, "") {
-        put("json", text);
-    }
-    let mut lines = theirs.terse.iter().zip(&ours.terse);
-    if let Some(text) = lines.find_map(|(theirs, ours)| terse(theirs, ours)) {
-        put("terse", text);
+    for kind in KINDS {
+        if let Some(text) = one_kind(case, &sure, (theirs, ours), kind) {
+            put(kind, text);
+        }
     }
     list
+}
+
+/// The kinds of differences between two runs that both succeed.
+const KINDS: [&str; 7] = ["operations", "flushes", "offsets", "amounts", "files", "json", "terse"];
+
+/// The difference of one of these kinds between what fio and what ssdyno did.
+pub fn one_kind(
+    case: &Case,
+    sure: &Sure,
+    (theirs, ours): (&Did, &Did),
+    kind: &str,
+) -> Option<String> {
+    match kind {
+        "operations" => counts(sure, theirs, ours),
+        "flushes" => flushes(case, sure, theirs, ours)
+            .filter(|_| !chance::varies(case, theirs, |did| flush_counts(case, did))),
+        "offsets" => offsets(sure, theirs, ours),
+        "amounts" if sure.blocks && sure.directions => None,
+        "amounts" => chance::difference(case, theirs, ours, !sure.directions),
+        "files" => files(case, sure, theirs, ours),
+        "json" => fields(&theirs.json, &ours.json, ""),
+        _ => {
+            let mut lines = theirs.terse.iter().zip(&ours.terse);
+            lines.find_map(|(theirs, ours)| terse(theirs, ours))
+        }
+    }
 }
 
 fn last_message(said: &str) -> &str {
@@ -121,8 +126,12 @@ fn last_message(said: &str) -> &str {
     said.lines().rfind(|line| line.contains("ssdyno:") || line.contains("fio:")).unwrap_or_default()
 }
 
-fn jobs(json: &Value) -> &[Value] {
+pub fn jobs(json: &Value) -> &[Value] {
     json["jobs"].as_array().map_or(&[], Vec::as_slice)
+}
+
+pub fn jobs_mut(json: &mut Value) -> &mut [Value] {
+    json["jobs"].as_array_mut().map_or(&mut [], Vec::as_mut_slice)
 }
 
 /// Operations and bytes of a direction.
@@ -192,21 +201,29 @@ fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String>
     if !is_sure || case.is("stats", "0") {
         return None;
     }
+    if case.has("fdatasync") {
+        // fio's log has flushes at the end and those that waited, too.
+        let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
+        if case.clones(0) > 1 || at_end || !sure.order {
+            return None;
+        }
+    }
+    let (theirs, ours) = (flush_counts(case, theirs), flush_counts(case, ours));
+    let mut pairs = theirs.into_iter().zip(ours);
+    let (theirs, ours) = pairs.find(|(theirs, ours)| theirs != ours)?;
+    Some(format!("fio {theirs}, ssdyno {ours}"))
+}
+
+/// The flushes of each job, as far as they are known.
+fn flush_counts(case: &Case, did: &Did) -> Vec<u64> {
     let number = |job: &Value| job["sync"]["total_ios"].as_u64();
-    if !case.has("fdatasync") {
-        let mut pairs = jobs(&theirs.json).iter().zip(jobs(&ours.json));
-        return pairs.find_map(|(theirs, ours)| {
-            let (theirs, ours) = (number(theirs)?, number(ours)?);
-            (theirs != ours).then(|| format!("fio {theirs}, ssdyno {ours}"))
-        });
+    let jobs = jobs(&did.json);
+    if case.has("fdatasync") {
+        // fio counts fdatasync only in its log, which only it has.
+        let first = jobs.first().and_then(number);
+        return did.flushes.or(first).into_iter().collect();
     }
-    // fio counts fdatasync only in its log, with flushes at the end and those that waited.
-    let at_end = ["end_fsync", "fsync_on_close", "verify"].iter().any(|name| case.has(name));
-    if case.clones(0) > 1 || at_end || !sure.order {
-        return None;
-    }
-    let (theirs, ours) = (theirs.flushes?, number(jobs(&ours.json).first()?)?);
-    (theirs != ours).then(|| format!("fio {theirs}, ssdyno {ours}"))
+    jobs.iter().filter_map(number).collect()
 }
 
 /// The operations of some directions.
@@ -323,12 +340,14 @@ fn files(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         } else {
             f64::INFINITY
         };
-        // fio repeats its random bytes in each loop.
-        (sure.blocks && sure.is_one_pass && !theirs.is_like(&ours, blocks)).then(|| {
-            let copied = if theirs.copies() > ours.copies() { COPIED } else { "" };
-            let zeros = if theirs.zeros < ours.zeros { FEWER_ZEROS } else { "" };
+        let differs = theirs.differs_from(&ours, blocks);
+        let is_copied = differs == [Share::Distinct] && theirs.copies() > ours.copies();
+        // fio repeats its random bytes in each pass.
+        let is_repeated = is_copied && !sure.is_one_pass;
+        (sure.blocks && !differs.is_empty() && !is_repeated).then(|| {
+            let copied = if is_copied { COPIED } else { "" };
             let (theirs, ours) = (describe(&theirs), describe(&ours));
-            format!("content of {name}{copied}{zeros}: fio {theirs}, ssdyno {ours}")
+            format!("content of {name}{copied}: fio {theirs}, ssdyno {ours}")
         })
     })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-const SECTOR: usize = 512;
+use crate::tools::SECTOR;
 
 /// Sectors below which shares are not compared.
 const SECTORS_MIN: usize = 32;
@@ -48,16 +48,36 @@ impl Look {
         (1.0 - self.zeros) * (1.0 - self.distinct)
     }
 
-    /// Whether shares are near each other, if chance has decided on so many `blocks`.
-    pub fn is_like(&self, other: &Look, blocks: f64) -> bool {
+    /// The shares that are not near each other, if chance has decided on so many `blocks`.
+    pub fn differs_from(&self, other: &Look, blocks: f64) -> Vec<Share> {
+        if self.sectors < SECTORS_MIN {
+            return Vec::new();
+        }
         // Four deviations of the difference of two shares of one half.
         let tolerance = SHARE_TOLERANCE.max(4.0 * (0.5 / blocks).sqrt());
-        let near = |a: f64, b: f64| (a - b).abs() <= tolerance;
-        self.sectors < SECTORS_MIN
-            || near(self.zeros, other.zeros)
-                && near(self.distinct * (1.0 - self.zeros), other.distinct * (1.0 - other.zeros))
-                && near(self.repeated, other.repeated)
+        let shares = |look: &Look| {
+            let distinct = look.distinct * (1.0 - look.zeros);
+            [
+                (Share::Zeros, look.zeros),
+                (Share::Distinct, distinct),
+                (Share::Repeated, look.repeated),
+            ]
+        };
+        let pairs = shares(self).into_iter().zip(shares(other));
+        let differing = pairs.filter(|((_, a), (_, b))| (a - b).abs() > tolerance);
+        differing.map(|((share, _), _)| share).collect()
     }
+}
+
+/// What a share is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Sectors of zeros.
+    Zeros,
+    /// Sectors that are not zeros, each different.
+    Distinct,
+    /// Words that repeat one near by.
+    Repeated,
 }
 
 pub fn describe(look: &Look) -> String {
@@ -79,7 +99,7 @@ fn zeros_copies_and_repeats_are_told_apart() {
     let looks = [&noise, &zeros, &copies].map(|bytes| Look::of_bytes(bytes));
     for (i, look) in looks.iter().enumerate() {
         for (k, other) in looks.iter().enumerate() {
-            assert_eq!(look.is_like(other, f64::INFINITY), i == k, "{i} {k}");
+            assert_eq!(look.differs_from(other, f64::INFINITY).is_empty(), i == k, "{i} {k}");
         }
     }
 }

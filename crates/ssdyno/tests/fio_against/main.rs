@@ -18,6 +18,7 @@ mod reasons;
 mod shrink;
 mod sure;
 mod tools;
+mod views;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -62,7 +63,7 @@ fn judge(case: &Case) -> Verdict {
         Comparison::Uncompared(why) => verdict.uncompared = Some(why),
         Comparison::Compared(differences) => {
             for difference in differences {
-                match reasons::explain(case, &difference) {
+                match reasons::explain(case, &pair, &difference) {
                     Some(reason) => verdict.explained.push((reason, difference)),
                     None => verdict.open.push(difference),
                 }

@@ -1,81 +1,146 @@
-//! The differences that are deliberate. The list only shrinks.
+//! The differences that are deliberate. The list only shrinks. Each reason looks for what it says in
+//! what both tools did, and explains a difference only if nothing else remains.
 
 use crate::case::{Case, Target};
-use crate::compare::{COPIED, Difference, FEWER_ZEROS};
+use crate::compare::{COPIED, Difference};
 use crate::sure::bytes;
+use crate::tools::{Logged, Pair, run_one};
+use crate::views::{is_of_writes, kept, removes, unscrambled, zeroed};
 
-type Explains = fn(&Case, &Difference) -> bool;
+type Explains = fn(&Case, &Pair, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 9] = [
+const REASONS: [(&str, Explains); 10] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
-        |_, difference| {
+        |_, _, difference| {
             let refusals = || REFUSALS.iter().any(|text| difference.text.contains(text));
             difference.kind == "refused" && refusals()
         },
     ),
     (
-        "ioengine=mmap: fio refuses small blocks and growing files, and maps offsets to others",
-        |case, difference| {
-            let is_refused = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
-            let has_offsets = ["zonesize", "offset", "offset_increment", "file_append"]
-                .iter()
-                .any(|name| case.has(name));
-            // It ends early where it can map nothing.
-            let kinds = ["operations", "offsets", "amounts", "files"];
-            let is_elsewhere = has_offsets && kinds.contains(&difference.kind);
-            case.is("ioengine", "mmap") && (is_refused || is_elsewhere)
+        "ioengine=mmap: fio refuses parts of a page with direct or flushes, and to append",
+        |case, pair, difference| {
+            let refusals = ["mmap options dictate a minimum", "append/extent with IO engine mmap"];
+            let is_refused = refusals.iter().any(|text| pair.theirs.said.contains(text));
+            let is_good = difference.text.contains("ssdyno 0");
+            case.is("ioengine", "mmap") && difference.kind == "exit code" && is_refused && is_good
         },
     ),
-    ("a file that grows keeps its content; fio removes it first", |case, difference| {
+    (
+        "ioengine=mmap with an offset or zones: fio writes at the place less the offset",
+        |case, _, difference| {
+            case.is("ioengine", "mmap") && moves(case) && difference.kind == "files"
+        },
+    ),
+    ("a file that grows keeps its content; fio removes it first", |case, pair, difference| {
         let grows = (0..case.jobs.len()).any(|job| grows(case, job));
-        grows && difference.kind == "files" && !case.has("overwrite")
+        let is_files = difference.kind == "files" && !case.has("overwrite");
+        grows && is_files && removes(case, pair, difference, kept)
     }),
     (
         "scramble_buffers=0, buffer_compress_percentage=0, verify=null: random sectors always \
          differ, as copies would flatter a drive",
-        |case, difference| {
+        |case, _, difference| {
             let is_copied = case.is("scramble_buffers", "0")
                 || case.is("buffer_compress_percentage", "0")
                 || case.is("verify", "null");
             is_copied && difference.text.contains(COPIED)
         },
     ),
-    ("scramble_buffers=1 leaves zeros and patterns as they are asked for", |case, difference| {
-        let is_fixed = case.has("zero_buffers") || case.has("buffer_pattern");
-        let is_content = difference.text.starts_with("content of");
-        is_fixed && is_content && case.is("scramble_buffers", "1")
-    }),
-    ("zero_buffers of a mix are zeros; fio writes what it has read before", |case, difference| {
-        let is_mix = (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"));
-        let is_zero = case.has("zero_buffers") || case.is("buffer_compress_percentage", "100");
-        is_mix && is_zero && difference.text.contains(FEWER_ZEROS)
-    }),
     (
-        "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",
-        |case, difference| {
-            let moves = case.has("offset") || case.has("offset_increment") || case.has("zonesize");
-            let kinds = ["operations", "offsets", "amounts", "files"];
-            case.is("rw", "randtrimwrite") && moves && kinds.contains(&difference.kind)
+        "scramble_buffers=1 leaves zeros and patterns as they are asked for",
+        |case, pair, difference| {
+            let is_fixed = case.has("zero_buffers") || case.has("buffer_pattern");
+            let is_scrambled = is_fixed && case.is("scramble_buffers", "1");
+            let is_files = difference.kind == "files";
+            is_scrambled && is_files && removes(case, pair, difference, unscrambled)
         },
     ),
-    ("verify_only: fio counts the operations that it leaves out as done", |case, difference| {
-        let kinds = ["operations", "offsets", "amounts"];
-        let writes = !matches!(case.rw(0), "read" | "randread");
-        writes && case.has("verify_only") && kinds.contains(&difference.kind)
-    }),
+    (
+        "zero_buffers of a mix are zeros; fio writes what it has read before",
+        |case, pair, difference| {
+            let is_zero = case.has("zero_buffers") || case.is("buffer_compress_percentage", "100");
+            let is_files = difference.kind == "files";
+            mixes(case) && is_zero && is_files && removes(case, pair, difference, zeroed)
+        },
+    ),
+    (
+        "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",
+        |case, pair, difference| {
+            let kinds = ["operations", "offsets", "amounts", "files"];
+            let is_likely = case.is("rw", "randtrimwrite") && moves(case);
+            let are_pairs = |is_fio| logs(case, pair, is_fio).iter().all(|log| are_pairs(log));
+            is_likely && kinds.contains(&difference.kind) && !are_pairs(true) && are_pairs(false)
+        },
+    ),
+    (
+        "verify_only: fio counts the operations that it leaves out as done",
+        |case, pair, difference| {
+            let kinds = ["operations", "offsets", "amounts"];
+            let is_likely = case.has("verify_only") && kinds.contains(&difference.kind);
+            writes(case) && is_likely && is_of_writes(case, pair, difference)
+        },
+    ),
     (
         "a verifying job that fio fails and ssdyno passes: fio reports blocks written twice as bad, \
          and those of a mix over several files",
-        |case, difference| {
-            let writes = !matches!(case.rw(0), "read" | "randread") && !case.has("verify_only");
+        |case, pair, difference| {
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
                 || difference.text == "error: fio 84, ssdyno 0";
-            writes && is_good && case.has("verify") && can_reorder(case)
+            let is_likely = case.has("verify") && writes(case) && !case.has("verify_only");
+            let has_several = mixes(case) && case.has("nrfiles");
+            is_good && is_likely && (has_several || writes_twice(case, pair))
         },
     ),
 ];
+
+fn writes(case: &Case) -> bool {
+    !matches!(case.rw(0), "read" | "randread")
+}
+
+fn mixes(case: &Case) -> bool {
+    (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"))
+}
+
+/// Whether a job begins elsewhere than at the start of its file, or moves on in it.
+fn moves(case: &Case) -> bool {
+    ["offset", "offset_increment", "zonesize"].iter().any(|name| case.has(name))
+}
+
+/// The logs of fio or ssdyno; those of another run if the case hides them.
+fn logs(case: &Case, pair: &Pair, is_fio: bool) -> Vec<Vec<Logged>> {
+    if !case.is("stats", "0") {
+        return if is_fio { &pair.theirs } else { &pair.ours }.logs.clone();
+    }
+    let mut shown = case.clone();
+    shown.global.retain(|set| set.name != "stats");
+    shown.jobs.iter_mut().for_each(|job| job.retain(|set| set.name != "stats"));
+    run_one(&shown, is_fio).logs
+}
+
+/// Whether the places of writes are those of the trims, apart from a last trim.
+fn are_pairs(log: &[Logged]) -> bool {
+    let places = |side| {
+        let of_side = log.iter().filter(move |logged| logged.0 == side);
+        of_side.map(|(_, bytes, offset)| (*offset, *bytes)).collect::<Vec<_>>()
+    };
+    let (trims, writes) = (places(2), places(1));
+    trims.len() - writes.len().min(trims.len()) <= 1 && writes.iter().all(|w| trims.contains(w))
+}
+
+/// Whether fio wrote to a place more often than there are files and loops.
+fn writes_twice(case: &Case, pair: &Pair) -> bool {
+    let number = |name| case.value(0, name).and_then(bytes).unwrap_or(1);
+    let once = number("nrfiles") * number("loops");
+    logs(case, pair, true).iter().any(|log| {
+        let writes = || log.iter().filter(|logged| logged.0 == 1);
+        writes().any(|(_, _, at)| {
+            let over = writes().filter(|(_, bytes, offset)| (*offset..offset + bytes).contains(at));
+            over.count() as u64 > once
+        })
+    })
+}
 
 /// Whether a job extends the file that is there.
 fn grows(case: &Case, job: usize) -> bool {
@@ -86,30 +151,6 @@ fn grows(case: &Case, job: usize) -> bool {
     let share = percent.and_then(|percent| Some(percent.parse::<u64>().ok()? * there / 100));
     let offset = number("offset").or(share).unwrap_or(0);
     size.is_some_and(|size| offset + size > there)
-}
-
-/// Whether a job may write to a place more than once, or reads back in another order than it wrote.
-fn can_reorder(case: &Case) -> bool {
-    const OPTIONS: [&str; 11] = [
-        "norandommap",
-        "random_generator",
-        "random_distribution",
-        "percentage_random",
-        "ba",
-        "bsrange",
-        "bssplit",
-        "zonesize",
-        "loops",
-        "io_size",
-        "io_limit",
-    ];
-    let has_steps = |job| case.value(job, "rw").is_some_and(|rw| rw.contains(':'));
-    let is_mix = (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"));
-    case.shares_files()
-        || is_mix && case.has("nrfiles")
-        || OPTIONS.iter().any(|name| case.has(name))
-        || case.is("percentage_random", "0")
-        || (0..case.jobs.len()).any(has_steps)
 }
 
 /// Parts of the refusals.
@@ -134,7 +175,7 @@ pub const NAMES: [&str; REASONS.len()] = {
 };
 
 /// The reason for a difference.
-pub fn explain(case: &Case, difference: &Difference) -> Option<&'static str> {
-    let reason = REASONS.iter().find(|(_, explains)| explains(case, difference));
+pub fn explain(case: &Case, pair: &Pair, difference: &Difference) -> Option<&'static str> {
+    let reason = REASONS.iter().find(|(_, explains)| explains(case, pair, difference));
     reason.map(|(name, _)| *name)
 }

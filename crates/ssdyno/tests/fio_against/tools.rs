@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -29,9 +29,12 @@ const LOGS: [&str; 3] = ["write_lat_log=../log", "log_offset=1", "per_job_logs=1
 pub type Logged = (u8, u64, u64);
 
 /// What a tool did.
+#[derive(Clone)]
 pub struct Did {
-    /// The exit code; `None` if it did not end.
+    /// The exit code; `None` if it did not end by itself.
     pub code: Option<i32>,
+    /// Whether a signal ended it that the test did not send.
+    pub is_killed: bool,
     pub json: Value,
     /// The lines of terse output.
     pub terse: Vec<String>,
@@ -112,8 +115,11 @@ fn with_device(word: &str, device: Option<&Loop>) -> String {
     device.map_or(word.to_string(), |device| word.replace("DEVICE", &device.node))
 }
 
+/// Bytes of a sector.
+pub const SECTOR: usize = 512;
+
 /// The content of existing files and devices, as far as they reach.
-static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+pub static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut random = fuzz::Random::new(1);
     (0..1 << 20).map(|_| random.below(256) as u8).collect()
 });
@@ -135,8 +141,8 @@ fn prepare(case: &Case, work: &Path, place: &Path) -> Option<Loop> {
     }
 }
 
-/// Runs a command with its output in the file `said`; the code is `None` if it does not end.
-fn ended(command: &mut Command, said: &Path) -> (Option<i32>, String) {
+/// Runs a command with its output in the file `said`; the state is `None` if it does not end.
+fn ended(command: &mut Command, said: &Path) -> (Option<ExitStatus>, String) {
     // Not a pipe: a fio that says more than one holds would wait for ever.
     let file = File::create(said).expect("a file");
     let both = file.try_clone().expect("a descriptor");
@@ -157,14 +163,14 @@ fn ended(command: &mut Command, said: &Path) -> (Option<i32>, String) {
         std::thread::sleep(Duration::from_millis(5));
     };
     let said = String::from_utf8_lossy(&fs::read(said).unwrap_or_default()).into_owned();
-    (status.and_then(|status| status.code()), said)
+    (status, said)
 }
 
 fn read(
     case: &Case,
     place: &Path,
     work: &Path,
-    (code, said): (Option<i32>, String),
+    (status, said): (Option<ExitStatus>, String),
     device: Option<&Loop>,
 ) -> Did {
     let out = fs::read_to_string(place.join("out")).unwrap_or_default();
@@ -174,6 +180,8 @@ fn read(
     });
     // After some errors of its options, fio prints no job and ends with 0.
     let has_jobs = json.as_ref().is_some_and(|json| !json["jobs"][0].is_null());
+    let code = status.and_then(|status| status.code());
+    let is_killed = status.is_some() && code.is_none();
     let code = code.map(|code| if code == 0 && !has_jobs { 1 } else { code });
     let is_terse = |line: &&str| case.terse && line.matches(';').count() >= TERSE_FIELDS_MIN;
     let terse = out.lines().filter(is_terse);
@@ -189,7 +197,7 @@ fn read(
         let _ = File::open(&device.node).and_then(|file| file.sync_all());
         files.push(("DEVICE".into(), fs::read(place.join("image")).unwrap_or_default()));
     }
-    Did { code, json: json.unwrap_or_default(), terse, said, logs, flushes, files }
+    Did { code, is_killed, json: json.unwrap_or_default(), terse, said, logs, flushes, files }
 }
 
 fn log(path: &Path) -> Vec<Logged> {
