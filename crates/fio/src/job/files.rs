@@ -19,6 +19,9 @@ pub struct Space {
     pub size: Option<Amount>,
     /// `io_size=` (`io_limit`).
     pub io_size: Option<Amount>,
+    /// The share of the files in a pass, from an `io_size=` in percent. As in fio, it holds even if
+    /// an amount follows.
+    pub pass_share: Option<Amount>,
     /// `filesize=`, minimum and maximum; a size between them is drawn for each file.
     pub filesize: Option<(u64, u64)>,
     /// `fill_device` (`fill_fs`): write until the device or file system is full.

@@ -117,6 +117,13 @@ impl Job {
         self.files.paths(&self.section, clone)
     }
 
+    /// Whether it moves nothing: with `create_only`, and as in fio with `verify_only` if it has
+    /// written what no `verify` checks.
+    pub(crate) fn only_creates_files(&self) -> bool {
+        let checks_nothing = self.access.rw.writes() && self.verify.kind == VerifyKind::None;
+        self.files.create_only || self.verify.only && checks_nothing
+    }
+
     /// Whether it modifies its files.
     pub(crate) fn changes(&self) -> bool {
         (self.access.rw.writes() || self.access.rw.trims()) && !self.verify.only

@@ -48,7 +48,11 @@ pub(super) const OPTIONS: &[Entry] = &[
         .says("jobs that run at the same time end"),
     supported("size", &[], |d, v| put(&mut d.job.space.size, nothing_is_none(v.amount()?))),
     supported("io_size", &["io_limit"], |d, v| {
-        put(&mut d.job.space.io_size, nothing_is_none(v.amount()?))
+        let amount = nothing_is_none(v.amount()?);
+        if matches!(amount, Some(Amount::Percent(_))) {
+            d.job.space.pass_share = amount;
+        }
+        put(&mut d.job.space.io_size, amount)
     }),
     supported("filesize", &[], |d, v| put(&mut d.job.space.filesize, Some(file_size(v)?))),
     supported("fill_device", &["fill_fs"], |d, v| put(&mut d.job.space.fill_device, v.flag()?))

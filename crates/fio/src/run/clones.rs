@@ -62,10 +62,10 @@ impl JobClone<'_> {
             _ => all,
         };
         // A share limits each pass, an amount all of them.
-        let (pass_bytes, limit_bytes) = match job.space.io_size {
-            Some(Amount::Bytes(bytes)) => (size, bytes),
-            Some(share) => (share.of(all), share.of(all)),
-            None => (size, size),
+        let pass_bytes = job.space.pass_share.map_or(size, |share| share.of(all).min(size));
+        let limit_bytes = match job.space.io_size {
+            Some(Amount::Bytes(bytes)) => bytes,
+            _ => pass_bytes,
         };
         // As in fio, further clones of a job with several open files have no zones.
         let zone = job.access.zone.filter(|_| self.number == 0 || job.files.openfiles <= 1);
@@ -81,9 +81,11 @@ impl JobClone<'_> {
             files: self.spans.clone(),
             pass_bytes,
             limit_bytes,
-            counted: job.engine.asynchronous(),
+            counted: job.engine.asynchronous() && !job.queue.offload,
             by_bytes: matches!(job.space.io_size, Some(Amount::Bytes(_))),
             loops: job.schedule.loops.max(1),
+            // fio's threads do not tell that they have moved anything.
+            one_pass: job.queue.offload,
             // Once all blocks are read, nothing is left to check.
             time_based: job.schedule.time_based && !job.verify.only,
             ops_max: job.space.number_ios.filter(|_| !job.schedule.time_based).map(|ios| {
@@ -208,6 +210,8 @@ mod tests {
             ((5 * K, 5 * K), &["--rw=read:2"], 1),
             ((64 * K, 64 * K), &["--io_size=300k", "--loops=2"], 80),
             ((64 * K, 64 * K), &["--io_size=300k", "--loops=2", "--ioengine=libaio"], 80),
+            ((64 * K, 64 * K), &["--loops=3", "--ioengine=libaio", "--io_submit_mode=offload"], 16),
+            ((64 * K, 64 * K), &["--io_size=50%", "--io_size=48k", "--ioengine=libaio"], 12),
             ((128 * K, 128 * K), &zones, 26),
             ((64 * K, 64 * K), &["--number_ios=7", "--loops=2"], 14),
             ((10 * K, 10 * K), &["--fdatasync=1", "--loops=2"], 4 + 5),

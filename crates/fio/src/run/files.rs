@@ -29,7 +29,7 @@ impl FilePart {
 
 /// Refuses `io_size=` as a share of the files that is smaller than a block, as fio does.
 pub(super) fn share_fits(job: &Job, parts: &[FilePart]) -> Result<(), RunError> {
-    let Some(Amount::Percent(percent)) = job.space.io_size else { return Ok(()) };
+    let Some(Amount::Percent(percent)) = job.space.pass_share else { return Ok(()) };
     let bytes = Amount::Percent(percent).of(parts.iter().map(|part| part.span.bytes).sum());
     let least = job.access.min_bs();
     if bytes >= least {

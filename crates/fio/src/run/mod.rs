@@ -234,6 +234,8 @@ impl<'p> Prepared<'p> {
             let (ends, each) = (clone.job.files.unlink, clone.job.files.unlink_each_loop);
             let is_empty = |path: &Path| empty.iter().any(|(left, _)| left == path);
             let paths = clone.files.iter().map(|used| used.path.as_path());
+            // But one that appends opens the file at its end.
+            let each = each && !clone.job.space.file_append;
             paths.filter(move |path| ends || each && is_empty(path))
         });
         for path in unlinked.clone() {
@@ -278,7 +280,7 @@ impl<'p> Prepared<'p> {
             }
             let all = self.clones.iter().filter(|clone| clone.stage == stage);
             let (idle, clones): (Vec<_>, Vec<_>) =
-                all.partition(|clone| clone.job.files.create_only);
+                all.partition(|clone| clone.job.only_creates_files());
             ran.jobs.extend(idle.into_iter().map(stage::idle));
             if clones.is_empty() {
                 continue;

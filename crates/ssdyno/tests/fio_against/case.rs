@@ -100,6 +100,11 @@ impl Case {
         self.value(job, "rw").unwrap_or("read").split(':').next().unwrap_or("read")
     }
 
+    /// Whether a job draws the direction of each operation.
+    pub fn mixes(&self) -> bool {
+        (0..self.jobs.len()).any(|job| matches!(self.rw(job), "rw" | "randrw"))
+    }
+
     /// Number of clones of a job.
     pub fn clones(&self, job: usize) -> usize {
         self.value(job, "numjobs").and_then(|n| n.parse().ok()).unwrap_or(1)

@@ -62,16 +62,26 @@ const REASONS: [(&str, Explains); 10] = [
         |case, pair, difference| {
             let is_zero = case.has("zero_buffers") || case.is("buffer_compress_percentage", "100");
             let is_files = difference.kind == "files";
-            mixes(case) && is_zero && is_files && removes(case, pair, difference, zeroed)
+            case.mixes() && is_zero && is_files && removes(case, pair, difference, zeroed)
         },
     ),
     (
-        "randtrimwrite with an offset or zones: fio adds the offset twice to that of its writes",
+        "fio writes elsewhere than it trimmed: randtrimwrite with an offset or zones adds the offset \
+         twice, trimwrite with several sizes draws them apart",
         |case, pair, difference| {
             let kinds = ["operations", "offsets", "amounts", "files"];
-            let is_likely = case.is("rw", "randtrimwrite") && moves(case);
-            let are_pairs = |is_fio| logs(case, pair, is_fio).iter().all(|log| are_pairs(log));
-            is_likely && kinds.contains(&difference.kind) && !are_pairs(true) && are_pairs(false)
+            let has_sizes = case.has("bssplit") || case.has("bsrange");
+            let is_likely = case.is("rw", "randtrimwrite") && moves(case)
+                || case.is("rw", "trimwrite") && has_sizes;
+            let unpaired = |is_fio| {
+                let logs = logs(case, pair, is_fio);
+                logs.iter().map(|log| unpaired(log)).max().unwrap_or(0)
+            };
+            // A last trim of ssdyno may have no write, as there are no operations left.
+            is_likely
+                && kinds.contains(&difference.kind)
+                && unpaired(true) > 0
+                && unpaired(false) < 2
         },
     ),
     (
@@ -89,7 +99,7 @@ const REASONS: [(&str, Explains); 10] = [
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
                 || difference.text == "error: fio 84, ssdyno 0";
             let is_likely = case.has("verify") && writes(case) && !case.has("verify_only");
-            let has_several = mixes(case) && case.has("nrfiles");
+            let has_several = case.mixes() && case.has("nrfiles");
             is_good && is_likely && (has_several || writes_twice(case, pair))
         },
     ),
@@ -97,10 +107,6 @@ const REASONS: [(&str, Explains); 10] = [
 
 fn writes(case: &Case) -> bool {
     !matches!(case.rw(0), "read" | "randread")
-}
-
-fn mixes(case: &Case) -> bool {
-    (0..case.jobs.len()).any(|job| matches!(case.rw(job), "rw" | "randrw"))
 }
 
 /// Whether a job begins elsewhere than at the start of its file, or moves on in it.
@@ -119,14 +125,20 @@ fn logs(case: &Case, pair: &Pair, is_fio: bool) -> Vec<Vec<Logged>> {
     run_one(&shown, is_fio).logs
 }
 
-/// Whether the places of writes are those of the trims, apart from a last trim.
-fn are_pairs(log: &[Logged]) -> bool {
+/// The trims without a write of the same place, and the writes without such a trim.
+fn unpaired(log: &[Logged]) -> usize {
     let places = |side| {
         let of_side = log.iter().filter(move |logged| logged.0 == side);
-        of_side.map(|(_, bytes, offset)| (*offset, *bytes)).collect::<Vec<_>>()
+        let mut places: Vec<_> = of_side.map(|(_, bytes, offset)| (*offset, *bytes)).collect();
+        places.sort_unstable();
+        places
     };
     let (trims, writes) = (places(2), places(1));
-    trims.len() - writes.len().min(trims.len()) <= 1 && writes.iter().all(|w| trims.contains(w))
+    let missing = |list: &[(u64, u64)], other: &[(u64, u64)]| {
+        let is_missing = |place: &&(u64, u64)| other.binary_search(place).is_err();
+        list.iter().filter(is_missing).count().max(list.len().saturating_sub(other.len()))
+    };
+    missing(&trims, &writes) + missing(&writes, &trims)
 }
 
 /// Whether fio wrote to a place more often than there are files and loops.

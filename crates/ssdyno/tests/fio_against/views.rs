@@ -23,15 +23,32 @@ pub fn removes(case: &Case, pair: &Pair, difference: &Difference, view: View) ->
     !remains(case, &theirs, &pair.ours, difference)
 }
 
-/// Whether the difference disappears without the writes of fio.
+/// Whether the difference disappears without the writes of fio, and the reads mixed with them: of a
+/// mix, only as many reads remain as fio has writes, which is what it reads back.
 pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
     if difference.kind == "amounts" {
         return difference.text.contains(", write:");
     }
     let mut theirs = pair.theirs.clone();
-    theirs.logs.iter_mut().for_each(|log| log.retain(|logged| logged.0 != 1));
+    let logs = theirs.logs.iter();
+    let written = logs.map(|log| {
+        let writes = || log.iter().filter(|logged| logged.0 == 1);
+        (writes().count() as u64, writes().map(|(_, bytes, _)| bytes).sum())
+    });
+    let written: Vec<(u64, u64)> = written.collect();
     let pairs = compare::jobs_mut(&mut theirs.json).iter_mut().zip(compare::jobs(&pair.ours.json));
-    pairs.for_each(|(theirs, ours)| theirs["write"] = ours["write"].clone());
+    for (number, (theirs, ours)) in pairs.enumerate() {
+        theirs["write"] = ours["write"].clone();
+        let mixed = if theirs.get("mixed").is_some() { "mixed" } else { "read" };
+        if case.mixes()
+            && case.clones(0) == 1
+            && let Some((operations, bytes)) = written.get(number)
+        {
+            theirs[mixed]["total_ios"] = (*operations).into();
+            theirs[mixed]["io_bytes"] = (*bytes).into();
+        }
+    }
+    theirs.logs.iter_mut().for_each(|log| log.retain(|logged| logged.0 != 1));
     !remains(case, &theirs, &pair.ours, difference)
 }
 
