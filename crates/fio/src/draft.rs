@@ -27,6 +27,8 @@ pub(crate) struct Draft {
     pub complete_max: u32,
     /// 0: the depth.
     pub low: u32,
+    /// Whether fio would submit operations from separate threads.
+    pub offload: bool,
     pub stonewall: bool,
     pub new_group: bool,
     pub wait_for: Option<String>,
@@ -75,6 +77,7 @@ impl Default for Draft {
             batch: 1,
             complete_max: 0,
             low: 0,
+            offload: false,
             stonewall: false,
             new_group: false,
             wait_for: None,

@@ -105,7 +105,7 @@ fn priorities(draft: &Draft, job: &mut Job) -> Parsed<()> {
 
 fn queue(draft: &Draft, job: &mut Job) -> Parsed<()> {
     // With offload, fio's threads give even a synchronous engine a queue depth.
-    if job.queue.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
+    if draft.offload && !job.engine.asynchronous() && job.queue.depth > 1 {
         let engine = job.engine.name();
         return Err(format!("io_submit_mode=offload is not supported with ioengine={engine}"));
     }

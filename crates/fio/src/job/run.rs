@@ -115,8 +115,6 @@ pub struct Queue {
     pub low: u32,
     /// `serialize_overlap`: an operation that overlaps one in flight waits for it.
     pub serialize_overlap: bool,
-    /// `io_submit_mode=offload`.
-    pub offload: bool,
 }
 
 impl Default for Queue {
@@ -128,7 +126,6 @@ impl Default for Queue {
             complete_max: 1,
             low: 1,
             serialize_overlap: false,
-            offload: false,
         }
     }
 }

@@ -28,9 +28,9 @@ pub(super) const OPTIONS: &[Entry] = &[
     supported("iodepth_low", &[], |d, v| put(&mut d.low, v.count32(0, DEEPEST)?)),
     supported("serialize_overlap", &[], |d, v| put(&mut d.job.queue.serialize_overlap, v.flag()?)),
     supported("io_submit_mode", &[], |d, v| {
-        put(&mut d.job.queue.offload, v.word(&[("inline", false), ("offload", true)])?)
+        put(&mut d.offload, v.word(&[("inline", false), ("offload", true)])?)
     })
-    .says("`offload` only with an asynchronous engine, which always submits operations when they are due; as in fio, there is then one pass over the files, whatever `loops` and `io_size` ask for"),
+    .says("`offload` only with an asynchronous engine, which always submits operations when they are due"),
     supported("rate", &[], |d, v| {
         v.per_kind(&mut d.job.pace.rate, |text| Ok(none(v.size(text)?.bytes()?)))
     }),

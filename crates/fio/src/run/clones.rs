@@ -81,11 +81,9 @@ impl JobClone<'_> {
             files: self.spans.clone(),
             pass_bytes,
             limit_bytes,
-            counted: job.engine.asynchronous() && !job.queue.offload,
+            counted: job.engine.asynchronous(),
             by_bytes: matches!(job.space.io_size, Some(Amount::Bytes(_))),
             loops: job.schedule.loops.max(1),
-            // fio's threads do not tell that they have moved anything.
-            one_pass: job.queue.offload,
             // Once all blocks are read, nothing is left to check.
             time_based: job.schedule.time_based && !job.verify.only,
             ops_max: job.space.number_ios.filter(|_| !job.schedule.time_based).map(|ios| {
@@ -210,7 +208,6 @@ mod tests {
             ((5 * K, 5 * K), &["--rw=read:2"], 1),
             ((64 * K, 64 * K), &["--io_size=300k", "--loops=2"], 80),
             ((64 * K, 64 * K), &["--io_size=300k", "--loops=2", "--ioengine=libaio"], 80),
-            ((64 * K, 64 * K), &["--loops=3", "--ioengine=libaio", "--io_submit_mode=offload"], 16),
             ((64 * K, 64 * K), &["--io_size=50%", "--io_size=48k", "--ioengine=libaio"], 12),
             ((128 * K, 128 * K), &zones, 26),
             ((64 * K, 64 * K), &["--number_ios=7", "--loops=2"], 14),

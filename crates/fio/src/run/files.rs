@@ -176,8 +176,12 @@ impl PlanFiles {
         }
         plan.content |= needs_content;
         plan.changed |= job.changes();
-        plan.on_open |= job.files.create_on_open;
-        plan.allocation = allocation(job.files.fallocate);
+        // A job that only verifies opens its files to read them: they are made before, and empty.
+        plan.on_open |= job.files.create_on_open && !job.verify.only;
+        plan.allocation = match job.files.create_on_open {
+            true => Allocation::None,
+            false => allocation(job.files.fallocate),
+        };
         plan.fsync |= job.files.create_fsync;
         Ok((plan, seen))
     }

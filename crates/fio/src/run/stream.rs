@@ -43,8 +43,6 @@ pub(super) struct Outline {
     /// Whether `io_size` was given.
     pub by_bytes: bool,
     pub loops: u32,
-    /// Whether no further pass follows the first, whatever is left of the job.
-    pub one_pass: bool,
     /// Whether only time ends the job.
     pub time_based: bool,
     /// `number_ios`, times `loops`.
@@ -218,7 +216,7 @@ impl Stream {
     /// Whether another pass follows this one, if `more_bytes` are read back in between.
     pub(super) fn has_next_pass(&self, more_bytes: u64) -> bool {
         let outline = &self.outline;
-        if self.pass_bytes == 0 || outline.one_pass {
+        if self.pass_bytes == 0 {
             return false;
         }
         if outline.time_based || self.loops_left > 0 {

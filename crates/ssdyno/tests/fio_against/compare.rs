@@ -39,7 +39,7 @@ pub fn words(text: &str) -> String {
 pub fn compare(case: &Case, pair: &Pair) -> Comparison {
     let message = || words(last_message(&pair.ours.said));
     let uncompared = match (pair.theirs.code, pair.ours.code) {
-        (None, _) if pair.theirs.is_killed => Some("fio is killed by a signal".to_string()),
+        _ if pair.theirs.is_killed => Some("fio is killed by a signal".to_string()),
         (None, _) => Some("fio does not end".to_string()),
         (Some(0), _) | (_, Some(0) | None) => None,
         (Some(_), Some(2 | 3)) => Some(format!("both refuse it: {}", message())),
@@ -52,9 +52,6 @@ pub fn compare(case: &Case, pair: &Pair) -> Comparison {
 
 /// A difference between the errors of jobs of which some failed.
 fn failures(case: &Case, pair: &Pair) -> Option<Difference> {
-    let errors = |did: &Did| -> Vec<Value> {
-        jobs(&did.json).iter().map(|job| job["error"].clone()).collect()
-    };
     let (mut theirs, ours) = (errors(&pair.theirs), errors(&pair.ours));
     // fio may add results without a name.
     theirs.truncate(ours.len());
@@ -63,12 +60,18 @@ fn failures(case: &Case, pair: &Pair) -> Option<Difference> {
     (theirs != ours && !case.has("verify_only")).then_some(Difference { kind: "errors", text })
 }
 
+/// The error of each job.
+fn errors(did: &Did) -> Vec<Value> {
+    jobs(&did.json).iter().map(|job| job["error"].clone()).collect()
+}
+
 fn differences(case: &Case, pair: &Pair) -> Vec<Difference> {
     let (theirs, ours) = (&pair.theirs, &pair.ours);
     let mut list = Vec::new();
     let mut put = |kind: &'static str, text: String| list.push(Difference { kind, text });
     let sure = Sure::from_case(case);
-    let by_chance = || !(sure.counts && sure.directions) && chance::can_end_with(case, theirs.code);
+    let is_alike = |did: &Did| did.code.is_some_and(|code| (code == 0) == (theirs.code == Some(0)));
+    let by_chance = || !(sure.counts && sure.directions) && chance::can_end(case, is_alike);
     match (theirs.code, ours.code) {
         (_, None) => {
             put("ends", "ssdyno does not end".into());
@@ -106,7 +109,10 @@ pub fn one_kind(
     kind: &str,
 ) -> Option<String> {
     match kind {
-        "operations" => counts(sure, theirs, ours),
+        "operations" => counts(sure, theirs, ours).filter(|text| {
+            let may_be_chance = text.starts_with("error:") && !(sure.counts && sure.directions);
+            !(may_be_chance && chance::can_end(case, |did| errors(did) == errors(theirs)))
+        }),
         "flushes" => flushes(case, sure, theirs, ours)
             .filter(|_| !chance::varies(case, theirs, |did| flush_counts(case, did))),
         "offsets" => offsets(sure, theirs, ours),

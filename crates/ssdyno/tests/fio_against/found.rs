@@ -80,6 +80,23 @@ fn a_failed_verification_is_named_in_every_format() {
 }
 
 #[test]
+fn what_is_only_verified_is_not_laid_out() {
+    let place = place();
+    let words = ["--rw=write", "--size=64k", "--verify_only", "--verify=crc32c"];
+    let content = |more: &str, code: i32| {
+        let words = [&words[..], &["--continue_on_error=verify", "--filename=new", more]].concat();
+        assert_eq!(ssdyno(place.path(), &words).status.code(), Some(code), "{more}");
+        let bytes = fs::read(place.path().join("new")).expect("a file");
+        fs::remove_file(place.path().join("new")).expect("removed");
+        bytes
+    };
+    assert_eq!(content("--create_on_open=0", 0), vec![0; 65536]);
+    assert!(content("--create_on_open=1", 4).is_empty());
+    let unchecked = job(&ssdyno(place.path(), &words[..3]));
+    assert_eq!(unchecked["read"]["total_ios"], 0);
+}
+
+#[test]
 fn jobs_that_only_create_files_are_in_the_results() {
     let place = place();
     let job = job(&ssdyno(place.path(), &["--size=64k", "--create_only=1"]));

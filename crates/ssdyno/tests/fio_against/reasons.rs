@@ -4,13 +4,13 @@
 use crate::case::{Case, Target};
 use crate::compare::{COPIED, Difference};
 use crate::sure::bytes;
-use crate::tools::{Logged, Pair, run_one};
+use crate::tools::{Did, Logged, Pair, run_one};
 use crate::views::{is_of_writes, kept, removes, unscrambled, zeroed};
 
 type Explains = fn(&Case, &Pair, &Difference) -> bool;
 
 /// Each reason with the differences it explains.
-const REASONS: [(&str, Explains); 10] = [
+const REASONS: [(&str, Explains); 12] = [
     (
         "a refusal that docs/fio.md names, because the result would not be what was asked for",
         |_, _, difference| {
@@ -28,9 +28,13 @@ const REASONS: [(&str, Explains); 10] = [
         },
     ),
     (
-        "ioengine=mmap with an offset or zones: fio writes at the place less the offset",
+        "ioengine=mmap with an offset or zones: fio writes at the place less the offset, thus all \
+         zones to the same place, where they do not verify",
         |case, _, difference| {
-            case.is("ioengine", "mmap") && moves(case) && difference.kind == "files"
+            let is_good = difference.text.contains("ssdyno 0");
+            let is_fault = difference.kind == "exit code" && is_good && case.has("verify");
+            let is_zone = is_fault && case.has("zonesize");
+            case.is("ioengine", "mmap") && moves(case) && (difference.kind == "files" || is_zone)
         },
     ),
     ("a file that grows keeps its content; fio removes it first", |case, pair, difference| {
@@ -90,6 +94,30 @@ const REASONS: [(&str, Explains); 10] = [
             let kinds = ["operations", "offsets", "amounts"];
             let is_likely = case.has("verify_only") && kinds.contains(&difference.kind);
             writes(case) && is_likely && is_of_writes(case, pair, difference)
+        },
+    ),
+    (
+        "verify_fatal ends a job at the first block that fails; fio goes on if its header is bad",
+        |case, pair, difference| {
+            let kinds = ["operations", "offsets", "amounts"];
+            let is_likely = case.has("verify_fatal") && case.has("verify_only");
+            let is_header = pair.theirs.said.contains("bad magic header");
+            let reads = |did: &Did| {
+                let reads = did.logs.iter().flatten().filter(|logged| logged.0 == 0);
+                reads.count()
+            };
+            let is_early = reads(&pair.ours) < reads(&pair.theirs);
+            is_likely && kinds.contains(&difference.kind) && is_header && is_early
+        },
+    ),
+    (
+        "verify_only beyond the end of a file: an asynchronous fio checks what its buffer held before",
+        |case, pair, difference| {
+            let engines = ["libaio", "io_uring"];
+            let is_asynchronous = engines.iter().any(|engine| case.is("ioengine", engine));
+            let is_failed = difference.text.contains("fio 0, ssdyno 4");
+            let is_short = pair.ours.said.contains("short transfer");
+            is_asynchronous && case.has("verify_only") && is_failed && is_short
         },
     ),
     (

@@ -33,7 +33,7 @@ pub type Logged = (u8, u64, u64);
 pub struct Did {
     /// The exit code; `None` if it did not end by itself.
     pub code: Option<i32>,
-    /// Whether a signal ended it that the test did not send.
+    /// Whether a signal ended it, or a job of it, that the test did not send.
     pub is_killed: bool,
     pub json: Value,
     /// The lines of terse output.
@@ -181,7 +181,8 @@ fn read(
     // After some errors of its options, fio prints no job and ends with 0.
     let has_jobs = json.as_ref().is_some_and(|json| !json["jobs"][0].is_null());
     let code = status.and_then(|status| status.code());
-    let is_killed = status.is_some() && code.is_none();
+    // fio's jobs are processes of their own.
+    let is_killed = status.is_some() && code.is_none() || said.contains("got signal=");
     let code = code.map(|code| if code == 0 && !has_jobs { 1 } else { code });
     let is_terse = |line: &&str| case.terse && line.matches(';').count() >= TERSE_FIELDS_MIN;
     let terse = out.lines().filter(is_terse);
