@@ -95,7 +95,7 @@ impl Tally {
         self.coverage.add(&case, verdict.uncompared.is_none());
         self.cases += 1;
         if self.cases.is_multiple_of(PROGRESS) {
-            println!("{} lines, {} differ", self.cases, self.different);
+            eprintln!("{} lines, {} differ", self.cases, self.different);
         }
         let is_shown = number("SSDYNO_FIO_EXPLAINED").is_some();
         for (reason, difference) in &verdict.explained {
@@ -119,7 +119,7 @@ impl Tally {
         for difference in verdict.open.into_iter().take(1) {
             let words = compare::words(&difference.text);
             if self.different <= number("SSDYNO_FIO_SHOWN").unwrap_or(0) {
-                println!("{}: {}\n{}\n", difference.kind, difference.text, case.commands());
+                eprintln!("{}: {}\n{}\n", difference.kind, difference.text, case.commands());
             }
             let entry = self.kinds.entry(format!("{}: {words}", difference.kind));
             entry.or_insert((0, case.clone(), difference)).0 += 1;
