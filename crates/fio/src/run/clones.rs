@@ -282,14 +282,18 @@ mod tests {
 
     #[test]
     fn every_write_follows_the_trim_of_its_place() {
-        for rw in ["--rw=trimwrite", "--rw=randtrimwrite"] {
-            let words = [rw, "--bsrange=1k-8k", "--norandommap"];
-            let ops = ops((65536, 65536), &words);
+        let zones = ["--rw=randtrimwrite", "--bs=4k", "--zonemode=strided", "--zonesize=4k"];
+        for words in [
+            &["--rw=trimwrite", "--bsrange=1k-8k"][..],
+            &["--rw=randtrimwrite", "--bsrange=1k-8k", "--norandommap"],
+            &zones,
+        ] {
+            let ops = ops((65536, 65536), words);
             let of_kind = |kind| ops.iter().filter(move |op: &&Op| op.kind == kind);
             let trims = of_kind(OpKind::Discard).map(|op| (op.offset, op.bytes));
             let writes: Vec<_> = of_kind(OpKind::Write).map(|op| (op.offset, op.bytes)).collect();
             assert!(writes.len() > 8, "{ops:?}");
-            assert_eq!(trims.take(writes.len()).collect::<Vec<_>>(), writes, "{rw}");
+            assert_eq!(trims.take(writes.len()).collect::<Vec<_>>(), writes, "{words:?}");
         }
     }
 

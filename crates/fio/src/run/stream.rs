@@ -286,7 +286,9 @@ impl Stream {
             let outline = &*self.outline;
             let wraps = outline.time_based && self.walks.len() == 1;
             let walk = &mut self.walks[file];
-            if let Some(zone) = &outline.access.zone {
+            // The write of a random trim goes to its place, thus to its zone.
+            let follows_trim = kind == WRITE && outline.access.rw == Rw::RandTrimWrite;
+            if let Some(zone) = outline.access.zone.as_ref().filter(|_| !follows_trim) {
                 walk.enter_zone(zone, &mut self.zone_bytes, kind);
             }
             let renews = outline.time_based || self.turn.is_by_popularity();

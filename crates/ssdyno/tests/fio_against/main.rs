@@ -12,6 +12,7 @@ mod compare;
 mod contents;
 mod coverage;
 mod draw;
+mod formats;
 mod found;
 mod options;
 mod reasons;
