@@ -278,6 +278,9 @@ mod tests {
         let outline = outline((65536, 65536), &["--number_ios=30", "--verify=crc32c"]);
         let ops = checked(outline, Checks::Backlog { blocks: 8, batch: 8 });
         assert_eq!((count(&ops, OpKind::Write), count(&ops, OpKind::Read)), (16, 16));
+        let words = ["--bs=1k", "--number_ios=30", "--verify=crc32c", "--verify_only"];
+        let ops = checked(super::tests::outline((65536, 65536), &words), Checks::None);
+        assert_eq!(ops.len(), 30, "those that verify_only leaves out count in their place");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) struct Rounds {
     issued_before: u64,
     /// Operations of the job issued in this round, without those that read back.
     drawn: u64,
+    /// With `only_reads`: operations and bytes read in this pass.
+    read_back: (u64, u64),
 }
 
 #[derive(Debug)]
@@ -82,6 +84,7 @@ impl Rounds {
             begin,
             issued_before: 0,
             drawn: 0,
+            read_back: (0, 0),
         }
     }
 
@@ -89,8 +92,7 @@ impl Rounds {
     fn next_read(&mut self) -> Option<Op> {
         loop {
             if let Some(read) = self.waiting.pop() {
-                // As in fio, the write that is left out counts, too.
-                self.stream.count_read_back(read.bytes);
+                self.read_back = (self.read_back.0 + 1, self.read_back.1 + u64::from(read.bytes));
                 return Some(read);
             }
             while let Some(op) = self.stream.draw() {
@@ -102,8 +104,13 @@ impl Rounds {
                     break;
                 }
             }
-            if self.waiting.len() == 0 && !self.stream.next_pass() {
-                return None;
+            if self.waiting.len() == 0 {
+                // As in fio, the writes that are left out count, and after a pass its reads, too.
+                let (ops, bytes) = std::mem::take(&mut self.read_back);
+                self.stream.count_read_back(ops, bytes);
+                if !self.stream.next_pass() {
+                    return None;
+                }
             }
         }
     }
@@ -141,12 +148,12 @@ impl Rounds {
             Phase::Batch { left, .. } => {
                 *left = left.checked_sub(1)?;
                 let check = self.waiting.pop()?;
-                self.stream.count_read_back(check.bytes);
+                self.stream.count_read_back(1, u64::from(check.bytes));
                 Some(check)
             }
             Phase::Again(stream, left) => {
                 let check = next_check(stream, left)?;
-                self.stream.count_read_back(check.bytes);
+                self.stream.count_read_back(1, u64::from(check.bytes));
                 Some(check)
             }
         }

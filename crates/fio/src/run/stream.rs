@@ -206,11 +206,10 @@ impl Stream {
         }
     }
 
-    /// Counts an operation that reads back, which counts towards `io_size` and `number_ios`, as in
-    /// fio.
-    pub(super) fn count_read_back(&mut self, bytes: u32) {
-        self.moved_bytes += u64::from(bytes);
-        self.issued_ops += 1;
+    /// Counts operations that read back, which count towards `io_size` and `number_ios`, as in fio.
+    pub(super) fn count_read_back(&mut self, ops: u64, bytes: u64) {
+        self.moved_bytes += bytes;
+        self.issued_ops += ops;
     }
 
     /// Whether another pass follows this one, if `more_bytes` are read back in between.
