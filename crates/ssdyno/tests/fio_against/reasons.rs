@@ -43,12 +43,13 @@ const REASONS: [(&str, Explains); 12] = [
         grows && is_files && removes(case, pair, difference, kept)
     }),
     (
-        "scramble_buffers=0, buffer_compress_percentage=0, verify=null: random sectors always \
-         differ, as copies would flatter a drive",
+        "scramble_buffers=0, buffer_compress_percentage=0, verify=null, buffer_pattern after \
+         dedupe_percentage: random sectors differ as asked, as copies would flatter a drive",
         |case, _, difference| {
             let is_copied = case.is("scramble_buffers", "0")
                 || case.is("buffer_compress_percentage", "0")
-                || case.is("verify", "null");
+                || case.is("verify", "null")
+                || (0..case.jobs.len()).any(|job| fills_once(case, job));
             is_copied && difference.text.contains(COPIED)
         },
     ),
@@ -135,6 +136,17 @@ const REASONS: [(&str, Explains); 12] = [
 
 fn writes(case: &Case) -> bool {
     !matches!(case.rw(0), "read" | "randread")
+}
+
+/// Whether fio fills the buffer of a job's copies only once: a pattern after their share turns off
+/// what the share has turned on.
+fn fills_once(case: &Case, job: usize) -> bool {
+    let sets = case.global.iter().chain(&case.jobs[job]).filter(|set| set.value != "0");
+    let names: Vec<_> = sets.map(|set| set.name).collect();
+    let last = |name| names.iter().rposition(|other| *other == name);
+    let (share, pattern) = (last("dedupe_percentage"), last("buffer_pattern"));
+    let refills = case.mixes() || case.has("buffer_compress_percentage");
+    share.is_some() && pattern > share && !refills
 }
 
 /// Whether a job begins elsewhere than at the start of its file, or moves on in it.
