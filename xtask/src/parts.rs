@@ -1,7 +1,7 @@
 //! The slowest parts of the suite, so that a test that takes minutes is noticed on its first day.
 //!
-//! A part is a test binary, a case in the guest or on bare metal, or a step without any. cargo runs
-//! test binaries one after the other, so the rest of that step's time is the build.
+//! A part is a test binary, a case in the guest or on bare metal, the build of the tests, or a step
+//! without any. Parts run side by side, so their sum exceeds the time of the step.
 
 /// A part of the suite.
 #[derive(Clone, Debug, PartialEq)]
