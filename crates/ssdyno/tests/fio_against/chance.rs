@@ -104,15 +104,6 @@ fn apart(theirs: &[Ranges], ours: &[Ranges], is_mixed: bool) -> Option<String> {
     })
 }
 
-/// Runs of fio that show whether a figure varies.
-const RUNS: u64 = 5;
-
-/// Whether a figure of fio differs between runs of the same case.
-pub fn varies<T: PartialEq>(case: &Case, theirs: &Did, figure: impl Fn(&Did) -> T) -> bool {
-    let figure_once = figure(theirs);
-    (1..RUNS).any(|_| figure(&run_one(case, true)) != figure_once)
-}
-
 /// The case with another seed. fio's offsets ignore `randseed`, unless they do not repeat at all.
 fn reseeded(case: &Case, seed: u64, is_fio: bool) -> Case {
     let mut case = case.clone();

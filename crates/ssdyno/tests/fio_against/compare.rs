@@ -114,8 +114,7 @@ pub fn one_kind(
             let may_be_chance = text.starts_with("error:") && !(sure.counts && sure.directions);
             !(may_be_chance && chance::can_end(case, |did| errors(did) == errors(theirs)))
         }),
-        "flushes" => flushes(case, sure, theirs, ours)
-            .filter(|_| !chance::varies(case, theirs, |did| flush_counts(case, did))),
+        "flushes" => flushes(case, sure, theirs, ours),
         "offsets" => offsets(sure, theirs, ours),
         "amounts" if sure.blocks && sure.directions => None,
         "amounts" => chance::difference(case, theirs, ours, !sure.directions),
@@ -204,7 +203,12 @@ fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
 fn flushes(case: &Case, sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
     // With `offload`, fio counts the flush before reading back, too.
     let is_offloaded = case.is("io_submit_mode", "offload") && sure.verifies;
-    let is_sure = sure.sizes && sure.directions && sure.counts && !is_offloaded;
+    // With a queue, fio flushes again until it has seen a flush complete, and not again until it has
+    // seen a write complete: speed decides.
+    let engines = ["libaio", "io_uring"];
+    let is_deep = case.has("iodepth") && !case.is("iodepth", "1");
+    let is_queued = is_deep && engines.iter().any(|engine| case.is("ioengine", engine));
+    let is_sure = sure.sizes && sure.directions && sure.counts && !is_offloaded && !is_queued;
     if !is_sure || case.is("stats", "0") {
         return None;
     }
