@@ -18,7 +18,7 @@ const EXIT_SEEDS: u64 = 20;
 const TOLERANCE: f64 = 0.1;
 
 /// The operations of a direction of a mix may differ by this many times the root of their number.
-const DEVIATIONS: f64 = 4.0;
+pub const DEVIATIONS: f64 = 4.0;
 
 /// Amounts below this are too few for a share.
 const FEW: u64 = 3;

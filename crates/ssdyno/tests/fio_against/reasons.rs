@@ -101,7 +101,7 @@ const REASONS: [(&str, Explains); 12] = [
         "verify_fatal ends a job at the first block that fails; fio goes on if its header is bad",
         |case, pair, difference| {
             let kinds = ["operations", "offsets", "amounts"];
-            let is_likely = case.has("verify_fatal") && case.has("verify_only");
+            let is_likely = case.has("verify_fatal");
             let is_header = pair.theirs.said.contains("bad magic header");
             let reads = |did: &Did| {
                 let reads = did.logs.iter().flatten().filter(|logged| logged.0 == 0);

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use crate::chance::DEVIATIONS;
 use crate::compare::{self, Difference};
 use crate::sure::Sure;
-use crate::tools::{Did, NOISE, Pair};
+use crate::tools::{Did, Logged, NOISE, Pair};
 use crate::{case::Case, tools};
 
 /// Runs of equal or different bytes shorter than this may be chance.
@@ -24,28 +25,25 @@ pub fn removes(case: &Case, pair: &Pair, difference: &Difference, view: View) ->
 }
 
 /// Whether the difference disappears without the writes of fio, and the reads mixed with them: of a
-/// mix, only as many reads remain as fio has writes, which is what it reads back.
+/// mix, about as many reads remain as fio has writes, which is what it reads back.
 pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
     if difference.kind == "amounts" {
         return difference.text.contains(", write:");
     }
     let mut theirs = pair.theirs.clone();
     let logs = theirs.logs.iter();
-    let written = logs.map(|log| {
-        let writes = || log.iter().filter(|logged| logged.0 == 1);
-        (writes().count() as u64, writes().map(|(_, bytes, _)| bytes).sum())
-    });
-    let written: Vec<(u64, u64)> = written.collect();
+    let writes = |log: &Vec<Logged>| log.iter().filter(|logged| logged.0 == 1).count() as u64;
+    let written: Vec<u64> = logs.map(writes).collect();
     let pairs = compare::jobs_mut(&mut theirs.json).iter_mut().zip(compare::jobs(&pair.ours.json));
     for (number, (theirs, ours)) in pairs.enumerate() {
         theirs["write"] = ours["write"].clone();
         let mixed = if theirs.get("mixed").is_some() { "mixed" } else { "read" };
-        if case.mixes()
-            && case.clones(0) == 1
-            && let Some((operations, bytes)) = written.get(number)
-        {
-            theirs[mixed]["total_ios"] = (*operations).into();
-            theirs[mixed]["io_bytes"] = (*bytes).into();
+        let operations = ours[mixed]["total_ios"].as_u64().unwrap_or(0);
+        let is_near = |written: u64| {
+            written.abs_diff(operations) as f64 <= DEVIATIONS * (written as f64).sqrt()
+        };
+        if case.mixes() && case.clones(0) == 1 && written.get(number).is_some_and(|n| is_near(*n)) {
+            theirs[mixed] = ours[mixed].clone();
         }
     }
     theirs.logs.iter_mut().for_each(|log| log.retain(|logged| logged.0 != 1));
