@@ -65,6 +65,11 @@ impl Sure {
         let is_open = !sizes && case.has("number_ios");
         // What is appended may exceed the file, which ends it.
         let may_exceed = !sizes && any_random && case.has("file_append");
+        // Whether the last block of random work is met by one that fits depends on those before.
+        let has_rest = (0..case.jobs.len()).any(|job| {
+            case.value(job, "size").and_then(bytes).is_some_and(|size| size % block_min(case) > 0)
+        });
+        let is_ragged = !sizes && any_random && has_rest;
         let is_one_pass = !has_any(&PASSES);
         Sure {
             sizes,
@@ -82,7 +87,8 @@ impl Sure {
                 && !is_zoned_mix
                 && !is_mapped_twice
                 && !is_open
-                && !may_exceed,
+                && !may_exceed
+                && !is_ragged,
             is_one_pass,
             is_one_place: !has_any(&["zonesize", "nrfiles"]),
             verifies: case.has("verify"),
@@ -102,10 +108,19 @@ fn is_mixed(case: &Case, job: usize) -> bool {
 
 /// The largest size among the options of blocks, bytes.
 fn block_max(case: &Case) -> u64 {
+    block_sizes(case).max().unwrap_or(4096)
+}
+
+/// The smallest size among the options of blocks, bytes.
+fn block_min(case: &Case) -> u64 {
+    block_sizes(case).min().unwrap_or(4096)
+}
+
+fn block_sizes(case: &Case) -> impl Iterator<Item = u64> {
     let sets = case.global.iter().chain(case.jobs.iter().flatten());
     let blocks = sets.filter(|set| ["bs", "bsrange", "bssplit"].contains(&set.name));
     let sizes = blocks.flat_map(|set| set.value.split([':', ',', '-']));
-    sizes.filter_map(|size| bytes(size.split('/').next()?)).max().unwrap_or(4096)
+    sizes.filter_map(|size| bytes(size.split('/').next()?)).filter(|size| *size > 0)
 }
 
 /// The bytes of a number with the suffix `k` or `m`, or without.
