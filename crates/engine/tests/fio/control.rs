@@ -103,6 +103,16 @@ fn a_direction_with_a_rate_keeps_it_and_the_other_goes_on() {
 }
 
 #[test]
+fn two_rates_decide_the_mix_only_if_the_drive_keeps_up() {
+    let mix = "--name=a --ioengine=null --size=4m --bs=4k --rw=randrw --rwmixread=75";
+    let reads =
+        |rate: &str| number(&run(&format!("{mix} --rate={rate}"))["jobs"][0]["read"]["total_ios"]);
+    let (capped, free) = (reads("40m"), reads("1000g"));
+    assert!((480..=560).contains(&capped), "{capped} of 1024 are reads at equal rates");
+    assert!((720..=810).contains(&free), "{free} of 1024 are reads if 75% are asked for");
+}
+
+#[test]
 fn pauses_make_a_schedule_late_or_stand_still_with_it() {
     let words = "--rate_iops=1000 --thinktime=100ms --thinktime_blocks=50 --time_based --runtime=1";
     let late = run(&format!("{NULL} {words}"));

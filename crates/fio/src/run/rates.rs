@@ -93,11 +93,12 @@ pub(super) fn both(job: &Job) -> Option<[f64; 2]> {
         .then(|| [read * mean(&blocks.read), write * mean(&blocks.write)])
 }
 
-/// The share of reads in a mix; if both directions have rates, it follows from them, unless the
-/// mix has no part of one direction.
+/// The share of reads in a mix; if both directions have rates and are due at random times, it follows
+/// from them, unless the mix has no part of one direction.
 pub(super) fn mix_read_percent(job: &Job) -> u32 {
     let share = job.access.mix_read_percent;
     match rates(job) {
+        _ if both(job).is_some() => share,
         PerKind { read: Some(read), write: Some(write), .. } if (1..100).contains(&share) => {
             (100.0 * read / (read + write)).round() as u32
         }

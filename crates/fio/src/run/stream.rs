@@ -107,17 +107,16 @@ impl Outline {
 pub(super) struct Throttle {
     kind: usize,
     open: Open,
-    now: u64,
 }
 
 impl Throttle {
     pub(super) fn new(kind: usize, open: Open) -> Throttle {
-        Throttle { kind, open, now: 0 }
+        Throttle { kind, open }
     }
 
-    /// The direction of the next operation, if the mix drew `drawn`.
-    fn kind(&mut self, drawn: usize) -> usize {
-        let waits = drawn == self.kind && self.open.next_due(self.now).is_none();
+    /// The direction of the next operation at a time, if the mix drew `drawn`.
+    fn kind(&mut self, drawn: usize, now_ns: u64) -> usize {
+        let waits = drawn == self.kind && self.open.next_due(now_ns).is_none();
         if waits { 1 - drawn } else { drawn }
     }
 }
@@ -151,6 +150,8 @@ pub(super) struct Stream {
     zone_bytes: u64,
     rng: Xoshiro256PlusPlus,
     throttle: Option<Throttle>,
+    /// Time of the next draw since the job began; stays 0 if it does not matter.
+    now_ns: u64,
 }
 
 impl Stream {
@@ -177,6 +178,7 @@ impl Stream {
             zone_bytes: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(outline.seed),
             throttle: outline.throttle.clone(),
+            now_ns: 0,
             outline,
         }
     }
@@ -195,14 +197,15 @@ impl Stream {
 
     /// Whether the time of a draw matters.
     pub(super) fn is_timed(&self) -> bool {
-        self.throttle.is_some()
+        // What was written is found again by the same draws, at another time.
+        self.throttle.is_some() || self.outline.rates.is_some() && !self.outline.reads_back
     }
 
     /// Sets the time of the next draw, nanoseconds since the job began.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {
-        if let Some(throttle) = &mut self.throttle {
-            throttle.now = now;
+        if self.is_timed() {
+            self.now_ns = now;
         }
     }
 
@@ -344,11 +347,14 @@ impl Stream {
                     below(&mut self.rng, 100) < u64::from(self.outline.access.mix_read_percent);
                 let drawn = usize::from(!read);
                 if let Some(rates) = self.outline.rates {
-                    // The direction that is due first.
-                    let due = |kind: usize| self.issued_bytes[kind] as f64 / rates[kind];
-                    return if due(1 - drawn) < due(drawn) { 1 - drawn } else { drawn };
+                    // A direction behind its rate takes its turn, else the one that is due first.
+                    let due_ns = |kind: usize| self.issued_bytes[kind] as f64 * 1e9 / rates[kind];
+                    let is_ahead = due_ns(drawn) > self.now_ns as f64;
+                    let gives_way = is_ahead && due_ns(1 - drawn) < due_ns(drawn);
+                    return if gives_way { 1 - drawn } else { drawn };
                 }
-                self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn))
+                let now_ns = self.now_ns;
+                self.throttle.as_mut().map_or(drawn, |throttle| throttle.kind(drawn, now_ns))
             }
         }
     }
