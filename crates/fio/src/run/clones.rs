@@ -5,7 +5,7 @@ use workload::Content;
 
 use super::stream::Outline;
 use super::walk::Span;
-use crate::{Access, Amount, Job, VerifyKind};
+use crate::{Access, Amount, Job, Rw, VerifyKind};
 
 /// One clone of a job.
 #[derive(Debug)]
@@ -94,6 +94,8 @@ impl JobClone<'_> {
             verifies: job.access.rw.writes()
                 && job.verify.kind != VerifyKind::None
                 && job.verify.do_verify,
+            only_verifies: matches!(job.access.rw, Rw::Read | Rw::RandRead)
+                && job.verify.kind != VerifyKind::None,
             // fio never flushes between a trim and its write.
             flush_every: match job.access.rw.writes() && !job.access.rw.trims() {
                 true => [job.syncing.fsync, job.syncing.fdatasync],
@@ -281,6 +283,24 @@ mod tests {
         let words = ["--bs=1k", "--number_ios=30", "--verify=crc32c", "--verify_only"];
         let ops = checked(super::tests::outline((65536, 65536), &words), Checks::None);
         assert_eq!(ops.len(), 30, "those that verify_only leaves out count in their place");
+    }
+
+    #[test]
+    fn a_job_that_verifies_reads_has_one_pass_of_all_loops() {
+        let zones = ["--zonemode=strided", "--zonesize=8k", "--zoneskip=8k"];
+        for (words, reads) in [
+            (&["--rw=read"][..], 16),
+            (&["--rw=randread"], 16),
+            (&["--rw=read", "--io_size=200k", "--ioengine=libaio", "--iodepth=4"], 16),
+            (&["--rw=read", "--number_ios=10"], 16),
+            (&["--rw=randread", "--norandommap"], 48),
+            (&["--rw=rw", "--rwmixread=100"], 48),
+            (&[&["--rw=read"][..], &zones].concat(), 48),
+        ] {
+            let verify = ["--verify=md5", "--loops=3"];
+            let ops = ops((65536, 65536), &[&verify[..], words].concat());
+            assert_eq!(count(&ops, OpKind::Read), reads, "{words:?}");
+        }
     }
 
     #[test]

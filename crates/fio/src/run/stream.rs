@@ -51,6 +51,9 @@ pub(super) struct Outline {
     pub reads_back: bool,
     /// Whether a verification follows each pass. As in fio, files at their end are then open again.
     pub verifies: bool,
+    /// Whether the job only reads, and verifies what it reads. As in fio, it has one pass, of all loops
+    /// together, which ends earlier if there are no more places.
+    pub only_verifies: bool,
     /// Writes between flushes, for `fsync` and for `fdatasync`; 0 for no flush.
     pub flush_every: [u32; 2],
     /// Whether the job reads the data of an earlier run: writes become reads.
@@ -87,6 +90,9 @@ impl Outline {
     /// Maximum bytes of a pass in all directions together, without the last operation's excess.
     fn pass_total(&self) -> u64 {
         let rw = self.access.rw;
+        if self.only_verifies {
+            return self.job_limit();
+        }
         let size = match rw.writes() && rw.random() && self.access.norandommap && self.by_bytes {
             true => self.pass_bytes.max(self.limit_bytes),
             false => self.pass_bytes,
@@ -221,11 +227,11 @@ impl Stream {
         if self.pass_bytes == 0 {
             return false;
         }
-        if outline.time_based || self.loops_left > 0 {
+        if outline.time_based || self.loops_left > 0 && !outline.only_verifies {
             return true;
         }
         let rest = outline.limit_bytes.saturating_sub(self.moved_bytes + more_bytes);
-        let goes_on = rest >= outline.access.max_bs() && rest > 0;
+        let goes_on = rest >= outline.access.max_bs() && rest > 0 && !outline.only_verifies;
         let is_at_end = self.turn.are_all_done() && !outline.verifies;
         goes_on && !self.has_all_ops() && (outline.by_bytes || !is_at_end)
     }
