@@ -103,16 +103,8 @@ pub fn run(
         }
         Ok((passed, output))
     };
-    let documentation = || {
-        capture(&mut cargo(&[
-            "test",
-            "--workspace",
-            "--doc",
-            "--no-fail-fast",
-            "--",
-            "--show-output",
-        ]))
-    };
+    let words = ["test", "--workspace", "--doc", "--no-fail-fast", "--", "--show-output"];
+    let documentation = || capture(&mut cargo(&words));
     let results = thread::scope(|scope| {
         let mut workers = vec![scope.spawn(documentation)];
         workers.extend((0..TOGETHER).map(|_| scope.spawn(work)));

@@ -214,11 +214,11 @@ fn tests() -> Result<Report> {
         Part { name: "building the tests".into(), seconds: start.elapsed().as_secs_f64() };
     // Many tests wait for a process or a drive, so more of them run than there are processors.
     let processors = std::thread::available_parallelism().map_or(2, NonZero::get);
-    let asked = std::env::var(THREADS).ok().and_then(|threads| threads.parse().ok());
+    let threads = std::env::var(THREADS).ok().and_then(|number| number.parse().ok());
     let place = fio_examples::place().ok();
     let variables: Vec<_> =
         place.map(|place| (fio_examples::VARIABLE, place)).into_iter().collect();
-    let (ok, output) = binaries::run(packages, asked.unwrap_or(processors), &variables)?;
+    let (ok, output) = binaries::run(packages, threads.unwrap_or(processors), &variables)?;
     let tests = Tally::read(&output);
     let note = format!("{} passed, {} skipped", tests.passed, tests.skipped.len());
     let mut parts = parts::of_cargo(&output);

@@ -178,9 +178,10 @@ impl PlanFiles {
         plan.changed |= job.changes();
         // A job that only verifies opens its files to read them: they are made before, and empty.
         plan.on_open |= job.files.create_on_open && !job.verify.only;
-        plan.allocation = match job.files.create_on_open {
-            true => Allocation::None,
-            false => allocation(job.files.fallocate),
+        plan.allocation = if job.files.create_on_open {
+            Allocation::None
+        } else {
+            allocation(job.files.fallocate)
         };
         plan.fsync |= job.files.create_fsync;
         Ok((plan, seen))

@@ -258,11 +258,11 @@ impl Ranks {
             Ranks::Normal { count, width } => {
                 let sum: u64 = (0..GAUSS_DRAWS).map(|_| below(rng, count + 1)).sum();
                 let mean = sum.div_ceil(GAUSS_DRAWS).min(count - 1);
-                let mut moved = below(rng, (*width).max(1)) as i64 - (width / 2) as i64;
-                while mean.checked_add_signed(moved).is_none_or(|rank| rank >= *count) {
-                    moved /= 2;
+                let mut shift = below(rng, (*width).max(1)) as i64 - (width / 2) as i64;
+                while mean.checked_add_signed(shift).is_none_or(|rank| rank >= *count) {
+                    shift /= 2;
                 }
-                mean.saturating_add_signed(moved)
+                mean.saturating_add_signed(shift)
             }
         }
     }

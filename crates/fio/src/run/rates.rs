@@ -97,8 +97,10 @@ pub(super) fn both(job: &Job) -> Option<[f64; 2]> {
 /// from them, unless the mix has no part of one direction.
 pub(super) fn mix_read_percent(job: &Job) -> u32 {
     let share = job.access.mix_read_percent;
+    if both(job).is_some() {
+        return share;
+    }
     match rates(job) {
-        _ if both(job).is_some() => share,
         PerKind { read: Some(read), write: Some(write), .. } if (1..100).contains(&share) => {
             (100.0 * read / (read + write)).round() as u32
         }

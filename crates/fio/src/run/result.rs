@@ -62,9 +62,11 @@ impl<'p> JobRun<'p> {
     pub(crate) fn ramp_intervals(&self) -> u64 {
         let schedule = &self.job.schedule;
         let searches = self.job.latency_target.as_ref().is_some_and(|target| !target.run);
-        match schedule.ramp_time.is_zero() && schedule.ramp_size == 0 && !searches {
-            true => self.did.begin_ns / self.interval_ns,
-            false => self.did.begin_ns.div_ceil(self.interval_ns),
+        let has_ramp = !schedule.ramp_time.is_zero() || schedule.ramp_size > 0;
+        if has_ramp || searches {
+            self.did.begin_ns.div_ceil(self.interval_ns)
+        } else {
+            self.did.begin_ns / self.interval_ns
         }
     }
 

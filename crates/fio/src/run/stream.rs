@@ -227,11 +227,17 @@ impl Stream {
         if self.pass_bytes == 0 {
             return false;
         }
-        if outline.time_based || self.loops_left > 0 && !outline.only_verifies {
+        if outline.time_based {
+            return true;
+        }
+        if outline.only_verifies {
+            return false;
+        }
+        if self.loops_left > 0 {
             return true;
         }
         let rest = outline.limit_bytes.saturating_sub(self.moved_bytes + more_bytes);
-        let goes_on = rest >= outline.access.max_bs() && rest > 0 && !outline.only_verifies;
+        let goes_on = rest >= outline.access.max_bs() && rest > 0;
         let is_at_end = self.turn.are_all_done() && !outline.verifies;
         goes_on && !self.has_all_ops() && (outline.by_bytes || !is_at_end)
     }

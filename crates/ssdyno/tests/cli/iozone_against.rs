@@ -152,10 +152,10 @@ fn outcome(said: &Said, place: &Place) -> Outcome {
     }
     let described = said.out.lines().skip_while(|line| !line.contains("Run began"));
     let lines = described.map(without_figures).filter(|line| !line.is_empty());
-    let own = |line: &String| {
+    let is_shared = |line: &String| {
         !line.contains("(i.e") && !OWN_LINES.iter().any(|own| line.starts_with(own))
     };
-    Outcome { code: said.code, lines: lines.filter(own).collect(), files }
+    Outcome { code: said.code, lines: lines.filter(is_shared).collect(), files }
 }
 
 /// A row of the table as its sizes and the columns that have figures; another line as its words,

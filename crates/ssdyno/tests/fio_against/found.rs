@@ -158,6 +158,6 @@ fn a_file_that_is_appended_to_stays_after_a_last_loop_without_writes() {
     let place = place();
     let words = ["--rw=write", "--bs=4k", "--size=16k", "--loops=2", "--unlink_each_loop=1"];
     let _ = ssdyno(place.path(), &[&words[..], &["--number_ios=4", "--file_append=1"]].concat());
-    let left = fs::metadata(place.path().join("a.0.0")).expect("it stays");
-    assert_eq!(left.len(), 0);
+    let file = fs::metadata(place.path().join("a.0.0")).expect("it stays");
+    assert_eq!(file.len(), 0);
 }
