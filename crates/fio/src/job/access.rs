@@ -43,6 +43,8 @@ pub struct Access {
     pub sequence_stride: bool,
     /// `randseed=`: 0x89 by default.
     pub randseed: u64,
+    /// `randrepeat`: every pass draws the same as the first; the default.
+    pub passes_repeat: bool,
     /// `zonemode=strided` and its sizes, if given.
     pub zone: Option<Zone>,
 }
@@ -65,6 +67,7 @@ impl Default for Access {
             distribution: Distribution::Random,
             sequence_stride: false,
             randseed: 0x89,
+            passes_repeat: true,
             zone: None,
         }
     }

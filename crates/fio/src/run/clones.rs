@@ -304,6 +304,27 @@ mod tests {
     }
 
     #[test]
+    fn passes_repeat_unless_randrepeat_is_off() {
+        let loops = ["--loops=2"];
+        for words in [
+            &["--rw=randread"][..],
+            &["--rw=randrw", "--bsrange=1k-8k"],
+            &["--rw=randread", "--random_distribution=zipf:1.2", "--ioengine=libaio"],
+            &["--rw=randwrite", "--random_generator=lfsr"],
+        ] {
+            let of_passes = |more: &[&str]| {
+                let mut outline = outline((65536, 65536), &[&loops[..], words, more].concat());
+                let both = drawn(outline.clone());
+                outline.loops = 1;
+                let first = drawn(outline);
+                both[first.len()..].starts_with(&first)
+            };
+            assert!(of_passes(&[]), "{words:?}");
+            assert!(!of_passes(&["--randrepeat=0"]), "{words:?}");
+        }
+    }
+
+    #[test]
     fn every_write_follows_the_trim_of_its_place() {
         let zones = ["--rw=randtrimwrite", "--bs=4k", "--zonemode=strided", "--zonesize=4k"];
         for words in [

@@ -188,6 +188,13 @@ impl Positions {
         }
     }
 
+    /// Returns to the first order.
+    pub(super) fn repeat(&mut self) {
+        if let Positions::Once(once) | Positions::Zoned(_, Some(once)) = self {
+            once.reorder(once.first_seed);
+        }
+    }
+
     /// The next place for direction `kind` (read, write, trim); `None` once all have been visited.
     #[inline]
     pub(super) fn next(&mut self, kind: usize, rng: &mut Xoshiro256PlusPlus) -> Option<u64> {
@@ -285,12 +292,14 @@ pub(super) struct Once {
     order: Permutation,
     count: u64,
     at: u64,
+    first_seed: u64,
     seed: u64,
 }
 
 impl Once {
     pub(super) fn new(count: u64, seed: u64) -> Once {
-        Once { order: Permutation::new(count.max(1), seed), count, at: 0, seed }
+        let order = Permutation::new(count.max(1), seed);
+        Once { order, count, at: 0, first_seed: seed, seed }
     }
 
     #[inline]
@@ -303,9 +312,13 @@ impl Once {
 
     /// Starts over, in another order.
     pub(super) fn restart(&mut self) {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        self.order = Permutation::new(self.order.len(), self.seed);
-        self.at = 0;
+        self.reorder(self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
+    }
+
+    /// Starts over, in the order of a seed.
+    fn reorder(&mut self, seed: u64) {
+        (self.seed, self.at) = (seed, 0);
+        self.order = Permutation::new(self.order.len(), seed);
     }
 }
 

@@ -260,6 +260,10 @@ impl Stream {
         (self.pass_is_over, self.flushed) = (false, false);
         self.turn.restart();
         self.walks.iter_mut().for_each(Walk::restart);
+        if self.outline.access.passes_repeat {
+            self.rng = Xoshiro256PlusPlus::seed_from_u64(self.outline.seed);
+            self.walks.iter_mut().for_each(Walk::repeat);
+        }
         true
     }
 

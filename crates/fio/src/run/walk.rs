@@ -87,6 +87,13 @@ impl Walk {
         self.rewind();
     }
 
+    /// Returns to the places of the first pass, in their order.
+    pub(super) fn repeat(&mut self) {
+        if let Some(places) = &mut self.places {
+            places.repeat();
+        }
+    }
+
     /// Returns to the start of the zone, or of the part.
     pub(super) fn rewind(&mut self) {
         (self.next, self.last) = ([self.start; 3], [None; 3]);
