@@ -165,7 +165,7 @@ fn counts(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
                 return Some(format!("{name}: fio {}, ssdyno {}", theirs[name], ours[name]));
             }
         }
-        let sides = if theirs.get("mixed").is_some() { &["mixed"][..] } else { &SIDES };
+        let sides = if theirs.get("read").is_some() { &SIDES } else { &["mixed"][..] };
         let all = |job: &Value| sides.iter().map(|side| count(job, side)).collect::<Vec<_>>();
         let (theirs, ours) = (all(theirs), all(ours));
         let equal = !sure.counts || are_like(sure, &theirs, &ours);
@@ -184,11 +184,13 @@ fn are_like(sure: &Sure, theirs: &Counts, ours: &Counts) -> bool {
         return theirs[certain.clone()] == ours[certain];
     }
     let is_unsure = !sure.is_one_pass || sure.verifies && !sure.reads_back;
-    if is_unsure && !sure.directions {
+    // Each block of a mix is read once, if those that are written are read back. How many are written
+    // is random, and so is a sum that counts them twice.
+    let is_read = sure.verifies && !sure.directions;
+    let is_unified = theirs.len() == 1;
+    if is_unsure && !sure.directions || is_unified && is_read {
         return true;
     }
-    // Each block of a mix is read once, if those that are written are read back.
-    let is_read = sure.verifies && !sure.directions;
     let sum = |list: &Counts| {
         let sides = if is_read { &list[..1] } else { list };
         sides.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
@@ -262,6 +264,14 @@ fn offsets(sure: &Sure, theirs: &Did, ours: &Did) -> Option<String> {
         let is_one_walk = sure.is_once && sure.is_one_place && !sure.verifies;
         if is_one_walk && has_repeats(ours) && !has_repeats(theirs) {
             return Some(format!("clone {clone}: ssdyno visits a place twice"));
+        }
+        let repeats = |log: &[Logged]| {
+            let pass = log.len() / sure.loops;
+            pass > 0 && log.chunks_exact(pass).all(|part| part == &log[..pass])
+        };
+        if sure.loops > 1 && sure.counts && repeats(theirs) != repeats(ours) {
+            let whose = if repeats(ours) { "ssdyno's" } else { "fio's" };
+            return Some(format!("clone {clone}: only {whose} passes repeat"));
         }
         let (sides, way): (&[&[u8]], _) = match (sure.blocks, sure.directions) {
             (false, _) => continue,

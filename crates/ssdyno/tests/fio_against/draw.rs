@@ -72,12 +72,13 @@ fn is_refused(case: &Case) -> bool {
     })
 }
 
-/// Whether speed decides what a job reads back, because another one writes to the same file, or how
-/// much it does: fio's threads report their operations late to the one that counts them.
+/// Whether speed decides what a job reads back, because another one writes to the same file, whether
+/// it finds the file, because another one removes it, or how much it does: fio's threads report their
+/// operations late to the one that counts them.
 fn is_race(case: &Case) -> bool {
     let limits = ["number_ios", "loops", "io_size", "io_limit"];
     let is_late = case.is("io_submit_mode", "offload") && limits.iter().any(|name| case.has(name));
-    is_late || case.shares_files() && case.has("verify")
+    is_late || case.shares_files() && (case.has("verify") || case.has("unlink"))
 }
 
 fn draw_any(random: &mut Random) -> Case {

@@ -5,7 +5,7 @@ use crate::case::{Case, Target};
 use crate::compare::{COPIED, Difference};
 use crate::sure::bytes;
 use crate::tools::{Did, Logged, Pair, run_one};
-use crate::views::{is_of_writes, kept, removes, unscrambled, zeroed};
+use crate::views::{is_of_writes, kept, remains, removes, rest, unscrambled, zeroed};
 
 type Explains = fn(&Case, &Pair, &Difference) -> bool;
 
@@ -23,35 +23,36 @@ const REASONS: [(&str, Explains); 12] = [
         |case, pair, difference| {
             let refusals = ["mmap options dictate a minimum", "append/extent with IO engine mmap"];
             let is_refused = refusals.iter().any(|text| pair.theirs.said.contains(text));
-            let is_good = difference.text.contains("ssdyno 0");
-            case.is("ioengine", "mmap") && difference.kind == "exit code" && is_refused && is_good
+            let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
+            // The reads of what no job wrote fail.
+            let is_failed = difference.kind == "errors";
+            case.is("ioengine", "mmap") && is_refused && (is_good || is_failed)
         },
     ),
     (
         "ioengine=mmap with an offset or zones: fio writes at the place less the offset, thus all \
-         zones to the same place, where they do not verify",
-        |case, _, difference| {
-            let is_good = difference.text.contains("ssdyno 0");
-            let is_fault = difference.kind == "exit code" && is_good && case.has("verify");
-            let is_zone = is_fault && case.has("zonesize");
-            case.is("ioengine", "mmap") && moves(case) && (difference.kind == "files" || is_zone)
+         zones to the same place, where they do not verify; ssdyno does what fio does with psync",
+        |case, pair, difference| {
+            let is_likely = case.is("ioengine", "mmap") && moves(case);
+            let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0");
+            if !is_likely || !is_good && difference.kind != "files" {
+                return false;
+            }
+            let psync = run_one(&with_psync(case), true);
+            psync.code == Some(0) && (is_good || !remains(case, &psync, &pair.ours, difference))
         },
     ),
     ("a file that grows keeps its content; fio removes it first", |case, pair, difference| {
         let grows = (0..case.jobs.len()).any(|job| grows(case, job));
         let is_files = difference.kind == "files" && !case.has("overwrite");
-        grows && is_files && removes(case, pair, difference, kept)
+        let is_rest_copied =
+            || rest(case, pair, difference, kept).is_none_or(|rest| is_copied(case, &rest));
+        grows && is_files && is_rest_copied()
     }),
     (
         "scramble_buffers=0, buffer_compress_percentage=0, verify=null, buffer_pattern after \
          dedupe_percentage: random sectors differ as asked, as copies would flatter a drive",
-        |case, _, difference| {
-            let is_copied = case.is("scramble_buffers", "0")
-                || case.is("buffer_compress_percentage", "0")
-                || case.is("verify", "null")
-                || (0..case.jobs.len()).any(|job| fills_once(case, job));
-            is_copied && difference.text.contains(COPIED)
-        },
+        |case, _, difference| is_copied(case, &difference.text),
     ),
     (
         "scramble_buffers=1 leaves zeros and patterns as they are asked for",
@@ -130,7 +131,8 @@ const REASONS: [(&str, Explains); 12] = [
             let is_good = difference.kind == "exit code" && difference.text.contains("ssdyno 0")
                 || difference.text == "error: fio 84, ssdyno 0";
             let is_likely = case.has("verify") && writes(case) && !case.has("verify_only");
-            let has_several = case.mixes() && case.has("nrfiles");
+            let is_bad = pair.theirs.said.contains("verify: bad");
+            let has_several = is_bad && case.mixes() && case.has("nrfiles");
             is_good && is_likely && (has_several || writes_twice(case, pair))
         },
     ),
@@ -138,6 +140,15 @@ const REASONS: [(&str, Explains); 12] = [
 
 fn writes(case: &Case) -> bool {
     !matches!(case.rw(0), "read" | "randread")
+}
+
+/// Whether a difference is that fio writes its random bytes again where it is asked to.
+fn is_copied(case: &Case, text: &str) -> bool {
+    let is_asked = case.is("scramble_buffers", "0")
+        || case.is("buffer_compress_percentage", "0")
+        || case.is("verify", "null")
+        || (0..case.jobs.len()).any(|job| fills_once(case, job));
+    is_asked && text.contains(COPIED)
 }
 
 /// Whether fio fills the buffer of a job's copies only once: a pattern after their share turns off
@@ -154,6 +165,15 @@ fn fills_once(case: &Case, job: usize) -> bool {
 /// Whether a job begins elsewhere than at the start of its file, or moves on in it.
 fn moves(case: &Case) -> bool {
     ["offset", "offset_increment", "zonesize"].iter().any(|name| case.has(name))
+}
+
+/// The case with another way to read and write.
+fn with_psync(case: &Case) -> Case {
+    let mut case = case.clone();
+    let sets = case.global.iter_mut().chain(case.jobs.iter_mut().flatten());
+    let engines = sets.filter(|set| set.name == "ioengine");
+    engines.for_each(|set| set.value = "psync".into());
+    case
 }
 
 /// The logs of fio or ssdyno; those of another run if the case hides them.

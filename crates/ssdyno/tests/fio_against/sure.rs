@@ -18,6 +18,8 @@ pub struct Sure {
     pub counts: bool,
     /// Whether there is only one pass over the files.
     pub is_one_pass: bool,
+    /// Passes, unless something else than `loops` decides how many there are.
+    pub loops: usize,
     /// Whether there is only one file, without zones.
     pub is_one_place: bool,
     /// Whether the content of the files is checked.
@@ -71,6 +73,15 @@ impl Sure {
         });
         let is_ragged = !sizes && any_random && has_rest;
         let is_one_pass = !has_any(&PASSES);
+        // Where the file is longer after the first pass, places begin later in it, and the first one
+        // that is drawn beyond its end ends a pass.
+        let has_share = (0..case.jobs.len())
+            .any(|job| case.value(job, "offset").is_some_and(|offset| offset.ends_with('%')));
+        let may_move = any_random && !is_one_pass && (has_share || case.has("file_append"));
+        // fio's register begins each pass with the last value of the one before.
+        let is_register = case.is("random_generator", "lfsr");
+        let is_other = has_any(&PASSES[1..]) || case.has("number_ios") || is_register;
+        let loops = case.value(0, "loops").filter(|_| !is_other);
         Sure {
             sizes,
             directions: !any_mixed,
@@ -88,8 +99,10 @@ impl Sure {
                 && !is_mapped_twice
                 && !is_open
                 && !may_exceed
+                && !may_move
                 && !is_ragged,
             is_one_pass,
+            loops: loops.and_then(|loops| loops.parse().ok()).unwrap_or(1),
             is_one_place: !has_any(&["zonesize", "nrfiles"]),
             verifies: case.has("verify"),
             may_overlap: any_random && repeats && case.has("verify"),

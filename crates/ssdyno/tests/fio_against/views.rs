@@ -18,10 +18,15 @@ type View = fn(theirs: &[u8], ours: &[u8]) -> Vec<u8>;
 
 /// Whether the difference disappears if fio's files are seen so.
 pub fn removes(case: &Case, pair: &Pair, difference: &Difference, view: View) -> bool {
+    rest(case, pair, difference, view).is_none()
+}
+
+/// What remains of the difference if fio's files are seen so.
+pub fn rest(case: &Case, pair: &Pair, difference: &Difference, view: View) -> Option<String> {
     let mut theirs = pair.theirs.clone();
     let files = theirs.files.iter_mut().zip(&pair.ours.files);
     files.for_each(|((_, theirs), (_, ours))| *theirs = view(theirs, ours));
-    !remains(case, &theirs, &pair.ours, difference)
+    compare::one_kind(case, &Sure::from_case(case), (&theirs, &pair.ours), difference.kind)
 }
 
 /// Whether the difference disappears without the writes of fio, and the reads mixed with them: of a
@@ -50,7 +55,8 @@ pub fn is_of_writes(case: &Case, pair: &Pair, difference: &Difference) -> bool {
     !remains(case, &theirs, &pair.ours, difference)
 }
 
-fn remains(case: &Case, theirs: &Did, ours: &Did, difference: &Difference) -> bool {
+/// Whether the difference is there between what fio and what ssdyno did.
+pub fn remains(case: &Case, theirs: &Did, ours: &Did, difference: &Difference) -> bool {
     compare::one_kind(case, &Sure::from_case(case), (theirs, ours), difference.kind).is_some()
 }
 
