@@ -16,6 +16,7 @@ mod floors;
 mod fuzz;
 mod guest;
 mod mutants;
+mod names;
 mod packages;
 mod parts;
 mod portable;
@@ -39,6 +40,7 @@ cargo xtask bench    the instrument's quality, compared with fio; results in ben
 cargo xtask fuzz     a parser of untrusted text, for a given time: NAME [--time 10m] [--seed N]
                      [--seeds DIR]: more examples
 cargo xtask mutants  whether a room's tests detect changed code: ROOM [--sample N] [--seed S]
+cargo xtask names    figures of how the code names things, by room; ROOM: the places in it
 cargo xtask readme   records the answers in README's table of questions again
 cargo xtask portable whether the part without drives compiles for macOS and Windows: [--wine]
 cargo xtask dist     static binary, tarball, .deb, container image and checksums, in target/dist:
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "fuzz" => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "mutants" => mutants::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "names" => names::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "dist" => dist::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "portable" => portable::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "readme" => readme::run(),
