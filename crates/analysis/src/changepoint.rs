@@ -75,7 +75,7 @@ pub fn steps(rates: &[f64]) -> Steps {
     let floor = (median(rates.to_vec()) / 1000.0).max(f64::MIN_POSITIVE);
     let logs: Vec<f64> = rates.iter().map(|r| libm::log(r.max(floor))).collect();
     let noise = noise(&logs);
-    let costs = Costs::of(&clipped(&logs, CLIP * noise));
+    let costs = Costs::new(&clipped(&logs, CLIP * noise));
     let mut bounds = cut(&costs, PENALTY * noise * noise * libm::log(logs.len() as f64));
     join_edges(&costs, &mut bounds);
     merge(&costs, &mut bounds);
@@ -130,7 +130,7 @@ struct Costs {
 }
 
 impl Costs {
-    fn of(values: &[f64]) -> Costs {
+    fn new(values: &[f64]) -> Costs {
         // Subtract the mean first: squared logarithms of bytes per second would lose precision.
         let mean = crate::student::mean(values);
         let mut costs = Costs { sums: vec![0.0], squares: vec![0.0] };

@@ -56,7 +56,7 @@ pub fn compare_among(comparisons: usize, a: &[f64], b: &[f64]) -> Option<Compari
         return None;
     }
     let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| libm::log(b / a)).collect();
-    let spread = Spread::of(&logs)?;
+    let spread = Spread::new(&logs)?;
     let error = ERROR / comparisons.max(1) as f64;
     let half = spread.half_width(1.0 - error);
     Some(Comparison {
@@ -175,7 +175,7 @@ mod tests {
     fn welch(a: &[f64], b: &[f64]) -> bool {
         let [a, b] = [a, b].map(|side| {
             let logs: Vec<f64> = side.iter().map(|v| libm::log(*v)).collect();
-            Spread::of(&logs).expect("not empty")
+            Spread::new(&logs).expect("not empty")
         });
         let [va, vb] = [a, b].map(|s| s.deviation.powi(2) / s.n as f64);
         let freedom =

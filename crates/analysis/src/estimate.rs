@@ -33,10 +33,10 @@ pub fn estimate(samples: &[f64]) -> Estimate {
     let n = known.len() as u32;
     let bare = |value| Estimate { value, low: None, high: None, n };
     if known.iter().any(|&s| s <= 0.0) {
-        return bare(Spread::of(&known).map(|s| s.mean));
+        return bare(Spread::new(&known).map(|s| s.mean));
     }
     let logs: Vec<f64> = known.iter().map(|s| libm::log(*s)).collect();
-    let Some(spread) = Spread::of(&logs) else {
+    let Some(spread) = Spread::new(&logs) else {
         return bare(None);
     };
     let half = spread.half_width(0.95);

@@ -49,7 +49,7 @@ pub fn look(family: &[Vec<(f64, f64)>]) -> Vec<Option<Look>> {
 fn judge(pairs: &[(f64, f64)], share: f64) -> Option<Look> {
     let positive = pairs.iter().all(|(a, b)| *a > 0.0 && *b > 0.0 && (a * b).is_finite());
     let logs: Vec<f64> = pairs.iter().map(|(a, b)| libm::log(b / a)).collect();
-    let spread = Spread::of(&logs).filter(|s| positive && s.n > 1)?;
+    let spread = Spread::new(&logs).filter(|s| positive && s.n > 1)?;
     let (n, freedom) = (spread.n as f64, (spread.n - 1) as f64);
     let error = spread.deviation / n.sqrt();
     let level = (n * DIFFERENT * share).min(0.05);

@@ -195,7 +195,7 @@ mod tests {
             let hash = |block: usize, times: u64| {
                 ((block as u64 + 1) ^ seed << 32).wrapping_mul(times) >> 40 & 0xff
             };
-            let of = |missing: u64| {
+            let striped = |missing: u64| {
                 move |place: usize, _: f64| {
                     let block = place / 64;
                     let speed = hash(block, 0x9e37_79b9_7f4a_7c15) as f64 * 4e3;
@@ -203,11 +203,11 @@ mod tests {
                     speed + if place.is_multiple_of(64) && erased { 3e6 } else { 0.0 }
                 }
             };
-            assert_eq!(found(seed, of(0)).map(|found| found.lag), Some(64));
+            assert_eq!(found(seed, striped(0)).map(|found| found.lag), Some(64));
             // One in ten is missing, then one in three, which may hide the period but not suggest
             // another.
-            assert_eq!(found(seed, of(25)).map(|found| found.lag), Some(64));
-            assert!(found(seed, of(85)).is_none_or(|found| found.lag == 64));
+            assert_eq!(found(seed, striped(25)).map(|found| found.lag), Some(64));
+            assert!(found(seed, striped(85)).is_none_or(|found| found.lag == 64));
         }
     }
 

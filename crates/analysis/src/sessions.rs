@@ -36,7 +36,7 @@ impl Session {
     /// Creates a session from a value and its rounds (empty if unknown). Returns `None` unless the
     /// value is positive.
     pub fn new(value: f64, rounds: &[f64]) -> Option<Session> {
-        let rounds = Spread::of(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
+        let rounds = Spread::new(rounds).filter(|r| r.mean > 0.0 && r.deviation.is_finite());
         let within = rounds.map_or(0.0, |r| (r.deviation / r.mean).powi(2) / r.n as f64);
         let known = value.is_finite() && value > 0.0;
         known.then(|| Session { log: libm::log(value), within, half_range: 0.0 })
@@ -66,9 +66,9 @@ struct Group {
 }
 
 impl Group {
-    fn of(sessions: &[Session]) -> Option<Group> {
+    fn new(sessions: &[Session]) -> Option<Group> {
         let logs: Vec<f64> = sessions.iter().map(|s| s.log).collect();
-        let spread = Spread::of(&logs)?;
+        let spread = Spread::new(&logs)?;
         let n = spread.n;
         let mean = |of: fn(&Session) -> f64| sessions.iter().map(of).sum::<f64>() / n as f64;
         Some(Group {
@@ -127,8 +127,8 @@ struct Test {
 }
 
 impl Test {
-    fn of(sides: &Sides) -> Option<Test> {
-        let (a, b) = (Group::of(&sides.a)?, Group::of(&sides.b)?);
+    fn new(sides: &Sides) -> Option<Test> {
+        let (a, b) = (Group::new(&sides.a)?, Group::new(&sides.b)?);
         let Between { deviation, freedom } = between(&[&a, &b], &sides.repeats, sides.prior);
         Some(Test {
             gap: b.mean - a.mean,
@@ -181,7 +181,7 @@ fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between
     let enough = sides.iter().all(|group| group.n >= ENOUGH_RUNS);
     let prior_freedom = if enough { 0.0 } else { PRIOR_FREEDOM };
     let within = (sides[0].within + sides[1].within) / 2.0;
-    let more: Vec<Group> = repeats.iter().filter_map(|group| Group::of(group)).collect();
+    let more: Vec<Group> = repeats.iter().filter_map(|group| Group::new(group)).collect();
     let groups = || sides.iter().copied().chain(&more);
     let squares: f64 = groups().map(|group| group.squares).sum();
     let freedom = groups().map(|group| (group.n - 1) as f64).sum::<f64>() + prior_freedom;
@@ -191,7 +191,7 @@ fn between(sides: &[&Group; 2], repeats: &[Vec<Session>], prior: f64) -> Between
 
 /// Tests a family of quantities. The result is `None` for a quantity without values on both sides.
 pub fn claims(family: &[Sides]) -> Vec<Option<Claim>> {
-    let tests: Vec<Option<Test>> = family.iter().map(Test::of).collect();
+    let tests: Vec<Option<Test>> = family.iter().map(Test::new).collect();
     let count = tests.iter().flatten().count();
     let mut ranked: Vec<(usize, f64)> =
         tests.iter().enumerate().filter_map(|(i, test)| Some((i, test.as_ref()?.p()))).collect();
@@ -226,7 +226,7 @@ pub struct Outlook {
 /// Returns the outlook after comparable runs of one drive. `prior` is the assumed standard
 /// deviation between runs, `ceiling` a rate that cannot be exceeded. Returns `None` without runs.
 pub fn outlook(runs: &[Session], prior: f64, ceiling: Option<f64>) -> Option<Outlook> {
-    let group = Group::of(runs)?;
+    let group = Group::new(runs)?;
     let freedom = PRIOR_FREEDOM + (group.n - 1) as f64;
     let variance = (PRIOR_FREEDOM * (prior.powi(2) + group.within) + group.squares) / freedom;
     let t = t_quantile(0.975, freedom) * variance.sqrt();

@@ -34,7 +34,7 @@ pub struct Slope {
 
 impl Slope {
     /// Fits the line; `None` with fewer than three values.
-    pub fn of(values: &[f64]) -> Option<Slope> {
+    pub fn fit(values: &[f64]) -> Option<Slope> {
         let n = values.len();
         if n < 3 {
             return None;
@@ -78,19 +78,19 @@ mod tests {
 
     #[test]
     fn the_rule_of_the_specification_by_its_two_bounds() {
-        let pts = |v: &[f64]| Slope::of(v).expect("five").is_pts_steady();
+        let pts = |v: &[f64]| Slope::fit(v).expect("five").is_pts_steady();
         assert!(pts(&[100.0, 110.0, 90.0, 110.0, 100.0]));
         assert!(!pts(&[100.0, 111.0, 90.0, 110.0, 100.0]), "range 21%");
         assert!(pts(&[104.9, 102.5, 100.0, 97.5, 95.1]));
         assert!(!pts(&[105.5, 102.5, 100.0, 97.5, 94.5]), "slope 10.5%");
-        assert_eq!(Slope::of(&[1.0, 2.0]), None);
+        assert_eq!(Slope::fit(&[1.0, 2.0]), None);
     }
 
     /// By hand: 1, 2, 3, 4, 5.6 have a slope of 11.2 / 10 and a residual sum of squares of 0.144.
     /// Student's t for 3 degrees of freedom is 3.182.
     #[test]
     fn the_line_and_its_interval_agree_with_a_fit_by_hand() {
-        let line = Slope::of(&[1.0, 2.0, 3.0, 4.0, 5.6]).expect("five");
+        let line = Slope::fit(&[1.0, 2.0, 3.0, 4.0, 5.6]).expect("five");
         let near = |value: f64, by_hand: f64| (value / by_hand - 1.0).abs() < 1e-3;
         assert!(near(line.mean, 3.12) && near(line.range, 4.6), "{line:?}");
         assert!(near(line.excursion, 4.48), "{line:?}");
@@ -105,7 +105,7 @@ mod tests {
             // The error is orthogonal to the line, so it only widens the interval.
             let off = [0.0, error, -2.0 * error, error, 0.0];
             let value = |(i, off): (usize, &f64)| 100.0 + 0.2 * i as f64 + off;
-            Slope::of(&off.iter().enumerate().map(value).collect::<Vec<_>>()).expect("five")
+            Slope::fit(&off.iter().enumerate().map(value).collect::<Vec<_>>()).expect("five")
         };
         let (sure, unsure) = (rising(0.02), rising(0.05));
         assert!((sure.excursion - 0.8).abs() < 1e-9 && sure.half_width < 0.2, "{sure:?}");
@@ -124,7 +124,7 @@ mod tests {
         let first = |ok: fn(&Slope) -> bool| {
             rates
                 .windows(WINDOW)
-                .position(|w| ok(&Slope::of(w).expect("five")))
+                .position(|w| ok(&Slope::fit(w).expect("five")))
                 .expect("in the end")
         };
         let (pts, level) = (first(Slope::is_pts_steady), first(Slope::is_level));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_plateau_with_or_without_noise_is_level_and_a_slope_without_is_not() {
-        let level = |v: &[f64]| Slope::of(v).expect("five").is_level();
+        let level = |v: &[f64]| Slope::fit(v).expect("five").is_level();
         assert!(level(&[100.0; 5]));
         assert!(level(&[100.0, 103.0, 98.0, 101.0, 99.0]));
         assert!(level(&[100.0, 100.1, 100.2, 100.3, 100.4]), "0.4% is negligible");

@@ -13,7 +13,7 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Computes the spread; `None` without values.
-    pub fn of(values: &[f64]) -> Option<Spread> {
+    pub fn new(values: &[f64]) -> Option<Spread> {
         let n = values.len();
         let mean = mean(values);
         let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn one_value_has_no_width_and_none_has_no_mean() {
-        assert!(Spread::of(&[]).is_none());
-        let one = Spread::of(&[3.0]).expect("one value");
+        assert!(Spread::new(&[]).is_none());
+        let one = Spread::new(&[3.0]).expect("one value");
         assert_eq!((one.mean, one.half_width(0.95)), (3.0, None));
     }
 }

@@ -65,7 +65,7 @@ impl Media {
     }
 
     /// Creates a namespace with the size and speed of a virtual drive.
-    pub fn of(drive: Drive) -> Media {
+    pub fn virtual_drive(drive: Drive) -> Media {
         let (block_bytes, bytes) = (drive.block_bytes(), drive.bytes());
         Media::new(block_bytes, bytes / u64::from(block_bytes), Timing::Drive(Box::new(drive)))
     }

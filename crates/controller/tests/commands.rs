@@ -171,7 +171,7 @@ fn shadow_doorbells_replace_nearly_all_of_them() {
 fn a_virtual_drive_gives_its_time() {
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
     let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
-    let mut bench = bench(Setup::default(), vec![Media::of(Drive::new(&spec, 1))]);
+    let mut bench = bench(Setup::default(), vec![Media::virtual_drive(Drive::new(&spec, 1))]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     let begin = bench.host.now_ns();
@@ -189,7 +189,7 @@ fn a_virtual_drive_gives_its_time() {
 fn a_virtual_drive_discards_the_ranges_of_a_list() {
     let spec = DriveSpec::preset("samsung-980-pro-1t").expect("a preset");
     let spec = spec.with_overrides(&[("capacity", "16GiB")]).expect("fits");
-    let mut bench = bench(Setup::default(), vec![Media::of(Drive::new(&spec, 1))]);
+    let mut bench = bench(Setup::default(), vec![Media::virtual_drive(Drive::new(&spec, 1))]);
     let mut queue = bench.queue(1);
     let at = queue.layout().end();
     let lbas = [0, 4096, 100_000];

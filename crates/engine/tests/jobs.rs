@@ -32,7 +32,10 @@ fn drive() -> Simulator {
 
 fn job(name: &str, mix: Mix, stop: Stop) -> Job {
     let region = Region::first(GIB);
-    Job::of(&Workload { stop, ..Workload::new(name, Pattern::Uniform, mix, 4096, region) })
+    Job::from_workload(&Workload {
+        stop,
+        ..Workload::new(name, Pattern::Uniform, mix, 4096, region)
+    })
 }
 
 fn reads(ms: u64) -> Job {
@@ -172,7 +175,7 @@ fn pauses_of_a_source_are_kept_by_each_of_its_jobs() {
         let Job { workload, .. } = reads(1000);
         let workload = Workload { pacing: Pacing::Source, jobs, depth: 2, ..workload };
         let source = |_| Box::new(Tens { pauses: false }) as Box<dyn Source>;
-        let job = Job { sources: (0..jobs).map(source).collect(), ..Job::of(&workload) };
+        let job = Job { sources: (0..jobs).map(source).collect(), ..Job::from_workload(&workload) };
         let done = ops(&perform(&mut drive, vec![job])[0]);
         let most = u64::from(jobs) * 1000;
         assert!((most * 9 / 10..=most).contains(&done), "{done} in a second by {jobs}");

@@ -77,7 +77,7 @@ impl Position {
         Position { cluster: layout.root_cluster, sector: 0, index: 0, left, contiguous: false }
     }
 
-    pub fn of(layout: &Layout, entry: &Entry) -> Position {
+    pub fn start(layout: &Layout, entry: &Entry) -> Position {
         let left = match entry.contiguous {
             true => layout.clusters_for(entry.bytes).min(u64::from(layout.clusters)),
             false => u64::from(layout.clusters),

@@ -42,8 +42,9 @@ impl Format<'_> {
 
     /// The smallest and the largest cluster size, in bytes, that fit a drive of this size.
     pub fn cluster_bytes_range(&self, sector_bytes: u32, sectors: u64) -> Option<(u32, u32)> {
-        let of = |bits: u32| Format { cluster_bytes: 1 << bits, ..*self };
-        let mut fitting = (9..=25).map(of).filter(|f| f.fits(sector_bytes, sectors).is_ok());
+        let mut fitting = (9..=25)
+            .map(|bits| Format { cluster_bytes: 1 << bits, ..*self })
+            .filter(|format| format.fits(sector_bytes, sectors).is_ok());
         let least = fitting.next()?.cluster_bytes;
         Some((least, fitting.next_back().map_or(least, |format| format.cluster_bytes)))
     }

@@ -90,7 +90,7 @@ fn cuts(session: &Session, volatile: bool, mut each: impl FnMut(usize, Disk)) {
         }
     };
     let mut pending: Vec<usize> = Vec::new();
-    let image = |sectors: Sectors| Disk::of(size, session.disk.count, sectors);
+    let image = |sectors: Sectors| Disk::from_sectors(size, session.disk.count, sectors);
     for (at, event) in log.iter().enumerate() {
         each(at, image(cached.clone()));
         match event {

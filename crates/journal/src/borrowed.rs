@@ -100,7 +100,7 @@ impl Borrowed {
     }
 
     /// From kept bytes and their original checksums.
-    pub(crate) fn of(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
+    pub(crate) fn from_kept(region: Region, bytes: Vec<u8>, checksums: Vec<u64>) -> Borrowed {
         Borrowed { region, bytes, checksums }
     }
 

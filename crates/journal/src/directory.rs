@@ -317,7 +317,7 @@ impl JournalDir {
 
     /// Reads a journal and takes its lock, after the checks of its owner and its directory.
     pub fn open(&self, path: &Path) -> Result<Kept, JournalError> {
-        Kept::open_of(path, self.owner)
+        Kept::open_owned(path, self.owner)
     }
 
     /// Removes a journal and its entry. Its blocks must have been restored or never overwritten. A

@@ -170,12 +170,12 @@ pub struct Kept {
 impl Kept {
     /// Reads a journal of this user or of root, and takes its lock.
     pub fn open(path: &Path) -> Result<Kept, JournalError> {
-        Kept::open_of(path, Owner::of_process())
+        Kept::open_owned(path, Owner::of_process())
     }
 
     /// Reads a journal of this owner, or of root, in a directory where nobody else can replace it,
     /// and takes its lock.
-    pub(crate) fn open_of(path: &Path, owner: Owner) -> Result<Kept, JournalError> {
+    pub(crate) fn open_owned(path: &Path, owner: Owner) -> Result<Kept, JournalError> {
         let failed = |e| JournalError::io("read", path, e);
         owner.check_directory(path.parent().unwrap_or(Path::new("")))?;
         let file = match owner.open(path).map_err(failed)? {
@@ -200,7 +200,7 @@ impl Kept {
         let bytes = read_blocks(&file, start, blocks, forget);
         let mut head = vec![0; start as usize];
         file.read_exact_at(&mut head, 0).map_err(failed)?;
-        let borrowed = Borrowed::of(header.region, bytes, header.checksums.clone());
+        let borrowed = Borrowed::from_kept(header.region, bytes, header.checksums.clone());
         Ok(Kept { path: path.to_path_buf(), header, borrowed, head, file })
     }
 

@@ -50,7 +50,7 @@ pub(crate) enum Registered {
 
 /// Registers a journal. On return, the entry survives a power loss.
 pub(crate) fn enter(disk: &dyn Disk, dir: &Path, entry: &Entry) -> Result<(), JournalError> {
-    let path = of(dir, &entry.path).with_extension(NEEDED);
+    let path = entry_path(dir, &entry.path).with_extension(NEEDED);
     let part = path.with_extension("entry-part");
     let text = serde_json::to_vec(entry).map_err(|e| JournalError::io("write", &part, e))?;
     let written = disk
@@ -72,7 +72,7 @@ pub(crate) fn begin_closing(
     dir: &Path,
     journal: &Path,
 ) -> Result<(), JournalError> {
-    let entry = of(dir, journal);
+    let entry = entry_path(dir, journal);
     let (needed, closing) = (entry.with_extension(NEEDED), entry.with_extension(CLOSING));
     if !needed.exists() {
         return Ok(());
@@ -84,7 +84,7 @@ pub(crate) fn begin_closing(
 /// Removes the entry of a journal, in either state.
 pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), JournalError> {
     for extension in [NEEDED, CLOSING] {
-        let entry = of(dir, journal).with_extension(extension);
+        let entry = entry_path(dir, journal).with_extension(extension);
         if entry.exists() {
             let gone = disk.remove(&entry).and_then(|()| disk.sync_names(dir));
             gone.map_err(|e| JournalError::io("remove", &entry, e))?;
@@ -95,7 +95,7 @@ pub(crate) fn leave(disk: &dyn Disk, dir: &Path, journal: &Path) -> Result<(), J
 
 /// Whether the blocks of a journal are verified, so that it can be removed.
 pub(crate) fn is_closing(dir: &Path, journal: &Path, owner: Owner) -> bool {
-    let path = of(dir, journal).with_extension(CLOSING);
+    let path = entry_path(dir, journal).with_extension(CLOSING);
     matches!(read(&path, owner), Some(Registered::Closing(entry)) if entry.path == journal)
 }
 
@@ -126,6 +126,6 @@ fn parse(file: File) -> Result<Entry, String> {
 }
 
 /// Path of a journal's entry, except for the extension, which is still that of the journal.
-fn of(dir: &Path, journal: &Path) -> PathBuf {
+fn entry_path(dir: &Path, journal: &Path) -> PathBuf {
     dir.join(journal.file_name().unwrap_or_default())
 }

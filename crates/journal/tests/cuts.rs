@@ -170,7 +170,7 @@ impl Change {
 }
 
 impl Image {
-    fn of(root: &Path, drive: &[u8]) -> Image {
+    fn read(root: &Path, drive: &[u8]) -> Image {
         Image {
             directories: vec![root.to_path_buf()],
             names: BTreeMap::new(),
@@ -385,7 +385,7 @@ fn no_power_cut_loses_a_borrowed_byte() {
     let root = dir.path();
     let runs = [false, true].map(|elsewhere| {
         let ops = borrow(root, elsewhere);
-        Image::of(root, &original()).restore();
+        Image::read(root, &original()).restore();
         (elsewhere, ops)
     });
     let (mut lost_power_in_recovery, mut needed) = (0u64, 0u64);
@@ -393,7 +393,7 @@ fn no_power_cut_loses_a_borrowed_byte() {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (elsewhere, ops) = &runs[seed as usize % 2];
         let at = (seed as usize / 2) % (ops.len() + 1);
-        let mut image = Image::of(root, &original());
+        let mut image = Image::read(root, &original());
         ops[..at].iter().for_each(|op| image.run(op));
         let what = format!("seed {seed}: cut after operation {at} of {}", ops.len());
         // Up to three recoveries are cut in turn.

@@ -81,7 +81,7 @@ mod tests {
     fn answer(metrics: &[&str], by_link: &str) -> Answer {
         let tile = |name: &&str| {
             let metric = Metric::single(MetricKey::parse(name), Unit::BytesPerSecond, 1e9);
-            Tile::of(labelled(name), &metric, Better::Higher)
+            Tile::from_metric(labelled(name), &metric, Better::Higher)
         };
         let confidence = Confidence::Measured;
         Answer {

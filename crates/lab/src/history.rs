@@ -20,7 +20,7 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
         // All runs are identical.
         return;
     }
-    let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
+    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
     let repeats = |other: &Run| spread::comparable(run, other);
     let earlier =
         key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, repeats).ok());

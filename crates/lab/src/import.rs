@@ -189,7 +189,7 @@ fn pass(
                 for (i, mut run) in runs.into_iter().enumerate() {
                     found = true;
                     complete(&mut run, &file, &bytes, i);
-                    let document = Document::of(run).map_err(|e| wrong(e.to_string()))?;
+                    let document = Document::from_run(run).map_err(|e| wrong(e.to_string()))?;
                     let file = file.clone();
                     each((Imported { document, file, line: None, entered: None }, 0))?;
                 }

@@ -69,7 +69,7 @@ pub(crate) fn of(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec<Peer
 /// The latest repeat of the run or, if there is none, the latest run of that protocol on the drive,
 /// unless the user chose the workload.
 pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
-    let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref())?;
+    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref())?;
     let same = |other: &Run| other.protocol == run.protocol;
     let mut earlier = store.earlier(&key, &run.method, number, RUNS_MAX, same).ok()?;
     // Figures of memory are no measure for those of the drive.
@@ -304,7 +304,10 @@ mod tests {
         run.target.drive = Some(DriveIdentity { model, ..DriveIdentity::default() });
         let names = ["speed-read", "speed-write"].map(record::MetricKey::parse);
         let metrics = names.map(|name| Metric::single(name, Unit::BytesPerSecond, 1e6));
-        let tiles = metrics.iter().map(|metric| Tile::of("tile", metric, Better::Higher)).collect();
+        let tiles = metrics
+            .iter()
+            .map(|metric| Tile::from_metric("tile", metric, Better::Higher))
+            .collect();
         let answer = Answer {
             question: String::new(),
             headline: String::new(),

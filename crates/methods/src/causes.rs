@@ -87,7 +87,8 @@ impl Addressing {
 
 /// The kind and location of the test with this name.
 pub(crate) fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
-    let at = Places::of("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
+    let at =
+        Places::parse("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
     let kind = [Read, Write].into_iter().find(|kind| kind.name() == at.word(0))?;
     let place = Addressing::ALL.into_iter().find(|place| place.name() == at.word(1))?;
     Some((kind, place))
@@ -151,7 +152,7 @@ impl Change {
         if self.place == Addressing::Near {
             region = Region { bytes: region.bytes.min(NEAR_BYTES), ..region };
         }
-        let mut w = Workload::new(name, pattern, Mix::of(self.kind), block, region);
+        let mut w = Workload::new(name, pattern, Mix::from_kind(self.kind), block, region);
         (w.depth, w.seed) = (self.depth, test_region.seed_of(SEED + index));
         w.stop = Stop::after_seconds(seconds);
         if self.kind == Write {

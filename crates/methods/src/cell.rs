@@ -39,7 +39,7 @@ impl Cell {
     /// Throughput of large sequential blocks at this depth.
     pub fn sequential(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Sequential, Some(kind), test_region.large, depth);
-        let (pattern, mix) = (Pattern::Sequential, Mix::of(kind));
+        let (pattern, mix) = (Pattern::Sequential, Mix::from_kind(kind));
         let mut w = Workload::new(name, pattern, mix, test_region.large, test_region.region());
         (w.depth, w.seed) = (depth, test_region.seed_of(index));
         Cell::new(w, Unit::BytesPerSecond)
@@ -48,7 +48,7 @@ impl Cell {
     /// IOPS of small random blocks at this depth.
     pub fn random(test_region: &TestRegion, kind: OpKind, depth: u32, index: u32) -> Cell {
         let name = name(Order::Random, Some(kind), test_region.small, depth);
-        Cell::new(random(test_region, name, Mix::of(kind), depth, index), Unit::Iops)
+        Cell::new(random(test_region, name, Mix::from_kind(kind), depth, index), Unit::Iops)
     }
 
     /// Small random blocks, seven reads to three writes.
@@ -67,7 +67,7 @@ impl Cell {
             }
             None => key,
         };
-        self.workload.name = named(MetricKey::of(&self.workload)).to_string();
+        self.workload.name = named(MetricKey::from_workload(&self.workload)).to_string();
         for part in &mut self.parts {
             part.metric = named(part.metric.clone());
         }

@@ -213,7 +213,7 @@ fn by_unit(whole: &Whole, kind: OpKind, unit: u32) -> workload::Workload {
         words: vec!["unit".into()],
         ..CellKey::new(Order::Sequential, Some(kind), u64::from(unit), 1)
     };
-    let mut w = whole.random(&cell.to_string(), Mix::of(kind), unit, EACH_SECONDS, unit);
+    let mut w = whole.random(&cell.to_string(), Mix::from_kind(kind), unit, EACH_SECONDS, unit);
     let bytes = whole.bytes().min(BY_UNIT) / u64::from(unit) * u64::from(unit);
     (w.pattern, w.region, w.blocks) =
         (Pattern::Sequential, Region::first(bytes), BlockSizes::Fixed(unit));

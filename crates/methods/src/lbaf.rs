@@ -122,7 +122,7 @@ fn put(session: &mut Session<'_>, w: &Workload, rates: &[Vec<f64>; 2]) {
             session.put_rates(MetricKey::of_words(&[&w.name, &"in", &block]), rates);
         }
     }
-    session.put_ratio(MetricKey::of(w), &rates[0], &rates[1]);
+    session.put_ratio(MetricKey::from_workload(w), &rates[0], &rates[1]);
 }
 
 fn workloads(whole: &Whole) -> Vec<Workload> {
@@ -139,7 +139,7 @@ fn workloads(whole: &Whole) -> Vec<Workload> {
         let cell = CellKey::new(order, Some(kind), u64::from(block), depth);
         let name = MetricKey::of_words(&[&"lbaf", &cell]).to_string();
         let seconds = whole.seconds(EACH_SECONDS);
-        let mut w = whole.random(&name, Mix::of(kind), block, seconds, index as u32);
+        let mut w = whole.random(&name, Mix::from_kind(kind), block, seconds, index as u32);
         let sequential = order == Order::Sequential;
         w.pattern = if sequential { Pattern::Sequential } else { Pattern::UniformOnce };
         (w.region, w.blocks, w.depth) = (region(whole), BlockSizes::Fixed(block), depth);

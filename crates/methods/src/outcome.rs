@@ -67,7 +67,7 @@ impl Outcome {
         &'o self,
         pattern: &str,
     ) -> impl Iterator<Item = (&'o Metric, Places<'o>)> {
-        self.metrics.iter().filter_map(move |m| Some((m, Places::of(pattern, &m.name)?)))
+        self.metrics.iter().filter_map(move |m| Some((m, Places::parse(pattern, &m.name)?)))
     }
 
     /// Adds a metric, or replaces the one with the same name.

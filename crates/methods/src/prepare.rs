@@ -250,7 +250,8 @@ fn until_steady(
             let w = TestRegion::replicate(&age(whole), round);
             let measurement = session.moment(&w, round)?;
             rates.push(measurement.throughput(None).unwrap_or(0.0));
-            let window = rates.len().checked_sub(WINDOW).and_then(|from| Slope::of(&rates[from..]));
+            let window =
+                rates.len().checked_sub(WINDOW).and_then(|from| Slope::fit(&rates[from..]));
             steady = window.is_some_and(|slope| slope.is_pts_steady());
             Ok(Round::settled_if(steady && round + 1 >= ROUNDS_MIN))
         })?;

@@ -141,7 +141,7 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
         Act::Random(state) => {
             let w = random(whole, state.name());
             let rate = session.measure_over_time(&w, 0)?.average().unwrap_or(0.0);
-            session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
+            session.put(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
             session.checks.states.get_or_insert_default().add(*state, rate);
             session.checkpoint();
             Ok(())
@@ -150,10 +150,10 @@ fn perform(session: &mut Session<'_>, whole: &Whole, act: &Act) -> Result<(), Me
             let w = pass(whole, name, *kind);
             let series = session.measure_over_time(&w, 0)?;
             let rate = series.average().unwrap_or(0.0);
-            session.put(MetricKey::of(&w), Unit::BytesPerSecond, Some(rate));
+            session.put(MetricKey::from_workload(&w), Unit::BytesPerSecond, Some(rate));
             for (part, from, to) in PARTS {
                 let rate = series.rate_between(from * series.bytes(), to * series.bytes());
-                session.put(MetricKey::of(&w).with(part), Unit::BytesPerSecond, rate);
+                session.put(MetricKey::from_workload(&w).with(part), Unit::BytesPerSecond, rate);
             }
             session.checkpoint();
             Ok(())

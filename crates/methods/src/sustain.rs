@@ -141,8 +141,8 @@ fn ladder(session: &mut Session<'_>, whole: &Whole, found: &Sustained) -> Result
         session.rest(&rung.rest, whole.seconds(usual))?;
         let series = session.measure_over_time(&rung.burst, 0)?;
         let rate = series.average().unwrap_or(0.0);
-        session.put(MetricKey::of(&rung.burst), Unit::BytesPerSecond, Some(rate));
-        let cache = MetricKey::of(&rung.burst).with(Statistic::Cache);
+        session.put(MetricKey::from_workload(&rung.burst), Unit::BytesPerSecond, Some(rate));
+        let cache = MetricKey::from_workload(&rung.burst).with(Statistic::Cache);
         session.put(cache, Unit::Bytes, found.recovered(&series));
         session.checkpoint();
     }

@@ -287,7 +287,7 @@ mod tests {
             (0..ZONES as usize).map(zone).collect::<Vec<_>>()
         };
         let found = unwritten(&with_data(2), &TargetKind::Virtual).expect("2 of 256 contain data");
-        assert_eq!(Stamp::of(&[found], &[]), Stamp::NotTheDrive(FindingKind::UnwrittenBlocksRead));
+        assert_eq!(Stamp::new(&[found], &[]), Stamp::NotTheDrive(FindingKind::UnwrittenBlocksRead));
         assert_eq!(unwritten(&with_data(3), &TargetKind::Virtual), None);
     }
 

@@ -80,7 +80,7 @@ fn endurance(tiny: bool) -> usize {
         for policy in POLICIES {
             print!("| {capacity} | {unit} | {policy} |");
             for op in ["0.02", "0.07", "0.15", "0.28", "0.5"] {
-                let written = Written::of(capacity, unit, op, policy);
+                let written = Written::measure(capacity, unit, op, policy);
                 let problem = written.problem().map(|p| format!(" {p}")).unwrap_or_default();
                 problems += usize::from(!problem.is_empty());
                 let ms = written.longest_ns as f64 / 1e6;

@@ -77,7 +77,7 @@ pub struct Landing {
 
 impl Landing {
     /// The block that stores a block of the write; `None` if it is lost.
-    pub fn of(&self, block: u64) -> Option<u64> {
+    pub fn target(&self, block: u64) -> Option<u64> {
         let kept = (self.from..self.end).contains(&block);
         kept.then(|| block - self.from + self.to)
     }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn each_fault_does_what_its_name_says() {
         let fate = |kind| fates(kind)[4];
-        let places = |fate: Landing| (10..14).map(|block| fate.of(block)).collect::<Vec<_>>();
+        let places = |fate: Landing| (10..14).map(|block| fate.target(block)).collect::<Vec<_>>();
         let all = [10, 11, 12, 13].map(Some);
         assert_eq!(places(fate(FaultKind::Flipped)), all);
         assert!(fate(FaultKind::Flipped).is_flipped());
@@ -172,6 +172,6 @@ mod tests {
             every: Figure::guess(1),
             ..FaultSpec::default()
         };
-        assert_eq!(Faults::new(&torn, 100).land(10..11).of(10), None, "a block is never torn");
+        assert_eq!(Faults::new(&torn, 100).land(10..11).target(10), None, "a block is never torn");
     }
 }

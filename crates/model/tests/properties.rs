@@ -199,7 +199,7 @@ proptest! {
 /// Checks ten drive writes of random mapping units for stalls. Mapping units grow with the
 /// capacity, so this takes seconds; the example `matrix` has smaller ones.
 fn ten_drive_writes(capacity: &str, unit: &str, op: &str, policy: &str) {
-    let written = Written::of(capacity, unit, op, policy);
+    let written = Written::measure(capacity, unit, op, policy);
     println!("{capacity} {op} {policy}: {written:?}");
     assert_eq!(written.problem(), None, "{capacity} {op} {policy}");
 }

@@ -76,7 +76,7 @@ impl Stamp {
     }
 
     /// The stamp that follows from the findings and verdicts of a run.
-    pub fn of(findings: &[Finding], verdicts: &[Verdict]) -> Stamp {
+    pub fn new(findings: &[Finding], verdicts: &[Verdict]) -> Stamp {
         let elsewhere =
             findings.iter().find(|f| f.level == Level::Bad && f.kind.is_not_the_drive());
         if let Some(finding) = elsewhere {
@@ -140,7 +140,7 @@ pub struct Tile {
 
 impl Tile {
     /// Creates the tile of a metric.
-    pub fn of(label: impl Into<String>, metric: &Metric, better: Better) -> Tile {
+    pub fn from_metric(label: impl Into<String>, metric: &Metric, better: Better) -> Tile {
         Tile {
             label: label.into(),
             metric: metric.name.clone(),
@@ -207,19 +207,19 @@ mod tests {
         let warn = found(FindingKind::Governor, Level::Warn);
         let note = found(FindingKind::RegionCut, Level::Note);
         let memory = found(FindingKind::ServedFromRam, Level::Bad);
-        assert_eq!(Stamp::of(&[], &[]), Stamp::Believable);
-        assert_eq!(Stamp::of(std::slice::from_ref(&note), &[]), Stamp::Believable);
-        let doubts = Stamp::of(&[warn.clone(), note, warn.clone()], &[]);
+        assert_eq!(Stamp::new(&[], &[]), Stamp::Believable);
+        assert_eq!(Stamp::new(std::slice::from_ref(&note), &[]), Stamp::Believable);
+        let doubts = Stamp::new(&[warn.clone(), note, warn.clone()], &[]);
         assert_eq!(doubts, Stamp::Reservations(vec![FindingKind::Governor]));
-        let both = Stamp::of(&[warn.clone(), memory], &[]);
+        let both = Stamp::new(&[warn.clone(), memory], &[]);
         assert_eq!(both, Stamp::NotTheDrive(FindingKind::ServedFromRam));
         let failed = found(FindingKind::FailedOperations, Level::Bad);
         assert_eq!(
-            Stamp::of(&[failed], &[]),
+            Stamp::new(&[failed], &[]),
             Stamp::Reservations(vec![FindingKind::FailedOperations])
         );
         let ram = Verdict::new(VerdictKind::Ram, "");
-        assert_eq!(Stamp::of(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
+        assert_eq!(Stamp::new(&[warn], &[ram]), Stamp::NotTheDrive(FindingKind::ServedFromRam));
     }
 
     #[test]

@@ -155,21 +155,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(json: &str) -> String {
+    fn canonical_text(json: &str) -> String {
         canonical(json).unwrap_or_else(|e| panic!("{json}: {e}"))
     }
 
     #[test]
     fn equal_content_has_equal_text() {
         assert_eq!(
-            of(r#" { "b" : 1.0, "a" : [ 1e2, -0.0, 0.5 ] } "#),
+            canonical_text(r#" { "b" : 1.0, "a" : [ 1e2, -0.0, 0.5 ] } "#),
             r#"{"a":[100,0,0.5],"b":1}"#
         );
-        assert_eq!(of("18446744073709551615"), "18446744073709551615");
-        assert_eq!(of("-9223372036854775808"), "-9223372036854775808");
-        assert_eq!(of(r#""\u0041\/\n""#), r#""A/\n""#);
+        assert_eq!(canonical_text("18446744073709551615"), "18446744073709551615");
+        assert_eq!(canonical_text("-9223372036854775808"), "-9223372036854775808");
+        assert_eq!(canonical_text(r#""\u0041\/\n""#), r#""A/\n""#);
         assert_eq!(
-            of(r#"{"x":null,"y":[],"z":{"w":null},"a":[null,[],{}]}"#),
+            canonical_text(r#"{"x":null,"y":[],"z":{"w":null},"a":[null,[],{}]}"#),
             r#"{"a":[null,[],{}]}"#
         );
     }
@@ -228,9 +228,9 @@ mod tests {
     proptest! {
         #[test]
         fn canonicalising_is_idempotent_and_ignores_white_space(value in json()) {
-            let once = of(&value.to_string());
-            prop_assert_eq!(&of(&once), &once);
-            prop_assert_eq!(of(&serde_json::to_string_pretty(&value).expect("plain")), once);
+            let once = canonical_text(&value.to_string());
+            prop_assert_eq!(&canonical_text(&once), &once);
+            prop_assert_eq!(canonical_text(&serde_json::to_string_pretty(&value).expect("plain")), once);
         }
     }
 }

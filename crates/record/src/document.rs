@@ -52,7 +52,7 @@ impl Document {
     }
 
     /// Creates the document of a record of this version.
-    pub fn of(run: Run) -> serde_json::Result<Document> {
+    pub fn from_run(run: Run) -> serde_json::Result<Document> {
         let members = serde_json::from_str(&serde_json::to_string(&run)?)?;
         Ok(Document { run, members })
     }
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn document(run: &Run) -> Document {
-        Document::of(run.clone()).expect("plain data")
+        Document::from_run(run.clone()).expect("plain data")
     }
 
     fn parsed(json: &str) -> Document {
@@ -320,7 +320,7 @@ mod tests {
             question: "Which?".into(),
             headline: "This".into(),
             stamp: Stamp::Believable,
-            tiles: vec![Tile::of("a", &metric, Better::Higher)],
+            tiles: vec![Tile::from_metric("a", &metric, Better::Higher)],
             charts: vec![bars],
             limits: vec![limit],
             peers: Vec::new(),

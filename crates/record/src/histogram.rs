@@ -336,14 +336,14 @@ mod tests {
 
         #[test]
         fn survives_json_and_merging(a in prop::collection::vec(any::<u32>(), 0..50), b in prop::collection::vec(any::<u32>(), 0..50)) {
-            let of = |values: &[u32]| {
+            let recorded = |values: &[u32]| {
                 let mut h = Histogram::default();
                 values.iter().for_each(|&v| h.record(u64::from(v)));
                 h
             };
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
-            prop_assert_eq!(&merged, &of(&[a, b].concat()));
+            let mut merged = recorded(&a);
+            merged.merge(&recorded(&b));
+            prop_assert_eq!(&merged, &recorded(&[a, b].concat()));
             let text = serde_json::to_string(&merged).expect("plain data");
             prop_assert_eq!(serde_json::from_str::<Histogram>(&text).expect("own text"), merged);
         }

@@ -50,7 +50,7 @@ pub struct HistoryKey {
 impl HistoryKey {
     /// The key of a target's drive; `None` if no drive is known. `machine` is the id of the machine
     /// that measured it.
-    pub fn of(target: &Target, machine: Option<&str>) -> Option<HistoryKey> {
+    pub fn new(target: &Target, machine: Option<&str>) -> Option<HistoryKey> {
         let drive = target.drive.as_ref()?;
         if target.kind == TargetKind::Virtual {
             // Records of earlier versions lack the hash of its description.
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn key(bus: &str, hardware_id: &str, serial: &str) -> String {
-        let key = HistoryKey::of(&target(bus, hardware_id, serial), Some("m1")).expect("a drive");
+        let key = HistoryKey::new(&target(bus, hardware_id, serial), Some("m1")).expect("a drive");
         format!("{}{}", if key.weak { "weak " } else { "" }, key.text)
     }
 
@@ -179,7 +179,7 @@ mod tests {
         let card = key("sd", "aa585951454d552101deadbeef006219", "0xdeadbeef");
         assert!(card.starts_with("weak "), "{card}");
         let null = Target { drive: None, ..target("x", "-", "-") };
-        assert_eq!(HistoryKey::of(&null, None), None);
+        assert_eq!(HistoryKey::new(&null, None), None);
     }
 
     #[test]
@@ -227,11 +227,11 @@ mod tests {
     fn a_virtual_drive_is_the_same_everywhere() {
         let mut target = target("virtual", "-", "-");
         (target.kind, target.spec) = (TargetKind::Virtual, "sim:x25m?seed=7".into());
-        let key = HistoryKey::of(&target, None).expect("a drive");
+        let key = HistoryKey::new(&target, None).expect("a drive");
         assert_eq!((key.text.as_str(), key.weak), ("virtual/sim:x25m?seed=7", false));
         let drive = target.drive.as_mut().expect("a drive");
         drive.hardware_id = Some("virtual.0123456789abcdef".into());
-        let key = HistoryKey::of(&target, Some("m1")).expect("a drive");
+        let key = HistoryKey::new(&target, Some("m1")).expect("a drive");
         assert_eq!(key.text, "virtual/virtual.0123456789abcdef");
     }
 }

@@ -20,7 +20,7 @@ pub enum Naming {
 
 impl Naming {
     /// The naming in records of a method. Importers name workloads by the rules of keys.
-    pub fn of(method: &str, imported: bool) -> Naming {
+    pub fn new(method: &str, imported: bool) -> Naming {
         if method == "fio" && !imported { Naming::Users } else { Naming::Ours }
     }
 
@@ -52,7 +52,7 @@ impl Naming {
 impl Run {
     /// Who named its workloads.
     pub fn naming(&self) -> Naming {
-        Naming::of(&self.method, self.origin.is_some())
+        Naming::new(&self.method, self.origin.is_some())
     }
 }
 
@@ -138,11 +138,11 @@ fn named_in_words(name: &str, op: Option<OpKind>) -> String {
     };
     let op = if words[at] == "read" { OpKind::Read } else { OpKind::Write };
     let others: Vec<&str> = [&words[..at], &words[at + 1..]].concat();
-    let of = |kind: Part| others.iter().filter(move |text| Part::of(text) == kind).copied();
-    let rest = of(Part::Other).collect::<Vec<_>>().join(" ");
+    let role = |kind: Part| others.iter().filter(move |text| Part::parse(text) == kind).copied();
+    let rest = role(Part::Other).collect::<Vec<_>>().join(" ");
     let rest = (!rest.is_empty()).then(|| format!("({rest})"));
-    let before = of(Part::Order).chain(of(Part::Size)).map(word);
-    let all = before.chain([ops(op).to_string()]).chain(of(Part::Depth).map(word)).chain(rest);
+    let before = role(Part::Order).chain(role(Part::Size)).map(word);
+    let all = before.chain([ops(op).to_string()]).chain(role(Part::Depth).map(word)).chain(rest);
     all.collect::<Vec<_>>().join(" ")
 }
 
@@ -156,7 +156,7 @@ enum Part {
 }
 
 impl Part {
-    fn of(word: &str) -> Part {
+    fn parse(word: &str) -> Part {
         let depth = word.strip_prefix('q').is_some_and(|n| n.parse::<u32>().is_ok());
         match word {
             "seq" | "rand" => Part::Order,
@@ -169,7 +169,7 @@ impl Part {
 
 /// A word of a name, as it appears in a phrase.
 fn word(word: &str) -> String {
-    match (word, Part::of(word)) {
+    match (word, Part::parse(word)) {
         ("seq", _) => "sequential".into(),
         ("rand", _) => "random".into(),
         ("snia", _) => "SNIA".into(),
@@ -247,7 +247,7 @@ mod tests {
             ("a.read.read.throughput", "a.read reads, throughput"),
             ("write_log.effective_depth", "write_log, effective depth"),
         ];
-        let users = Naming::of("fio", false);
+        let users = Naming::new("fio", false);
         for (key, words) in cases {
             let key = MetricKey::parse(key);
             assert_eq!([users.metric(&key), users.metric_first(&key)], [words; 2]);
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(users.workload("my-read-job", None), "my-read-job");
         assert_eq!(users.workload("a.read", Some(OpKind::Write)), "a.read writes");
         let cell = MetricKey::parse("rand-read-4KiB-q32");
-        for ours in [Naming::of("fio", true), Naming::of("quick", false)] {
+        for ours in [Naming::new("fio", true), Naming::new("quick", false)] {
             assert_eq!(ours.metric_first(&cell), "Random 4 KiB reads at depth 32");
             assert_eq!(ours.workload("states-write-used", None), "writes (states used)");
         }

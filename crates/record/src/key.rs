@@ -167,14 +167,14 @@ impl MetricKey {
     }
 
     /// The main figure of a workload.
-    pub fn of(workload: &Workload) -> MetricKey {
+    pub fn from_workload(workload: &Workload) -> MetricKey {
         MetricKey::parse(&workload.name)
     }
 
     /// The figure of one direction of a workload. For a mixed cell, that is the reads or writes of
     /// the cell.
     pub fn of_direction(workload: &Workload, kind: OpKind) -> MetricKey {
-        let key = MetricKey::of(workload);
+        let key = MetricKey::from_workload(workload);
         match key.as_cell() {
             Some(cell) => CellKey { op: Some(kind), ..cell.clone() }.into(),
             None => key,

@@ -58,7 +58,7 @@ impl MetricInfo {
 
     /// Whether a key matches a pattern as in [`MetricInfo::name`].
     pub fn is_of(pattern: &str, key: &MetricKey) -> bool {
-        Places::of(pattern, &key.to_string()).is_some()
+        Places::parse(pattern, &key.to_string()).is_some()
     }
 }
 

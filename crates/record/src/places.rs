@@ -11,7 +11,7 @@ pub struct Places<'n>(Vec<&'n str>);
 
 impl<'n> Places<'n> {
     /// Matches a whole name; `None` if it is not of this pattern.
-    pub fn of(pattern: &str, name: &'n str) -> Option<Places<'n>> {
+    pub fn parse(pattern: &str, name: &'n str) -> Option<Places<'n>> {
         let mut words = Vec::new();
         matches(pattern, name, &mut words).then_some(Places(words))
     }
@@ -87,22 +87,23 @@ mod tests {
 
     #[test]
     fn the_words_of_a_name_come_from_the_places_of_its_pattern() {
-        let at = Places::of("snia-iops-{size}-r{percent}", "snia-iops-4KiB-r65").expect("of it");
+        let at = Places::parse("snia-iops-{size}-r{percent}", "snia-iops-4KiB-r65").expect("of it");
         assert_eq!((at.bytes(0), at.number(1)), (4096, 65));
-        assert_eq!(Places::of("snia-iops-{size}-r{percent}", "snia-iops-4KiB-r65.pts"), None);
-        let rest = |name| Places::of("idle-{time}", name).map(|at| at.seconds(0));
+        assert_eq!(Places::parse("snia-iops-{size}-r{percent}", "snia-iops-4KiB-r65.pts"), None);
+        let rest = |name| Places::parse("idle-{time}", name).map(|at| at.seconds(0));
         assert_eq!(
             [rest("idle-75ms"), rest("idle-900s"), rest("idle-s")],
             [Some(0.075), Some(900.0), None]
         );
-        let cell = Places::of("{seq,rand}-{read,write}-{size}", "rand-read-1MiB").expect("of it");
+        let cell =
+            Places::parse("{seq,rand}-{read,write}-{size}", "rand-read-1MiB").expect("of it");
         assert_eq!((cell.word(0), cell.word(1), cell.bytes(2)), ("rand", "read", 1 << 20));
         assert_eq!((cell.word(3), cell.number(0)), ("", 0), "no such place, no such number");
     }
 
     #[test]
     fn a_word_that_fits_too_early_is_given_back() {
-        let at = Places::of("{job}.{p99,p99.9}", "a.p99.p99.9").expect("of it");
+        let at = Places::parse("{job}.{p99,p99.9}", "a.p99.p99.9").expect("of it");
         assert_eq!((at.word(0), at.word(1)), ("a.p99", "p99.9"));
     }
 }

@@ -204,7 +204,7 @@ impl Stamp {
             Ending::CutShort => Some(FindingKind::CutShort),
             Ending::Failed => Some(FindingKind::RunFailed),
         };
-        let doubts = match Stamp::of(&run.warnings, &run.verdicts) {
+        let doubts = match Stamp::new(&run.warnings, &run.verdicts) {
             elsewhere @ Stamp::NotTheDrive(_) => return elsewhere,
             Stamp::Reservations(doubts) => doubts,
             Stamp::Believable | Stamp::Other(_) => Vec::new(),

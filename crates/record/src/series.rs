@@ -74,7 +74,7 @@ impl Series {
         let spans: Vec<u64> =
             self.t_ns.iter().zip(starts).map(|(t, s)| t.saturating_sub(s)).collect();
         for column in &mut self.columns {
-            let merge = Merge::of(column);
+            let merge = Merge::for_column(column);
             let pairs = column.values.chunks(2).zip(spans.chunks(2));
             column.values = pairs.map(|(values, spans)| merge.row(values, spans)).collect();
         }
@@ -119,7 +119,7 @@ enum Merge {
 }
 
 impl Merge {
-    fn of(column: &Column) -> Merge {
+    fn for_column(column: &Column) -> Merge {
         match column.unit {
             _ if column.name.ends_with(LOW) => Merge::Least,
             _ if column.name.ends_with(HIGH) => Merge::Greatest,

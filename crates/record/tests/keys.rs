@@ -30,9 +30,10 @@ fn every_word_of_a_stored_method_key_is_understood() {
 
 #[test]
 fn the_grid_of_quick_is_made_of_cells() {
-    let of = |method| stored().filter(move |(m, _)| *m == method).map(|(_, k)| MetricKey::parse(k));
-    let (cells, checks): (Vec<_>, Vec<_>) = of("quick").partition(|key| key.as_cell().is_some());
+    let keys =
+        |method| stored().filter(move |(m, _)| *m == method).map(|(_, k)| MetricKey::parse(k));
+    let (cells, checks): (Vec<_>, Vec<_>) = keys("quick").partition(|key| key.as_cell().is_some());
     assert!(cells.iter().all(|key| key.direction().is_some()) && cells.len() >= 40);
     assert!(checks.iter().all(|key| key.subject.to_string().starts_with("check-")));
-    assert!(of("io").all(|key| key.statistic.is_some()));
+    assert!(keys("io").all(|key| key.statistic.is_some()));
 }

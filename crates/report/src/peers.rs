@@ -99,7 +99,7 @@ mod tests {
         let tile = |name: &str, value: f64| {
             let metric =
                 Metric::single(record::MetricKey::parse(name), Unit::BytesPerSecond, value);
-            Tile::of(name, &metric, Better::Higher)
+            Tile::from_metric(name, &metric, Better::Higher)
         };
         let peer = |(metric, whose, value): &(&str, &str, f64)| Peer {
             metric: metric.to_string(),

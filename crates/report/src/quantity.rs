@@ -139,7 +139,7 @@ pub(crate) fn ends(metric: &Metric) -> Option<(f64, f64)> {
 /// The basis of an interval for the next run: `assumed: first run of this drive`, `from 4 runs`.
 pub(crate) fn grounds(metric: &Metric, run: &Run) -> Option<String> {
     let runs = metric.runs.filter(|_| metric.covers == Some(Covers::NextRun))?;
-    let key = HistoryKey::of(&run.target, run.environment.machine_id.as_deref());
+    let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
     Some(match (runs, key.is_some_and(|key| !key.weak)) {
         (2.., _) => format!("from {runs} runs"),
         (_, true) => "assumed: first run of this drive".into(),

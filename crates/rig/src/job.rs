@@ -47,7 +47,7 @@ impl Job {
     }
 
     /// A workload as one job with its own streams.
-    pub fn of(workload: &Workload) -> Job {
+    pub fn from_workload(workload: &Workload) -> Job {
         let stream = |lane| Box::new(OpStream::new(workload, lane)) as Box<dyn Source>;
         let sources = (0..workload.jobs).map(stream).collect();
         Job { sources, ..Job::new(workload.clone(), Box::new(OpStream::new(workload, 0))) }

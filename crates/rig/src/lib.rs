@@ -358,7 +358,7 @@ pub trait Rig {
 
     /// Runs a workload as one job on the target.
     fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
-        Ok(self.perform(vec![Job::of(workload)], Stage::default())?.whole)
+        Ok(self.perform(vec![Job::from_workload(workload)], Stage::default())?.whole)
     }
 
     /// Carries out a preparation.

@@ -32,7 +32,7 @@ pub enum Bus {
 impl Bus {
     /// The bus for a transport in a drive's identity (`nvme`) or a virtual drive's link
     /// (`pcie-4x4`).
-    pub fn of(word: &str) -> Bus {
+    pub fn parse(word: &str) -> Bus {
         let kinds = [
             ("nvme", Bus::Nvme),
             ("pcie", Bus::Nvme),
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn words_of_identities_and_links() {
         let words = ["nvme", "pcie-4x4", "usb-3-uas", "sd-sdr104", "mmc", "zram", "none", "dm"];
-        let buses = words.map(Bus::of);
+        let buses = words.map(Bus::parse);
         use Bus::*;
         assert_eq!(buses, [Nvme, Nvme, Usb, Sd, Emmc, Ram, Other, Other]);
     }

@@ -62,7 +62,7 @@ pub fn record_json(run: &Run, pretty: bool) -> Result<String> {
 /// unknown to this version.
 pub fn document_json(document: &Document) -> Result<String> {
     let failed = |e| Failure::new(IO, e);
-    let known = Document::of(document.run().clone()).and_then(|known| known.hash());
+    let known = Document::from_run(document.run().clone()).and_then(|known| known.hash());
     if known.map_err(failed)? == document.hash().map_err(failed)? {
         return record_json(document.run(), true);
     }

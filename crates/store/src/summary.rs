@@ -131,7 +131,7 @@ impl RunTarget {
             vendor: drive.and_then(|drive| drive.vendor.clone()),
             model: drive.and_then(|drive| drive.model.clone()),
             serial: drive.and_then(|drive| drive.serial.clone()),
-            key: HistoryKey::of(target, run.environment.machine_id.as_deref()),
+            key: HistoryKey::new(target, run.environment.machine_id.as_deref()),
         }
     }
 

@@ -25,7 +25,7 @@ fn left(state: State) -> Run {
 }
 
 fn key() -> HistoryKey {
-    HistoryKey::of(&left(State::Unknown).target, None).expect("a drive")
+    HistoryKey::new(&left(State::Unknown).target, None).expect("a drive")
 }
 
 fn drive(run: &Run) -> DriveIdentity {

@@ -67,7 +67,7 @@ impl Mix {
     }
 
     /// One kind only.
-    pub fn of(kind: OpKind) -> Mix {
+    pub fn from_kind(kind: OpKind) -> Mix {
         let weight = |of: OpKind| u32::from(of == kind);
         Mix {
             read: weight(OpKind::Read),

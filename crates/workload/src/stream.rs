@@ -37,7 +37,7 @@ struct Deck {
 
 impl Deck {
     /// The smallest deck with the shares of the mix. At least one weight must not be 0.
-    fn of(mix: &Mix) -> Deck {
+    fn smallest(mix: &Mix) -> Deck {
         let weights = OpKind::ALL.map(|kind| u64::from(mix.weight(kind)));
         let decks = mix.total() / mix.cycle();
         Deck { whole: weights.map(|weight| weight / decks), left: [0; 4], count: 0 }
@@ -166,7 +166,7 @@ impl OpStream {
 fn kinds(workload: &Workload) -> Kinds {
     match workload.mix.only() {
         Some(kind) => Kinds::Only(kind),
-        None => Kinds::Mixed(Deck::of(&workload.mix)),
+        None => Kinds::Mixed(Deck::smallest(&workload.mix)),
     }
 }
 

@@ -227,7 +227,8 @@ impl Facts<'_> {
         let drive: Option<DriveIdentity> = stack.drive.as_ref().map(identify);
         let formats =
             drive.as_ref().map_or_else(Vec::new, |d| formats(self.kind, &stack.layers, d));
-        let bus = if stack.ram { Bus::Ram } else { Bus::of(drive.as_ref().map_or("", |d| &d.bus)) };
+        let bus =
+            if stack.ram { Bus::Ram } else { Bus::parse(drive.as_ref().map_or("", |d| &d.bus)) };
         let group = host::group_limits(machine, stack);
         let limits = Limits { group, ..Limits::of_drive(drive.as_ref()) };
         let target = Target {

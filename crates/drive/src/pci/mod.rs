@@ -302,7 +302,7 @@ fn info(
         discard: discard && allowed == Safety::Destroys,
         state: State::Unknown,
         formats,
-        bus: Bus::of("nvme"),
+        bus: Bus::parse("nvme"),
         limits,
         guest: host::hypervisor(machine),
     }

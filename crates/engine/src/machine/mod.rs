@@ -240,8 +240,11 @@ impl Machine {
             pin: false,
             borrowed: None,
         };
-        let assignment =
-            Assignment { job: Job::of(&workload), device: &device, backend: BackendKind::Null };
+        let assignment = Assignment {
+            job: Job::from_workload(&workload),
+            device: &device,
+            backend: BackendKind::Null,
+        };
         let done = performer.perform(vec![assignment]);
         let (done, _) = done.map_err(|e| io_error(&self.info, "null backend", e))?;
         let job = done.jobs.first();

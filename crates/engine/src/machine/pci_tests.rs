@@ -190,7 +190,7 @@ fn silent_commands_end_by_abort_or_reset_and_the_run_goes_on() {
     let issue = Issue { failures_max: u32::MAX, ..Issue::default() };
     let both = Workload { jobs: 2, ..workload(Mix::read_percent(50)) };
     let stage = Stage { by_job: true, ..Stage::default() };
-    let done = machine.perform(vec![Job { issue, ..Job::of(&both) }], stage);
+    let done = machine.perform(vec![Job { issue, ..Job::from_workload(&both) }], stage);
     let done = done.expect("the run goes on");
     let issued: u64 = done.jobs.iter().map(|job| job.issued).sum();
     assert_eq!(issued, 2000);

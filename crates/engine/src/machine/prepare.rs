@@ -30,7 +30,7 @@ impl Prepare for Machine {
 
     fn run_admitted(&mut self, workload: &Workload) -> Result<Measurement> {
         self.admit_workload(workload)?;
-        Ok(self.run(vec![Job::of(workload)], Stage::default())?.whole)
+        Ok(self.run(vec![Job::from_workload(workload)], Stage::default())?.whole)
     }
 
     fn borrow(&mut self, region: Region) -> Result<u64> {

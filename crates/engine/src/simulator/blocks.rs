@@ -54,7 +54,7 @@ impl Stored {
             return;
         }
         for (number, block) in (first..).zip(bytes.chunks(size as usize)) {
-            let Some(kept) = landing.of(number) else { continue };
+            let Some(kept) = landing.target(number) else { continue };
             let mut block: Box<[u8]> = block.into();
             if landing.is_flipped() && number == (first + end) / 2 {
                 block[size as usize / 2] ^= 1;

@@ -29,7 +29,7 @@ impl Simulator {
             discard: true,
             state: State::Fresh,
             formats: spec.formats.clone(),
-            bus: spec.link.first().map_or(Bus::Other, |link| Bus::of(&link.bus)),
+            bus: spec.link.first().map_or(Bus::Other, |link| Bus::parse(&link.bus)),
             limits: limits(spec),
             guest: None,
         }

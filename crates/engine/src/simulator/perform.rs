@@ -55,7 +55,7 @@ impl Simulator {
         // flush.
         if job.workload.sync_writes && job.workload.flush_every.is_none() {
             job.workload.flush_every = Some(1);
-            job.sources = Job::of(&job.workload).sources;
+            job.sources = Job::from_workload(&job.workload).sources;
         }
         Ok(job)
     }

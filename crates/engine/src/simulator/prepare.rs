@@ -30,7 +30,7 @@ impl Prepare for Simulator {
     fn run_admitted(&mut self, workload: &Workload) -> Result<Measurement> {
         admit(workload, &self.info)?;
         let before = self.drive.writes_remembered();
-        let measured = self.run(vec![Job::of(workload)], Stage::default())?.whole;
+        let measured = self.run(vec![Job::from_workload(workload)], Stage::default())?.whole;
         if workload.content == Content::Zeros {
             self.stored.zeroed(workload.region, before + 1..self.drive.writes_remembered() + 1);
         }

@@ -189,7 +189,7 @@ impl Check<'_> {
                         continue;
                     }
                     (above[depth], depth) = (Some(cursor.position()), depth + 1);
-                    cursor.seek(Position::of(&self.layout, &entry));
+                    cursor.seek(Position::start(&self.layout, &entry));
                 }
             }
         }

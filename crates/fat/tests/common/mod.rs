@@ -71,7 +71,7 @@ impl Disk {
         }
     }
 
-    pub fn of(size: u32, count: u64, sectors: Sectors) -> Disk {
+    pub fn from_sectors(size: u32, count: u64, sectors: Sectors) -> Disk {
         Disk { sectors, ..Disk::new(size, count * u64::from(size)) }
     }
 

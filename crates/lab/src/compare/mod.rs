@@ -127,7 +127,7 @@ pub struct Comparison {
 /// The other runs of the same drive and method in the store, under the same conditions.
 pub fn repeats(store: &Store, runs: &[Run]) -> Result<Vec<Run>> {
     let Some(first) = runs.first() else { return Ok(Vec::new()) };
-    let key = HistoryKey::of(&first.target, first.environment.machine_id.as_deref());
+    let key = HistoryKey::new(&first.target, first.environment.machine_id.as_deref());
     let Some(key) = key else { return Ok(Vec::new()) };
     let repeats = |run: &Run| {
         let known = runs.iter().any(|known| known.id == run.id);

@@ -75,7 +75,7 @@ fn cells(run: &Run) -> Vec<Cell> {
 
 /// The state of the drive before a workload; `None` if unknown.
 fn before(run: &Run, workload: &Workload) -> Option<Before> {
-    let key = MetricKey::of(workload);
+    let key = MetricKey::from_workload(workload);
     let apart = [Order::Sequential, Order::Random];
     match () {
         () if run.method == "io" && run.state_before == State::Fresh => {
@@ -91,7 +91,9 @@ fn before(run: &Run, workload: &Workload) -> Option<Before> {
 
 /// Whether it is a cell measured right after its region was written.
 fn is_just_written(workload: &Workload) -> bool {
-    MetricKey::of(workload).as_cell().is_some_and(|cell| cell.words == ["just", "written"])
+    MetricKey::from_workload(workload)
+        .as_cell()
+        .is_some_and(|cell| cell.words == ["just", "written"])
 }
 
 /// Cells of the grid that ran on a region written once in order. In `quick` with phases, the
@@ -110,7 +112,7 @@ fn rate(run: &Run, workload: &Workload) -> Option<f64> {
         _ if run.method == "io" => MetricKey::of_run(Statistic::Throughput),
         // Both orders of `zones` share one metric.
         ZONES_ASCENDING => MetricKey::parse(ZONES_READ),
-        _ => MetricKey::of(workload),
+        _ => MetricKey::from_workload(workload),
     };
     let metric = run.metric(&key.to_string())?;
     let value = *metric.samples.first()?;

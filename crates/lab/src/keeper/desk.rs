@@ -83,7 +83,7 @@ impl OpenRun {
         let is_whole =
             |drive: &&DriveIdentity| target.kind == TargetKind::Device && drive.path == target.path;
         let drive = target.drive.as_ref().filter(is_whole)?;
-        let key = HistoryKey::of(target, self.machine_id.as_deref())?;
+        let key = HistoryKey::new(target, self.machine_id.as_deref())?;
         let last = self.store.state_before(&key, self.number).ok()??;
         (!last.was_written_since(drive)).then_some((last.state, last.as_of))
     }

@@ -54,7 +54,7 @@ impl<'o> Draft<'o> {
         let answer = Answer {
             question: question.into(),
             headline: String::new(),
-            stamp: Stamp::of(&out.warnings, &out.verdicts),
+            stamp: Stamp::new(&out.warnings, &out.verdicts),
             tiles: Vec::new(),
             charts: Vec::new(),
             limits: Vec::new(),
@@ -91,7 +91,7 @@ impl<'o> Draft<'o> {
     /// Adds a tile for a metric.
     #[must_use]
     pub(crate) fn tile(mut self, label: &str, name: &str, better: Better) -> Draft<'o> {
-        let tile = self.find(name).map(|metric| Tile::of(label, metric, better));
+        let tile = self.find(name).map(|metric| Tile::from_metric(label, metric, better));
         self.answer.tiles.extend(tile);
         self
     }
@@ -175,7 +175,7 @@ pub(crate) fn name_of(subject: &str, statistic: Statistic) -> String {
 /// The sentence with the first continuation that fits, or else with a full stop if it lacks one and
 /// there is room. If the numbers are not those of the drive, the headline states that instead.
 fn headline(out: &Outcome, sentence: String, more: impl IntoIterator<Item = String>) -> String {
-    if let Stamp::NotTheDrive(_) = Stamp::of(&out.warnings, &out.verdicts) {
+    if let Stamp::NotTheDrive(_) = Stamp::new(&out.warnings, &out.verdicts) {
         return "These are not the drive's numbers: see the first reason to distrust them.".into();
     }
     let room = HEADLINE_MAX.saturating_sub(sentence.chars().count());

@@ -135,7 +135,7 @@ pub(crate) fn throughput(out: &Outcome) -> Option<Answer> {
         .series
         .iter()
         .filter_map(|series| {
-            let at = Places::of("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
+            let at = Places::parse("snia-throughput-{size}-r{percent}-rounds", &series.name)?;
             let side = if at.number(1) == 0 { "writes" } else { "reads" };
             let key = MetricKey::of_words(&[&TEST, &at.word(0), &format_args!("r{}", at.word(1))]);
             Some((key.to_string(), format!("{} {side}", binary(at.bytes(0)))))

@@ -30,7 +30,7 @@ fn run(
             }
             let service = times.merged().clone();
             session.checks.flush.get_or_insert_default().service = service.clone();
-            session.out.put_metrics(&w.name, times.metrics(&MetricKey::of(&w)));
+            session.out.put_metrics(&w.name, times.metrics(&MetricKey::from_workload(&w)));
             let flush = OpKind::Flush.name();
             session.out.put_latency(LatencyProfile::new(w.name.as_str(), flush, service));
             Ok(Round::Again)

@@ -68,7 +68,7 @@ fn run(
             set.p50_ns.extend(median.map(|ns| ns as f64));
             let samples = set.p50_ns.clone();
             if !samples.is_empty() {
-                let key = MetricKey::of(&w).with(Statistic::P50);
+                let key = MetricKey::from_workload(&w).with(Statistic::P50);
                 session.out.put_metric(analysis::metric(key, Unit::Nanoseconds, samples));
             }
         }

@@ -123,7 +123,11 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
         for (honest, w) in run.honest(*row) {
             if !w.mix.changes_data() {
                 let left = drop_caches(session, &w, row.file_bytes)?;
-                session.put(MetricKey::of(&w).with(Statistic::Cached), Unit::Bytes, left);
+                session.put(
+                    MetricKey::from_workload(&w).with(Statistic::Cached),
+                    Unit::Bytes,
+                    left,
+                );
             }
             let m = session.probe(&w, 0)?;
             put(session, &w, &m);
@@ -220,7 +224,7 @@ fn drop_caches(
         let left = binary(left);
         let text = format!(
             "{left} of the file stayed in memory: {} is not cold",
-            MetricKey::of(w).in_words()
+            MetricKey::from_workload(w).in_words()
         );
         session.out.note(Finding::new(FindingKind::CacheNotDropped, Level::Bad, text));
     }
@@ -228,7 +232,7 @@ fn drop_caches(
 }
 
 fn put(session: &mut Session<'_>, w: &Workload, m: &Measurement) {
-    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate(m)));
+    session.put(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate(m)));
 }
 
 /// Bytes per second, including the final flush.

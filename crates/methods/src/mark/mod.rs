@@ -244,11 +244,11 @@ fn legacy(
             _ => legacy_score(&on_reference(session, &w)?),
         };
         if let Some(score) = legacy_score(&drive) {
-            session.out.put_metric(legacy_metric(MetricKey::of(&w), score));
+            session.out.put_metric(legacy_metric(MetricKey::from_workload(&w), score));
             scores.put(column, score, ram);
         }
         if let Some(ram) = ram {
-            let key = MetricKey::of(&w).with(Statistic::Ram);
+            let key = MetricKey::from_workload(&w).with(Statistic::Ram);
             session.out.put_metric(legacy_metric(key, ram));
         }
         session.checks.findings = vec![scores.verdict()];

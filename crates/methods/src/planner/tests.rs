@@ -103,7 +103,7 @@ fn jobs_at_the_same_time_write_what_they_write_alone() {
     alone.measure(&read).expect("planned");
     alone.measure(&write).expect("planned");
     let mut together = Planner::new(&with_link(1e6));
-    let jobs = vec![Job::of(&read), Job::of(&write)];
+    let jobs = vec![Job::from_workload(&read), Job::from_workload(&write)];
     let done = together.perform(jobs, Stage::default()).expect("planned").whole;
     assert_eq!(together.written(), alone.written());
     assert_eq!(together.elapsed_ns(), alone.elapsed_ns());

@@ -148,7 +148,7 @@ fn measure(
 
 fn random(kind: OpKind, depth: u32, area: Region, seconds: f64, seed: u64) -> Workload {
     let name = format!("sdclass-rand-{}-q{depth}", kind.name());
-    let mut w = Workload::new(name, Pattern::Uniform, Mix::of(kind), 4096, area);
+    let mut w = Workload::new(name, Pattern::Uniform, Mix::from_kind(kind), 4096, area);
     (w.depth, w.seed) = (depth, seed);
     w.stop = Stop::after_seconds(seconds);
     if kind == OpKind::Write {

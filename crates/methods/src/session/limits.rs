@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
             for index in schedule::order(N, round) {
                 let w = &workloads[index];
                 rates[index].push(session.rate(w, round)?);
-                session.put_rates(MetricKey::of(w), &rates[index]);
+                session.put_rates(MetricKey::from_workload(w), &rates[index]);
                 keep(&mut session.checks, &rates);
             }
             Ok(Round::Again)

@@ -319,7 +319,8 @@ impl<'a> Session<'a> {
         self.out.issued(&limited);
         self.mark_written(w.mix.changes_data() && w.content != Content::Original);
         let issue = Issue { log: stage.intervals.is_some(), ..Issue::default() };
-        let performance = self.rig().perform(vec![Job { issue, ..Job::of(&limited) }], stage)?;
+        let performance =
+            self.rig().perform(vec![Job { issue, ..Job::from_workload(&limited) }], stage)?;
         self.spend(&limited, &performance.whole);
         // Workloads that use the page cache on purpose reveal nothing about the drive.
         if w.caching == Caching::Bypass && !self.plans() {

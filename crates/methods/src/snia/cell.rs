@@ -149,7 +149,7 @@ impl Cell {
 
     /// The key of its metric.
     pub fn key(&self) -> MetricKey {
-        MetricKey::of(&self.workload)
+        MetricKey::from_workload(&self.workload)
     }
 
     pub fn unit(&self) -> Unit {

@@ -147,7 +147,7 @@ fn latencies(session: &mut Session<'_>, w: &Workload) -> Result<(), MethodError>
     for (kind, stats) in m.transfers() {
         let mut all = LatencyReplicates::default();
         all.add(&stats.service);
-        session.out.put_metrics(&w.name, all.metrics(&MetricKey::of(w)));
+        session.out.put_metrics(&w.name, all.metrics(&MetricKey::from_workload(w)));
         let service = stats.service.clone();
         session.out.put_latency(LatencyProfile::new(w.name.as_str(), kind.name(), service));
     }
@@ -182,12 +182,12 @@ fn over_time(
 ) -> Result<(), MethodError> {
     let series = session.measure_over_time(w, 0)?;
     let rate = series.average().unwrap_or(0.0);
-    session.put(MetricKey::of(w), Unit::BytesPerSecond, Some(rate));
+    session.put(MetricKey::from_workload(w), Unit::BytesPerSecond, Some(rate));
     let end = series.rate_between(0.9 * series.bytes(), series.bytes()).unwrap_or(rate);
-    session.put(MetricKey::of(w).with(Statistic::End), Unit::BytesPerSecond, Some(end));
+    session.put(MetricKey::from_workload(w).with(Statistic::End), Unit::BytesPerSecond, Some(end));
     let before = ends.iter().find(|e| Some(e.0.as_str()) == against).map(|e| e.1);
     let recovery_s = before.and_then(|rate| series.reaches(RECOVERED_FROM * rate));
-    let key = MetricKey::of(w).with(Statistic::Recovery);
+    let key = MetricKey::from_workload(w).with(Statistic::Recovery);
     session.put(key, Unit::Nanoseconds, recovery_s.map(|seconds| seconds * 1e9));
     ends.push((w.name.clone(), end));
     session.checkpoint();

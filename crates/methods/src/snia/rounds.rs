@@ -107,7 +107,7 @@ impl Rounds {
         let tracked = self.cells.iter().filter(|c| c.tracked);
         tracked.map(|c| {
             let window = &c.samples[c.samples.len().checked_sub(WINDOW)?..];
-            Slope::of(&window.iter().copied().collect::<Option<Vec<f64>>>()?)
+            Slope::fit(&window.iter().copied().collect::<Option<Vec<f64>>>()?)
         })
     }
 

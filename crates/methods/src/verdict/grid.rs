@@ -35,7 +35,7 @@ impl<'a> Grid<'a> {
         self.subjects.iter().find(|subject| {
             let first = subject.first();
             is_plain(&first.name)
-                && first.mix == Mix::of(kind)
+                && first.mix == Mix::from_kind(kind)
                 && first.random == (order == Order::Random)
                 && first.block_bytes == block
                 && first.depth_nominal == Some(depth)
@@ -49,7 +49,7 @@ impl<'a> Grid<'a> {
             let first = subject.first();
             !first.probe
                 && is_plain(&first.name)
-                && first.mix == Mix::of(kind)
+                && first.mix == Mix::from_kind(kind)
                 && !first.random
                 && first.block_bytes > small
                 && first.depth_nominal == Some(depth)

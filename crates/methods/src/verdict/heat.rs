@@ -168,7 +168,7 @@ mod tests {
         let limited = with_drive(|d| d.health.temperature_warn_c = Some(80.0));
         let run = |name, kind, random, mb: u64| {
             let bytes = if kind == OpKind::Read { [mb << 20, 0] } else { [0, mb << 20] };
-            named(name, Digest { mix: Mix::of(kind), random, bytes, ..at(110.0, 110.0) })
+            named(name, Digest { mix: Mix::from_kind(kind), random, bytes, ..at(110.0, 110.0) })
         };
         let seen = |random_read| {
             [

@@ -79,7 +79,7 @@ fn slower_side<'s, 'a>(
             let first = s.first();
             let same = first.random == of.random && first.block_bytes == of.block_bytes;
             let plain = record::MetricKey::parse(&first.name);
-            same && first.mix == Mix::of(kind)
+            same && first.mix == Mix::from_kind(kind)
                 && first.depth_nominal == of.depth_nominal
                 && plain.as_cell().is_none_or(|cell| cell.words.is_empty())
         })

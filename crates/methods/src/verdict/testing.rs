@@ -88,7 +88,7 @@ pub(crate) fn run(kind: OpKind, order: Order, blocks: u32, depth: u32, iops: f64
     let ops = (iops * 10.0) as u64;
     let bytes = (iops * 10.0 * f64::from(blocks) * 4096.0) as u64;
     let side = |n: u64| if kind == OpKind::Read { [n, 0] } else { [0, n] };
-    let (mix, random) = (Mix::of(kind), order == Order::Random);
+    let (mix, random) = (Mix::from_kind(kind), order == Order::Random);
     let (block_bytes, depth_nominal) = (blocks << 12, Some(depth));
     let (ops, bytes, x) = (side(ops), side(bytes), digest("x"));
     let all = Digest { ops, bytes, mix, random, probe, block_bytes, depth_nominal, ..x };

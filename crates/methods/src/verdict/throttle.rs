@@ -95,7 +95,7 @@ impl HeatLoad {
     pub fn slope(&self, laps: usize) -> Option<f64> {
         let last = &self.laps[self.laps.len().checked_sub(laps)?..];
         let celsius: Option<Vec<f64>> = last.iter().map(|lap| lap.end_c).collect();
-        Some(analysis::Slope::of(&celsius?)?.excursion / (laps - 1) as f64)
+        Some(analysis::Slope::fit(&celsius?)?.excursion / (laps - 1) as f64)
     }
 
     /// Seconds of load until the rate fell for good.

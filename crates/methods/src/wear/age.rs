@@ -135,7 +135,7 @@ fn workload(
     };
     let in_order = pattern == Pattern::Sequential;
     let (block, depth) = if in_order { (BLOCK, DEPTH) } else { (SMALL, 1) };
-    let mut w = Workload::new(key(name), pattern, Mix::of(op), block as u32, region);
+    let mut w = Workload::new(key(name), pattern, Mix::from_kind(op), block as u32, region);
     (w.depth, w.seed) = (depth, u64::from(replicate) + 1);
     let most = if in_order { region.bytes } else { (RANDOM_OPS * SMALL).min(region.bytes / 2) };
     w.stop.bytes = Some(most);

@@ -96,7 +96,7 @@ impl Whole {
     /// One sequential pass over the region, in large blocks at [`DEPTH`]. It has no time limit,
     /// because a partly written drive is in an unknown state; `--size` makes it shorter.
     pub fn pass(&self, name: &str, kind: OpKind, index: u32) -> Workload {
-        let (mix, large) = (Mix::of(kind), self.test_region.large);
+        let (mix, large) = (Mix::from_kind(kind), self.test_region.large);
         let mut w = Workload::new(name, Pattern::Sequential, mix, large, self.test_region.region());
         (w.depth, w.seed) = (DEPTH, self.test_region.seed_of(index));
         w.stop = Stop { bytes: Some(self.bytes()), coverage: Some(1.0), ..Stop::default() };

@@ -32,7 +32,7 @@ pub struct Written {
 impl Written {
     /// Performs ten drive writes of mapping units at depth 1, the first sequential, the others
     /// random.
-    pub fn of(capacity: &str, unit: &str, op: &str, policy: &str) -> Written {
+    pub fn measure(capacity: &str, unit: &str, op: &str, policy: &str) -> Written {
         let pairs = [("capacity", capacity), ("unit", unit), ("op", op), ("policy", policy)];
         let pairs = [&pairs[..], &[("slc", "1GiB"), ("endurance", "100000")]].concat();
         let spec = DriveSpec::preset("samsung-980-pro-1t").expect("known");

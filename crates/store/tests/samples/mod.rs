@@ -12,7 +12,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A record as imported.
 pub fn document(run: &Run) -> Document {
-    Document::of(run.clone()).expect("plain data")
+    Document::from_run(run.clone()).expect("plain data")
 }
 
 /// A run that has just started, with a new id.
