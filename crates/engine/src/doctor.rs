@@ -5,7 +5,7 @@ use rig::{BackendKind, Measurement, TargetInfo};
 use workload::units::{amount, span};
 use workload::{Caching, OpKind, Pacing, Workload};
 
-use crate::sampler::Seen;
+use crate::sampler::Observations;
 use crate::standstill::Standstills;
 
 /// Application bytes below which device bytes prove nothing, because read-ahead and other traffic
@@ -38,7 +38,7 @@ pub(crate) struct Case<'a> {
     pub workload: &'a Workload,
     pub info: &'a TargetInfo,
     pub measurement: &'a Measurement,
-    pub seen: &'a Seen,
+    pub observations: &'a Observations,
     /// Share of the region that was already written, if known.
     pub written_share: Option<f64>,
 }
@@ -104,9 +104,9 @@ fn failed(case: &Case<'_>) -> Option<Finding> {
     if failed == 0 {
         return None;
     }
-    let all = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
-    let (failed_ops, all_ops) = (counted(failed), counted(all));
-    let text = format!("{failed_ops} of {all_ops} operations failed: the figures exclude them");
+    let ops = failed + case.measurement.kinds.iter().flatten().map(|k| k.ops).sum::<u64>();
+    let (failed_ops, ops) = (counted(failed), counted(ops));
+    let text = format!("{failed_ops} of {ops} operations failed: the figures exclude them");
     let evidence = Evidence::new("failed operations", failed as f64, Unit::Number);
     Some(Finding::new(FindingKind::FailedOperations, Level::Bad, text).with(evidence))
 }
@@ -125,7 +125,7 @@ fn not_direct(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn punted(case: &Case<'_>) -> Option<Finding> {
-    let workers = case.seen.worker_cpu_ns as f64;
+    let workers = case.observations.worker_cpu_ns as f64;
     let share = workers / (workers + case.measurement.cpu_ns as f64).max(1.0);
     if share < PUNTED_SHARE {
         return None;
@@ -137,7 +137,8 @@ fn punted(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn lacking(case: &Case<'_>) -> Option<Finding> {
-    let missing = case.seen.ends.iter().find(|e| !e.missing.is_empty())?.missing.join(" and ");
+    let missing =
+        case.observations.ends.iter().find(|e| !e.missing.is_empty())?.missing.join(" and ");
     let text = format!("io_uring runs without {missing}: each operation costs more processor time");
     let buffers = u64::from(case.workload.depth) * u64::from(case.workload.blocks.max());
     let advice = if buffers > REGISTERED_MAX {
@@ -172,7 +173,7 @@ fn generator_bound(case: &Case<'_>) -> Option<Finding> {
 
 fn unwritten(case: &Case<'_>) -> Option<Finding> {
     let (mut sampled, mut zero) = (0, 0);
-    for end in &case.seen.ends {
+    for end in &case.observations.ends {
         sampled += end.reads_sampled;
         zero += end.reads_zero;
     }
@@ -203,22 +204,23 @@ fn unwritten(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn synchronous(case: &Case<'_>) -> Option<Finding> {
-    let capped = case.seen.ends.iter().find_map(|e| e.depth_capped)?;
+    let capped = case.observations.ends.iter().find_map(|e| e.depth_capped)?;
     let text = format!(
         "queue depth {} was requested, but {} allows only {capped} per job",
         case.workload.depth,
         rig::backend_name(case.backend)
     );
     let finding = Finding::new(FindingKind::DepthIsAFiction, Level::Note, text);
-    Some(match case.backend.is_some_and(BackendKind::is_synchronous) {
-        true => finding.advise("--backend uring or aio keeps more operations in flight"),
-        false => finding,
+    Some(if case.backend.is_some_and(BackendKind::is_synchronous) {
+        finding.advise("--backend uring or aio keeps more operations in flight")
+    } else {
+        finding
     })
 }
 
 fn overloaded(case: &Case<'_>) -> Option<Finding> {
-    let backlog: u64 = case.seen.ends.iter().map(|e| e.backlog).sum();
-    let issued: u64 = case.seen.ends.iter().map(|e| e.issued).sum();
+    let backlog: u64 = case.observations.ends.iter().map(|e| e.backlog).sum();
+    let issued: u64 = case.observations.ends.iter().map(|e| e.issued).sum();
     // At the end of any run, one queue of operations can be waiting, but not 1% of all operations.
     let slots = u64::from(case.workload.depth * case.workload.jobs);
     if backlog <= slots.max(issued / 100) {
@@ -241,7 +243,7 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
     let temperature = case.measurement.temperature?;
     let warn = case.info.target.drive.as_ref()?.health.temperature_warn_c?;
     let evidence = Evidence::new("highest temperature", temperature.max_c, Unit::Celsius);
-    if case.seen.too_hot {
+    if case.observations.too_hot {
         let text = "ended early: the drive came within 5 K of its own warning temperature";
         return Some(Finding::new(FindingKind::TemperatureLimit, Level::Bad, text).with(evidence));
     }
@@ -258,16 +260,13 @@ fn too_hot(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn stood_still(case: &Case<'_>) -> Option<Finding> {
-    let found = &case.seen.standstills;
-    let (still, asleep) = (found.total_ns, found.suspended_ns());
+    let standstills = &case.observations.standstills;
+    let (still, asleep) = (standstills.total_ns, standstills.suspended_ns());
     if still.max(asleep) == 0 {
-        return delayed(found);
+        return delayed(standstills);
     }
-    let cause = match asleep > 0 {
-        true => "the machine was suspended",
-        false => "the process stood still",
-    };
-    let left_out = format!("; {}, and rates exclude this time", without_latency(found));
+    let cause = if asleep > 0 { "the machine was suspended" } else { "the process stood still" };
+    let left_out = format!("; {}, and rates exclude this time", without_latency(standstills));
     let left_out = if still > 0 { left_out } else { String::new() };
     let seconds = still.max(asleep) as f64 / 1e9;
     let text = format!("{cause} for {seconds:.1} s{left_out}");
@@ -278,21 +277,21 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
 
 /// Reports short delays of the sampler if operations have no latency because of them: the drive may
 /// have delayed those operations, too.
-fn delayed(found: &Standstills) -> Option<Finding> {
-    if found.ops == 0 {
+fn delayed(standstills: &Standstills) -> Option<Finding> {
+    if standstills.ops == 0 {
         return None;
     }
     let text = format!(
         "the process or the machine paused for {} in total; {}",
-        span(found.doubtful_ns as f64 / 1e9),
-        without_latency(found)
+        span(standstills.doubtful_ns as f64 / 1e9),
+        without_latency(standstills)
     );
     let finding = Finding::new(FindingKind::StoodStill, Level::Note, text);
-    Some(finding.with(not_the_drive(found.doubtful_ns)))
+    Some(finding.with(not_the_drive(standstills.doubtful_ns)))
 }
 
-fn without_latency(found: &Standstills) -> String {
-    format!("latencies exclude {} operations in flight", found.ops)
+fn without_latency(standstills: &Standstills) -> String {
+    format!("latencies exclude {} operations in flight", standstills.ops)
 }
 
 fn not_the_drive(ns: u64) -> Evidence {
@@ -315,7 +314,7 @@ fn stalled(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn thinned(case: &Case<'_>) -> Option<Finding> {
-    let Seen { grain, by_job, .. } = case.seen;
+    let Observations { grain, by_job, .. } = case.observations;
     let dropped = by_job.iter().any(|job| job.forgotten > 0);
     if *grain == 1 && !dropped {
         return None;
@@ -371,7 +370,7 @@ mod tests {
             workload: &workload,
             info: &TargetInfo::null(1 << 40),
             measurement: &Measurement::default(),
-            seen: &Seen::of_job(end, [const { None }; 4]),
+            observations: &Observations::from_job(end, [const { None }; 4]),
             written_share: None,
         })
     }

@@ -193,9 +193,10 @@ impl<B: Backend> Queue<B> {
                 self.begin(request);
             }
             self.push();
-            let wait = match self.free.len() < self.slots.len() {
-                true => Wait::Until(self.backend.now() + look_ns),
-                false => Wait::No,
+            let wait = if self.free.len() < self.slots.len() {
+                Wait::Until(self.backend.now() + look_ns)
+            } else {
+                Wait::No
             };
             if let Err(error) = self.backend.turn(wait, &mut completions) {
                 return self.fail(&error);

@@ -77,7 +77,7 @@ impl Patience {
 
     /// Checks for signs of life. Bytes moved by the device count only during a flush, and for
     /// writes that can wait for room in the page cache (`cached`).
-    pub(crate) fn listen(
+    pub(crate) fn check(
         &mut self,
         now_ns: u64,
         pulse: &Pulse,
@@ -85,12 +85,12 @@ impl Patience {
         moved: u64,
     ) -> Option<u64> {
         let counts = cached || pulse.is_flushing();
-        self.look(now_ns, pulse.beats(), if counts { moved } else { 0 })
+        self.update(now_ns, pulse.beats(), if counts { moved } else { 0 })
     }
 
     /// Compares the beats of the jobs and the bytes moved by the device with the last check.
     /// Returns a silence that must be reported: once early, and once at the limit.
-    fn look(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
+    fn update(&mut self, now_ns: u64, beats: u64, bytes: u64) -> Option<u64> {
         if self.seen != (beats, bytes) {
             self.seen = (beats, bytes);
             self.since_ns = now_ns;
@@ -131,23 +131,23 @@ mod tests {
     fn silence_is_reported_twice() {
         // The default limit, as documented in docs/safety.md.
         let mut patience = Patience::new(PATIENCE.as_nanos() as u64);
-        assert_eq!(patience.look(S, 1, 0), None);
+        assert_eq!(patience.update(S, 1, 0), None);
         let reported: Vec<u64> =
-            (2..1000).filter_map(|s| patience.look(s * S, 1, 0)).map(|ns| ns / S).collect();
+            (2..1000).filter_map(|s| patience.update(s * S, 1, 0)).map(|ns| ns / S).collect();
         assert_eq!(reported, [30, 300]);
     }
 
     #[test]
     fn a_job_in_its_loop_and_a_device_that_moves_bytes_are_not_silent() {
         let mut patience = Patience::new(300 * S);
-        assert!((0..1000).all(|s| patience.look(s * S, s, 0).is_none()));
-        assert!((1000..2000).all(|s| patience.look(s * S, 1000, s).is_none()));
+        assert!((0..1000).all(|s| patience.update(s * S, s, 0).is_none()));
+        assert!((1000..2000).all(|s| patience.update(s * S, 1000, s).is_none()));
         // After a sign of life, silence is reported again.
         let reported: Vec<u64> =
-            (2000..2100).filter_map(|s| patience.look(s * S, 1000, 1999)).collect();
+            (2000..2100).filter_map(|s| patience.update(s * S, 1000, 1999)).collect();
         assert_eq!(reported, [30 * S]);
-        assert_eq!(patience.look(2100 * S, 1001, 1999), None);
-        assert_eq!(patience.look(2130 * S, 1001, 1999), Some(30 * S));
+        assert_eq!(patience.update(2100 * S, 1001, 1999), None);
+        assert_eq!(patience.update(2130 * S, 1001, 1999), Some(30 * S));
     }
 
     #[test]
@@ -158,24 +158,24 @@ mod tests {
             if flushing {
                 pulse.flush_begins();
             }
-            (1..100).any(|s| patience.listen(s * S, &pulse, cached, s).is_some())
+            (1..100).any(|s| patience.check(s * S, &pulse, cached, s).is_some())
         };
         assert!(silent(false, false), "a direct job is silent whatever others do");
         assert!(!silent(true, false) && !silent(false, true));
         let (mut patience, pulse) = (Patience::new(300 * S), Pulse::default());
         pulse.flush_begins();
         pulse.flush_ends();
-        assert!((1..100).any(|s| patience.listen(s * S, &pulse, false, s).is_some()), "it ended");
+        assert!((1..100).any(|s| patience.check(s * S, &pulse, false, s).is_some()), "it ended");
     }
 
     #[test]
     fn a_short_patience_reports_early_and_a_late_look_reports_at_once() {
         let mut patience = Patience::new(2 * S);
-        assert_eq!(patience.look(S, 0, 0), Some(S));
-        assert_eq!(patience.look(3 * S, 0, 0), Some(3 * S));
-        assert_eq!(patience.look(4 * S, 0, 0), None);
+        assert_eq!(patience.update(S, 0, 0), Some(S));
+        assert_eq!(patience.update(3 * S, 0, 0), Some(3 * S));
+        assert_eq!(patience.update(4 * S, 0, 0), None);
         let mut late = Patience::new(2 * S);
-        assert_eq!(late.look(9 * S, 0, 0), Some(9 * S));
-        assert_eq!(late.look(10 * S, 0, 0), None);
+        assert_eq!(late.update(9 * S, 0, 0), Some(9 * S));
+        assert_eq!(late.update(10 * S, 0, 0), None);
     }
 }

@@ -12,7 +12,7 @@ use workload::Workload;
 use crate::doctor::{self, Case};
 use crate::flow::{Flow, FlowShare};
 use crate::recorder::JobEnd;
-use crate::sampler::Seen;
+use crate::sampler::Observations;
 use crate::summary::summarise;
 
 /// The name of a performance: the given one, or that of its first job.
@@ -56,23 +56,24 @@ pub(crate) struct Results<'a> {
 }
 
 impl Results<'_> {
-    pub(crate) fn of(&self, mut seen: Seen) -> Performance {
-        let series = std::mem::take(&mut seen.series);
-        let whole = self.whole(&seen, series);
-        let jobs = if seen.by_job.is_empty() { Vec::new() } else { self.jobs(seen) };
+    pub(crate) fn of(&self, mut observations: Observations) -> Performance {
+        let series = std::mem::take(&mut observations.series);
+        let whole = self.whole(&observations, series);
+        let jobs =
+            if observations.by_job.is_empty() { Vec::new() } else { self.jobs(observations) };
         Performance { jobs, whole }
     }
 
     /// All jobs as one measurement. It uses the description of the job with the greatest depth and
     /// the total number of workers.
-    fn whole(&self, seen: &Seen, series: Series) -> Measurement {
+    fn whole(&self, observations: &Observations, series: Series) -> Measurement {
         let all = self.workloads.iter().zip(self.descriptions);
         let Some((deepest, description)) = all.max_by_key(|(w, _)| w.depth) else {
             return Measurement::default();
         };
         let jobs = self.workers.len().max(deepest.jobs as usize) as u32;
         let workload = Workload { name: self.name.to_string(), jobs, ..(*deepest).clone() };
-        let mut whole = summarise(&workload, seen, description.backend, description.direct);
+        let mut whole = summarise(&workload, observations, description.backend, description.direct);
         whole.series = series;
         let shares = self.descriptions.iter().filter_map(|d| d.written_share);
         whole.findings = doctor::examine(&Case {
@@ -80,22 +81,22 @@ impl Results<'_> {
             workload: &workload,
             info: self.info,
             measurement: &whole,
-            seen,
+            observations,
             written_share: shares.min_by(f64::total_cmp),
         });
         whole
     }
 
-    fn jobs(&self, seen: Seen) -> Vec<JobResult> {
+    fn jobs(&self, observations: Observations) -> Vec<JobResult> {
         let mut ends: Vec<Option<JobEnd>> = self.workloads.iter().map(|_| None).collect();
-        for end in seen.ends {
+        for end in observations.ends {
             let job = self.workers[end.job as usize] as usize;
             match &mut ends[job] {
                 Some(merged) => merged.merge(end),
                 none => *none = Some(end),
             }
         }
-        let each = ends.into_iter().zip(seen.by_job);
+        let each = ends.into_iter().zip(observations.by_job);
         let described = self.descriptions.iter().zip(self.workloads);
         let result = |((end, mine), (description, workload)): (_, (&Description, &&Workload))| {
             self.result(description, workload, Option::unwrap_or_default(end), mine)
@@ -110,9 +111,10 @@ impl Results<'_> {
         end: JobEnd,
         mine: JobSeen,
     ) -> JobResult {
-        let mut seen = Seen::of_job(end, mine.kinds.clone());
-        let mut measurement = summarise(workload, &seen, description.backend, description.direct);
-        let end = seen.ends.pop().unwrap_or_default();
+        let mut observations = Observations::from_job(end, mine.kinds.clone());
+        let mut measurement =
+            summarise(workload, &observations, description.backend, description.direct);
+        let end = observations.ends.pop().unwrap_or_default();
         let begin_ns = end.begin_ns.max(description.ramp_ns).min(end.issue_end_ns);
         measurement.elapsed_ns = end.end_ns.saturating_sub(begin_ns);
         let in_flight: u128 = mine.kinds.iter().flatten().map(|k| k.service.sum()).sum();

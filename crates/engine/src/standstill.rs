@@ -129,7 +129,13 @@ impl Standstills {
 
     /// Records that the thread went to sleep at `begun`, was due to wake at `due` at the latest,
     /// and woke at `now`. Returns the length of a standstill, if there was one.
-    pub(crate) fn look(&mut self, begun: u64, due: u64, now: u64, interval_ns: u64) -> Option<u64> {
+    pub(crate) fn record(
+        &mut self,
+        begun: u64,
+        due: u64,
+        now: u64,
+        interval_ns: u64,
+    ) -> Option<u64> {
         let late = now.saturating_sub(due);
         if late < DOUBTFUL_NS {
             return None;
@@ -151,13 +157,13 @@ impl Standstills {
 
     /// Whether the process stood still during part of this time, so that rates over it are not the
     /// drive's. Of an interval in which nothing completed (`silent`), a doubtful pause is enough.
-    pub(crate) fn touch(&self, start_ns: u64, end_ns: u64, silent: bool) -> bool {
+    pub(crate) fn overlap(&self, start_ns: u64, end_ns: u64, silent: bool) -> bool {
         let mut counted = self.pauses.iter().filter(|pause| pause.still || silent);
         counted.any(|pause| pause.begun < end_ns && start_ns < pause.ended)
     }
 
     /// Removes the latencies of operations that were in flight during a pause.
-    pub(crate) fn clean(&mut self, interval: u64, kinds: &mut Kinds) {
+    pub(crate) fn remove_latencies(&mut self, interval: u64, kinds: &mut Kinds) {
         let near = self.pauses.iter().filter(|pause| pause.is_near(interval));
         let Some(least) = near.map(Pause::least_ns).min() else { return };
         for stats in kinds.iter_mut().flatten() {
@@ -202,49 +208,59 @@ mod tests {
 
     #[test]
     fn a_short_delay_of_the_sampler_leaves_no_operation_to_blame_on_the_drive() {
-        let mut found = Standstills::new();
+        let mut standstills = Standstills::new();
         let stall = rig::STALL_NS_MIN;
-        assert_eq!(found.look(0, SLEEP_NS, SLEEP_NS + DOUBTFUL_NS - 1, S), None);
-        assert!(!found.touch(0, S, true), "a busy machine");
-        assert_eq!(found.look(S, S + SLEEP_NS, S + stall, S), None);
-        assert!(found.touch(S, 2 * S, true), "a pause as long as a stall, begun with the sleep");
-        assert_eq!(found.look(2 * S, 3 * S, 3 * S + 3 * stall, S), None, "who paused is unknown");
+        assert_eq!(standstills.record(0, SLEEP_NS, SLEEP_NS + DOUBTFUL_NS - 1, S), None);
+        assert!(!standstills.overlap(0, S, true), "a busy machine");
+        assert_eq!(standstills.record(S, S + SLEEP_NS, S + stall, S), None);
+        assert!(
+            standstills.overlap(S, 2 * S, true),
+            "a pause as long as a stall, begun with the sleep"
+        );
         assert_eq!(
-            (found.total_ns, found.doubtful_ns),
+            standstills.record(2 * S, 3 * S, 3 * S + 3 * stall, S),
+            None,
+            "who paused is unknown"
+        );
+        assert_eq!(
+            (standstills.total_ns, standstills.doubtful_ns),
             (0, 3 * stall + DOUBTFUL_NS),
             "the rate keeps this time"
         );
-        assert!(found.touch(3 * S, 4 * S, true), "a silent interval says nothing of the drive");
-        assert!(!found.touch(3 * S, 4 * S, false), "something completed");
+        assert!(
+            standstills.overlap(3 * S, 4 * S, true),
+            "a silent interval says nothing of the drive"
+        );
+        assert!(!standstills.overlap(3 * S, 4 * S, false), "something completed");
         let mut service = Histogram::default();
         [1000, 3 * stall + 1000].iter().for_each(|ns| service.record(*ns));
         let mut kinds =
             [Some(KindStats { ops: 2, bytes: 8192, service, response: None }), None, None, None];
-        found.clean(3, &mut kinds);
-        assert_eq!(found.ops, 1);
+        standstills.remove_latencies(3, &mut kinds);
+        assert_eq!(standstills.ops, 1);
         assert!(kinds[0].as_ref().expect("reads").service.max() < Some(stall));
     }
 
     #[test]
     fn a_late_waking_is_a_standstill_and_its_operations_have_no_latency() {
-        let mut found = Standstills::new();
-        assert_eq!(found.look(0, S, S + S / 20, S), None, "a busy machine");
-        assert_eq!(found.look(S + S / 2, 2 * S, 5 * S, S), Some(3 * S));
-        let touched =
-            [0, 1, 2, 3, 4, 5].map(|second| found.touch(second * S, (second + 1) * S, false));
+        let mut standstills = Standstills::new();
+        assert_eq!(standstills.record(0, S, S + S / 20, S), None, "a busy machine");
+        assert_eq!(standstills.record(S + S / 2, 2 * S, 5 * S, S), Some(3 * S));
+        let touched = [0, 1, 2, 3, 4, 5]
+            .map(|second| standstills.overlap(second * S, (second + 1) * S, false));
         assert_eq!(touched, [false, true, true, true, true, false]);
         // The sampler may have woken a little later than the worker, so the operation is shorter.
         for longest in [3 * S + 1000, 3 * S - S / 5] {
-            found.ops = 0;
+            standstills.ops = 0;
             let mut service = Histogram::default();
             [1000, 2000, longest].iter().for_each(|ns| service.record(*ns));
             let stats = KindStats { ops: 3, bytes: 12288, service, response: None };
             let mut kinds = [Some(stats), None, None, None];
-            found.clean(7, &mut kinds);
-            assert_eq!((found.ops, found.total_ns), (0, 3 * S), "an interval after it");
-            found.clean(4, &mut kinds);
+            standstills.remove_latencies(7, &mut kinds);
+            assert_eq!((standstills.ops, standstills.total_ns), (0, 3 * S), "an interval after it");
+            standstills.remove_latencies(4, &mut kinds);
             let stats = kinds[0].as_ref().expect("reads");
-            assert_eq!((found.ops, stats.ops, stats.service.count()), (1, 3, 2));
+            assert_eq!((standstills.ops, stats.ops, stats.service.count()), (1, 3, 2));
             assert!(stats.service.max() < Some(3000), "{stats:?}");
         }
     }

@@ -4,7 +4,7 @@ use record::{Finding, IoErrors};
 use rig::{BackendKind, Measurement, StopReason};
 use workload::Workload;
 
-use crate::sampler::Seen;
+use crate::sampler::Observations;
 
 /// Maximum addresses kept per kind of error.
 const ADDRESSES_KEPT: usize = 16;
@@ -12,15 +12,16 @@ const ADDRESSES_KEPT: usize = 16;
 /// The measurement, without its time series and findings.
 pub(crate) fn summarise(
     workload: &Workload,
-    seen: &Seen,
+    observations: &Observations,
     backend: Option<BackendKind>,
     direct: bool,
 ) -> Measurement {
-    let ends = &seen.ends;
+    let ends = &observations.ends;
     let begin_ns = ends.iter().map(|e| e.origin_ns + e.begin_ns).min().unwrap_or(0);
     let end_ns = ends.iter().map(|e| e.origin_ns + e.end_ns).max().unwrap_or(0);
-    let elapsed_ns = end_ns.saturating_sub(begin_ns).saturating_sub(seen.standstills.total_ns);
-    let in_flight: u128 = seen.totals.iter().flatten().map(|k| k.service.sum()).sum();
+    let elapsed_ns =
+        end_ns.saturating_sub(begin_ns).saturating_sub(observations.standstills.total_ns);
+    let in_flight: u128 = observations.totals.iter().flatten().map(|k| k.service.sum()).sum();
     let (issued, calls) = ends.iter().fold((0, 0), |sum, e| (sum.0 + e.issued, sum.1 + e.calls()));
     let worst = |reason| ends.iter().any(|e| e.stop == reason);
     let stop = if worst(StopReason::Errors) {
@@ -33,28 +34,28 @@ pub(crate) fn summarise(
     Measurement {
         name: workload.name.clone(),
         elapsed_ns,
-        kinds: seen.totals.clone(),
+        kinds: observations.totals.clone(),
         series: Default::default(),
         effective_depth: in_flight as f64 / elapsed_ns.max(1) as f64,
         late_ops: ends.iter().map(|e| e.late).sum(),
         cpu_ns: ends.iter().map(|e| e.cpu_ns()).sum(),
-        throttled_ns: seen.throttled_ns,
+        throttled_ns: observations.throttled_ns,
         batch_mean: issued as f64 / calls.max(1) as f64,
-        device: seen.device,
-        temperature: seen.temperature,
+        device: observations.device,
+        temperature: observations.temperature,
         backend,
         direct,
         verified_sectors: ends.iter().map(|e| e.verified_sectors).sum(),
         findings: Vec::<Finding>::new(),
-        errors: merge_errors(seen),
+        errors: merge_errors(observations),
         stop,
     }
 }
 
 /// Errors of all jobs, one entry per op and kind.
-fn merge_errors(seen: &Seen) -> Vec<IoErrors> {
+fn merge_errors(observations: &Observations) -> Vec<IoErrors> {
     let mut merged: Vec<IoErrors> = Vec::new();
-    for error in seen.ends.iter().flat_map(|e| &e.errors) {
+    for error in observations.ends.iter().flat_map(|e| &e.errors) {
         match merged.iter_mut().find(|m| m.op == error.op && m.kind == error.kind) {
             Some(known) => {
                 known.count += error.count;

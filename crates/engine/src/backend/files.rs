@@ -57,10 +57,9 @@ impl<'f> Files<'f> {
 
     /// Truncates the regular files. Devices are left alone.
     pub(crate) fn empty(&self) -> io::Result<()> {
-        self.list.iter().try_for_each(|file| match file.metadata()?.is_file() {
-            true => file.set_len(0),
-            false => Ok(()),
-        })
+        self.list
+            .iter()
+            .try_for_each(|file| if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) })
     }
 
     /// Disables access time updates, which would cause writes during a measurement and make each

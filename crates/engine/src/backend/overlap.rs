@@ -25,25 +25,22 @@ impl<B: Backend> SerializeOverlap<B> {
 
     /// Submits operations that no longer overlap one in flight.
     fn release(&mut self) {
-        let mut still: Vec<(u32, Op)> = Vec::new();
         for (slot, op) in std::mem::take(&mut self.held) {
-            match overlaps(&self.flying, &op) || overlaps(&still, &op) {
-                true => still.push((slot, op)),
-                false => {
-                    self.flying.push((slot, op));
-                    self.inner.push(slot, op);
-                }
+            if overlaps(&self.flying, &op) || overlaps(&self.held, &op) {
+                self.held.push((slot, op));
+            } else {
+                self.flying.push((slot, op));
+                self.inner.push(slot, op);
             }
         }
-        self.held = still;
     }
 }
 
 /// Whether an operation overlaps one of these. Addresses include the file; a flush has no address.
 fn overlaps(others: &[(u32, Op)], op: &Op) -> bool {
-    let end = |op: &Op| op.offset + u64::from(op.bytes);
-    let both = |other: &Op| op.offset < end(other) && other.offset < end(op);
-    op.kind != OpKind::Flush && others.iter().any(|(_, other)| both(other))
+    let mut others = others.iter().map(|(_, other)| other);
+    op.kind != OpKind::Flush
+        && others.any(|other| op.offset < other.end() && other.offset < op.end())
 }
 
 impl<B: Backend> Backend for SerializeOverlap<B> {

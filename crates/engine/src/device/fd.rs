@@ -80,9 +80,10 @@ impl FdDevice {
             Ok(files) => files,
             Err(e) => return user.with::<Null>(Err(e)),
         };
-        let list: Vec<&File> = match synchronous.is_empty() {
-            true => self.list.iter().map(|handles| handles.pick(ask.workload.caching).0).collect(),
-            false => synchronous.iter().collect(),
+        let list: Vec<&File> = if synchronous.is_empty() {
+            self.list.iter().map(|handles| handles.pick(ask.workload.caching).0).collect()
+        } else {
+            synchronous.iter().collect()
         };
         let files = Files::new(&list, self.place_bits, ask.issue.fsync);
         files.keep_times();
@@ -91,8 +92,8 @@ impl FdDevice {
 
     /// New descriptors with durable writes; empty unless requested.
     fn synchronous(&self, workload: &Workload) -> io::Result<Vec<File>> {
-        let asked = self.list.iter().filter(|_| workload.sync_writes);
-        asked.map(|handles| handles.synchronous(workload.caching)).collect()
+        let list = self.list.iter().filter(|_| workload.sync_writes);
+        list.map(|handles| handles.synchronous(workload.caching)).collect()
     }
 
     fn first(&self) -> io::Result<&Handles> {
@@ -210,9 +211,10 @@ impl Device for FdDevice {
 
     fn settle(&self, everywhere: bool) -> Able<()> {
         let file = self.buffered()?;
-        match everywhere {
-            true => rustix::fs::sync(),
-            false => rustix::fs::syncfs(file).map_err(io::Error::from)?,
+        if everywhere {
+            rustix::fs::sync();
+        } else {
+            rustix::fs::syncfs(file).map_err(io::Error::from)?;
         }
         Ok(())
     }

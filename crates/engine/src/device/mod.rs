@@ -305,8 +305,9 @@ fn arena(ask: &IoAsk<'_>, depth: u32) -> io::Result<Arena> {
 
 /// Runs `user` with the backend, with overlapping operations serialized if requested.
 fn serialized<B: Backend, U: UseBackend>(issue: &Issue, backend: io::Result<B>, user: U) -> U::Out {
-    match issue.serialize_overlap {
-        true => user.with(backend.map(SerializeOverlap::new)),
-        false => user.with(backend),
+    if issue.serialize_overlap {
+        user.with(backend.map(SerializeOverlap::new))
+    } else {
+        user.with(backend)
     }
 }

@@ -379,15 +379,12 @@ fn open_confirmed(path: &Path, seen: &FileSeen, given: &[String]) -> Result<Open
     if let Some(word) = right.or(given.first()) {
         return drive::open(&spec, &request(word)).map_err(refused);
     }
-    let (kind, word) = match seen.device {
-        true => {
-            let word = "SERIAL (its serial number, or else its size in bytes) allows it";
-            ("a device", word.to_string())
-        }
-        false => {
-            let word = "its size in bytes, allows it; --overwrite-files allows it for all files";
-            ("not a file that ssdyno made", format!("{}, {word}", seen.bytes.unwrap_or(0)))
-        }
+    let (kind, word) = if seen.device {
+        let word = "SERIAL (its serial number, or else its size in bytes) allows it";
+        ("a device", word.to_string())
+    } else {
+        let word = "its size in bytes, allows it; --overwrite-files allows it for all files";
+        ("not a file that ssdyno made", format!("{}, {word}", seen.bytes.unwrap_or(0)))
     };
     let text = format!("{spec} contains data and is {kind}: the job would overwrite it");
     Err(RigError::refused(text, format!("--destroy={word}; or name another")))

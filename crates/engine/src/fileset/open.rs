@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use rig::{Advice as Order, BackendKind, FileUse, Job, Result, RigError, SyncWrites};
+use rig::{Advice as Order, BackendKind, FileUse, Job, OpenFlags, Result, RigError, SyncWrites};
 use rustix::fs::{Advice, OFlags, fadvise};
 use workload::Caching;
 
@@ -28,32 +28,27 @@ impl FileSet {
 
     fn open_one(&self, job: &Job, path: &Path, end: u64) -> Result<File> {
         let file = self.open_path(job, path).map_err(|e| open_failed(job, path, e))?;
-        let asked = job.issue.open;
-        if asked.pre_read {
+        let OpenFlags { pre_read, write, .. } = job.issue.open;
+        if pre_read {
             read_through(&file).map_err(|e| failed("read", path, e))?;
         }
         advise(job, &file).map_err(|e| failed("open", path, e))?;
-        if job.issue.backend == Some(BackendKind::Mmap) && asked.write {
+        if job.issue.backend == Some(BackendKind::Mmap) && write {
             // Writing to a mapping does not extend the file.
-            let longer =
-                file.metadata().and_then(|meta| match meta.is_file() && meta.len() < end {
-                    true => file.set_len(end),
-                    false => Ok(()),
-                });
-            longer.map_err(|e| failed("extend", path, e))?;
+            extend(&file, end).map_err(|e| failed("extend", path, e))?;
         }
         Ok(file)
     }
 
     fn open_path(&self, job: &Job, path: &Path) -> io::Result<File> {
-        let asked = job.issue.open;
+        let OpenFlags { read, write, .. } = job.issue.open;
         let mut options = OpenOptions::new();
-        options.read(asked.read).write(asked.write).custom_flags(flags(job));
+        options.read(read).write(write).custom_flags(flags(job));
         match self.opened.get(path) {
             // Opened through the checked descriptor, because the name may now refer to something
             // else.
             Some(opened) => options.open(format!("/proc/self/fd/{}", opened.file().as_raw_fd())),
-            None => self.same.open(path, &options, asked.write),
+            None => self.same.open(path, &options, write),
         }
     }
 }
@@ -82,27 +77,32 @@ fn open_failed(job: &Job, path: &Path, error: io::Error) -> RigError {
     failed("open", path, error)
 }
 
+/// Makes a regular file at least this long.
+fn extend(file: &File, end: u64) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.len() < end { file.set_len(end) } else { Ok(()) }
+}
+
 /// Reads a file once to fill the page cache. The given descriptor may bypass the cache, or may not
 /// read.
 fn read_through(file: &File) -> io::Result<()> {
     let file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let mut buffer = vec![0; BLOCK as usize];
-    let mut at = 0;
+    let mut offset = 0;
     loop {
-        match file.read_at(&mut buffer, at)? {
+        match file.read_at(&mut buffer, offset)? {
             0 => return Ok(()),
-            bytes => at += bytes as u64,
+            bytes => offset += bytes as u64,
         }
     }
 }
 
 /// Makes the kernel drop cached pages if requested, and announces the access order.
 fn advise(job: &Job, file: &File) -> io::Result<()> {
-    let asked = job.issue.open;
-    if asked.invalidate && !is_direct(job) {
+    if job.issue.open.invalidate && !is_direct(job) {
         fadvise(file, 0, None, Advice::DontNeed)?;
     }
-    let advice = match asked.advice {
+    let advice = match job.issue.open.advice {
         None => return Ok(()),
         Some(Order::Random) => Advice::Random,
         Some(Order::Sequential) => Advice::Sequential,

@@ -78,9 +78,10 @@ fn pin(path: &Path, identity: &FileIdentity) -> io::Result<File> {
 
 /// Checks that an open file has this identity.
 pub(super) fn check(identity: &FileIdentity, file: &File) -> io::Result<()> {
-    match identity.is_same_file(&FileIdentity::of(&file.metadata()?)) {
-        true => Ok(()),
-        false => Err(io::Error::other("it was replaced by another file")),
+    if identity.is_same_file(&FileIdentity::of(&file.metadata()?)) {
+        Ok(())
+    } else {
+        Err(io::Error::other("it was replaced by another file"))
     }
 }
 

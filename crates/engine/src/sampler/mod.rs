@@ -25,7 +25,7 @@ use crate::patience::{Patience, Pulse};
 use crate::recorder::{JobEnd, Report};
 use crate::standstill::{SLEEP_NS, Standstills};
 use host::{kernel_worker_cpu_ns, own_read_bytes, traffic};
-use series::{ROWS_MAX, Row, push_row};
+use series::{ROWS_MAX, SeriesRow, push_row};
 
 /// Number of a job's latest intervals to keep: 3 hours of 100 ms each, 18 MB.
 const JOB_INTERVALS: u64 = 1 << 17;
@@ -65,8 +65,16 @@ pub(crate) struct Workers<'a> {
     pub cached: bool,
 }
 
+impl Workers<'_> {
+    /// Stops the workers of a job.
+    fn halt_job(&self, job: u32) {
+        let workers = (0..).zip(&self.jobs).filter(|(_, other)| **other == job);
+        workers.for_each(|(worker, _)| self.halt.end(worker));
+    }
+}
+
 /// The sampler's data of one performance.
-pub(crate) struct Seen {
+pub(crate) struct Observations {
     pub totals: Kinds,
     /// Counts by job, if requested.
     pub by_job: Vec<JobSeen>,
@@ -103,7 +111,7 @@ pub(crate) struct Sampler<'a> {
     /// Intervals in the rows of the series so far.
     emitted: u64,
     /// The current row, which is not full yet.
-    row: Row,
+    row: SeriesRow,
     /// Number of intervals that have ended by the wall clock.
     ticks: u64,
     /// The time on a virtual clock, if there is one.
@@ -119,7 +127,7 @@ pub(crate) struct Sampler<'a> {
     quota: Option<(CpuQuota, Vec<u64>)>,
     /// Device samples by the index of the interval they end; `u64::MAX` is the start.
     samples: BTreeMap<u64, Sample>,
-    seen: Seen,
+    seen: Observations,
 }
 
 impl<'a> Sampler<'a> {
@@ -132,17 +140,17 @@ impl<'a> Sampler<'a> {
         watch: Option<&'a dyn Device>,
     ) -> Sampler<'a> {
         let first = watch.and_then(Device::watch);
-        let quota = watch.map(|_| CpuQuota::of_this_process());
-        let quota = quota.map(|quota| {
-            let first = quota.throttled_ns();
-            (quota, first)
+        let quota = watch.map(|_| {
+            let quota = CpuQuota::of_this_process();
+            let throttled_ns = quota.throttled_ns();
+            (quota, throttled_ns)
         });
-        let jobs = workers.jobs.iter().max().map_or(0, |last| *last as usize + 1);
+        let jobs = workers.jobs.iter().max().map_or(0, |job| *job as usize + 1);
         let series = Series::new(subject.name, subject.replicate, subject.start_ns);
-        let seen = Seen {
+        let seen = Observations {
             by_job: vec![JobSeen::default(); if subject.by_job { jobs } else { 0 }],
             series,
-            ..Seen::nothing()
+            ..Observations::nothing()
         };
         let closed = vec![0; workers.jobs.len()];
         let (open, samples) = (BTreeMap::new(), BTreeMap::new());
@@ -159,7 +167,7 @@ impl<'a> Sampler<'a> {
             closed,
             open,
             emitted: 0,
-            row: Row::default(),
+            row: SeriesRow::default(),
             ticks: 0,
             virtual_ns: None,
             reported_c: None,
@@ -185,7 +193,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Watches a workload that begins at `origin`, until every job has reported its end.
-    pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Seen {
+    pub(crate) fn watch(mut self, origin: u64, reports: &Receiver<Report>) -> Observations {
         self.origin = origin;
         let interval = self.subject.interval_ns;
         while self.seen.ends.len() < self.workers.jobs.len() {
@@ -194,14 +202,14 @@ impl<'a> Sampler<'a> {
             self.workers.pulse.witness.sleeps(origin + due);
             let report = reports.recv_timeout(Duration::from_nanos(due - begun));
             let now = self.now();
-            let still = self.seen.standstills.look(begun, due, now, interval);
-            self.workers.pulse.witness.woke(still.map_or(0, |_| now - begun));
-            self.patience.excuse(still.unwrap_or(0));
+            let stood_ns = self.seen.standstills.record(begun, due, now, interval);
+            self.workers.pulse.witness.woke(stood_ns.map_or(0, |_| now - begun));
+            self.patience.excuse(stood_ns.unwrap_or(0));
             match report {
                 Ok(report) => self.take(report),
                 Err(RecvTimeoutError::Timeout) => {
                     self.tick(self.now() / interval);
-                    self.listen();
+                    self.check_silence();
                 }
                 // A worker died without a report; the caller propagates its panic.
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -211,10 +219,10 @@ impl<'a> Sampler<'a> {
     }
 
     /// Watches jobs in virtual time, without a device or a wall clock.
-    pub(crate) fn watch_virtual(mut self, reports: &Receiver<Report>) -> Seen {
+    pub(crate) fn watch_virtual(mut self, reports: &Receiver<Report>) -> Observations {
         for report in reports {
             self.take(report);
-            self.look_at_user();
+            self.check_interrupt();
         }
         self.finish()
     }
@@ -226,15 +234,15 @@ impl<'a> Sampler<'a> {
         for report in reports.try_iter() {
             self.take(report);
         }
-        self.look_at_user();
+        self.check_interrupt();
     }
 
     fn take(&mut self, report: Report) {
         match report {
             Report::Interval { job, index, whole, mut kinds, temperature_c } => {
-                self.seen.standstills.clean(index, &mut kinds);
+                self.seen.standstills.remove_latencies(index, &mut kinds);
                 self.closed[job as usize] = index + u64::from(whole);
-                self.feel(temperature_c);
+                self.record_temperature(temperature_c);
                 self.reported_c = temperature_c;
                 add(&mut self.seen.totals, &kinds);
                 if let Some(seen) = self.seen_of(job) {
@@ -287,10 +295,10 @@ impl<'a> Sampler<'a> {
         if let Some(sample) = self.watch.and_then(Device::watch) {
             self.samples.insert(ended - 1, sample);
             self.moved = sample.read_bytes + sample.written_bytes + sample.discarded_bytes;
-            self.feel(sample.temperature_c);
+            self.record_temperature(sample.temperature_c);
         }
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
-        self.look_at_user();
+        self.check_interrupt();
     }
 
     /// The counts of the worker's job, if kept separately.
@@ -302,7 +310,8 @@ impl<'a> Sampler<'a> {
     /// Updates which intervals of a worker's job are final: those closed for all of its workers.
     fn close(&mut self, worker: u32) {
         let job = self.workers.jobs[worker as usize];
-        let of_job = self.workers.jobs.iter().zip(&self.closed).filter(|(of, _)| **of == job);
+        let workers = self.workers.jobs.iter().zip(&self.closed);
+        let of_job = workers.filter(|(other, _)| **other == job);
         let closed = of_job.map(|(_, closed)| *closed).min().unwrap_or(0);
         if let Some(seen) = self.seen_of(worker) {
             seen.closed = closed;
@@ -312,20 +321,14 @@ impl<'a> Sampler<'a> {
     fn observe(&mut self) {
         let now = self.virtual_ns.unwrap_or_else(|| self.now());
         let Some(observer) = &mut self.intervals else { return };
-        let (halt, jobs) = (self.workers.halt, &self.workers.jobs);
-        let end = |job: u32| {
-            let workers = (0..).zip(jobs).filter(|(_, of)| **of == job);
-            workers.for_each(|(worker, _)| halt.end(worker));
-        };
-        observer.interval(now, &self.seen.by_job, &end);
+        observer.interval(now, &self.seen.by_job, &|job| self.workers.halt_job(job));
     }
 
     /// Checks for signs of life of the drive.
-    fn listen(&mut self) {
+    fn check_silence(&mut self) {
         let Workers { pulse, cached, .. } = &self.workers;
         let (now, limit_ns) = (self.now(), self.patience.limit_ns());
-        let silent = self.patience.listen(now, pulse, *cached, self.moved);
-        let Some(silent_ns) = silent else { return };
+        let Some(silent_ns) = self.patience.check(now, pulse, *cached, self.moved) else { return };
         if silent_ns >= limit_ns {
             self.seen.silent = true;
             // This ends jobs that are not blocked in the kernel.
@@ -337,7 +340,7 @@ impl<'a> Sampler<'a> {
 
     /// Stops all workers after the user's interrupt, at the temperature limit, or if the target is
     /// no longer the user's alone.
-    fn look_at_user(&mut self) {
+    fn check_interrupt(&mut self) {
         let Subject { interrupt, alarm, .. } = self.subject;
         let is_alarmed = alarm.is_some_and(|alarm| alarm.load(Ordering::Acquire));
         if interrupt.load(Ordering::Relaxed) || is_alarmed || self.seen.too_hot {
@@ -345,16 +348,13 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    fn feel(&mut self, temperature: Option<f64>) {
-        let Some(now) = temperature else { return };
-        let seen = self.seen.temperature.get_or_insert(Temperature {
-            start_c: now,
-            end_c: now,
-            max_c: now,
-        });
-        seen.end_c = now;
-        seen.max_c = seen.max_c.max(now);
-        self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now >= limit);
+    fn record_temperature(&mut self, temperature_c: Option<f64>) {
+        let Some(now_c) = temperature_c else { return };
+        let start = Temperature { start_c: now_c, end_c: now_c, max_c: now_c };
+        let temperature = self.seen.temperature.get_or_insert(start);
+        temperature.end_c = now_c;
+        temperature.max_c = temperature.max_c.max(now_c);
+        self.seen.too_hot |= self.subject.hot_c.is_some_and(|limit| now_c >= limit);
     }
 
     /// Emits every row that ends at or before interval `upto`, including silent ones: a stall of
@@ -384,31 +384,32 @@ impl<'a> Sampler<'a> {
     /// Emits the row of the intervals up to `upto`, which ends at `end_ns`.
     fn emit(&mut self, upto: u64, end_ns: u64) {
         let start_ns = self.emitted * self.subject.interval_ns;
-        let Row { kinds, extremes, .. } = self.row.take(upto - self.emitted);
-        let before = match self.emitted {
+        let SeriesRow { kinds, extremes, .. } = self.row.take(upto - self.emitted);
+        let start = match self.emitted {
             0 => self.first,
             from => self.samples.remove(&(from - 1)),
         };
         self.samples = self.samples.split_off(&(upto - 1));
         let sample = self.samples.get(&(upto - 1)).copied();
-        let device = before.zip(sample).map(|(a, b)| traffic(&a, &b));
-        let side = |kind: OpKind| kinds[kind as usize].as_ref();
-        let both = [side(OpKind::Read), side(OpKind::Write)];
-        let silent = both.iter().flatten().all(|k| k.ops == 0);
+        let device = start.zip(sample).map(|(start, end)| traffic(&start, &end));
+        let sides = [OpKind::Read, OpKind::Write].map(|kind| kinds[kind as usize].as_ref());
+        let silent = sides.iter().flatten().all(|k| k.ops == 0);
         let interval = Interval {
             start_ns,
             end_ns,
-            bytes: both.map(|k| k.map_or(0, |k| k.bytes)),
-            ops: both.map(|k| k.map_or(0, |k| k.ops)),
-            p50_ns: both.map(|k| k.and_then(|k| k.service.quantile(0.5))),
-            p99_ns: both.map(|k| k.and_then(|k| k.service.percentile(0.99))),
-            max_ns: both.map(|k| k.and_then(|k| k.service.max())),
+            bytes: sides.map(|k| k.map_or(0, |k| k.bytes)),
+            ops: sides.map(|k| k.map_or(0, |k| k.ops)),
+            p50_ns: sides.map(|k| k.and_then(|k| k.service.quantile(0.5))),
+            p99_ns: sides.map(|k| k.and_then(|k| k.service.percentile(0.99))),
+            max_ns: sides.map(|k| k.and_then(|k| k.service.max())),
             device_bytes: device.map(|d| [d.read_bytes, d.written_bytes]),
             temperature_c: sample.and_then(|s| s.temperature_c).or(self.reported_c),
-            stood_still: self.seen.standstills.touch(start_ns, end_ns, silent),
+            stood_still: self.seen.standstills.overlap(start_ns, end_ns, silent),
         };
-        let rate = |bytes: u64| bytes as f64 * 1e9 / self.subject.interval_ns as f64;
-        let rates = extremes.map(|(least, most)| (rate(least), rate(most)));
+        let interval_ns = self.subject.interval_ns as f64;
+        let rates = extremes.map(|(least, most)| {
+            (least as f64 * 1e9 / interval_ns, most as f64 * 1e9 / interval_ns)
+        });
         let rates = (self.seen.grain > 1).then_some(rates);
         push_row(&mut self.seen.series, &interval, &self.seen.totals, rates);
         self.emitted = upto;
@@ -421,7 +422,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Closes the data when every worker has reported its end.
-    pub(crate) fn finish(mut self) -> Seen {
+    pub(crate) fn finish(mut self) -> Observations {
         let interval = self.subject.interval_ns;
         let end = self.seen.ends.iter().map(|e| e.origin_ns + e.end_ns).max().unwrap_or(0);
         self.emit_until(end / interval);
@@ -431,7 +432,7 @@ impl<'a> Sampler<'a> {
             self.emit(end.div_ceil(interval), end);
         }
         let last = self.watch.and_then(Device::watch);
-        self.feel(last.and_then(|s| s.temperature_c));
+        self.record_temperature(last.and_then(|s| s.temperature_c));
         self.seen.worker_cpu_ns = self.seen.worker_cpu_ns.max(kernel_worker_cpu_ns());
         if !self.seen.by_job.is_empty() {
             // A ruling may have reset a job's statistics.
@@ -443,7 +444,8 @@ impl<'a> Sampler<'a> {
             // Weighted milliseconds divided by elapsed milliseconds are the mean queue depth of the
             // device.
             let weighted = last.weighted_ms.saturating_sub(first.weighted_ms);
-            traffic.own_read_bytes = own_read_bytes().zip(self.own_first).map(|(b, a)| b - a);
+            traffic.own_read_bytes =
+                own_read_bytes().zip(self.own_first).map(|(end, start)| end - start);
             traffic.depth = weighted as f64 * 1e6 / end.max(1) as f64;
             let busy = last.busy_ms.saturating_sub(first.busy_ms);
             traffic.busy = (busy as f64 * 1e6 / end.max(1) as f64).min(1.0);
@@ -472,9 +474,9 @@ fn add_interval(seen: &mut JobSeen, index: u64, kinds: &Kinds) {
     }
     let first = seen.intervals.first().map_or(index, |interval| interval.index);
     if index.saturating_sub(first) >= 2 * JOB_INTERVALS {
-        let old = seen.intervals.partition_point(|kept| kept.index + JOB_INTERVALS < index);
-        seen.intervals.drain(..old);
-        seen.forgotten += old as u64;
+        let count = seen.intervals.partition_point(|past| past.index + JOB_INTERVALS < index);
+        seen.intervals.drain(..count);
+        seen.forgotten += count as u64;
     }
 }
 
@@ -485,10 +487,10 @@ fn add_sums(into: &mut [(u64, u64, u64, u64); 4], from: &[(u64, u64, u64, u64); 
     }
 }
 
-impl Seen {
+impl Observations {
     /// The state before the first report.
-    fn nothing() -> Seen {
-        Seen {
+    fn nothing() -> Observations {
+        Observations {
             totals: [const { None }; 4],
             by_job: Vec::new(),
             series: Series::default(),
@@ -505,8 +507,8 @@ impl Seen {
     }
 
     /// The results of one job alone.
-    pub(crate) fn of_job(end: JobEnd, totals: Kinds) -> Seen {
-        Seen { totals, ends: vec![end], ..Seen::nothing() }
+    pub(crate) fn from_job(end: JobEnd, totals: Kinds) -> Observations {
+        Observations { totals, ends: vec![end], ..Observations::nothing() }
     }
 }
 

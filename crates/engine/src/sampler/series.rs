@@ -11,7 +11,7 @@ pub(super) const ROWS_MAX: usize = 32_768;
 
 /// The intervals that are combined into one row.
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(super) struct SeriesRow {
     pub kinds: Kinds,
     /// Least and greatest bytes per interval, for reads and writes.
     pub extremes: [(u64, u64); 2],
@@ -19,7 +19,7 @@ pub(super) struct Row {
     busy: u64,
 }
 
-impl Row {
+impl SeriesRow {
     /// Adds an interval with operations.
     pub fn add(&mut self, kinds: Kinds) {
         for (side, (least, most)) in self.extremes.iter_mut().enumerate() {
@@ -27,15 +27,16 @@ impl Row {
             *least = if self.busy == 0 { bytes } else { bytes.min(*least) };
             *most = bytes.max(*most);
         }
-        match self.busy {
-            0 => self.kinds = kinds,
-            _ => super::add(&mut self.kinds, &kinds),
+        if self.busy == 0 {
+            self.kinds = kinds;
+        } else {
+            super::add(&mut self.kinds, &kinds);
         }
         self.busy += 1;
     }
 
     /// Returns the row of `intervals` intervals and begins the next one.
-    pub fn take(&mut self, intervals: u64) -> Row {
+    pub fn take(&mut self, intervals: u64) -> SeriesRow {
         let mut row = std::mem::take(self);
         if row.busy < intervals {
             row.extremes.iter_mut().for_each(|(least, _)| *least = 0);
@@ -54,8 +55,8 @@ pub(super) fn push_row(
 ) {
     let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
     // If the process stood still during the interval, the bytes do not give a rate of the drive.
-    let known = |value: f64| (!interval.stood_still).then_some(value);
-    let ns = |value: Option<u64>| value.and_then(|v| known(v as f64));
+    let of_drive = |value: f64| (!interval.stood_still).then_some(value);
+    let of_drive_ns = |value: Option<u64>| value.and_then(|ns| of_drive(ns as f64));
     let mut row = Vec::with_capacity(12);
     let names = [
         ["read", "read.ops", "read.p50", "read.p99", "read.max", "device.read"],
@@ -64,19 +65,19 @@ pub(super) fn push_row(
     let ends = [["read.low", "read.high"], ["write.low", "write.high"]];
     for (side, [bytes, ops, p50, p99, max, device]) in names.into_iter().enumerate() {
         if let Some(seen) = interval.device_bytes {
-            row.push((device, Unit::BytesPerSecond, known(seen[side] as f64 / seconds)));
+            row.push((device, Unit::BytesPerSecond, of_drive(seen[side] as f64 / seconds)));
         }
         if totals[side].is_none() {
             continue;
         }
-        row.push((bytes, Unit::BytesPerSecond, known(interval.bytes[side] as f64 / seconds)));
-        row.push((ops, Unit::Iops, known(interval.ops[side] as f64 / seconds)));
-        row.push((p50, Unit::Nanoseconds, ns(interval.p50_ns[side])));
-        row.push((p99, Unit::Nanoseconds, ns(interval.p99_ns[side])));
-        row.push((max, Unit::Nanoseconds, ns(interval.max_ns[side])));
+        row.push((bytes, Unit::BytesPerSecond, of_drive(interval.bytes[side] as f64 / seconds)));
+        row.push((ops, Unit::Iops, of_drive(interval.ops[side] as f64 / seconds)));
+        row.push((p50, Unit::Nanoseconds, of_drive_ns(interval.p50_ns[side])));
+        row.push((p99, Unit::Nanoseconds, of_drive_ns(interval.p99_ns[side])));
+        row.push((max, Unit::Nanoseconds, of_drive_ns(interval.max_ns[side])));
         if let Some(rates) = extremes {
-            row.push((ends[side][0], Unit::BytesPerSecond, known(rates[side].0)));
-            row.push((ends[side][1], Unit::BytesPerSecond, known(rates[side].1)));
+            row.push((ends[side][0], Unit::BytesPerSecond, of_drive(rates[side].0)));
+            row.push((ends[side][1], Unit::BytesPerSecond, of_drive(rates[side].1)));
         }
     }
     if interval.temperature_c.is_some() {

@@ -150,9 +150,10 @@ impl Simulator {
             BlockWay::Flush => OpKind::Flush,
         };
         let op = Op { kind, offset: request.offset, bytes: request.bytes.len() as u32 };
-        let completion = match kept {
-            true => self.drive.submit(self.now, &op),
-            false => self.drive.submit_unkept(self.now, &op),
+        let completion = if kept {
+            self.drive.submit(self.now, &op)
+        } else {
+            self.drive.submit_unkept(self.now, &op)
         };
         let result = match completion.status {
             Status::Ok => Ok(()),

@@ -44,10 +44,8 @@ fn limits(spec: &DriveSpec) -> Limits {
     let turnarounds: f64 = spec.link.iter().map(|link| *link.turnaround_us).sum();
     let least_us = command.read_us.min(*command.write_us) + *command.latency_us + turnarounds;
     let cached = slc.fixed.0 > 0 || slc.dynamic.0 > 0;
-    let (program_us, pages) = match cached {
-        true => (*nand.slc_program_us, 1),
-        false => (*nand.program_us, *nand.bits),
-    };
+    let (program_us, pages) =
+        if cached { (*nand.slc_program_us, 1) } else { (*nand.program_us, *nand.bits) };
     let stripe = *nand.dies * *nand.planes * *nand.page_bytes * pages;
     Limits {
         link_bytes_per_s: spec.link_ceiling(),

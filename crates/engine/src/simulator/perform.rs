@@ -22,7 +22,7 @@ use crate::halt::Halt;
 use crate::patience::Pulse;
 use crate::performance::{Description, Results, name_of, shares};
 use crate::recorder::{Recorder, Report, ReportSender};
-use crate::sampler::{Sampler, Seen, Subject, Workers};
+use crate::sampler::{Observations, Sampler, Subject, Workers};
 
 /// Approximate number of intervals of a workload with a time limit of a minute or more.
 const INTERVALS: u64 = 600;
@@ -220,7 +220,7 @@ impl Score<'_> {
         players: Vec<(usize, Player<'_>)>,
         sampler: Sampler<'_>,
         reports: &Receiver<Report>,
-    ) -> io::Result<(Seen, u64)> {
+    ) -> io::Result<(Observations, u64)> {
         let times = (self.start, self.interval_ns);
         if self.observed {
             let drive = RefCell::new(drive);

@@ -41,9 +41,10 @@ pub(crate) fn wait(id: u32) -> io::Result<Ended> {
             return Err(error);
         }
     }
-    let exit = match libc::WIFSIGNALED(status) {
-        true => Exit::Signal(libc::WTERMSIG(status)),
-        false => Exit::Code(libc::WEXITSTATUS(status)),
+    let exit = if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
     };
     Ok(Ended {
         exit,

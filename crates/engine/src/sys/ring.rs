@@ -94,9 +94,10 @@ impl<'r> Ring<'r> {
     fn entry(&self, op: Op, buffer: *mut u8, priority: u16) -> squeue::Entry {
         let (number, at) = self.files.split(op.offset);
         // A registered file is identified by its index and a flag.
-        let (fd, flags) = match self.fixed_files {
-            true => (types::Fd(number as i32), squeue::Flags::FIXED_FILE),
-            false => (types::Fd(self.files.list()[number].as_raw_fd()), squeue::Flags::empty()),
+        let (fd, flags) = if self.fixed_files {
+            (types::Fd(number as i32), squeue::Flags::FIXED_FILE)
+        } else {
+            (types::Fd(self.files.list()[number].as_raw_fd()), squeue::Flags::empty())
         };
         let bytes = op.bytes;
         let entry = match (op.kind, self.fixed_buffers) {
@@ -120,9 +121,10 @@ impl<'r> Ring<'r> {
     }
 
     fn flush_flags(&self) -> types::FsyncFlags {
-        match self.files.whole_flush() {
-            true => types::FsyncFlags::empty(),
-            false => types::FsyncFlags::DATASYNC,
+        if self.files.whole_flush() {
+            types::FsyncFlags::empty()
+        } else {
+            types::FsyncFlags::DATASYNC
         }
     }
 

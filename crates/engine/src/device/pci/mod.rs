@@ -140,9 +140,10 @@ impl<B: Bus> PciDevice<B> {
         let pair = placed.and_then(|()| QueuePair::open(&self.owner, depth, block));
         let durable = workload.sync_writes || ask.issue.open.sync != SyncWrites::None;
         let backend = pair.map(|pair| QueueBackend::new(pair, ask.clock, depth, durable));
-        match bytes {
-            true => user.with(backend.map(|backend| ByBytes::new(backend, block))),
-            false => serialized(ask.issue, backend, user),
+        if bytes {
+            user.with(backend.map(|backend| ByBytes::new(backend, block)))
+        } else {
+            serialized(ask.issue, backend, user)
         }
     }
 
@@ -168,9 +169,10 @@ impl<B: Bus> PciDevice<B> {
 
     fn whole_blocks(&self, offset: u64, bytes: u64) -> io::Result<()> {
         let block = self.block_bytes();
-        match offset.is_multiple_of(block) && bytes.is_multiple_of(block) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::InvalidInput.into()),
+        if offset.is_multiple_of(block) && bytes.is_multiple_of(block) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
         }
     }
 

@@ -146,10 +146,10 @@ impl<B: Bus> Owner<B> {
             return absent(format!("the drive has no format with blocks of {block_bytes} bytes"));
         };
         let count = self.up().controller.namespaces(&mut []).map_err(failed)?;
-        match self.info.format_is_global && count > 1 {
-            true => absent(format!("a format would erase all {count} namespaces of the drive")),
-            false => Ok(index),
+        if self.info.format_is_global && count > 1 {
+            return absent(format!("a format would erase all {count} namespaces of the drive"));
         }
+        Ok(index)
     }
 
     /// Formats the namespace with `block_bytes`-byte blocks and no metadata, then identifies it
@@ -161,10 +161,10 @@ impl<B: Bus> Owner<B> {
         controller.format(nsid, index, NO_ERASE, FORMAT_NS).map_err(failed)?;
         let (namespace, place) = identified(controller, nsid).map_err(failed)?;
         (self.namespace, self.place) = (namespace, place);
-        match block_bytes == 1 << self.place.block_bits {
-            true => Ok(()),
-            false => Err(io::Error::other("the drive kept its block size").into()),
+        if block_bytes != 1 << self.place.block_bits {
+            return Err(io::Error::other("the drive kept its block size").into());
         }
+        Ok(())
     }
 }
 
@@ -322,9 +322,10 @@ impl<B: Bus> Drop for QueuePair<B> {
         let mut up = self.owner.up();
         let id = self.queue.id();
         let gone = self.resets != self.owner.resets.load(Relaxed);
-        match gone || up.controller.delete_queue(id).is_ok() {
-            true => up.free.push(id),
-            false => self.data.abandon(),
+        if gone || up.controller.delete_queue(id).is_ok() {
+            up.free.push(id);
+        } else {
+            self.data.abandon();
         }
     }
 }
