@@ -133,7 +133,9 @@ fn remove_tests(code: &mut String) -> Vec<String> {
     while let Some(line) = source.next() {
         let indent = &line[..line.len() - line.trim_start().len()];
         let module = source.peek().and_then(|next| next.split_once("mod ")).map(|(_, name)| name);
-        match module.filter(|_| line.trim() == "#[cfg(test)]") {
+        match module.filter(|_| {
+            line.trim().starts_with("#[cfg(test)]") || line.trim().starts_with("#[cfg(all(test")
+        }) {
             Some(name) if name.ends_with('{') => {
                 let end = format!("{indent}}}");
                 let length = 1 + source.by_ref().take_while(|line| *line != end).count();
