@@ -10,11 +10,11 @@ mod raw;
 pub use fuzz::Target;
 pub use libfuzzer_sys;
 
-#[path = "../../crates/compat/tests/fuzz/targets.rs"]
+#[path = "../../crates/compat/tests/it/fuzz/targets.rs"]
 mod compat_targets;
-#[path = "../../crates/drive/tests/fuzz/targets.rs"]
+#[path = "../../crates/drive/tests/it/fuzz/targets.rs"]
 mod drive_targets;
-#[path = "../../crates/fio/tests/fuzz/targets.rs"]
+#[path = "../../crates/fio/tests/it/fuzz/targets.rs"]
 mod fio_targets;
 #[path = "../../crates/methods/tests/fuzz/targets.rs"]
 mod methods_targets;

@@ -9,7 +9,7 @@ use fuzz::{Target, outcome};
 
 use disk::Disk;
 
-#[path = "../../crates/fat/tests/common/mod.rs"]
+#[path = "../../crates/fat/tests/it/common/mod.rs"]
 mod disk;
 
 /// The targets with raw bytes.

@@ -3,9 +3,9 @@
 //! of Markdown, then what is wrong; fails if anything is. Used by `cargo xtask bench
 //! import-against`, which runs the tools.
 
-#[path = "../tests/paste/check.rs"]
+#[path = "../tests/it/paste/check.rs"]
 mod check;
-#[path = "../tests/paste/disturb.rs"]
+#[path = "../tests/it/paste/disturb.rs"]
 mod disturb;
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
-//! The torture test of `tests/faults.rs` for a given number of commands: `torture 1000000 [SEED]`.
+//! The torture test of `tests/it/faults.rs` for a given number of commands: `torture 1000000 [SEED]`.
 //! The additional argument `dozing` enables shadow doorbells and a controller that dozes. Prints
 //! one line of JSON, which `cargo xtask bench nvme` reads.
 
-#[path = "../tests/torture/mod.rs"]
+#[path = "../tests/it/torture/mod.rs"]
 mod torture;
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! Fuzzes one parser of this crate: `cargo xtask fuzz NAME [--time 10m] [--seed N]`.
 
-#[path = "../tests/fuzz/targets.rs"]
+#[path = "../tests/it/fuzz/targets.rs"]
 mod targets;
 
 fn main() -> std::process::ExitCode {

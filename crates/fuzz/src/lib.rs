@@ -4,7 +4,7 @@
 //! stands for its result (which error, which kind of value). An input with a new number is kept and
 //! mutated further, which leads the search into the parser without instrumenting its code.
 //!
-//! A room lists its targets in `tests/fuzz/targets.rs`. Its test `tests/fuzz/main.rs` calls
+//! A room lists its targets in `tests/it/fuzz/targets.rs`. Its test `tests/it/fuzz/mod.rs` calls
 //! [`check`], which tries up to a few thousand inputs per target in every run of the suite. Its
 //! example `examples/fuzz-ROOM.rs` calls [`main`] for longer runs:
 //! `cargo xtask fuzz NAME --time 10m`. Only tests, examples and `xtask` depend on this crate, and

@@ -26,7 +26,7 @@ pub struct Promise {
 pub const CUTS: Promise = Promise {
     name: "cuts",
     tests: &[
-        &["--release", "-p", "journal", "--test", "cuts"],
+        &["--release", "-p", "journal", "--test", "it", "cuts::"],
         &["--release", "-p", "store", "--lib", "cut_tests"],
     ],
     variable: "SSDYNO_CUTS",
@@ -36,7 +36,7 @@ pub const CUTS: Promise = Promise {
 /// File names that change while the file is opened for writing.
 pub const FLIPS: Promise = Promise {
     name: "flips",
-    tests: &[&["--release", "-p", "drive", "--test", "flips"]],
+    tests: &[&["--release", "-p", "drive", "--test", "it", "flips::"]],
     variable: "SSDYNO_FLIPS",
     times: 100_000,
 };
@@ -44,7 +44,7 @@ pub const FLIPS: Promise = Promise {
 /// Answers of the guard about nodes of random stacks. Needs root.
 pub const GUARD: Promise = Promise {
     name: "guard",
-    tests: &[&["-p", "drive", "--test", "random_stacks"]],
+    tests: &[&["-p", "drive", "--test", "it", "random_stacks::"]],
     variable: "SSDYNO_ANSWERS",
     times: 10_000,
 };
@@ -98,7 +98,7 @@ pub const ATTACKS: [Promise; 6] = [
     Promise {
         name: "cuts",
         tests: &[
-            &["-p", "journal", "--test", "cuts"],
+            &["-p", "journal", "--test", "it", "cuts::"],
             &["-p", "store", "--lib", "no_power_cut_loses_a_saved_record"],
         ],
         variable: "SSDYNO_CUTS",

@@ -9,10 +9,9 @@
 //! page of tracker `sq_tail % trackers`, so data end up at wrong addresses. The other ignores the
 //! generation in `Tracker::is`, so duplicate completions end requests that are still in flight.
 
-mod torture;
-
+use crate::torture;
+use crate::torture::{Outcome, Plan};
 use controller::{Faults, Setup};
-use torture::{Outcome, Plan};
 
 const TIMEOUT_NS: u64 = 2_000_000;
 

@@ -1,11 +1,9 @@
 //! Opening block devices: refusals, permissions and the guard, on loop devices of the real kernel.
 
-mod common;
-
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use common::kernel::{Loop, Mounted, attach, detach, run};
+use crate::common::kernel::{Loop, Mounted, attach, detach, or_skip, run};
 use drive::{DriveError, OpenRequest, Opened, open, plan_open};
 use record::{Safety, TargetKind};
 use rig::Fault;

@@ -1,13 +1,11 @@
 //! Scratch files in directories, the user's files, and paths that cannot be measured.
 
-mod common;
-
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use common::kernel::{Loop, Mounted, run};
+use crate::common::kernel::{Loop, Mounted, or_skip, run};
 use drive::{DriveError, OpenRequest, open, plan_open};
 use record::{Safety, TargetKind};
 use rig::Fault;

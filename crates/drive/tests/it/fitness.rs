@@ -1,11 +1,10 @@
 //! Findings of `doctor` on simulated machines.
 
-mod common;
-
+use crate::common::kernel::or_skip;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use common::Built;
+use crate::common::Built;
 use record::Level;
 
 fn status(uid: u32, capabilities: &str) -> String {

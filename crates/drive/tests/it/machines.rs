@@ -1,8 +1,6 @@
 //! `list` on simulated machines.
 
-mod common;
-
-use common::Built;
+use crate::common::Built;
 use record::Safety;
 
 const GB: u64 = 1_000_000_000;

@@ -1,10 +1,8 @@
 //! Comparison with lsblk, blkid and findmnt on this machine.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::kernel::{Loop, Mounted, run};
+use crate::common::kernel::{Loop, Mounted, or_skip, run};
 use drive::{list, locate};
 use serde_json::Value;
 

@@ -2,14 +2,12 @@
 //! name, orphans' names on other file types, full file systems, read-only partitions, immutable
 //! files, and the guard of an erase.
 
-mod common;
-
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use common::kernel::{Loop, Mounted, run};
+use crate::common::kernel::{Loop, Mounted, or_skip, run};
 use drive::{DriveError, DriveKey, NamedScratch, OpenRequest, open, plan_open};
 use record::Safety;
 use rig::Fault;

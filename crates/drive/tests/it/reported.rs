@@ -1,8 +1,6 @@
 //! Properties that drives report in sysfs, on simulated machines.
 
-mod common;
-
-use common::Built;
+use crate::common::Built;
 use record::DriveIdentity;
 
 const GB: u64 = 1_000_000_000;

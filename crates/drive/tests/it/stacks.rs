@@ -1,8 +1,6 @@
 //! From a path to the drive under it, on simulated machines.
 
-mod common;
-
-use common::Built;
+use crate::common::Built;
 use record::Safety;
 
 const GB: u64 = 1_000_000_000;

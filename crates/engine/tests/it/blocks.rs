@@ -1,8 +1,7 @@
 //! The block interface: written bytes can be read back from a file, a block device and a virtual
 //! drive, at any depth and in any order, and discards clear them.
 
-mod common;
-
+use crate::common;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

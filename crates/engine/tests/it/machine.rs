@@ -1,8 +1,7 @@
 //! The engine on real files of this machine, with every backend, every kind of end, and every kind
 //! of failure. Counts are exact, and no result depends on the machine's speed.
 
-mod common;
-
+use crate::common;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;

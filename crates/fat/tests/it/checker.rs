@@ -1,11 +1,9 @@
 //! Tests that the checker finds each kind of damage, including kinds that fsck reports as clean,
 //! and that no input makes a parser panic.
 
-mod common;
-
 use std::os::unix::fs::FileExt as _;
 
-use common::{Dice, Disk, fsck, problems, record, recording};
+use crate::common::{Dice, Disk, fsck, problems, record, recording};
 use fat::{Entry, Format, Kind, Layout, Problem, Recorder, Volume, mkfs};
 
 const MIB: u64 = 1 << 20;

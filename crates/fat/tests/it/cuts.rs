@@ -5,9 +5,7 @@
 //! and, on FAT32, two FATs that differ; earlier files are intact. A cut loses at most the distance
 //! of checkpoints on exFAT and one file on FAT32.
 
-mod common;
-
-use common::{
+use crate::common::{
     Dice, Disk, Event, Sectors, fsck, problems, put, record, record_counted, recording, verify,
 };
 use fat::{Format, Kept, Kind, Problem, Recorder, mkfs};

@@ -1,9 +1,7 @@
 //! Tests that file systems are made, recorded to and read back correctly, and that independent
 //! checkers agree.
 
-mod common;
-
-use common::{Disk, clip, find, fsck, problems, record, recording, verify};
+use crate::common::{Disk, clip, find, fsck, problems, record, recording, verify};
 use fat::{Error, Format, Kind, Layout, Name, Recorder, Step, Volume, mkfs};
 
 const MIB: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! docs/fio.md describes the parser. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs`
+//! docs/fio.md describes the parser. `SSDYNO_WRITE_DOCS=1 cargo test -p fio --test it docs`
 //! regenerates it.
 
 use std::path::Path;
@@ -11,6 +11,6 @@ fn the_page_about_fio_matches_the_parser() {
         std::fs::write(&page, &made).expect("docs/fio.md written");
     }
     let there = std::fs::read_to_string(&page).unwrap_or_default();
-    let advice = "run SSDYNO_WRITE_DOCS=1 cargo test -p fio --test docs";
+    let advice = "run SSDYNO_WRITE_DOCS=1 cargo test -p fio --test it docs";
     assert!(there == made, "docs/fio.md differs from the parser's tables; {advice}");
 }

@@ -3,11 +3,8 @@
 //!
 //! Only root can give files to another user; without that, most of these tests are skipped.
 
-mod common;
-#[allow(dead_code, reason = "drive's tests use the rest")]
-#[path = "../../drive/tests/common/kernel.rs"]
-mod kernel;
-
+use crate::common;
+use crate::kernel::or_skip;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};

@@ -7,8 +7,7 @@
 //! may differ. `SSDYNO_CUTS` sets the number of cuts (`cargo xtask bench cuts` makes 100,000); a
 //! failure prints its seed.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;

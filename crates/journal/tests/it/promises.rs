@@ -1,11 +1,7 @@
 //! The promises of docs/safety.md about a journal: its format on the drive, the order in which it
 //! is made durable, the refused directories, and reads that bypass the page cache.
 
-mod common;
-#[allow(dead_code, reason = "drive's tests use the rest")]
-#[path = "../../drive/tests/common/kernel.rs"]
-mod kernel;
-
+use crate::common;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -13,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use crate::kernel::{Loop, Mounted, or_skip};
 use drive::DriveKey;
 use journal::{
     BLOCK, Borrowed, Disk, ElsewhereLeft, JournalDir, JournalError, Kept, Kernel, Rereads, State,
 };
-use kernel::{Loop, Mounted};
 use rig::Fault;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -288,7 +284,7 @@ fn a_journal_is_durable_before_it_is_complete() {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-y", "-e", calls, "-o"]).arg(&trace).env(TRACED, dir.path());
     traced.arg(std::env::current_exe().expect("this test"));
-    traced.args(["--exact", "a_journal_is_durable_before_it_is_complete"]);
+    traced.args(["--exact", "promises::a_journal_is_durable_before_it_is_complete"]);
     match traced.output() {
         Ok(output) if output.status.success() => {}
         other => {

@@ -1,6 +1,6 @@
 //! The guard: every row of the table in docs/safety.md that loop devices can reproduce, for
 //! `--destroy` and for `--borrow`. Each is refused in one line with exit code 3, and no byte
-//! changes anywhere. Rows that need dm or md are in `crates/drive/tests/stacks.rs`, drives that
+//! changes anywhere. Rows that need dm or md are in `crates/drive/tests/it/stacks.rs`, drives that
 //! vanish in `guest/tests`.
 
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! Simulated files after a power cut: durable content and names, and changes not yet synced.
 //!
-//! The rules are those of the journal's simulator (`crates/journal/tests/cuts.rs`): a change that
+//! The rules are those of the journal's simulator (`crates/journal/tests/it/cuts.rs`): a change that
 //! was not synced is randomly kept, dropped, torn at 512 bytes or reordered with others. Syncing a
 //! file covers its content, never its name; names become durable when their directory is synced.
 

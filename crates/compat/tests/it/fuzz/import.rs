@@ -53,7 +53,7 @@ macro_rules! targets {
             pub const $constant: Target = Target {
                 name: concat!("import-", $name),
                 run: $function,
-                corpus: &[$(include_str!(concat!("../import/", $sample))),*],
+                corpus: &[$(include_str!(concat!("../../import/", $sample))),*],
             };
         )*
     };
@@ -63,7 +63,7 @@ macro_rules! targets {
 pub const OWN: Target = Target {
     name: "import-ssdyno",
     run: records,
-    corpus: &[include_str!("../import/export.jsonl"), include_str!("../import/export.csv")],
+    corpus: &[include_str!("../../import/export.jsonl"), include_str!("../../import/export.csv")],
 };
 
 /// Texts of every format as people paste them, of which none is known.
@@ -72,8 +72,8 @@ pub const PASTE: Target = Target {
     run: paste,
     corpus: &[
         SHEET,
-        include_str!("../field/prefix.txt"),
-        include_str!("../field/dd-fr.txt"),
+        include_str!("../../field/prefix.txt"),
+        include_str!("../../field/dd-fr.txt"),
         "> > j: (groupid=0, jobs=1): err= 0: pid=1: Mon Jan  6 00:00:10 2025\n> >   write: \
          IOPS=100, BW=400KiB/s (410kB/s)(4000KiB/10000msec)\n> >     clat (usec): min=9, max=2.5k\n",
         "Jan  6 00:00:10 host dd[12]: 1048576 bytes (1.0 MB) copied, 0.5 s, 2.1 MB/s\r\n\

@@ -16,7 +16,6 @@ pub fn run(command: &str, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// Unwraps a result, or ends the test with the reason for skipping it.
-#[macro_export]
 macro_rules! or_skip {
     ($attempt:expr) => {
         match $attempt {
@@ -28,6 +27,7 @@ macro_rules! or_skip {
         }
     };
 }
+pub(crate) use or_skip;
 
 /// A loop device over a temporary file.
 pub struct Loop {

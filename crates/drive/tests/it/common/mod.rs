@@ -1,7 +1,5 @@
 //! Kernel files of simulated machines, in a temporary directory.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 pub mod kernel;
 
 use std::fs;

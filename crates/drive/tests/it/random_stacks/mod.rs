@@ -6,9 +6,6 @@
 //! only on files that the generator makes. `SSDYNO_ANSWERS` sets the minimum number of answers
 //! (`cargo xtask bench guard`: 10,000), `SSDYNO_SEED` the first seed.
 
-#[path = "../common/kernel.rs"]
-#[allow(dead_code, reason = "only its commands are used")]
-mod kernel;
 mod model;
 mod world;
 

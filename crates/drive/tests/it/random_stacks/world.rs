@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use fuzz::Random;
 use tempfile::TempDir;
 
-use crate::kernel::run;
-use crate::model::{Attachment, Bytes, Model, Node, Table};
+use super::model::{Attachment, Bytes, Model, Node, Table};
+use crate::common::kernel::run;
 
 const UNIT: u64 = 64 << 10;
 /// Smallest member that is formatted.

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::process::Command;
 
-use crate::common::{perform, plan};
+use super::common::{perform, plan};
 
 /// Content of the files `a.0.0`, ... written by ssdyno and, if installed, by fio.
 struct Wrote {

@@ -2,7 +2,7 @@
 //! steady state, ramps, think time and serialization. They run on the null engine or small files
 //! and check counts.
 
-use crate::common::{number, run, runs};
+use super::common::{number, run, runs};
 
 const NULL: &str = "--name=a --ioengine=null --size=1m --bs=4k --rw=randread";
 

@@ -8,13 +8,13 @@ use fio::Plan;
 use fio::run::JobRun;
 use rig::TargetInfo;
 
-use crate::common::{check, perform};
+use super::common::{check, perform};
 
 fn plan(directory: &Path, words: &str) -> Plan {
     let place = format!("--directory={}", directory.display());
     let words = std::iter::once(place.as_str()).chain(words.split_whitespace());
     let words: Vec<String> = words.map(String::from).collect();
-    crate::common::plan(&words)
+    super::common::plan(&words)
 }
 
 /// Error number and bytes checked of each job.

@@ -7,7 +7,7 @@ use std::path::Path;
 use fio::output;
 use rig::Event;
 
-use crate::common::{number, observed, plan, run};
+use super::common::{number, observed, plan, run};
 
 #[test]
 fn what_is_written_is_in_the_file() {

@@ -16,7 +16,7 @@ fn fields_stand_where_fio_has_them() {
             let dir = tempfile::tempdir().expect("a directory");
             let file = dir.path().join("f").display().to_string();
             let words = format!("--name=a --filename={file} --size=1m {words}");
-            let ours = crate::common::runs(&words, |ran| output::terse(ran, version));
+            let ours = super::common::runs(&words, |ran| output::terse(ran, version));
             let said = Command::new("fio")
                 .args(words.split(' '))
                 .args(["--minimal", &format!("--terse-version={version}")])

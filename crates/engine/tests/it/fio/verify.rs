@@ -7,7 +7,7 @@ use std::process::Command;
 use fio::{Plan, output};
 use tempfile::TempDir;
 
-use crate::common::{check, perform};
+use super::common::{check, perform};
 
 /// A directory with the file `f`, which jobs use.
 struct TestDir(TempDir);
@@ -35,7 +35,7 @@ impl TestDir {
         let file = format!("--filename={}", self.path());
         let words = ["--name=a", &file, "--size=256k"].into_iter().chain(words.split_whitespace());
         let words: Vec<String> = words.map(String::from).collect();
-        crate::common::plan(&words)
+        super::common::plan(&words)
     }
 
     fn run(&self, words: &str) -> Came {
@@ -300,7 +300,7 @@ fn the_null_engine_has_files_of_the_size_asked_for() {
         ("--name=a --ioengine=null --rw=read --size=2M --offset=512k", 2 << 20),
     ] {
         let words: Vec<String> = words.split(' ').map(String::from).collect();
-        let plan = crate::common::plan(&words);
+        let plan = super::common::plan(&words);
         let ran = perform(&plan, &[]).expect("it runs");
         let moved: u64 = ran.jobs[0].did.seen.kinds.iter().flatten().map(|kind| kind.bytes).sum();
         assert_eq!(moved, bytes, "{words:?}");

@@ -1,6 +1,6 @@
 //! A drive in memory that logs its writes, and helpers for recording and verification.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "the targets in fuzz/ use a part")]
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,0 +1,10 @@
+//! Measurements on files, loop devices, memory and virtual drives.
+
+mod blocks;
+mod common;
+mod control;
+mod fio;
+mod jobs;
+mod machine;
+mod program;
+mod simulator;
