@@ -10,13 +10,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::run::{rooms, root};
 
-/// Lower rooms that a room must not import: methods, fio and compat access a drive only through the
-/// rig, and the command reaches everything that measures through `lab`.
+/// Lower rooms that a room must not import: rules, script, methods, fio and compat access a drive only
+/// through the rig, and the command reaches everything that measures through `lab`.
 const HIDDEN: &[(&str, &[&str])] = &[
+    ("rules", &["engine", "model", "drive"]),
+    ("script", &["engine", "model", "drive"]),
     ("methods", &["engine", "model", "drive"]),
     ("compat", &["engine", "model", "drive"]),
     ("fio", &["engine", "model", "drive"]),
-    ("ssdyno", &["engine", "model", "methods"]),
+    ("ssdyno", &["engine", "model", "rules", "script", "methods"]),
 ];
 
 /// Rooms for tests only.

@@ -56,7 +56,7 @@ const STEPS: [Step; 8] = [
 ];
 
 /// Rooms whose tests run on an emulated processor: those that need neither a drive nor a device.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 15] = [
     "nvme",
     "fat",
     "emit",
@@ -67,6 +67,8 @@ const ELSEWHERE: [&str; 13] = [
     "controller",
     "fio",
     "analysis",
+    "rules",
+    "script",
     "methods",
     "compat",
     "store",

@@ -9,6 +9,7 @@
 //! buffer supplied by the caller. Sources: "exFAT file system specification" (Microsoft, 2019) and
 //! "FAT32 File System Specification" 1.03 (Microsoft, 2000).
 
+#![warn(missing_docs)]
 #![no_std]
 #![forbid(unsafe_code)]
 

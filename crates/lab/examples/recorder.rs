@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
-use methods::{Options, Session};
 use model::DriveSpec;
 use rig::Event;
+use script::{Options, Session};
 
 /// The drive of the recordings. FAT32 has its own capacity, because its allocation table grows with
 /// the volume.

@@ -7,8 +7,8 @@
 use std::fmt::Display;
 
 use fio::run::RunError;
-use methods::MethodError;
 use rig::{Fault, RigError};
+use script::MethodError;
 use serde::{Deserialize, Serialize};
 use store::StoreError;
 use thiserror::Error;

@@ -3,8 +3,8 @@
 //! same port.
 
 use analysis::{Outlook, Session, outlook};
-use methods::Neighbour;
 use record::{Covers, HistoryKey, Metric, Run, TargetKind, Unit};
+use rules::Neighbour;
 use store::Store;
 
 use crate::spread;

@@ -3,9 +3,10 @@
 //! Options are checked and turned into a draft before the target is inspected; the target then
 //! determines the region. A scratch file is laid out first, so that reads reach the drive.
 
-use methods::{BY_HAND, Session};
+use methods::BY_HAND;
 use record::{Safety, TargetKind};
 use rig::{Preparation, TargetInfo};
+use script::Session;
 use workload::{BlockSizes, Caching, Content, Mix, Pacing, Pattern, Region, Stop, Workload};
 
 use crate::error::{ErrorKind, LabError, Result};

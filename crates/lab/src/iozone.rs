@@ -9,7 +9,8 @@ use std::path::Path;
 
 use compat::iozone::Command;
 use engine::BackendKind;
-use methods::{IOZONE, IOZONE_LATENCIES, Options};
+use methods::{IOZONE, IOZONE_LATENCIES};
+use script::Options;
 
 use crate::error::Result;
 use crate::request::{Instrument, NULL, NULL_NVME, Target};

@@ -49,8 +49,8 @@ mod watcher;
 pub mod work;
 
 pub use engine::BackendKind;
-pub use methods::{Declared, Form, MethodInfo, MetricInfo, Options};
 pub use rig::{Erase, Event, Interval, Pass, Returning};
+pub use script::{Declared, Form, MethodInfo, MetricInfo, Options};
 
 pub use self::error::{ErrorKind, LabError, Result};
 pub use self::kept::{answered, kept};

@@ -10,12 +10,12 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use methods::{Outcome, Session};
 use record::{
     Answer, HistoryKey, Metric, OriginKind, Peer, Run, Stamp, Statistic, Target as Measured,
     TargetKind,
 };
 use rig::Event;
+use script::{Outcome, Session};
 use store::Store;
 
 use crate::compare::{Quantity, differences, quantities};
@@ -266,9 +266,9 @@ fn capacity(word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use methods::Options;
     use record::{Better, DriveIdentity, Tile, Unit};
     use rig::TargetInfo;
+    use script::Options;
 
     use super::*;
 

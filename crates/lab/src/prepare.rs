@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use methods::{Options, PREPARE, Prepare};
+use methods::{PREPARE, Prepare};
 use record::State;
 use rig::Erase;
+use script::Options;
 
 use crate::request::Target;
 use crate::work::Work;

@@ -9,12 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use methods::{Neighbour, Outcome};
 use record::{
     Answer, Environment, Finding, FindingKind, Health, Level, PartOf, Plan, Run, Safety, Stamp,
     State, Target, Unit,
 };
 use rig::{Event, Interval, Observer, TargetInfo};
+use rules::Neighbour;
+use script::Outcome;
 use store::new_id;
 use workload::units;
 

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use methods::{Outcome, Session};
 use record::{Health, Plan, Safety, Target, TargetKind};
 use rig::TargetInfo;
+use script::{Outcome, Session};
 use workload::{Mix, Pattern, Region, Workload};
 
 use crate::error::Result;

@@ -92,7 +92,7 @@ fn cost(simulator: &mut Simulator, workload: &Workload) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use methods::{Options, Session};
+    use script::{Options, Session};
 
     use super::*;
 

@@ -8,11 +8,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use methods::{
-    ALL, Declared, ICF, IMAGE, Icf, IcfError, IcfScript, Image, LIKE, Like, MethodInfo, MetricInfo,
-    Options, Session, catalog,
-};
+use methods::{ALL, ICF, IMAGE, Icf, IcfError, IcfScript, Image, LIKE, Like};
 use record::{Safety, Unit};
+use script::{Declared, MethodInfo, MetricInfo, Options, Session, catalog};
 
 use crate::error::{LabError, Result};
 use crate::image::ImageOnDisk;

@@ -8,8 +8,8 @@ mod sample;
 
 use std::collections::BTreeMap;
 
-use methods::Options;
 use sample::{Count, PRESETS, cells, cover, false_claims, outcome, primary, sessions};
+use script::Options;
 
 #[test]
 fn the_interval_contains_the_next_run_of_a_drive_that_varies() {

@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use drive::OpenRequest;
 use engine::{Machine, Simulator};
-use methods::{ALL, MethodError, MethodInfo, Options, Session};
+use methods::ALL;
 use model::DriveSpec;
 use record::{Metric, Plan, Safety, Step};
 use rig::{
     BlockDone, BlockRequest, BlockWay, Blocks, CommandRun, Event, Files, Job, Observer,
     Performance, Preparation, Prepared, Result, Rig, Stage, StopReason, TargetInfo,
 };
+use script::{MethodError, MethodInfo, Options, Session};
 use tempfile::TempDir;
 use workload::OpKind;
 
@@ -345,7 +346,7 @@ fn compared(
     let mut rig = Simulator::new(spec.clone(), "sim:drive", never(), nobody());
     let done = run(&mut rig, method, options);
     assert_eq!(rig.health().written_bytes, Some(done.written()), "{at}: bytes are lost");
-    match methods::plan(method, &info, options) {
+    match script::plan(method, &info, options) {
         Ok(plan) => {
             if let Err(error) = &done.result {
                 panic!("{at}: {error}");
@@ -425,7 +426,7 @@ fn a_slow_card_is_not_frightening() {
     let spec = DriveSpec::preset("sd-150x").expect("a preset");
     let target = Simulator::info(&spec, "sim:sd-150x");
     let quick = methods::find("quick").expect("a method");
-    let plan = methods::plan(quick, &target, &Options::default()).expect("fits");
+    let plan = script::plan(quick, &target, &Options::default()).expect("fits");
     assert!(plan.write_bytes_max < 5_000_000_000, "{}", plan.write_bytes_max);
 }
 
@@ -482,7 +483,7 @@ fn real_plans_hold(spec: &str, request: &OpenRequest) -> (Vec<&'static str>, u64
         let options = Options { time, size, replicates: Some(2), ..Options::default() };
         let at = format!("{name} on {spec}");
         let info = drive::plan_open(spec, request).expect("permitted").info;
-        let plan = match methods::plan(method, &info, &options) {
+        let plan = match script::plan(method, &info, &options) {
             Ok(plan) if plan.seconds <= most && !REAL_LEFT_OUT.contains(&name) => plan,
             Ok(_) => continue,
             Err(refused) => {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::Simulator;
-use methods::{Options, Outcome, Session};
 use model::DriveSpec;
 use rig::{Event, TargetInfo};
+use script::{Options, Outcome, Session};
 
 /// Runs `stream` with these options, as typed.
 fn stream(drive: &str, overrides: &[(&str, &str)], typed: &[(&str, &str)]) -> Outcome {
@@ -95,7 +95,7 @@ fn a_plan_promises_four_passes_and_their_metadata() {
     let spec = DriveSpec::preset("samsung-980-pro-2t").expect("a preset");
     let info: TargetInfo = Simulator::info(&spec, "sim:drive");
     let method = methods::find("stream").expect("a method");
-    let plan = methods::plan(method, &info, &Options::default()).expect("permitted");
+    let plan = script::plan(method, &info, &Options::default()).expect("permitted");
     let passes = plan.write_bytes_max as f64 / info.bytes as f64;
     assert!((4.0..4.2).contains(&passes), "{passes}");
     assert!(plan.seconds > 1000.0, "{}", plan.seconds);

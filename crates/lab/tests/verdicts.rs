@@ -6,10 +6,11 @@ mod proving;
 use std::sync::Arc;
 
 use engine::Simulator;
-use methods::{Options, Session, find};
+use methods::find;
 use model::DriveSpec;
 use proving::{SCENARIOS, Scenario, judge, method, plain, quick};
 use record::{FindingKind, MetricKey, Order, VerdictKind};
+use script::{Options, Session};
 
 /// Virtual seconds: short, but long enough for every rule to have its data.
 const SECONDS: u64 = 3;

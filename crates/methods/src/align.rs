@@ -10,12 +10,12 @@ use rig::TargetInfo;
 use workload::units::binary;
 use workload::{Mix, Pattern, Region, Workload};
 
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::{TestRegion, random_writes_max};
-use crate::verdict::Shift;
-use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use rules::Shift;
+use script::Session;
+use script::schedule;
+use script::whole::Whole;
+use script::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::{TestRegion, random_writes_max};
 
 /// Seconds per replicate of one offset.
 const EACH_SECONDS: f64 = 5.0;

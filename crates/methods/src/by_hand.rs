@@ -7,8 +7,9 @@ use record::{
 use rig::{KindStats, Measurement};
 use workload::{OpKind, Workload};
 
-use crate::verdict::{self, Checks};
-use crate::{Digest, MethodError, MethodInfo, Session};
+use rules::Checks;
+use rules::Digest;
+use script::{MethodError, MethodInfo, Session};
 
 /// Declares the metrics of a workload, with a prefix before each name.
 macro_rules! declared {
@@ -86,7 +87,7 @@ pub fn by_hand(session: &mut Session<'_>, workload: &Workload) -> Result<(), Met
     // A run on the null target says nothing about a drive.
     if session.target().target.kind != TargetKind::Null {
         let digest = Digest::of_run(workload, &measurement);
-        session.conclude(verdict::judge(session.target(), &[digest], &Checks::default()));
+        session.conclude(rules::judge(session.target(), &[digest], &Checks::default()));
     }
     session.out.series.push(Series { replicate: 0, ..std::mem::take(&mut measurement.series) });
     session.checkpoint();

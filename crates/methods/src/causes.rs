@@ -2,37 +2,21 @@
 //!
 //! A value alone fits many causes. A larger depth, larger blocks, sequential blocks, a small region
 //! or a burst to an idle drive changes it under some causes and not under others; the rules on
-//! [`crate::verdict`]'s grid draw the conclusions. Only values without direct evidence are tested,
+//! [`rules`]'s grid draw the conclusions. Only values without direct evidence are tested,
 //! within a budget declared in the plan. The unchanged write is repeated between its tests, because
 //! a cache that fills or drains meanwhile would look like an effect of the change. The read after a
 //! rest is always made: no value under load shows a power state.
 
-use record::{MetricKey, Places, Unit};
+use record::{MetricKey, Unit};
+use rules::changes::{
+    AFTER_REST, Addressing, DEEPER, DEPTH, LARGER, NEAR_BYTES, UNITS, burst_name,
+};
 use workload::OpKind::{Read, Write};
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::session::{Budget, Session};
-use crate::test_region::TestRegion;
-use crate::{MethodError, Round};
-
-/// Queue depth of the deep cells.
-pub(crate) const DEPTH: u32 = 32;
-
-/// A depth larger than that of any cell.
-pub(crate) const DEEPER: u32 = 128;
-
-/// Larger blocks, as multiples of the small ones.
-pub(crate) const LARGER: [u32; 2] = [4, 16];
-
-/// Larger blocks of writes, which may be whole mapping units: 16, 32 and 64 KiB.
-pub(crate) const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
-
-/// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
-/// a stripe over all dies of a drive.
-pub(crate) const NEAR_BYTES: u64 = 4 << 20;
-
-/// The read after a rest.
-pub(crate) const AFTER_REST: &str = "check-read-after-rest";
+use script::TestRegion;
+use script::{Budget, Session};
+use script::{MethodError, Round};
 
 /// First seed of the tests, distinct from seeds of cells and checks.
 const SEED: u32 = 40;
@@ -51,48 +35,6 @@ const CHANGES_SHARE: f64 = 0.54;
 /// accepts the first large block at once, hence several; 6 MiB fit the buffer of most drives.
 pub(crate) const BURSTS: [(bool, u64, u32); 3] =
     [(true, 6, 1), (false, 128, DEPTH), (false, 64, 1)];
-
-/// Location of a test's blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Addressing {
-    Random,
-    InOrder,
-    /// Random within [`NEAR_BYTES`].
-    Near,
-    /// The unchanged cell between the tests, to detect drift.
-    Again,
-    /// The unchanged cell once more.
-    After,
-}
-
-impl Addressing {
-    const ALL: [Addressing; 5] = [
-        Addressing::Random,
-        Addressing::InOrder,
-        Addressing::Near,
-        Addressing::Again,
-        Addressing::After,
-    ];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Addressing::Random => "random",
-            Addressing::InOrder => "in-order",
-            Addressing::Near => "near",
-            Addressing::Again => "again",
-            Addressing::After => "after",
-        }
-    }
-}
-
-/// The kind and location of the test with this name.
-pub(crate) fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
-    let at =
-        Places::parse("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
-    let kind = [Read, Write].into_iter().find(|kind| kind.name() == at.word(0))?;
-    let place = Addressing::ALL.into_iter().find(|place| place.name() == at.word(1))?;
-    Some((kind, place))
-}
 
 /// Whether a workload belongs to the checks or to the search for causes: they depend on earlier
 /// results, so that runs of one method differ in them.
@@ -248,9 +190,4 @@ fn bursts(
         Ok(Round::Again)
     })?;
     Ok(())
-}
-
-/// Name of the burst of blocks of this size at this depth.
-pub(crate) fn burst_name(block: u32, depth: u32) -> String {
-    format!("cause-write-burst-{}-{depth}", record::size_word(u64::from(block)))
 }

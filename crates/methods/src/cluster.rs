@@ -12,10 +12,10 @@ use workload::OpKind::{self, Read, Write};
 use workload::units::{binary_tight, parse_bytes};
 use workload::{BlockSizes, Mix, Pattern, Region};
 
-use crate::session::Session;
 use crate::stream::{FS, Script, recorded};
-use crate::whole::Whole;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::Session;
+use script::whole::Whole;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Default duration in seconds.
 const SECONDS: f64 = 120.0;
@@ -242,8 +242,8 @@ fn knee(units: &[u32], rates: &[f64]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
-    use crate::fake::{Fake, Traits, perform};
+    use script::Outcome;
+    use script::test_drive::{Fake, Traits, perform};
 
     #[test]
     fn slack_is_the_end_of_the_last_unit() {

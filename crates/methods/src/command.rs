@@ -9,8 +9,8 @@ use record::{Finding, FindingKind, Level, MetricKey, Safety, State, Statistic, U
 use rig::{CommandRun, DeviceTraffic, Exit};
 use workload::units::binary;
 
-use crate::verdict::Ruling;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
+use rules::Ruling;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options, Outcome, Round, Session};
 
 /// Default number of runs: the minimum for a meaningful interval.
 const RUNS: u32 = 3;

@@ -10,10 +10,10 @@ use record::{Finding, FindingKind, Level, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::{Stop, Workload};
 
-use crate::session::Session;
-use crate::verdict::HeatLoad;
-use crate::whole::Whole;
-use crate::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+use rules::HeatLoad;
+use script::Session;
+use script::whole::Whole;
+use script::{Budget, Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Maximum duration of the load, seconds.
 const LOAD_SECONDS: f64 = 3600.0;

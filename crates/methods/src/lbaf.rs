@@ -9,9 +9,9 @@ use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Region, Workload};
 
 use crate::prepare::cannot_format;
-use crate::session::Session;
-use crate::whole::Whole;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::Session;
+use script::whole::Whole;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Runs in all, half of them in each format.
 const RUNS: u32 = 4;

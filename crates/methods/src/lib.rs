@@ -1,10 +1,8 @@
 //! The tests: each a sequence of preparations and workloads, with its conclusions.
 //!
-//! A method is a script over a [`Session`], described by its [`MethodInfo`]. It sees the drive only
-//! through [`rig::Rig`], so it cannot distinguish a real drive from a virtual one. Its cost is known
-//! in advance because the same script runs on a planner ([`plan`]). Results go into an [`Outcome`]
-//! step by step, so a run that is cut short keeps its measurements. Conclusions are small pure rules
-//! in [`verdict`]; each may answer "unknown".
+//! A method has a file or a folder of its own: its description ([`MethodInfo`]), its script and its
+//! answer. What scripts are written in is the crate `script`; what the measurements mean is for the
+//! crate `rules`.
 
 #![forbid(unsafe_code)]
 
@@ -12,16 +10,10 @@ mod align;
 mod answer;
 mod authentic;
 mod by_hand;
-mod capacity;
-pub mod catalog;
 mod causes;
-mod cell;
 mod cluster;
 mod command;
 mod curve;
-mod digest;
-mod error;
-#[cfg(test)]
 mod fake;
 mod geometry;
 mod heat;
@@ -29,44 +21,33 @@ mod iometer;
 mod iozone;
 mod lbaf;
 mod mark;
-mod method;
 pub mod names;
-mod options;
-mod outcome;
-mod phase;
-mod planner;
 mod power;
 mod prepare;
 #[cfg(test)]
 mod promises;
 mod quick;
 mod restore;
-mod schedule;
 mod sdclass;
-mod session;
 mod snia;
 mod speed;
 mod states;
 mod stream;
 mod sustain;
-mod test_region;
 #[cfg(test)]
 mod tests;
-mod timed;
 mod trim;
-pub mod verdict;
 mod wear;
+#[cfg(test)]
+mod whole_drive_tests;
 #[doc(hidden)]
 pub use wear::fuzzing;
-mod whole;
 mod zones;
 
 pub use answer::of_record as answer;
 pub use by_hand::{BY_HAND, STEP_METRICS, by_hand};
 pub use causes::depends_on_results;
 pub use cluster::{LIKE, Like};
-pub use digest::Digest;
-pub use error::MethodError;
 pub use iometer::icf::{AccessLine, AccessSpec, IcfError, IcfJob, IcfScript, parse as parse_icf};
 pub use iometer::{ICF, Icf};
 pub use iozone::{
@@ -74,14 +55,10 @@ pub use iozone::{
     Latencies as IozoneLatencies, Row as IozoneRow, Trial as IozoneTrial, metric as iozone_metric,
     throughput_metric as iozone_throughput_metric,
 };
-pub use method::{MethodInfo, plan};
-pub use options::{Common, Declared, Form, Given, Opt, Options, Value};
-pub use outcome::Outcome;
 pub use prepare::{PREPARE, Prepare};
-pub use record::MetricInfo;
 pub use restore::{BlockSource, IMAGE, Image, ImageBlock, ImageFile, Spent};
-pub use session::{Budget, Bulk, Patience, Round, Session};
-pub use verdict::Neighbour;
+
+use script::{MethodError, MethodInfo};
 
 /// All methods, the default one first.
 pub static ALL: &[&MethodInfo] = &[
@@ -95,7 +72,7 @@ pub static ALL: &[&MethodInfo] = &[
     &heat::INFO,
     &curve::INFO,
     &speed::INFO,
-    &capacity::INFO,
+    &fake::INFO,
     &sdclass::INFO,
     &geometry::INFO,
     &power::INFO,
@@ -119,5 +96,5 @@ pub static ALL: &[&MethodInfo] = &[
 
 /// The method with this name; the error lists the known names and suggests the nearest.
 pub fn find(name: &str) -> Result<&'static MethodInfo, MethodError> {
-    catalog::find(ALL, name)
+    script::catalog::find(ALL, name)
 }

@@ -15,10 +15,10 @@ use rig::{Erase, Preparation, Released, RigError, TargetInfo};
 use workload::units::{binary, decimal};
 use workload::{Mix, Stop, Workload};
 
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::whole::{DEPTH, Whole};
-use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::Session;
+use script::TestRegion;
+use script::whole::{DEPTH, Whole};
+use script::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Random writes per ageing round, as a share of the drive, and the rounds: at least one pass, at
 /// most three. A drive not steady by then will not settle by writing.
@@ -283,7 +283,7 @@ fn age(whole: &Whole) -> Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Traits};
+    use script::test_drive::{Fake, Traits};
 
     const BYTES: u64 = 64 << 20;
     const MIB: u64 = 1 << 20;

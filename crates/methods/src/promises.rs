@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use workload::{Caching, Mix, Pattern, Workload};
 
-use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{ALL, MethodInfo, Options, Outcome, Session, find, plan};
+use crate::{ALL, find};
+use script::test_drive::{Fake, FlashTraits, Traits, perform};
+use script::{MethodInfo, Options, Outcome, Session, plan};
 
 const MIB: u64 = 1 << 20;
 

@@ -14,11 +14,11 @@ use workload::units::{binary, span};
 
 use crate::authentic;
 use crate::causes;
-use crate::cell::Cell;
-use crate::phase::{self, Rounds};
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use script::Cell;
+use script::Session;
+use script::TestRegion;
+use script::phase::{self, Rounds};
+use script::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default total duration, in seconds.
 const SECONDS: f64 = 60.0;
@@ -161,7 +161,7 @@ impl Times {
         let seconds = test_region.seconds;
         let (fill, checks) = (FILL_SHARE * seconds, CHECKS_SHARE * seconds);
         let rest = (REST_SHARE * seconds).min(REST_SECONDS);
-        let rounds = if given { test_region.rounds } else { crate::test_region::ROUNDS };
+        let rounds = if given { test_region.rounds } else { script::ROUNDS };
         let cells = f64::from(SINGLE_CELLS + rounds * ROUND_CELLS);
         let causes = CAUSES_SHARE * seconds;
         let cell = (seconds - fill - rest - causes - checks) / cells;

@@ -12,11 +12,11 @@ use workload::OpKind::{Read, Write};
 use workload::{BlockSizes, Mix, OpKind, Region, Workload};
 
 use crate::names::{STATES_READ_FRESH, STATES_READ_RESTORED};
-use crate::session::Session;
-use crate::verdict::{ReachedState, States};
-use crate::whole::Whole;
 use crate::zones::PARTS;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use rules::{ReachedState, States};
+use script::Session;
+use script::whole::Whole;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Seconds of random writes from each state: twelve minutes, as in the experiment.
 const RANDOM_SECONDS: f64 = 720.0;

@@ -10,11 +10,11 @@ use workload::OpKind::Write;
 use workload::Workload;
 
 use crate::names::{SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
-use crate::session::Session;
-use crate::verdict::Sustained;
-use crate::whole::time_series::TimeSeries;
-use crate::whole::{Whole, time_tight};
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use rules::Sustained;
+use rules::time_series::TimeSeries;
+use script::Session;
+use script::whole::{Whole, time_tight};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default duration in seconds, for two passes over a terabyte at 1 GB/s; the ladder alone takes
 /// 1290.

@@ -7,11 +7,12 @@ use rig::Rig;
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use crate::command::COMMAND;
-use crate::fake::{Fake, Traits, perform};
-use crate::options::{Common, Form};
-use crate::{
-    ALL, BY_HAND, MethodError, MethodInfo, Options, Outcome, Session, by_hand, find, plan,
-};
+use crate::{ALL, BY_HAND, by_hand, find};
+use rules::testing::with_link;
+use script::Planner;
+use script::test_drive::{Fake, Traits, perform};
+use script::{Common, Form};
+use script::{MethodError, MethodInfo, Options, Outcome, Session, plan};
 
 /// Enough virtual seconds to give every rule its data, few enough real ones.
 fn options() -> Options {
@@ -58,7 +59,7 @@ fn a_slip_of_the_keys_gets_a_suggestion_and_nonsense_the_list() {
 
 #[test]
 fn every_option_is_listed_once_with_the_methods_that_declare_it() {
-    let declared = crate::catalog::declared(ALL);
+    let declared = script::catalog::declared(ALL);
     for (i, (option, methods)) in declared.iter().enumerate() {
         assert!(declared[..i].iter().all(|(other, _)| other.name() != option.name()));
         let with = ALL.iter();
@@ -501,4 +502,24 @@ fn a_quick_run_is_a_small_record() {
     let bytes = serde_json::to_vec(&(&out.metrics, &out.latencies, &out.workloads, &out.verdicts));
     let bytes = bytes.expect("plain data").len();
     assert!(bytes < 200_000, "{bytes} bytes");
+}
+
+#[test]
+fn the_time_of_a_plan_does_not_grow_with_the_drive() {
+    let operations = |method: &MethodInfo, allowed, bytes| {
+        let mut info = with_link(1e9);
+        (info.target.kind, info.allowed, info.discard) = (TargetKind::Device, allowed, true);
+        info.bytes = bytes;
+        let mut planner = Planner::new(&info);
+        let options = Options::default();
+        Session::planning(&mut planner).run(method, &options).expect("planned");
+        planner.operations
+    };
+    let find = |name| find(name).expect("a method");
+    for (bytes, places) in [(4 << 30, 64), (4 << 40, 2048)] {
+        let wear = operations(find("wear"), Safety::Destroys, bytes);
+        assert!(wear < 20, "wear, {bytes} bytes: {wear}");
+        let fake = operations(find("fake"), Safety::Borrows, bytes);
+        assert!(fake < 3 * places + 10, "fake, {bytes} bytes: {fake}");
+    }
 }

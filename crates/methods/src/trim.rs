@@ -10,12 +10,12 @@ use record::{MetricKey, Safety, Statistic, TargetKind, Unit};
 use rig::{Preparation, Released, RigError, TargetInfo};
 use workload::{Content, Mix, Region, Workload};
 
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict::Trim;
-use crate::whole::Whole;
-use crate::{MethodError, MethodInfo, MetricInfo, Options, Round};
+use rules::Trim;
+use script::Session;
+use script::TestRegion;
+use script::schedule;
+use script::whole::Whole;
+use script::{MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Seconds of random writes that turn a full drive into a used one.
 const AGE_SECONDS: f64 = 60.0;
@@ -114,7 +114,7 @@ fn scratch(target: &TargetInfo, options: &Options) -> Result<TestRegion, MethodE
 fn in_directory(session: &mut Session<'_>, test_region: &TestRegion) -> Result<(), MethodError> {
     session.checks.trim = Some(Trim { by_file_system: true, ..Trim::default() });
     let region = Region::first(session.begin(test_region, test_region.seconds)?);
-    session.release(region)
+    release(session, region)
 }
 
 fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError> {
@@ -129,21 +129,21 @@ fn on_drive(session: &mut Session<'_>, whole: &Whole) -> Result<(), MethodError>
         session.fill_region(whole, "fill", whole.test_region.region())?;
         session.measure(&writes(whole, "trim-age", AGE_SECONDS, AGE_PASSES), round)?;
         let used = writes(whole, WRITES[0], WRITE_SECONDS, WRITE_PASSES);
-        rates[0].push(session.rate_kept(&used, round)?);
+        rates[0].push(reported_rate(session, &used, round)?);
         if round == 0 {
             let before = read_both(session, whole, BEFORE)?;
             let [discarded, _] = canaries(whole);
-            session.release(discarded)?;
+            release(session, discarded)?;
             let after = read_both(session, whole, READS)?;
             put_reads(session, &before, &after);
         }
         session.discard(whole, "discard", whole.everything)?;
         let restored = writes(whole, WRITES[1], WRITE_SECONDS, WRITE_PASSES);
-        rates[1].push(session.rate_kept(&restored, round)?);
+        rates[1].push(reported_rate(session, &restored, round)?);
         for (name, rates) in WRITES.iter().zip(&rates) {
             session.put_rates(MetricKey::parse(name), rates);
         }
-        session.trim().writes = rates.clone();
+        trim_checks(session).writes = rates.clone();
         session.checkpoint();
         Ok(Round::Again)
     })?;
@@ -179,40 +179,40 @@ fn put_reads(session: &mut Session<'_>, before: &[Vec<f64>; 2], after: &[Vec<f64
     };
     let ratios = [relative(before), relative(after)];
     session.put_ratio(MetricKey::parse(READS[1]), &ratios[0], &ratios[1]);
-    session.trim().reads = ratios;
+    trim_checks(session).reads = ratios;
     session.checkpoint();
 }
 
-impl Session<'_> {
-    fn trim(&mut self) -> &mut Trim {
-        self.checks.trim.get_or_insert_default()
-    }
+fn trim_checks<'s>(session: &'s mut Session<'_>) -> &'s mut Trim {
+    session.checks.trim.get_or_insert_default()
+}
 
-    /// Measures a replicate, keeps its time series and returns bytes per second.
-    fn rate_kept(&mut self, w: &Workload, round: u32) -> Result<f64, MethodError> {
-        let m = self.measure(&TestRegion::replicate(w, round), round)?;
-        Ok(m.throughput(None).unwrap_or(0.0))
-    }
+/// Measures a replicate, keeps its time series and returns bytes per second.
+fn reported_rate(session: &mut Session<'_>, w: &Workload, round: u32) -> Result<f64, MethodError> {
+    let m = session.measure(&TestRegion::replicate(w, round), round)?;
+    Ok(m.throughput(None).unwrap_or(0.0))
+}
 
-    /// Discards a region and records the resulting content, or the reason why it cannot be checked.
-    fn release(&mut self, region: Region) -> Result<(), MethodError> {
-        match self.prepare("release", Preparation::Release { region }) {
-            Ok(prepared) => self.keep(prepared.released.filter(looked)),
-            Err(MethodError::Rig(RigError::Unsupported(why))) => self.trim().unseen = Some(why),
-            Err(error) => return Err(error),
+/// Discards a region and records the resulting content, or the reason why it cannot be checked.
+fn release(session: &mut Session<'_>, region: Region) -> Result<(), MethodError> {
+    match session.prepare("release", Preparation::Release { region }) {
+        Ok(prepared) => put_released(session, prepared.released.filter(looked)),
+        Err(MethodError::Rig(RigError::Unsupported(why))) => {
+            trim_checks(session).unseen = Some(why);
         }
-        self.checkpoint();
-        Ok(())
+        Err(error) => return Err(error),
     }
+    session.checkpoint();
+    Ok(())
+}
 
-    fn keep(&mut self, released: Option<Released>) {
-        self.trim().released = released;
-        let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
-        for (statistic, bytes) in [(Statistic::Zeros, zero_bytes), (Statistic::Kept, kept_bytes)] {
-            let share = bytes as f64 / looked_bytes as f64;
-            let key = MetricKey::parse("trim-canary").with(statistic);
-            self.put(key, Unit::Share, Some(share));
-        }
+fn put_released(session: &mut Session<'_>, released: Option<Released>) {
+    trim_checks(session).released = released;
+    let Some(Released { looked_bytes, zero_bytes, kept_bytes, .. }) = released else { return };
+    for (statistic, bytes) in [(Statistic::Zeros, zero_bytes), (Statistic::Kept, kept_bytes)] {
+        let share = bytes as f64 / looked_bytes as f64;
+        let key = MetricKey::parse("trim-canary").with(statistic);
+        session.put(key, Unit::Share, Some(share));
     }
 }
 

@@ -13,9 +13,9 @@ use workload::OpKind::{Read, Write};
 use workload::{OpKind, Region, Stop, Workload};
 
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
-use crate::session::Session;
-use crate::whole::{DEPTH, Whole};
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::Session;
+use script::whole::{DEPTH, Whole};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Zones of the drive.
 const ZONES: u64 = 256;

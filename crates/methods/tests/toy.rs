@@ -3,10 +3,13 @@
 
 use std::time::Duration;
 
-use methods::{ALL, Budget, Common, Form, MethodError, MethodInfo, MetricInfo, Opt, Options};
-use methods::{Round, Session, catalog};
+use methods::ALL;
 use record::{Metric, Safety, Unit};
 use rig::TargetInfo;
+use script::{
+    Budget, Common, Form, MethodError, MethodInfo, MetricInfo, Opt, Options, Round, Session,
+    catalog,
+};
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 static BLOCK: Opt<u32> = Opt::value(

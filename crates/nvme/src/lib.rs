@@ -12,6 +12,7 @@
 //! Source: NVM Express Base Specification 1.4. [`identify`] and [`health`] parse structures
 //! returned by a drive, whichever driver fetched them.
 
+#![warn(missing_docs)]
 #![no_std]
 
 mod command;

@@ -4,6 +4,7 @@
 //! renamed or changes meaning. An unknown value is `null`, never 0. The machine-readable schema is
 //! `docs/record.schema.json`.
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -5,6 +5,7 @@
 //! [`Performance`], and passes [`Event`]s to the observer. This crate does no I/O and reads no
 //! clock.
 
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 mod blocks;

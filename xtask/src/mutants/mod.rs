@@ -25,9 +25,11 @@ use crate::run::{cargo, output, package};
 use listed::{Listed, Survivor};
 
 /// The rooms and the files to mutate; no files means all.
-const ROOMS: [(&str, &[&str]); 4] = [
+const ROOMS: [(&str, &[&str]); 6] = [
     ("analysis", &[]),
     ("journal", &[]),
+    ("rules", &[]),
+    ("script", &[]),
     ("methods", &[]),
     ("drive", &["crates/drive/src/guard.rs", "crates/drive/src/open/*.rs"]),
 ];

@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{Options, Outcome, Session, find};
+use methods::find;
 use model::DriveSpec;
 use record::MetricKey;
 use rig::{Blocks, Event, Job, Performance, Preparation, Prepared, Result, Rig, Stage, TargetInfo};
+use script::{Options, Outcome, Session};
 use workload::{Pattern, Workload};
 
 /// Runs a session of `quick` on a preset with these overrides and detours.

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use analysis::estimate;
-use methods::{Options, Outcome};
 use model::DriveSpec;
 use record::{Finding, FindingKind, MetricKey};
+use script::{Options, Outcome};
 
 use crate::order::detoured;
 use crate::sample::{cells, outcome};

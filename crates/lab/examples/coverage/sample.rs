@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use analysis::{Outcome, Session, Sides, claims, outlook};
 use engine::Simulator;
-use methods::{Options, Session as Script, find};
+use methods::find;
 use model::DriveSpec;
 use record::{Metric, Unit};
+use script::{Options, Session as Script};
 
 /// Numbers of runs that an interval rests on, including the present one.
 pub const RUNS: [usize; 3] = [1, 3, 5];
@@ -64,7 +65,7 @@ pub fn primary(preset: &str, pairs: &[(&str, &str)], options: &Options) -> Vec<M
 }
 
 /// Runs a session of `quick` on a preset with these overrides.
-pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> methods::Outcome {
+pub fn outcome(preset: &str, pairs: &[(&str, &str)], options: &Options) -> script::Outcome {
     let spec = DriveSpec::preset(preset).and_then(|spec| spec.with_overrides(pairs));
     let never = Arc::new(AtomicBool::new(false));
     let quiet = Box::new(|_: &rig::Event| {});

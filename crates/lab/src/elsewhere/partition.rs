@@ -2,7 +2,7 @@
 //! virtual drive, because the code is that of real drives.
 
 pub(crate) mod finished {
-    use methods::Session;
+    use script::Session;
 
     use crate::error::{LabError, Result};
 

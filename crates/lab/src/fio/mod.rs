@@ -13,9 +13,9 @@ use std::sync::atomic::AtomicBool;
 pub use engine::Permissions;
 use fio::run::{self, Prepared, Ran};
 use fio::{Job, output};
-use methods::Outcome;
 use record::{Health, Plan, Safety, Step, TargetKind};
 use rig::TargetInfo;
+use script::Outcome;
 
 use crate::error::{ErrorKind, LabError, Result};
 use crate::recording::{Recording, Shared, Test};

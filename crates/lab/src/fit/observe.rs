@@ -9,9 +9,9 @@ use methods::names::{
     STATES_READ_FRESH, STATES_READ_RESTORED, SUSTAIN_FRESH, SUSTAIN_FULL, ZONES_ASCENDING,
     ZONES_READ,
 };
-use methods::verdict::ReachedState;
 use model::fit::{Before, Cell, Observed, Pass};
 use record::{MetricKey, Order, Run, State, Statistic, TargetKind, Unit};
+use rules::ReachedState;
 use workload::{Mix, Pacing, Workload};
 
 /// Workloads on a whole drive that was written once in order.

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use methods::{ImageFile, Options, Session};
+use methods::ImageFile;
 use rig::{Event, Rig};
+use script::{Options, Session};
 
 use super::{ImageOnDisk, make};
 

@@ -21,8 +21,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use methods::Neighbour;
 use record::{Run, Series, State, Target, TargetKind};
+use rules::Neighbour;
 
 use self::desk::StoreDesk;
 pub use self::desk::serve;

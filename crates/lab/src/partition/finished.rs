@@ -7,8 +7,8 @@ use std::io;
 
 use drive::partitions::{self, Layout, Table};
 use journal::Storage;
-use methods::Session;
 use rig::{BlockRequest, BlockWay};
+use script::Session;
 use workload::Region;
 
 use super::format::{self, FileSystem};

@@ -13,7 +13,7 @@ mod plan;
 mod progress;
 mod work;
 
-use methods::Options;
+use script::Options;
 
 use crate::error::{LabError, Result};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use emit::did_you_mean;
-use methods::Options;
+use script::Options;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml::{Spanned, Value};

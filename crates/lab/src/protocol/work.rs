@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use methods::{Options, Session};
 use record::TargetKind;
 use rig::Preparation;
+use script::{Options, Session};
 use workload::{Content, Region};
 
 use super::{Measure, Preparing, Run};

@@ -1,8 +1,8 @@
 //! Runs an experiment on its virtual drive: the steps in order, with one record for all of them.
 
-use methods::{Bulk, Options, Outcome, Session};
 use record::{Metric, Unit};
 use rig::{BlockWay, Preparation, TargetInfo};
+use script::{Bulk, Options, Outcome, Session};
 use workload::{Region, Workload, units};
 
 use super::document::{Experiment, Step};

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{MethodInfo, Options, Outcome, Session};
 use model::DriveSpec;
 use rig::Event;
+use script::{MethodInfo, Options, Outcome, Session};
 use workload::{Op, OpKind};
 
 /// Runs a method on a virtual drive, with options as typed.

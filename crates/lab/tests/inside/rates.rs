@@ -4,8 +4,8 @@
 
 mod figures;
 
-use methods::Options;
 use model::DriveSpec;
+use script::Options;
 use workload::OpKind;
 
 use super::{find, preset, run_with};
@@ -32,7 +32,7 @@ pub(super) fn specimen(name: &str, overrides: &[(&str, &str)], seed: u64) -> Dri
     preset(name, &[&seeds[..], overrides].concat())
 }
 
-fn outcome(method: &str, spec: &DriveSpec, seed: u64) -> methods::Outcome {
+fn outcome(method: &str, spec: &DriveSpec, seed: u64) -> script::Outcome {
     let options = Options { seed, ..Options::default() };
     run_with(methods::find(method).expect("a method"), spec, &options)
 }

@@ -1,7 +1,7 @@
 //! Tests `wear` on virtual drives that die, and on drives with a known number of faults.
 
-use methods::Options;
 use model::DriveSpec;
+use script::Options;
 
 use super::{find, preset, run_with, value};
 
@@ -16,7 +16,7 @@ fn card(overrides: &[(&str, &str)]) -> DriveSpec {
 }
 
 /// Blocks by fault: flipped, misplaced, stale, torn, lost.
-fn faults(out: &methods::Outcome) -> [f64; 5] {
+fn faults(out: &script::Outcome) -> [f64; 5] {
     ["flipped", "misplaced", "stale", "torn", "lost"]
         .map(|name| value(out, &format!("wear-{name}")))
 }
@@ -53,7 +53,7 @@ fn a_good_card_endures_a_given_amount() {
 }
 
 /// Runs until this amount is written, or the drive fails.
-pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> methods::Outcome {
+pub(super) fn worn(spec: &DriveSpec, seed: u64, amount: &str) -> script::Outcome {
     let method = methods::find("wear").expect("a method");
     let mut options = Options { seed, ..Options::default() };
     let declared = method.options.iter().find(|option| option.name() == "amount");

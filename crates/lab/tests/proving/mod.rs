@@ -16,10 +16,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Simulator;
-use methods::{Neighbour, Options, Outcome, Session, find};
+use methods::find;
 use model::{DriveSpec, ThrottleSpec};
 use record::{MetricKey, Verdict, VerdictKind};
 use rig::Event;
+use rules::Neighbour;
+use script::{Options, Outcome, Session};
 
 /// A figure that rises by a smaller factor did not depend on the cause.
 const MOVED: f64 = 1.1;

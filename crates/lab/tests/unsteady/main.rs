@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use engine::{Drive, Flips, Machine, Memory, Options as EngineOptions};
 use journal::{JournalDir, Rereads};
-use methods::{MethodError, Options, Outcome, Session};
 use record::{FindingKind, Safety, TargetKind, VerdictKind};
 use rig::{Event, TargetInfo};
+use script::{MethodError, Options, Outcome, Session};
 use tempfile::TempDir;
 
 /// Size of the drive, bytes: the smallest that both methods accept.

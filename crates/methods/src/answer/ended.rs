@@ -4,8 +4,10 @@
 use record::{Answer, Ending, HEADLINE_MAX, Run, Series, Stamp, Unit};
 use workload::units::{decimal, duration};
 
-use super::{answer, by_hand, general, prepare};
-use crate::{Outcome, find};
+use super::{by_hand, general, prepare};
+use crate::find;
+use script::Outcome;
+use script::draft::answer;
 
 /// The answer to a run's question. Every run has one, even a run that measured nothing. Its stamp
 /// is the worse of the stored one and the one derived from the record.

@@ -3,8 +3,9 @@
 
 use record::{Answer, ChartKind, FindingKind, HEADLINE_MAX, Run, Stamp, TargetKind};
 
-use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{ALL, MethodInfo, Options, Outcome};
+use crate::ALL;
+use script::test_drive::{Fake, FlashTraits, Traits, perform};
+use script::{MethodInfo, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
 

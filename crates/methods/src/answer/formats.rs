@@ -4,8 +4,8 @@ use record::{Answer, Better, Chart, Metric, MetricKey, Order, Statistic, Unit, c
 use workload::OpKind;
 use workload::units::{binary, binary_tight};
 
-use super::{Draft, rate, times};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, rate, times};
 
 /// Ratios within this distance of 1 count as equal.
 const SAME: f64 = 0.05;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use record::{Answer, Axis, Better, Chart, Clock, Metric, MetricKey, Naming, Statistic, Unit};
 use workload::units::{amount, decimal, latency};
 
-use super::{Draft, count, name_of, rate};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, count, name_of, rate};
 
 /// Maximum number of bars in a chart whose metrics were not chosen by a method.
 const BARS_MAX: usize = 16;

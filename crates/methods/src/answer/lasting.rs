@@ -7,9 +7,9 @@ use record::Statistic::{
 use record::{Answer, Axis, Better, Chart, Mark, Metric, Statistic, Unit, VerdictKind};
 use workload::units::{binary, decimal, duration};
 
-use super::{Draft, name_of, rate};
-use crate::Outcome;
 use crate::names::{STREAM_BUFFER, SUSTAIN_FRESH as FRESH, SUSTAIN_FULL as FULL};
+use script::Outcome;
+use script::draft::{Draft, name_of, rate};
 
 /// The answer of `sustain`: the cache size, the throughput inside and after the cache, and that of
 /// the full drive.

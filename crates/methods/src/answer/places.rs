@@ -7,9 +7,9 @@ use record::Statistic::{
 use record::{Answer, Axis, Better, Chart, FittedLine, MetricKey, Unit, VerdictKind};
 use workload::units::{binary, latency};
 
-use super::{Draft, name_of, rate, times};
-use crate::Outcome;
 use crate::names::{NOTHING_WRITTEN, ZONES_ASCENDING, ZONES_READ as READ};
+use script::Outcome;
+use script::draft::{Draft, name_of, rate, times};
 
 /// Address ranges whose speeds differ by less than this share count as equally fast.
 const EVEN: f64 = 0.1;

@@ -6,10 +6,10 @@ use record::{
 };
 use workload::OpKind;
 
-use super::{Draft, count, rate};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, count, rate};
 
-/// See [`crate::MethodInfo::answer`].
+/// See [`script::MethodInfo`].
 pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     let cells = [
         ("Sequential reads", Order::Sequential, OpKind::Read),
@@ -34,7 +34,7 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
     for (label, metric) in found.into_iter().flatten() {
         draft = draft.tile(label, &metric.name, Better::Higher);
     }
-    let tiles = draft.answer.tiles.clone();
+    let tiles = draft.tiles().to_vec();
     let limits: Vec<(&Tile, &Verdict)> = tiles.iter().filter_map(|t| bound(out, t)).collect();
     let heat = draft.concluded(&VerdictKind::Heat);
     let words = match limits.first() {
@@ -49,8 +49,8 @@ pub(crate) fn quick(out: &Outcome) -> Option<Answer> {
         by: verdict.kind.clone(),
         confidence: Confidence::Measured,
     });
-    draft.answer.limits = limits.collect();
     draft
+        .limits(limits)
         .chart(bars(out, "Large sequential blocks", Order::Sequential, Unit::BytesPerSecond))
         .chart(bars(out, "Small random blocks", Order::Random, Unit::Iops))
         .say(format!("{rates}{iops}"), words)

@@ -8,8 +8,8 @@ use record::{
 };
 use workload::units::{binary, duration, latency as time};
 
-use super::{Draft, count, name_of, rate};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, count, name_of, rate};
 
 /// Half height of the band drawn around the mean of a steady window, as a share of that mean. The
 /// specification limits the range of the window to twice this share (20%), not each value to it.

@@ -5,7 +5,7 @@ use record::{
 };
 
 use super::*;
-use crate::Outcome;
+use script::Outcome;
 
 fn outcome(metrics: &[(&str, Unit, f64)]) -> Outcome {
     let metrics = metrics.iter().map(|(name, unit, v)| Metric::single(*name, *unit, *v));
@@ -136,11 +136,11 @@ fn a_steady_throughput_names_its_round_and_marks_the_window() {
 
 #[test]
 fn rates_counts_and_factors_have_the_digits_that_matter() {
-    let rates = [3.4e9, 12.6e9, 999.6e6, 12.6e6].map(super::rate);
+    let rates = [3.4e9, 12.6e9, 999.6e6, 12.6e6].map(script::draft::rate);
     assert_eq!(rates, ["3.40 GB/s", "12.6 GB/s", "1.00 GB/s", "12.6 MB/s"]);
-    let counts = [640.4, 88_123.0, 1.2e6, 9_949.0, 3.25].map(super::count);
+    let counts = [640.4, 88_123.0, 1.2e6, 9_949.0, 3.25].map(script::draft::count);
     assert_eq!(counts, ["640", "88k", "1.2M", "9.9k", "3.2"]);
-    assert_eq!([3.13, 12.3].map(super::times), ["3.1 times", "12 times"]);
+    assert_eq!([3.13, 12.3].map(script::draft::times), ["3.1 times", "12 times"]);
 }
 
 #[test]

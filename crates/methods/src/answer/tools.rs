@@ -6,8 +6,8 @@ use record::Statistic::{
 use record::{Answer, Better, Chart, Metric, MetricKey, State, Unit, VerdictKind, capitalised};
 use workload::units::{binary, decimal, latency};
 
-use super::{Draft, name_of, rate};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, name_of, rate};
 
 /// The metrics of `mark`, in the order of the published tables.
 const MARKS: [(&str, &str, &str); 4] = [

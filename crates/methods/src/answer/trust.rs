@@ -4,10 +4,10 @@
 use record::{Answer, Axis, Better, Chart, Metric, Places, Unit, VerdictKind};
 use workload::units::{binary, latency};
 
-use super::{Draft, rate, times};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, rate, times};
 
-/// See [`crate::MethodInfo::answer`].
+/// See [`script::MethodInfo`].
 pub(crate) fn authentic(out: &Outcome) -> Option<Answer> {
     let draft = Draft::new(out, "Do the numbers come from the drive?");
     if out.metrics.is_empty() {

@@ -2,8 +2,8 @@
 
 use record::{Answer, Axis, Better, Chart, Statistic, Unit, VerdictKind};
 
-use super::{Draft, name_of, rate, times};
-use crate::Outcome;
+use script::Outcome;
+use script::draft::{Draft, name_of, rate, times};
 
 /// Differences below this share count as none in a sentence: three random passes over the same
 /// drive differ by that much (guess).

@@ -4,10 +4,10 @@ use record::MetricKey;
 use workload::{Mix, Pattern, Region, Stop, Workload};
 
 use super::Check;
-use crate::MethodError;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict::{CONTENTS, Contents};
+use rules::{CONTENTS, Contents};
+use script::MethodError;
+use script::Session;
+use script::TestRegion;
 
 /// Queue depth: enough to keep any drive busy.
 const DEPTH: u32 = 8;

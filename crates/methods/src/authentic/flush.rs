@@ -5,9 +5,9 @@ use record::{LatencyProfile, MetricKey, size_word};
 use workload::{Mix, OpKind, Pattern, Stop, Workload};
 
 use super::Check;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{MethodError, Round};
+use script::Session;
+use script::TestRegion;
+use script::{MethodError, Round};
 
 /// Maximum writes per round. A flush without effect takes almost no time; this many writes suffice
 /// to show that.

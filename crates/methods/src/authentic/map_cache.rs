@@ -1,5 +1,5 @@
 //! Pairs of small reads within spans of doubling size. The first read is at a random address, the
-//! second near it, where the drive needs the same part of its map. See [`crate::verdict`] for the
+//! second near it, where the drive needs the same part of its map. See [`rules`] for the
 //! conclusion.
 //!
 //! Before the pairs, each span is read once in every [`STRIDE`], so that the drive caches as much
@@ -10,11 +10,11 @@ use workload::Permutation;
 use workload::units::binary_tight;
 
 use super::Check;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::timed::timed_read;
-use crate::verdict::{self, MapSpan};
-use crate::{Budget, MethodError};
+use rules::MapSpan;
+use script::Session;
+use script::TestRegion;
+use script::timed_read;
+use script::{Budget, MethodError};
 
 /// The smallest span; its map takes 8 KiB.
 const FIRST: u64 = 8 << 20;
@@ -113,11 +113,11 @@ fn publish(session: &mut Session<'_>) {
         return;
     }
     let spans = session.checks.map.clone().unwrap_or_default();
-    for (bytes, share) in verdict::map_misses(&spans) {
+    for (bytes, share) in rules::map_misses(&spans) {
         let key = MetricKey::of_words(&[&"check-map-within", &binary_tight(bytes)]);
         session.put(key, Unit::Share, Some(share.max(0.0)));
     }
-    if let Some(held) = verdict::map_held(&spans) {
+    if let Some(held) = rules::map_held(&spans) {
         let metric = Metric::single("check-map-held", Unit::Bytes, held.bytes);
         session.put_metric(metric.between(held.low, held.high, Covers::Resolution));
         session.put(MetricKey::parse("check-map-miss"), Unit::Nanoseconds, Some(held.miss_ns));
@@ -129,8 +129,8 @@ mod tests {
     use rig::Rig;
 
     use super::*;
-    use crate::Options;
-    use crate::fake::{Fake, Traits};
+    use script::Options;
+    use script::test_drive::{Fake, Traits};
 
     #[test]
     fn both_reads_of_a_pair_are_in_one_area_and_a_quarter_of_it_apart() {

@@ -1,6 +1,6 @@
 //! `authentic`: non-destructive checks of whether the numbers of a drive can be trusted.
 //!
-//! Five checks, each with its own file and a rule in [`crate::verdict`]: reads that bypass the page
+//! Five checks, each with its own file and a rule in [`rules`]: reads that bypass the page
 //! cache compared with reads from it, growing working sets, the map, flushes, and contents. `quick`
 //! ends with shorter versions of the same checks, except the map. The content check comes last,
 //! because it leaves zeros on the drive, and a read of zeros proves nothing.
@@ -16,12 +16,12 @@ use record::{Finding, FindingKind, Level, Safety, Unit};
 use rig::RigError;
 use workload::OpKind::Read;
 
-use crate::cell::Cell;
-use crate::phase::{self, Rounds};
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict;
-use crate::{MethodError, MethodInfo, MetricInfo, Options};
+use script::Cell;
+use script::Session;
+use script::TestRegion;
+use script::phase::{self, Rounds};
+
+use script::{MethodError, MethodInfo, MetricInfo, Options};
 
 /// Default total duration, seconds.
 const SECONDS: f64 = 60.0;
@@ -135,7 +135,7 @@ fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> 
     run_checks(session, &test_region, checks_seconds(&test_region))?;
     let contents = session.checks.contents.as_ref();
     let [zeros, half, repeated] = ["zeros", "half", "repeated"]
-        .map(|name| contents.is_some_and(|contents| verdict::gains_from(contents, name)));
+        .map(|name| contents.is_some_and(|contents| rules::gains_from(contents, name)));
     if test_region.writes {
         // A drive that deduplicates also stores zeros only once.
         savings::COMPRESSION.run(session, &test_region, half || (zeros && !repeated))?;

@@ -6,10 +6,10 @@
 use workload::{Caching, Mix, Pattern, Region, Stop, Workload};
 
 use super::Check;
-use crate::MethodError;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict::PageCache;
+use rules::PageCache;
+use script::MethodError;
+use script::Session;
+use script::TestRegion;
 
 /// Size of the region, which is read repeatedly until the time ends: small enough to stay in the
 /// page cache on any machine.

@@ -10,9 +10,9 @@ use analysis::mean;
 use record::{Covers, Metric, MetricKey, Unit};
 use workload::{Content, Mix, Pattern, Region, Stop, Workload};
 
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{Budget, MethodError};
+use script::Session;
+use script::TestRegion;
+use script::{Budget, MethodError};
 
 /// Percentages of redundant content.
 const LEVELS: [u32; 5] = [0, 25, 50, 75, 100];

@@ -10,11 +10,11 @@ use workload::units::binary_tight;
 use workload::{Mix, OpKind, Pattern, Region, Stop, Workload};
 
 use super::Check;
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict::WorkingSet;
-use crate::{MethodError, Round};
+use rules::WorkingSet;
+use script::Session;
+use script::TestRegion;
+use script::schedule;
+use script::{MethodError, Round};
 
 /// The smallest set.
 const FIRST: u64 = 1 << 20;

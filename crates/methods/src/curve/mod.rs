@@ -18,10 +18,10 @@ use rig::{Measurement, TargetInfo};
 use workload::units::parse_duration;
 use workload::{Mix, Pacing, Pattern, Stop, Workload};
 
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::{TestRegion, random_writes_max};
-use crate::{Budget, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use script::Session;
+use script::schedule;
+use script::{Budget, MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use script::{TestRegion, random_writes_max};
 
 use search::Search;
 

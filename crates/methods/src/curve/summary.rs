@@ -3,8 +3,8 @@
 use record::{Answer, Axis, Better, Chart, Evidence, Statistic, Unit, Verdict, VerdictKind};
 use workload::units::latency;
 
-use crate::Outcome;
-use crate::answer::{Draft, count};
+use script::Outcome;
+use script::draft::{Draft, count};
 
 /// KNEE: the highest load that the drive keeps up with, and response times below it.
 pub(super) fn verdicts(out: &Outcome) -> Vec<Verdict> {

@@ -9,8 +9,8 @@
 use record::{DeclaredSizes, Evidence, MetricKey, Unit};
 use workload::units::binary;
 
-use crate::answer::Draft;
-use crate::session::Session;
+use script::Session;
+use script::draft::Draft;
 
 /// Names and metrics of the sizes that describe an erase block, the more direct one first.
 const ERASE: [(&str, &str); 2] = [

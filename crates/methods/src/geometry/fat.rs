@@ -9,10 +9,10 @@ use analysis::mean;
 use rig::BlockWay;
 use workload::{Content, Filler, Permutation, Region};
 
-use crate::MethodError;
-use crate::session::{Bulk, Session};
-use crate::timed::timed_write;
-use crate::whole::Whole;
+use script::MethodError;
+use script::timed_write;
+use script::whole::Whole;
+use script::{Bulk, Session};
 
 /// Erase blocks tested at the start. In Linaro's survey of flash cards, zones end after one to
 /// four.
@@ -163,8 +163,8 @@ fn separation(zone: &[f64], others: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
-    use crate::fake::{Fake, Traits};
+    use script::Options;
+    use script::test_drive::{Fake, Traits};
 
     const MIB: u64 = 1 << 20;
 

@@ -21,10 +21,10 @@ use record::{MetricKey, Unit};
 use workload::units::binary_tight;
 use workload::{Permutation, Region};
 
-use crate::session::Session;
-use crate::timed::timed_read;
-use crate::whole::Whole;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::Session;
+use script::timed_read;
+use script::whole::Whole;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 use fat::Small;
 use levels::{Level, steps};
@@ -130,7 +130,7 @@ const METRICS: [MetricInfo; 14] = [
 fn run(session: &mut Session<'_>, options: &Options) -> Result<(), MethodError> {
     session.conclude(Vec::new());
     let size = options.size.unwrap_or(REGION_MAX).min(session.target().bytes);
-    let part = options.sized(size.max(crate::options::BYTES_MIN));
+    let part = options.sized(size.max(script::BYTES_MIN));
     let whole = Whole::unguarded(&INFO, session.target(), &part)?;
     let region = Region::first(whole.bytes());
     if whole.test_region.writes {
@@ -312,9 +312,9 @@ fn boundaries(size: u64, triple: bool, bytes: u64, margin: u64, seed: u64) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Traits, perform};
-    use crate::{Outcome, plan};
     use rig::Rig;
+    use script::test_drive::{Fake, Traits, perform};
+    use script::{Outcome, plan};
 
     #[test]
     fn each_boundary_is_read_across_and_on_both_sides_in_every_round() {

@@ -12,10 +12,10 @@ use analysis::Stream;
 use rig::BlockWay;
 use workload::{Content, Filler, Region};
 
-use crate::MethodError;
-use crate::session::{Bulk, Session};
-use crate::timed::timed_write;
-use crate::whole::Whole;
+use script::MethodError;
+use script::timed_write;
+use script::whole::Whole;
+use script::{Bulk, Session};
 
 /// Bytes per write.
 const CHUNK: u64 = 64 << 10;

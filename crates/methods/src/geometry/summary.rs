@@ -4,8 +4,8 @@ use record::{Answer, Axis, Better, Chart, DeclaredSizes, Evidence, Unit, Verdict
 use workload::units::{binary, latency};
 
 use super::{ERASE_MIN, Found, Open, declared};
-use crate::Outcome;
-use crate::answer::Draft;
+use script::Outcome;
+use script::draft::Draft;
 
 /// The verdict: GEOMETRY or UNDETERMINED.
 pub(super) fn verdict(

@@ -15,9 +15,9 @@ use rig::{Measurement, RigError};
 use workload::units::binary;
 use workload::{BlockSizes, Mix, Pacing, Pattern, Region, Source, Stop, Workload};
 
-use crate::session::{Part, Session};
-use crate::test_region::TestRegion;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::TestRegion;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{Part, Session};
 
 use access::{Accesses, alignment};
 use icf::{AccessLine, AccessSpec, IcfJob, IcfScript};

@@ -2,8 +2,8 @@
 
 use record::{Answer, Better, Chart, Unit};
 
-use crate::Outcome;
-use crate::answer::{Draft, count, rate};
+use script::Outcome;
+use script::draft::{Draft, count, rate};
 
 /// The rates of the first specification, and the number of specifications.
 pub(super) fn answer(out: &Outcome) -> Option<Answer> {

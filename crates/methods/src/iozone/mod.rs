@@ -21,10 +21,10 @@ pub use self::spec::{Honest, Iozone, IozoneFigure, Row, metric, throughput_metri
 
 use self::latencies::Watch;
 use self::rules::Seen;
-use crate::options::BYTES_MIN;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::BYTES_MIN;
+use script::Session;
+use script::TestRegion;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 /// Duration of the default run in seconds, on a drive that commits a record per millisecond.
 const SECONDS: f64 = 90.0;

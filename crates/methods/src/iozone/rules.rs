@@ -6,7 +6,7 @@ use workload::OpKind;
 use workload::units::throughput;
 
 use super::spec::{Honest, IozoneFigure, Row};
-use crate::verdict::Ruling;
+use rules::Ruling;
 
 /// Reads came from memory if the device delivered less than this share of their bytes.
 const FROM_DEVICE: f64 = 0.5;

@@ -3,8 +3,9 @@
 use workload::{Caching, Calls, Content, Pattern};
 
 use super::{IOZONE, Iozone, IozoneFigure, Row};
-use crate::fake::{Fake, Traits, perform};
-use crate::{MethodError, Options, Outcome, find, plan};
+use crate::find;
+use script::test_drive::{Fake, Traits, perform};
+use script::{MethodError, Options, Outcome, plan};
 
 fn spec(tests: &[u32]) -> Iozone {
     let row = Row { file_bytes: 8 << 20, record_bytes: 4096 };

@@ -10,8 +10,8 @@ use workload::{OpStream, Source, Workload};
 use super::latencies::Watch;
 use super::spec::{IozoneFigure, Row};
 use super::{Run, drop_caches, fill, rate};
-use crate::MethodError;
-use crate::session::Session;
+use script::MethodError;
+use script::Session;
 
 /// Measures every number of processes on every row.
 pub(super) fn run(session: &mut Session<'_>, run: &Run) -> Result<(), MethodError> {

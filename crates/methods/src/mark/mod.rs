@@ -17,10 +17,10 @@ use workload::{Caching, Calls, Content, Mix, OpKind, Pattern, Region, Stop, Work
 
 use self::score::{Column, Score, riscos_call_ns};
 use self::summary::Scores;
-use crate::schedule;
-use crate::session::{Session, complete};
-use crate::test_region::TestRegion;
-use crate::{MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use script::TestRegion;
+use script::schedule;
+use script::{MethodError, MethodInfo, MetricInfo, Opt, Options, Round};
+use script::{Session, complete};
 
 /// Size of the file that is loaded and saved, bytes.
 const FILE: u64 = 8 << 20;

@@ -3,7 +3,7 @@
 use record::{Unit, VerdictKind};
 
 use super::score::{Column, Score};
-use crate::verdict::Ruling;
+use rules::Ruling;
 
 /// All scores so far.
 pub(super) struct Scores {

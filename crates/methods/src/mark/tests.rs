@@ -6,8 +6,9 @@ use record::Metric;
 use workload::{Caching, Calls};
 
 use super::{LEGACY, REFERENCE, Reference};
-use crate::fake::{Fake, Traits, perform};
-use crate::{MethodError, Options, Outcome, find, plan};
+use crate::find;
+use script::test_drive::{Fake, Traits, perform};
+use script::{MethodError, Options, Outcome, plan};
 
 fn options() -> Options {
     Options { time: Some(Duration::from_secs(17)), ..Options::default() }

@@ -11,12 +11,12 @@ use analysis::{binomial_tail, quantile};
 use record::{Covers, Metric, MetricKey, Safety, Statistic, Unit};
 use workload::Permutation;
 
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::timed::timed_read;
-use crate::whole::time_tight;
-use crate::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
+use script::Session;
+use script::TestRegion;
+use script::schedule;
+use script::timed_read;
+use script::whole::time_tight;
+use script::{Budget, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 /// Rests, seconds.
 const RESTS: [f64; 9] = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];

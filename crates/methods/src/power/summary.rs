@@ -5,8 +5,8 @@ use record::{Answer, Axis, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{latency, span};
 
 use super::{RESTS, Sleep, key};
-use crate::Outcome;
-use crate::answer::Draft;
+use script::Outcome;
+use script::draft::Draft;
 
 /// POWER STATE, NO POWER STATE or UNDETERMINED.
 pub(super) fn verdict(awake_ns: f64, after: &[(f64, Vec<f64>)], sleep: Sleep) -> Verdict {

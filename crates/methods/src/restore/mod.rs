@@ -17,9 +17,9 @@ use rig::{BlockRequest, BlockWay, RigError, TargetInfo};
 use workload::Region;
 use workload::units::binary;
 
-use crate::session::{Bulk, Session};
-use crate::test_region::admit;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::admit;
+use script::{Bulk, Session};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use source::Generated;
 pub use source::{BlockSource, ImageBlock, ImageFile, Spent};

@@ -2,7 +2,7 @@
 
 use workload::{Content, Filler};
 
-use crate::Options;
+use script::Options;
 
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;

@@ -3,8 +3,8 @@
 use record::{Answer, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 use workload::units::{decimal, duration};
 
-use crate::Outcome;
-use crate::answer::{Draft, rate};
+use script::Outcome;
+use script::draft::{Draft, rate};
 
 /// A part within this factor of the slowest may also be the limit.
 const CLEAR: f64 = 1.1;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use record::TargetKind;
 
 use super::{BlockSource, IMAGE, INFO, Image, ImageBlock, ImageFile, Spent};
-use crate::fake::{Fake, Traits, perform};
-use crate::{Options, Outcome, plan};
+use script::test_drive::{Fake, Traits, perform};
+use script::{Options, Outcome, plan};
 
 const MIB: u64 = 1 << 20;
 

@@ -13,9 +13,9 @@ use record::{MetricKey, Safety, State, TargetKind, Unit};
 use rig::{BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler, Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use script::Session;
+use script::TestRegion;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 pub(crate) use classes::Measured;
 use classes::{LARGE_UNIT, SMALL_UNIT};

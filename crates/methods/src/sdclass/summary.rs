@@ -3,8 +3,8 @@
 use record::{Answer, Better, Chart, Evidence, Unit, Verdict, VerdictKind};
 
 use super::classes::Measured;
-use crate::Outcome;
-use crate::answer::Draft;
+use script::Outcome;
+use script::draft::Draft;
 
 /// GRADE: the classes met on this host, and the next ones that are not met.
 pub(super) fn verdict(measured: &Measured) -> Verdict {

@@ -5,10 +5,10 @@ use rig::{Measurement, bound};
 use workload::{BlockSizes, Mix, OpKind, Pattern, Workload};
 
 use super::DEPTH;
-use crate::MethodError;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::whole::Whole;
+use script::MethodError;
+use script::Session;
+use script::TestRegion;
+use script::whole::Whole;
 
 /// Operations submitted in one call at high depth.
 const BATCH: u32 = 4;

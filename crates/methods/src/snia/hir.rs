@@ -5,8 +5,8 @@ use record::{MetricKey, Safety, Unit};
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
-use crate::whole::{Whole, time_tight};
-use crate::{MethodInfo, MetricInfo};
+use script::whole::{Whole, time_tight};
+use script::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-hir";
 

@@ -5,8 +5,8 @@ use record::{MetricKey, Safety, Unit};
 use super::cell::Cell;
 use super::rounds::Rounds;
 use super::{IGNORES, MINUTE, Part, run, tracked};
-use crate::whole::Whole;
-use crate::{MethodInfo, MetricInfo};
+use script::whole::Whole;
+use script::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-latency";
 

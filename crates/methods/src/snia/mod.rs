@@ -22,11 +22,11 @@ use record::{LatencyProfile, MetricKey, Statistic, Unit};
 use workload::OpKind::Write;
 use workload::{BlockSizes, Stop, Workload};
 
-use crate::session::Session;
-use crate::whole::Whole;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 use cell::Cell;
 use rounds::Rounds;
+use script::Session;
+use script::whole::Whole;
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options, Round};
 
 pub(crate) use dirth::DIRTH;
 pub(crate) use hir::HIR;

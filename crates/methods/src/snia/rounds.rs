@@ -9,10 +9,10 @@ use analysis::{Slope, WINDOW};
 use record::{Finding, FindingKind, Level, MetricKey, Series, Statistic, Unit};
 
 use super::cell::Cell;
-use crate::session::Session;
-use crate::verdict::Steadiness;
-use crate::whole::Whole;
-use crate::{Budget, MethodError, Round};
+use rules::Steadiness;
+use script::Session;
+use script::whole::Whole;
+use script::{Budget, MethodError, Round};
 
 /// Maximum rounds, by the specification.
 pub(super) const ROUNDS_MAX: u32 = 25;

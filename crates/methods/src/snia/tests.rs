@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use record::Metric;
 
-use crate::fake::{Fake, FlashTraits, Traits, perform};
-use crate::{MethodError, Options, Outcome, find};
+use crate::find;
+use script::test_drive::{Fake, FlashTraits, Traits, perform};
+use script::{MethodError, Options, Outcome};
 
 const BYTES: u64 = 128 << 20;
 

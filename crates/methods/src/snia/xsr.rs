@@ -5,8 +5,8 @@ use record::{MetricKey, Safety};
 
 use super::cell::Cell;
 use super::{IGNORES, Part, run};
-use crate::whole::Whole;
-use crate::{MethodInfo, MetricInfo};
+use script::whole::Whole;
+use script::{MethodInfo, MetricInfo};
 
 const NAME: &str = "snia-xsr";
 

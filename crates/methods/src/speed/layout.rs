@@ -4,8 +4,8 @@ use record::{MetricKey, Safety, TargetKind, size_word};
 use rig::TargetInfo;
 use workload::{Content, Mix, OpKind, Pattern, Region, Stop, Workload};
 
-use crate::test_region::TestRegion;
-use crate::{MethodError, Options};
+use script::TestRegion;
+use script::{MethodError, Options};
 
 /// Bytes read and written back at each location, as in the old tool.
 const LENGTH: u64 = 32 << 20;
@@ -70,7 +70,7 @@ impl Layout {
         options: &Options,
         seconds: f64,
     ) -> Result<Layout, MethodError> {
-        let size = options.size.unwrap_or(target.bytes.max(crate::options::BYTES_MIN));
+        let size = options.size.unwrap_or(target.bytes.max(script::BYTES_MIN));
         let test_region = TestRegion::new(target, &options.sized(size), seconds)?;
         let kind = target.target.kind;
         let chunk = largest_transfer(target).min(test_region.bytes / 4);

@@ -16,11 +16,11 @@ use rig::{Measurement, Preparation};
 use workload::units::decimal;
 use workload::{Content, OpKind};
 
-use crate::schedule;
-use crate::session::Session;
-use crate::test_region::TestRegion;
-use crate::verdict::{CommandTimes, Legacy, PlaceRates};
-use crate::{MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
+use rules::{CommandTimes, Legacy, PlaceRates};
+use script::Session;
+use script::TestRegion;
+use script::schedule;
+use script::{MethodError, MethodInfo, MetricInfo, Options, Patience, Round};
 
 use layout::Layout;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use record::{Metric, Safety, State, TargetKind};
 
-use crate::fake::{Fake, Traits, perform};
-use crate::{MethodError, Options, Outcome, plan};
+use script::test_drive::{Fake, Traits, perform};
+use script::{MethodError, Options, Outcome, plan};
 
 use super::INFO;
 

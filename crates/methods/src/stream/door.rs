@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 
-use crate::MethodError;
-use crate::session::Session;
+use script::MethodError;
+use script::Session;
 
 /// Sectors that a check reads at once, and the areas between which it alternates: two FATs, a
 /// bitmap, a directory.

@@ -27,11 +27,11 @@ use self::options::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, RATE};
 use self::pass::{Plain, Sink, of_fat};
 pub(crate) use self::pass::{Take, Taken};
 use crate::names::STREAM_BUFFER;
-use crate::session::{Bulk, Session};
-use crate::test_region::TestRegion;
-use crate::whole::Whole;
-use crate::whole::time_series::{BINS, TimeSeries};
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Options};
+use rules::time_series::{BINS, TimeSeries};
+use script::TestRegion;
+use script::whole::Whole;
+use script::{Bulk, Session};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Options};
 
 /// Nominal duration in seconds; the four passes over a drive determine the real one.
 const SECONDS: f64 = 300.0;

@@ -4,7 +4,7 @@
 use fat::Kind;
 use workload::units::{binary_tight, parse_bytes};
 
-use crate::Opt;
+use script::Opt;
 
 pub(super) static RATE: Opt<Option<f64>> = Opt::value(
     "rate",

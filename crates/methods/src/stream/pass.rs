@@ -10,9 +10,9 @@ use rig::{BlockDone, BlockRequest, BlockWay, RigError};
 use workload::{Content, Filler};
 
 use super::door::{Door, Tally, Traffic, succeeded};
-use crate::MethodError;
-use crate::session::Session;
-use crate::whole::DEPTH;
+use script::MethodError;
+use script::Session;
+use script::whole::DEPTH;
 
 /// Memory lent to a recorder, bytes: the size of its longest metadata write.
 const ROOM: usize = 512 << 10;

@@ -7,9 +7,9 @@ use workload::Region;
 
 use super::door::{Door, Traffic};
 use super::{BUFFER, CHECKPOINT, CLUSTER, FILE_SIZE, FRAME, FS, INFO, RATE};
-use crate::fake::{Fake, Traits, perform};
-use crate::session::Session;
-use crate::{MethodError, Options, Outcome};
+use script::Session;
+use script::test_drive::{Fake, Traits, perform};
+use script::{MethodError, Options, Outcome};
 
 const MIB: u64 = 1 << 20;
 
@@ -308,7 +308,7 @@ fn impossible_options_are_refused_before_anything_is_written() {
     for (options, text) in impossible {
         let (_, result) = ran(&mut fake, &options);
         assert_eq!(result.expect_err("refused").to_string(), text);
-        let plan = crate::plan(&INFO, &fake.info, &options).expect_err("refused in the plan");
+        let plan = script::plan(&INFO, &fake.info, &options).expect_err("refused in the plan");
         assert_eq!(plan.to_string(), text);
         assert_eq!(fake.written, 0);
     }

@@ -10,8 +10,8 @@ use workload::{Mix, OpKind, Pattern, Region, Workload};
 
 use super::layout::{BLOCK, Layout};
 use super::transfer::{DEPTH, Refused};
-use crate::MethodError;
-use crate::session::Session;
+use script::MethodError;
+use script::Session;
 
 /// Repeats of each workload.
 const ROUNDS: u32 = 4;

@@ -13,8 +13,8 @@ use super::found::{Class, Tally};
 use super::layout::{BLOCK, Layout};
 use super::resume::Left;
 use super::transfer::{Door, PIECE, Refused};
-use crate::MethodError;
-use crate::session::{Bulk, Session};
+use script::MethodError;
+use script::{Bulk, Session};
 
 /// Approximate maximum number of rows in the series.
 const ROWS: u64 = 200;
@@ -516,8 +516,8 @@ impl Test {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
-    use crate::fake::{Fake, Traits};
+    use script::Options;
+    use script::test_drive::{Fake, Traits};
 
     #[test]
     fn a_drive_that_refuses_the_fill_has_few_missing_numbers() {

@@ -13,8 +13,8 @@ use rig::TargetInfo;
 use workload::Region;
 use workload::stamp::Stamp;
 
-use crate::options::BYTES_MIN;
-use crate::{MethodError, Options};
+use script::BYTES_MIN;
+use script::{MethodError, Options};
 
 /// Block size, bytes: the unit of writing, stamping, checking and counting.
 pub(super) const BLOCK: u64 = 128 << 10;
@@ -140,7 +140,7 @@ pub(super) fn mixed(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::testing::target;
+    use rules::testing::target;
 
     #[test]
     fn static_data_are_all_but_a_little_and_the_halves_take_turns() {

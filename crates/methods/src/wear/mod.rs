@@ -21,9 +21,8 @@ use record::{FindingKind, Safety, State, TargetKind};
 use rig::{RigError, TargetInfo};
 use workload::units::{binary, parse_bytes};
 
-use crate::session::{Budget, Session};
-use crate::test_region;
-use crate::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
+use script::{Budget, Session};
+use script::{Common, MethodError, MethodInfo, MetricInfo, Opt, Options};
 
 use cycle::{CYCLE, FILL, Test};
 use layout::{BLOCK, Layout};
@@ -173,7 +172,7 @@ fn new_seed(session: &mut Session<'_>, layout: &Layout, seed: u64) -> Result<u64
 /// scratch file, which is always new.
 fn admit(target: &TargetInfo, resumes: bool) -> Result<(), MethodError> {
     let advice = "--destroy with its serial number, or its size if it is a file";
-    test_region::admit(target, Safety::Destroys, "wear overwrites all of", advice)?;
+    script::admit(target, Safety::Destroys, "wear overwrites all of", advice)?;
     if resumes && target.target.kind == TargetKind::Directory {
         let spec = &target.target.spec;
         let text = format!("no run is left in {spec}: its scratch file was deleted");

@@ -15,8 +15,8 @@ use workload::stamp::{Layout as Stamps, SECTOR, read_sector};
 use super::found::{Class, Stamped, Tally};
 use super::layout::{BLOCK, Layout, mixed, stamp};
 use super::transfer;
-use crate::MethodError;
-use crate::session::Session;
+use script::MethodError;
+use script::Session;
 
 /// Maximum number of a write: more than any drive endures, and small enough to calculate with.
 const NUMBER_MAX: u64 = 1 << 56;

@@ -12,8 +12,8 @@ use super::age::{KINDS, key};
 use super::cycle::{CYCLE, DISCARD, Test};
 use super::found::Class;
 use super::layout::BLOCK;
-use crate::Outcome;
-use crate::answer::{Draft, name_of};
+use script::Outcome;
+use script::draft::{Draft, name_of};
 
 /// The evidence of an amount that is known only as a minimum.
 const WRITTEN_MIN: &str = "written, at least";

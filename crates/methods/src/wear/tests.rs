@@ -3,8 +3,8 @@
 use record::Safety;
 use workload::Region;
 
-use crate::fake::{Fake, Traits, perform};
-use crate::{Options, Outcome, plan};
+use script::test_drive::{Fake, Traits, perform};
+use script::{Options, Outcome, plan};
 
 use super::layout::{BLOCK, Layout};
 use super::{AGE, AMOUNT, INFO, RESUME};

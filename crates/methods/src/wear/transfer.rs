@@ -7,8 +7,8 @@ use workload::stamp::{self, Layout as Stamps};
 
 use super::found::{Class, Tally};
 use super::layout::{BLOCK, Layout, stamp};
-use crate::MethodError;
-use crate::session::Session;
+use script::MethodError;
+use script::Session;
 
 /// Requests in flight.
 pub(super) const DEPTH: u32 = 8;

@@ -1,8 +1,8 @@
 //! Cases of methods whose figures follow from the preset, or from the model itself: `authentic`,
 //! `iometer`, `restore` and `speed`.
 
-use methods::Options;
 use model::DriveSpec;
+use script::Options;
 use workload::OpKind;
 
 use super::{Case, Judged, case, judged_all, outcome, specimen};

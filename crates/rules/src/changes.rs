@@ -1,0 +1,73 @@
+//! The names and sizes of the workloads that separate causes, as methods issue them and rules find
+//! them: the same workload with one thing changed.
+
+use record::Places;
+use workload::OpKind;
+use workload::OpKind::{Read, Write};
+
+/// Queue depth of the deep cells.
+pub const DEPTH: u32 = 32;
+
+/// A depth larger than that of any cell.
+pub const DEEPER: u32 = 128;
+
+/// Larger blocks, as multiples of the small ones.
+pub const LARGER: [u32; 2] = [4, 16];
+
+/// Larger blocks of writes, which may be whole mapping units: 16, 32 and 64 KiB.
+pub const UNITS: [u32; 3] = [LARGER[0], 8, LARGER[1]];
+
+/// Size of a region of near blocks: one allocation unit of a card, a few parts of a cached map, yet
+/// a stripe over all dies of a drive.
+pub const NEAR_BYTES: u64 = 4 << 20;
+
+/// The read after a rest.
+pub const AFTER_REST: &str = "check-read-after-rest";
+
+/// Location of a test's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressing {
+    Random,
+    InOrder,
+    /// Random within [`NEAR_BYTES`].
+    Near,
+    /// The unchanged cell between the tests, to detect drift.
+    Again,
+    /// The unchanged cell once more.
+    After,
+}
+
+impl Addressing {
+    /// All of them.
+    const ALL: [Addressing; 5] = [
+        Addressing::Random,
+        Addressing::InOrder,
+        Addressing::Near,
+        Addressing::Again,
+        Addressing::After,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Addressing::Random => "random",
+            Addressing::InOrder => "in-order",
+            Addressing::Near => "near",
+            Addressing::Again => "again",
+            Addressing::After => "after",
+        }
+    }
+}
+
+/// The kind and location of the test with this name.
+pub fn test_named(name: &str) -> Option<(OpKind, Addressing)> {
+    let at =
+        Places::parse("cause-{read,write}-{random,in-order,near,again,after}-{size}-{n}", name)?;
+    let kind = [Read, Write].into_iter().find(|kind| kind.name() == at.word(0))?;
+    let place = Addressing::ALL.into_iter().find(|place| place.name() == at.word(1))?;
+    Some((kind, place))
+}
+
+/// Name of the burst of blocks of this size at this depth.
+pub fn burst_name(block: u32, depth: u32) -> String {
+    format!("cause-write-burst-{}-{depth}", record::size_word(u64::from(block)))
+}

@@ -1,0 +1,464 @@
+//! MAPPING UNIT, DEVICE DEPTH and PER-COMMAND: causes that a single figure cannot distinguish.
+//!
+//! Each responds differently to variations of the same random workload (`causes.rs` runs them):
+//!
+//! - Larger blocks: IOPS *rise* only if small writes are parts of a mapping unit.
+//! - Higher queue depth: IOPS stay the same if the drive takes a fixed number of commands. That
+//!   number is whole, and the same for larger blocks, although these take longer.
+//! - Larger or sequential blocks: IOPS stay the same if the command itself is the cost.
+//!
+//! At depth 1, a command's time has a fixed part and a part for its data; two block sizes separate
+//! them. A read also waits for flash, so its fixed part is that of a buffered write of the same
+//! size. If the variations do not agree on one cause, none is reported.
+
+use record::{Order, Unit, VerdictKind};
+use rig::Bus;
+use workload::OpKind;
+use workload::OpKind::{Read, Write};
+use workload::units::{binary, latency};
+
+use super::grid::Grid;
+use super::nearby::NEAR_GAIN;
+use super::rule::{Role, Rule};
+use super::{Ruling, percent};
+use crate::Digest;
+use crate::changes::{DEEPER, DEPTH, LARGER, UNITS};
+
+/// Rates within this share of each other count as equal: rounds of half a second differ by less.
+const SAME: f64 = 0.08;
+
+/// Minimum gain in IOPS from larger blocks that only whole mapping units explain.
+const UNIT_GAIN_MIN: f64 = 1.2;
+
+/// Minimum share of the small-block IOPS at which whole units count as read equally fast. Twice the
+/// flash pages, or four times the transfer, would cost more.
+const UNIT_READ_MIN: f64 = 0.87;
+
+/// Maximum relative deviation of a device depth from a whole number.
+const WHOLE_WITHIN: f64 = 0.08;
+
+/// Maximum device depth: at [`DEPTH`], a larger one cannot be distinguished from no limit.
+const DEVICE_DEPTH_MAX: f64 = 16.0;
+
+/// Minimum share of the IOPS that blocks 16 times as large keep if the command is the cost; beyond
+/// a page, flash halves the IOPS.
+const LARGEST_MIN: f64 = 0.75;
+
+/// Share of the time above which the command is the cost (methods.md: t0 x IOPS > 50%).
+const COMMAND_MIN: f64 = 0.5;
+
+/// The same for a read with a known flash time: without the command, IOPS would rise by half.
+const READ_COMMAND_MIN: f64 = 1.0 / 3.0;
+
+/// Longer than any flash takes to read or accept 4 KiB, nanoseconds (model.md: 115 us).
+const SLOW_COMMAND_NS: f64 = 200_000.0;
+
+/// Minimum share of ideal scaling at which the rate counts as proportional to the depth.
+const LINEAR_MIN: f64 = 0.8;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| {
+        let mut direct = super::link::link(facts.target, facts.seen);
+        direct.extend(super::nearby::nearby(facts.seen));
+        contenders(facts.target.bus, facts.seen, &direct)
+    },
+};
+
+/// Returns at most one cause for each figure that has no direct cause.
+pub fn contenders(bus: Bus, seen: &[Digest], direct: &[Ruling]) -> Vec<Ruling> {
+    let grid = Grid::of(seen);
+    let mut found: Vec<Ruling> = grid.mapping_unit().into_iter().collect();
+    // Such a drive also reads whole units, which hides the cost of a command.
+    if found.is_empty() {
+        let depth = grid.device_depth(bus);
+        let commands = [Read, Write].map(|kind| grid.per_command(kind));
+        let alone = [Read, Write].map(|kind| grid.command_alone(kind));
+        let each = [depth].into_iter().chain(commands).chain(alone);
+        found = each.flatten().collect();
+    }
+    let mut explained: Vec<String> = Vec::new();
+    let of_direct = direct.iter().filter(|ruling| ruling.applies());
+    explained.extend(of_direct.flat_map(|r| r.verdict.explains.iter().map(|e| e.metric.clone())));
+    for ruling in &mut found {
+        ruling.verdict.explains.retain(|e| !explained.contains(&e.metric));
+        explained.extend(ruling.verdict.explains.iter().map(|e| e.metric.clone()));
+    }
+    found.retain(|ruling| !ruling.verdict.explains.is_empty());
+    found
+}
+
+impl Grid<'_> {
+    /// Checks whether small random writes are parts of larger units.
+    fn mapping_unit(&self) -> Option<Ruling> {
+        let subject = self.find(Write, Order::Random, 1, DEPTH)?;
+        let small = self.random(Write, 1, DEPTH).filter(|_| self.writes_hold())?;
+        let rates = UNITS.iter().filter_map(|n| Some((*n, self.random(Write, *n, DEPTH)?)));
+        let (blocks, rate) = rates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let gain = rate / small;
+        if gain < UNIT_GAIN_MIN {
+            return None;
+        }
+        let (unit, block) = (self.small()? * blocks, self.small()?);
+        let text = format!(
+            "Small random writes are parts of a larger unit that the drive rewrites whole: {} \
+             blocks reach {gain:.1} times the IOPS of {} blocks.",
+            binary(u64::from(unit)),
+            binary(u64::from(block)),
+        );
+        let mut ruling = Ruling::yes(VerdictKind::MappingUnit, text)
+            .explaining(subject, Some(1.0 - 1.0 / gain))
+            .next_test("ssdyno io --rw randwrite with --bs 8k, 16k, 32k, ...: the unit's size")
+            .with("writes per second of larger blocks / of small ones", gain, Unit::Number);
+        // The cause also applies at depth 1 if there is such a gain.
+        let alone = self.random(Write, 1, 1).zip(self.random(Write, LARGER[1], 1));
+        if alone.is_some_and(|(small, large)| large / small >= UNIT_GAIN_MIN)
+            && let Some(subject) = self.find(Write, Order::Random, 1, 1)
+        {
+            ruling = ruling.explaining(subject, None);
+        }
+        // Reads also fetch whole units if reading a unit takes no longer than reading a small
+        // block.
+        for depth in [1, DEPTH] {
+            let rates = self.random(Read, 1, depth).zip(self.random(Read, blocks, depth));
+            let whole = rates.is_some_and(|(small, large)| large / small >= UNIT_READ_MIN);
+            let clear = depth == 1 || blocks == LARGER[1];
+            if let Some(subject) =
+                self.find(Read, Order::Random, 1, depth).filter(|_| whole && clear)
+            {
+                ruling = ruling.explaining(subject, None);
+            }
+        }
+        Some(ruling)
+    }
+
+    /// Checks whether the drive takes a fixed number of commands at a time.
+    fn device_depth(&self, bus: Bus) -> Option<Ruling> {
+        let (one, deep) = (self.random(Read, 1, 1)?, self.random(Read, 1, DEPTH)?);
+        let deeper = self.random(Read, 1, DEEPER)?;
+        let larger = self.random(Read, LARGER[0], DEPTH)? / self.random(Read, LARGER[0], 1)?;
+        let depth = deep / one;
+        let whole = depth.round();
+        let fixed = same(deep, deeper) && same(depth, larger);
+        let small = (1.0..=DEVICE_DEPTH_MAX).contains(&whole);
+        if !fixed || !small || !within(depth, whole, WHOLE_WITHIN) {
+            return None;
+        }
+        let reads = self.find(Read, Order::Random, 1, DEPTH)?;
+        let text = format!(
+            "The drive takes {whole:.0} command{} at a time: queue depth {DEPTH} gives {depth:.1} \
+             times the rate of depth 1, and higher depths no more.",
+            if whole == 1.0 { "" } else { "s" }
+        );
+        let (kind, text, test) = match bus == Bus::Usb && whole == 1.0 {
+            true => (
+                VerdictKind::Usb,
+                format!("{text} USB's bulk-only transport allows no more."),
+                "the drive in a UAS enclosure, or without a bridge",
+            ),
+            false => (
+                VerdictKind::DeviceDepth,
+                text,
+                "the drive on another controller or bridge, which may set the limit",
+            ),
+        };
+        let ruling = Ruling::yes(kind, text)
+            .explaining(reads, None)
+            .next_test(test)
+            .with("rate at depth 32 / at depth 1", depth, Unit::Number)
+            .with("the same with larger blocks", larger, Unit::Number);
+        let writes = self.random(Write, 1, DEPTH).zip(self.random(Write, 1, 1));
+        let writes = writes.filter(|(deep, one)| within(deep / one, whole, WHOLE_WITHIN));
+        match writes.and_then(|_| self.find(Write, Order::Random, 1, DEPTH)) {
+            Some(writes) => Some(ruling.explaining(writes, None)),
+            None => Some(ruling),
+        }
+    }
+
+    /// Checks whether IOPS with a full queue are independent of block size and order.
+    fn per_command(&self, kind: OpKind) -> Option<Ruling> {
+        let deep = self.random(kind, 1, DEPTH)?;
+        let deeper = self.random(kind, 1, DEEPER)?;
+        let larger = self.random(kind, LARGER[0], DEPTH)?;
+        let in_order = self.rate(kind, Order::Sequential, 1, DEPTH)?;
+        let near = self.near(kind)?;
+        if ![deeper, larger, in_order, near].into_iter().all(|rate| same(rate, deep)) {
+            return None;
+        }
+        // A single die reads 16 KiB as often as 4 KiB, but not 64 KiB.
+        if self.random(kind, LARGER[1], DEPTH).is_none_or(|rate| rate < LARGEST_MIN * deep) {
+            return None;
+        }
+        let subject = self.find(kind, Order::Random, 1, DEPTH)?;
+        let text = format!(
+            "The cost of a {} is the command, not its data: {:.0} per second, whatever the block \
+             size, order and queue depth.",
+            kind.name(),
+            deep
+        );
+        Some(
+            Ruling::yes(VerdictKind::PerCommand, text)
+                .explaining(subject, None)
+                .next_test("the drive in a faster machine: the command's cost may be the host's")
+                .with("operations per second, blocks 4 times as large", larger, Unit::Iops)
+                .with("operations per second, in order", in_order, Unit::Iops),
+        )
+    }
+
+    /// Checks the fixed part of a command's time at depth 1, derived from two block sizes.
+    fn command_alone(&self, kind: OpKind) -> Option<Ruling> {
+        let subject = self.find(kind, Order::Random, 1, 1)?;
+        let small_ns = 1e9 / self.random(kind, 1, 1)?;
+        let large_ns = 1e9 / self.random(kind, LARGER[1], 1)?;
+        let data_ns = (large_ns - small_ns) / f64::from(LARGER[1] - 1);
+        // Larger blocks take less time: small blocks have another cost.
+        if data_ns < 0.0 {
+            return None;
+        }
+        let fixed_ns = (small_ns - data_ns).max(0.0);
+        // Even the smallest read also waits for flash. A buffered write shows the command alone.
+        let (command_ns, least) = match kind {
+            Read if fixed_ns < SLOW_COMMAND_NS => {
+                let write_ns = self.buffered_write_ns()?;
+                ((write_ns - data_ns).clamp(0.0, fixed_ns), READ_COMMAND_MIN)
+            }
+            _ => (fixed_ns, COMMAND_MIN),
+        };
+        let share = command_ns / small_ns;
+        if share <= least {
+            return None;
+        }
+        // The time to load a missing part of the map does not belong to the command.
+        if self.near(kind).zip(self.random(kind, 1, DEPTH)).is_some_and(|(n, d)| n >= NEAR_GAIN * d)
+        {
+            return None;
+        }
+        let text = format!(
+            "At depth 1, a {} takes {}, of which {} ({}) is the command, whatever its size.",
+            kind.name(),
+            latency(small_ns),
+            latency(command_ns),
+            percent(share)
+        );
+        let ruling = Ruling::yes(VerdictKind::PerCommand, text).explaining(subject, Some(share));
+        // The command takes longer than flash, and only a higher queue depth makes up for it.
+        let deep = self.find(kind, Order::Random, 1, DEPTH).filter(|deep| {
+            let linear = deep.iops() * small_ns / 1e9 >= LINEAR_MIN * f64::from(DEPTH);
+            // A write faster than a flash read was buffered: its time does not include flash.
+            let read_ns = self.random(Read, 1, 1).map(|rate| 1e9 / rate);
+            let buffered = kind == Write && read_ns.is_some_and(|read_ns| small_ns < read_ns);
+            linear && (command_ns >= SLOW_COMMAND_NS || buffered)
+        });
+        let ruling = match deep {
+            Some(deep) => ruling.explaining(deep, Some(share)),
+            None => ruling,
+        };
+        Some(
+            ruling
+                .next_test("a higher queue depth: --depth 4")
+                .with("time of the command", command_ns, Unit::Nanoseconds)
+                .with("share of the command", share, Unit::Number),
+        )
+    }
+}
+
+fn same(a: f64, b: f64) -> bool {
+    within(a, b, SAME)
+}
+
+fn within(a: f64, b: f64, share: f64) -> bool {
+    (a / b - 1.0).abs() <= share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::subject::Subject;
+    use super::super::testing::{named, near, random, run};
+    use super::*;
+    use crate::changes::Addressing;
+
+    fn found(seen: &[Digest]) -> Vec<(VerdictKind, Vec<String>)> {
+        let each = contenders(Bus::Other, seen, &[]).into_iter().map(|ruling| {
+            let metrics = ruling.verdict.explains.into_iter().map(|e| e.metric);
+            (ruling.verdict.kind, metrics.collect())
+        });
+        each.collect()
+    }
+
+    fn one(kind: VerdictKind, metric: &str) -> Vec<(VerdictKind, Vec<String>)> {
+        vec![(kind, vec![metric.to_string()])]
+    }
+
+    #[test]
+    fn larger_blocks_written_more_often_are_whole_units() {
+        let writes = |gain| [random(Write, 1, DEPTH, 17e3), random(Write, 16, DEPTH, 17e3 * gain)];
+        assert_eq!(found(&writes(2.0)), one(VerdictKind::MappingUnit, "rand-write-4KiB-q32"));
+        assert_eq!(found(&writes(1.21)).len(), 1);
+        assert_eq!(found(&writes(1.19)), []);
+        assert_eq!(found(&writes(0.1)), []);
+        let of_32_kib = [random(Write, 1, DEPTH, 17e3), random(Write, 8, DEPTH, 34e3)];
+        assert_eq!(found(&of_32_kib), one(VerdictKind::MappingUnit, "rand-write-4KiB-q32"));
+    }
+
+    /// A cache that empties between the cell and its tests makes every test look faster.
+    #[test]
+    fn tests_of_writes_count_where_the_cell_repeated_between_them_is_the_same() {
+        let seen = |word: &str, rate: f64| {
+            let name = format!("cause-write-{word}-4KiB-32");
+            let again = Digest { probe: true, ..named(&name, random(Write, 1, DEPTH, rate)) };
+            found(&[random(Write, 1, DEPTH, 20e3), random(Write, 16, DEPTH, 40e3), again]).len()
+        };
+        for place in [Addressing::Again, Addressing::After] {
+            let all = [15.8e3, 16.1e3, 24.9e3, 25.1e3].map(|rate| seen(place.name(), rate));
+            assert_eq!(all, [0, 1, 1, 0], "{place:?}");
+        }
+    }
+
+    /// Reads at depths 1, 32 and 128, and of larger blocks at 1 and 32.
+    fn reads(rates: [f64; 5]) -> Vec<Digest> {
+        let at = [(1, 1), (1, DEPTH), (1, DEEPER), (LARGER[0], 1), (LARGER[0], DEPTH)];
+        at.into_iter().zip(rates).map(|((n, depth), rate)| random(Read, n, depth, rate)).collect()
+    }
+
+    #[test]
+    fn a_whole_ratio_that_size_does_not_change_is_the_depth_of_the_device() {
+        let expected = one(VerdictKind::DeviceDepth, "rand-read-4KiB-q32");
+        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 16e3])), expected);
+        assert_eq!(found(&reads([10e3, 10.2e3, 10e3, 8e3, 8e3])), expected);
+        assert_eq!(found(&reads([10e3, 20e3, 22e3, 8e3, 16e3])), [], "more in flight give more");
+        assert_eq!(found(&reads([10e3, 24e3, 24e3, 8e3, 19.2e3])), [], "2.4 is not whole");
+        assert_eq!(found(&reads([10e3, 20e3, 20e3, 8e3, 20e3])), [], "2.5 in larger blocks");
+        assert_eq!(found(&reads([10e3, 170e3, 170e3, 8e3, 136e3])), [], "as good as any");
+        // Writes are included if they show the same number.
+        let writes = |deep| [random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, deep)];
+        let both = |deep| {
+            let seen = [reads([10e3, 20e3, 20e3, 8e3, 16e3]), writes(deep).to_vec()].concat();
+            found(&seen)[0].1.len()
+        };
+        assert_eq!((both(60e3), both(200e3)), (2, 1));
+    }
+
+    #[test]
+    fn a_rate_that_nothing_about_the_blocks_changes_is_the_commands() {
+        let seen = |rates: [f64; 5]| {
+            let [deeper, larger, in_order, largest, little] = rates;
+            [
+                random(Read, 1, DEPTH, 25e3),
+                random(Read, 1, DEEPER, deeper),
+                random(Read, LARGER[0], DEPTH, larger),
+                run(Read, Order::Sequential, 1, DEPTH, in_order),
+                random(Read, LARGER[1], DEPTH, largest),
+                near(Read, little),
+            ]
+        };
+        let expected = one(VerdictKind::PerCommand, "rand-read-4KiB-q32");
+        assert_eq!(found(&seen([25.5e3, 24.5e3, 26e3, 19e3, 25e3])), expected);
+        for other in [
+            [28e3, 25e3, 25e3, 25e3, 25e3],
+            [25e3, 20e3, 25e3, 25e3, 25e3],
+            [25e3, 25e3, 90e3, 25e3, 25e3],
+            // A single die reads a page as often as part of a page, and two pages half as often.
+            [25e3, 25e3, 25e3, 18.5e3, 25e3],
+            // Most of the region's map is not cached.
+            [25e3, 25e3, 25e3, 25e3, 60e3],
+        ] {
+            assert_eq!(found(&seen(other)), [], "{other:?}");
+        }
+    }
+
+    #[test]
+    fn in_a_drive_of_large_units_reads_are_of_whole_units() {
+        let seen = |large_reads: f64| {
+            let writes = [random(Write, 1, DEPTH, 17e3), random(Write, 16, DEPTH, 34e3)];
+            let reads = [random(Read, 1, 1, 7e3), random(Read, 16, 1, large_reads)];
+            found(&[writes.to_vec(), reads.to_vec()].concat())[0].1.len()
+        };
+        assert_eq!((seen(6.2e3), seen(6e3)), (2, 1));
+    }
+
+    #[test]
+    fn one_command_at_a_time_over_usb_is_the_bridges() {
+        let seen = reads([10e3, 10.2e3, 10e3, 8e3, 8e3]);
+        let kind = |bus| contenders(bus, &seen, &[])[0].verdict.kind.clone();
+        assert_eq!((kind(Bus::Usb), kind(Bus::Nvme)), (VerdictKind::Usb, VerdictKind::DeviceDepth));
+        let two = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
+        assert_eq!(contenders(Bus::Usb, &two, &[])[0].verdict.kind, VerdictKind::DeviceDepth);
+    }
+
+    #[test]
+    fn at_depth_1_two_sizes_separate_the_command_from_its_data() {
+        let seen = |kind, small_us, large_us: f64| {
+            [random(kind, 1, 1, 1e6 / small_us), random(kind, LARGER[1], 1, 1e6 / large_us)]
+        };
+        // Fixed part and time per block: 100 and 4 us, 47 and 53 us, 53 and 47 us.
+        let writes = one(VerdictKind::PerCommand, "rand-write-4KiB-q1");
+        assert_eq!(found(&seen(Write, 104.0, 164.0)), writes);
+        assert_eq!(found(&seen(Write, 100.0, 895.0)), [], "half of the time is data");
+        assert_eq!(found(&seen(Write, 100.0, 805.0)), writes);
+        assert_eq!(found(&seen(Write, 100.0, 90.0)), [], "larger blocks in less time");
+        let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
+        assert_eq!(found(&seen(Read, 205.0, 265.0)), reads, "no flash takes as long");
+        assert_eq!(found(&seen(Read, 195.0, 255.0)), [], "flash may take as long");
+    }
+
+    /// A single read waits for the command and for flash. A buffered write shows the command alone.
+    #[test]
+    fn a_buffered_write_tells_the_command_of_a_read_from_its_flash() {
+        let seen = |write_us: f64| {
+            let reads = [random(Read, 1, 1, 1e6 / 104.0), random(Read, LARGER[1], 1, 1e6 / 164.0)];
+            [reads.to_vec(), vec![random(Write, 1, 1, 1e6 / write_us)]].concat()
+        };
+        let reads = one(VerdictKind::PerCommand, "rand-read-4KiB-q1");
+        // Without 4 us of data, the command takes 36 or 32 us of 104 us.
+        assert_eq!((found(&seen(40.0)), found(&seen(36.0))), (reads, vec![]));
+        assert_eq!(found(&seen(110.0)), [], "it went to flash");
+    }
+
+    #[test]
+    fn a_command_slower_than_flash_holds_down_the_deep_queue_too() {
+        // 350 us at depth 1, and 31 times the rate at depth 32.
+        let seen = |us: f64, deep: f64| {
+            let alone =
+                [random(Read, 1, 1, 1e6 / us), random(Read, LARGER[1], 1, 1e6 / (us + 60.0))];
+            [alone.to_vec(), vec![random(Read, 1, DEPTH, deep * 1e6 / us)]].concat()
+        };
+        let metrics = |seen: &[Digest]| found(seen)[0].1.len();
+        assert_eq!(metrics(&seen(350.0, 31.0)), 2);
+        assert_eq!(metrics(&seen(350.0, 20.0)), 1, "something else, too");
+        assert_eq!(found(&seen(150.0, 31.0)), [], "flash may take as long");
+    }
+
+    #[test]
+    fn a_direct_cause_comes_first() {
+        let mut seen = reads([10e3, 20e3, 20e3, 8e3, 16e3]);
+        seen.extend([random(Write, 1, 1, 30e3), random(Write, 1, DEPTH, 60e3)]);
+        assert_eq!(found(&seen)[0].1.len(), 2);
+        let subjects = Subject::reported(&seen);
+        let reads = subjects.iter().find(|s| s.name() == "rand-read-4KiB-q32").expect("measured");
+        let link = Ruling::yes(VerdictKind::Link, "").explaining(reads, None);
+        let left = contenders(Bus::Other, &seen, &[link]);
+        assert!(!left[0].verdict.explains("rand-read-4KiB-q32"));
+        assert_eq!(left[0].verdict.explains.len(), 1);
+    }
+
+    #[test]
+    fn buffered_writes_have_no_flash_in_the_time_of_a_command() {
+        let seen = |read_us: f64| {
+            [
+                random(Write, 1, 1, 1e6 / 112.0),
+                random(Write, 16, 1, 1e6 / 130.0),
+                random(Write, 1, DEPTH, 31.0 * 1e6 / 112.0),
+                random(Read, 1, 1, 1e6 / read_us),
+            ]
+        };
+        assert_eq!((found(&seen(170.0))[0].1.len(), found(&seen(100.0))[0].1.len()), (2, 1));
+    }
+
+    #[test]
+    fn cells_in_a_named_state_are_not_the_figure() {
+        let state = "rand-read-just-written-4KiB-q1";
+        let just = named(state, random(Read, 1, 1, 1e6 / 304.0));
+        assert_eq!(found(&[just, random(Read, LARGER[1], 1, 1e6 / 364.0)]), []);
+    }
+}

@@ -1,0 +1,77 @@
+//! CPU: is this machine's processor the limit?
+
+use record::{FindingKind, Unit, VerdictKind};
+
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Minimum time of a workload, seconds; shorter times are below the clock's resolution.
+const SHORTEST: f64 = 0.01;
+
+pub static RULE: Rule = Rule {
+    role: Role::Bound,
+    overridden_by: &[&super::group::QUOTA],
+    judge: |facts| vec![cpu(facts.seen)],
+};
+
+pub fn cpu(seen: &[Digest]) -> Ruling {
+    let subjects = Subject::all(seen);
+    let long: Vec<&Subject<'_>> =
+        subjects.iter().filter(|subject| subject.seconds() >= SHORTEST).collect();
+    let share = |subject: &Subject<'_>| subject.mean(|run| run.cpu_share);
+    let busiest = long.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+    let Some(busiest) = busiest.filter(|subject| share(subject) > 0.0) else {
+        return Ruling::unknown("processor time");
+    };
+    let bound: Vec<&Subject<'_>> =
+        long.iter().filter(|subject| generator_bound(subject)).copied().collect();
+    let shown = bound.first().unwrap_or(busiest);
+    let ruling = match bound.is_empty() {
+        false => Ruling::yes(
+            VerdictKind::Cpu,
+            format!(
+                "The processor is the limit of {}: its threads were busy {} of the time.",
+                listed(bound.iter().copied()),
+                percent(share(shown))
+            ),
+        )
+        .next_test("--jobs 4: with more threads these figures should rise"),
+        true => Ruling::no(
+            VerdictKind::CpuFree,
+            format!("CPU at most {} of a core", percent(share(busiest))),
+        ),
+    };
+    let ruling = ruling.explaining_each(bound.iter().map(|subject| (*subject, share(subject))));
+    ruling.with(format!("processor share, {}", shown.in_words()), share(shown), Unit::Number)
+}
+
+/// Whether the rig found the processor to be the limit for most of the time.
+fn generator_bound(subject: &Subject<'_>) -> bool {
+    let found = |run: &Digest| f64::from(run.found(&FindingKind::GeneratorBound));
+    subject.mean(found) > 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::digest;
+    use super::*;
+    use record::{Finding, Level};
+
+    #[test]
+    fn the_rigs_own_finding_decides() {
+        let finding = Finding::new(FindingKind::GeneratorBound, Level::Warn, "");
+        let bound = Digest { findings: vec![finding], cpu_share: 0.97, ..digest("a") };
+        let ruling = cpu(&[digest("b"), bound.clone()]);
+        assert_eq!(ruling.answer, Answer::Yes);
+        assert!(ruling.verdict.explains("a") && !ruling.verdict.explains("b"));
+        // One disturbed replicate out of three does not decide.
+        let once = [bound, digest("a"), digest("a")];
+        assert_eq!(cpu(&once).answer, Answer::No);
+        assert_eq!(cpu(&[digest("b")]).answer, Answer::No);
+        assert_eq!(cpu(&[Digest { cpu_share: 0.0, ..digest("b") }]).answer, Answer::Unknown);
+        assert_eq!(cpu(&[]).answer, Answer::Unknown);
+    }
+}

@@ -1,0 +1,116 @@
+//! CACHE END in short writes: did a cache of the drive fill up during the writes of a cell?
+//!
+//! Most SSDs write the first gigabytes fast, into flash used at one bit per cell. If that cache
+//! fills up within a cell, the figure is a mixture. A used drive without such a cache falls in the
+//! same way when its erased blocks run out, so the text names both. The evidence is a rate that falls for good:
+//! every late interval is below every early one. A run that ends before the cache is full cannot
+//! detect this; `quick` reports that in a finding.
+
+use analysis::mean;
+use record::{Unit, VerdictKind, capitalised};
+use workload::units::throughput;
+
+use super::Ruling;
+use super::rule::{Role, Rule};
+use super::subject::Subject;
+use crate::Digest;
+
+/// The rate fell if its end is below this share of its beginning.
+const FELL_BELOW: f64 = 0.7;
+
+/// Minimum number of intervals; fewer have no clear beginning and end.
+const INTERVALS_MIN: usize = 9;
+
+pub static RULE: Rule = Rule {
+    role: Role::Check,
+    overridden_by: &[&super::ram::RULE, &super::cache_end::RULE],
+    judge: |facts| match facts.checks.sustained {
+        Some(_) => Vec::new(),
+        None => fallen(facts.seen),
+    },
+};
+
+pub fn fallen(seen: &[Digest]) -> Vec<Ruling> {
+    let subjects = Subject::reported(seen);
+    let writes = |s: &&Subject<'_>| s.first().mix.read == 0 && !s.first().random;
+    let falls = subjects.iter().filter(writes).filter_map(|s| Some((s, fall(s)?)));
+    falls.map(|(subject, fall)| end(subject, fall)).collect()
+}
+
+/// Rates at the beginning and at the end, bytes per second.
+type Fall = (f64, f64);
+
+fn end(subject: &Subject<'_>, (before, after): Fall) -> Ruling {
+    let text = format!(
+        "{} fell from {} to {}: a cache or the erased blocks ran out; the \
+         figure mixes both rates.",
+        capitalised(&subject.in_words()),
+        throughput(before),
+        throughput(after)
+    );
+    Ruling::yes(VerdictKind::CacheEnd, text)
+        .explaining(subject, None)
+        .next_test("ssdyno run -m sustain measures both rates and the size of the cache")
+        .with("rate before", before, Unit::BytesPerSecond)
+        .with("rate after", after, Unit::BytesPerSecond)
+}
+
+/// The rates of the first and the last third of all intervals, if the rate fell for good.
+fn fall(subject: &Subject<'_>) -> Option<Fall> {
+    let rates: Vec<f64> = subject.runs().flat_map(|run| run.rates.iter().copied()).collect();
+    let third = rates.len() / 3;
+    if rates.len() < INTERVALS_MIN {
+        return None;
+    }
+    let (early, late) = (&rates[..third], &rates[rates.len() - third..]);
+    let apart = early.iter().copied().fold(f64::INFINITY, f64::min)
+        > late.iter().copied().fold(0.0, f64::max);
+    let (before, after) = (mean(early), mean(late));
+    (apart && after < FELL_BELOW * before).then_some((before, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::Mix;
+
+    use super::super::testing::digest;
+    use super::*;
+
+    fn writes(rates: &[f64]) -> Digest {
+        let rates = rates.iter().map(|rate| rate * 1e6).collect();
+        let (mix, bytes) = (Mix::WRITE, [0, 2_000_000_000]);
+        Digest { mix, random: false, bytes, rates, ..digest("seq-write-1MiB-q8") }
+    }
+
+    #[test]
+    fn a_rate_that_falls_for_good_is_the_end_of_a_cache() {
+        let seen =
+            [writes(&[900.0; 5]), writes(&[880.0, 900.0, 500.0, 410.0]), writes(&[400.0; 4])];
+        let found = fallen(&seen);
+        let [ruling] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(ruling.verdict.kind, VerdictKind::CacheEnd);
+        assert!(ruling.verdict.explains("seq-write-1MiB-q8"));
+        assert!(ruling.verdict.text.contains("fell from 900 MB/s to 4"), "{}", ruling.verdict.text);
+    }
+
+    #[test]
+    fn scatter_and_reads_are_no_end_of_a_cache() {
+        let quiet = |rates: &[f64]| assert!(fallen(&[writes(rates)]).is_empty());
+        quiet(&[900.0; 12]);
+        quiet(&[900.0, 900.0, 900.0, 700.0, 700.0, 700.0, 640.0, 640.0, 640.0]);
+        // The rate recovered in between: scatter, not the end of a cache.
+        quiet(&[900.0, 300.0, 900.0, 300.0, 900.0, 300.0, 300.0, 350.0, 300.0]);
+        quiet(&[900.0, 900.0, 400.0, 400.0]);
+        assert!(fallen(&[digest("reads")]).is_empty());
+    }
+
+    #[test]
+    fn less_than_a_third_lower_is_no_end_and_random_writes_have_none() {
+        let falls = |digest: Digest| !fallen(&[digest]).is_empty();
+        let to = |rate: f64| writes(&[[900.0; 5], [rate; 5]].concat());
+        assert_eq!([falls(to(620.0)), falls(to(640.0))], [true, false]);
+        let random = Digest { random: true, ..to(400.0) };
+        let mixed = Digest { mix: Mix::read_percent(50), ..to(400.0) };
+        assert!(!falls(random) && !falls(mixed));
+    }
+}

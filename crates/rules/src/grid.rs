@@ -1,0 +1,126 @@
+//! Lookup of a run's cells and of the tests of [`crate::changes`] by kind, order, size and depth.
+//!
+//! Sizes are multiples of the small block, which is the block of the reported random workload.
+//! Cells measured in a named state of the drive (`just-written`) are excluded.
+
+use record::{MetricKey, Order};
+use workload::{Mix, OpKind};
+
+use super::subject::Subject;
+use crate::Digest;
+use crate::changes::{AFTER_REST, Addressing, DEPTH, burst_name, test_named};
+
+/// A workload repeated a second later stays within this factor, unless the drive changed its state.
+const HOLDS: f64 = 1.25;
+
+/// All workloads of a run.
+pub(super) struct Grid<'a> {
+    subjects: Vec<Subject<'a>>,
+}
+
+impl<'a> Grid<'a> {
+    pub fn of(seen: &'a [Digest]) -> Grid<'a> {
+        Grid { subjects: Subject::all(seen) }
+    }
+
+    /// The workload of this kind, order and depth, with a block size of `blocks` small blocks.
+    pub fn find(
+        &self,
+        kind: OpKind,
+        order: Order,
+        blocks: u32,
+        depth: u32,
+    ) -> Option<&Subject<'a>> {
+        let block = self.small()? * blocks;
+        self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            is_plain(&first.name)
+                && first.mix == Mix::from_kind(kind)
+                && first.random == (order == Order::Random)
+                && first.block_bytes == block
+                && first.depth_nominal == Some(depth)
+        })
+    }
+
+    /// The reported cell of large sequential blocks.
+    pub fn in_order(&self, kind: OpKind, depth: u32) -> Option<&Subject<'a>> {
+        let small = self.small().unwrap_or(0);
+        self.subjects.iter().find(|subject| {
+            let first = subject.first();
+            !first.probe
+                && is_plain(&first.name)
+                && first.mix == Mix::from_kind(kind)
+                && !first.random
+                && first.block_bytes > small
+                && first.depth_nominal == Some(depth)
+        })
+    }
+
+    /// The small block, bytes.
+    pub fn small(&self) -> Option<u32> {
+        let random = self.subjects.iter().filter(|s| s.first().random && !s.first().probe);
+        random.map(|s| s.first().block_bytes).min()
+    }
+
+    /// Operations per second.
+    pub fn rate(&self, kind: OpKind, order: Order, blocks: u32, depth: u32) -> Option<f64> {
+        rate(self.find(kind, order, blocks, depth)?)
+    }
+
+    /// Operations per second of the random workload.
+    pub fn random(&self, kind: OpKind, blocks: u32, depth: u32) -> Option<f64> {
+        self.rate(kind, Order::Random, blocks, depth)
+    }
+
+    /// Operations per second of small blocks at high depth within a small region.
+    pub fn near(&self, kind: OpKind) -> Option<f64> {
+        rate(self.test(kind, Addressing::Near)?)
+    }
+
+    fn test(&self, kind: OpKind, place: Addressing) -> Option<&Subject<'a>> {
+        self.subjects.iter().find(|s| test_named(s.name()) == Some((kind, place)))
+    }
+
+    /// Whether small writes at high depth, repeated between the tests, kept the cell's rate. If
+    /// not, a cache filled or emptied in the meantime, and the tests prove nothing.
+    pub fn writes_hold(&self) -> bool {
+        let Some(cell) = self.random(OpKind::Write, 1, DEPTH) else { return true };
+        [Addressing::Again, Addressing::After].into_iter().all(|place| {
+            let again = self.test(OpKind::Write, place).and_then(rate);
+            again.is_none_or(|again| (cell / HOLDS..=cell * HOLDS).contains(&again))
+        })
+    }
+
+    /// Nanoseconds per small write at depth 1, if shorter than a read. The write is then buffered,
+    /// and this is the time of a command and its transfer, without flash.
+    pub fn buffered_write_ns(&self) -> Option<f64> {
+        let rates = self.random(OpKind::Write, 1, 1).zip(self.random(OpKind::Read, 1, 1));
+        rates.filter(|(write, read)| write > read).map(|(write, _)| 1e9 / write)
+    }
+
+    /// Bytes per second of a burst of writes after a rest, without the flush that follows.
+    pub fn burst(&self, block: u32, depth: u32) -> Option<f64> {
+        let name = burst_name(block, depth);
+        let found = self.subjects.iter().find(|s| s.name() == name)?;
+        let rate = |run: &Digest| run.bytes[1] as f64 / (run.seconds - run.flush_s).max(1e-9);
+        Some(found.median(rate)).filter(|rate| *rate > 0.0)
+    }
+
+    /// The reads after a rest.
+    pub fn after_rest(&self) -> Option<&Subject<'a>> {
+        self.subjects.iter().find(|s| s.name() == AFTER_REST)
+    }
+}
+
+fn rate(subject: &Subject<'_>) -> Option<f64> {
+    Some(subject.iops()).filter(|rate| *rate > 0.0)
+}
+
+/// Whether a name denotes a cell without a named state, or a test that changes size, depth or
+/// order.
+fn is_plain(name: &str) -> bool {
+    match MetricKey::parse(name).as_cell() {
+        Some(cell) => cell.words.is_empty(),
+        None => test_named(name).is_some_and(|(_, place)| place != Addressing::Near),
+    }
+}

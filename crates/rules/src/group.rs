@@ -1,0 +1,171 @@
+//! CPU QUOTA and IO LIMIT: does the control group of a container or a service limit the speed?
+//!
+//! Both rules rely on the kernel's own figures: the time for which the quota kept threads off the
+//! processor, and the I/O limits of the group.
+
+use record::{Unit, VerdictKind};
+use rig::{GroupLimits, TargetInfo};
+use workload::units::{decimal, throughput};
+
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Minimum share of the time in which a quota stops threads; a smaller one changes no figure by
+/// 10%.
+const THROTTLED_MIN: f64 = 0.1;
+
+/// A rate from this share of the limit is at the limit: the kernel throttles in time slices.
+const AT_LIMIT: f64 = 0.9;
+
+/// A rate this far above the limit is not held back: the bytes went elsewhere (a cache). The
+/// throttle grants credit for idle time: cells of half a second after a pause reached 1.6 times a
+/// limit of 10 MB/s.
+const ABOVE_LIMIT: f64 = 2.0;
+
+pub static QUOTA: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[],
+    judge: |facts| quota(facts.target, facts.seen).into_iter().collect(),
+};
+
+pub static IO: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| io_limit(&facts.target.limits.group, facts.seen).into_iter().collect(),
+};
+
+/// The workloads whose threads were kept off the processor.
+pub fn quota(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
+    let subjects = Subject::reported(seen);
+    let share = |s: &Subject<'_>| s.sum(|run| run.throttled_s) / s.seconds().max(1e-9);
+    let held: Vec<_> = subjects.iter().filter(|s| share(s) >= THROTTLED_MIN).collect();
+    let worst = held.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let processors = target.limits.group.processors;
+    let most = processors.map(|n| format!(" to {n} processors")).unwrap_or_default();
+    let text = format!(
+        "A control group limits this process{most}: it was kept off the processor for {} of the \
+         time of {}.",
+        percent(share(worst)),
+        listed(held.iter().copied())
+    );
+    let ruling = Ruling::yes(VerdictKind::CpuQuota, text)
+        .next_test("the same outside the container or service, or with a larger quota")
+        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
+    let ruling = ruling.explaining_each(held.iter().map(|s| (*s, share(s))));
+    Some(processors.map_or(ruling.clone(), |n| ruling.with("processors", n, Unit::Number)))
+}
+
+/// A limit of one direction, and the rate that a workload reached.
+struct AtLimit<'s, 'a> {
+    subject: &'s Subject<'a>,
+    limit: f64,
+    rate: f64,
+    words: String,
+}
+
+/// The workloads that reach an I/O limit of the group.
+pub fn io_limit(group: &GroupLimits, seen: &[Digest]) -> Option<Ruling> {
+    let subjects = Subject::reported(seen);
+    let mut held: Vec<AtLimit<'_, '_>> = Vec::new();
+    for subject in &subjects {
+        held.extend(at_limit(group, subject));
+    }
+    let first = held.first()?;
+    let mut limits: Vec<&str> = held.iter().map(|h| h.words.as_str()).collect();
+    limits.sort_unstable();
+    limits.dedup();
+    let text = format!(
+        "A control group limits I/O {}: it holds back {}.",
+        limits.join(" and "),
+        listed(held.iter().map(|h| h.subject))
+    );
+    let ruling = Ruling::yes(VerdictKind::IoLimit, text)
+        .next_test("the same outside the container or service")
+        .with("limit per second", first.limit, Unit::Number)
+        .with("reached per second", first.rate, Unit::Number);
+    Some(ruling.explaining_each(held.iter().map(|h| (h.subject, h.rate / h.limit))))
+}
+
+/// The limit that a workload reaches, if there is one.
+fn at_limit<'s, 'a>(group: &GroupLimits, subject: &'s Subject<'a>) -> Option<AtLimit<'s, 'a>> {
+    let per_s =
+        |of: &dyn Fn(&Digest) -> u64| subject.median(|run| of(run) as f64 / run.seconds.max(1e-9));
+    for (side, verb) in ["read", "written"].into_iter().enumerate() {
+        let bytes = (group.bytes_per_s[side], per_s(&|run| run.bytes[side]));
+        let ops = (group.iops[side], per_s(&|run| run.ops[side]));
+        for ((limit, rate), in_bytes) in [(bytes, true), (ops, false)] {
+            let Some(limit) = limit.filter(|limit| *limit > 0.0) else { continue };
+            if !(AT_LIMIT..ABOVE_LIMIT).contains(&(rate / limit)) {
+                continue;
+            }
+            let words = match in_bytes {
+                true => format!("to {} {verb}", throughput(limit)),
+                false => format!("to {} operations {verb} per second", decimal_count(limit)),
+            };
+            return Some(AtLimit { subject, limit, rate, words });
+        }
+    }
+    None
+}
+
+fn decimal_count(count: f64) -> String {
+    decimal(count as u64).trim_end_matches(['B', ' ']).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{digest, named, target};
+    use super::*;
+
+    #[test]
+    fn a_quota_explains_the_workloads_it_held_for_a_tenth_of_their_time() {
+        let held = |name, s| named(name, Digest { throttled_s: s, ..digest("x") });
+        // The total time of the replicates counts, not their median.
+        let seen = [held("a", 0.6), held("a", 0.0), held("b", 0.09), held("c", 0.1)];
+        let mut target = target();
+        target.limits.group.processors = Some(0.5);
+        let verdict = quota(&target, &seen).expect("held").verdict;
+        assert_eq!(verdict.kind, VerdictKind::CpuQuota);
+        assert_eq!(
+            verdict.text,
+            "A control group limits this process to 0.5 processors: it was kept off the processor \
+             for 30% of the time of a and c."
+        );
+        let explained: Vec<_> = verdict.explains.iter().map(|e| e.metric.as_str()).collect();
+        assert_eq!(explained, ["a", "c"]);
+        assert_eq!(verdict.explains[0].share, Some(0.3));
+        assert!(quota(&target, &seen[2..3]).is_none());
+    }
+
+    fn group(bytes: Option<f64>, iops: Option<f64>) -> GroupLimits {
+        GroupLimits { bytes_per_s: [bytes, None], iops: [iops, None], processors: None }
+    }
+
+    #[test]
+    fn a_limit_explains_what_reaches_it() {
+        let run = |name, bytes, ops| {
+            named(name, Digest { bytes: [bytes, 0], ops: [ops, 0], ..digest("x") })
+        };
+        let seen = [run("seq", 100_000_000, 95), run("rand", 4_096_000, 1000)];
+        let explains = |group: &GroupLimits| {
+            let ruling = io_limit(group, &seen);
+            ruling.map(|r| r.verdict.explains.into_iter().map(|e| e.metric).collect::<Vec<_>>())
+        };
+        assert_eq!(explains(&group(Some(105e6), None)), Some(vec!["seq".to_string()]));
+        assert_eq!(explains(&group(None, Some(1000.0))), Some(vec!["rand".to_string()]));
+        assert_eq!(explains(&group(Some(115e6), None)), None, "there was room");
+        assert_eq!(explains(&group(Some(48e6), None)), None, "it did not hold");
+        assert_eq!(
+            explains(&group(Some(64e6), None)),
+            Some(vec!["seq".to_string()]),
+            "after a pause"
+        );
+        assert_eq!(explains(&GroupLimits::default()), None);
+        let text = io_limit(&group(Some(105e6), None), &seen).expect("held").verdict.text;
+        assert_eq!(text, "A control group limits I/O to 105 MB/s read: it holds back seq.");
+        let text = io_limit(&group(None, Some(1000.0)), &seen).expect("held").verdict.text;
+        assert!(text.contains("operations read per second"), "{text}");
+    }
+}

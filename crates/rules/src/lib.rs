@@ -1,0 +1,354 @@
+//! Conclusions: small pure rules over measurements, one file each.
+//!
+//! A rule answers yes, no or unknown, and gives its numbers with each answer. Claims and checks are
+//! always reported; causes and bounds (link, processor, depth, heat, a full file system) only if
+//! they apply. If no bound applies, one verdict `UNDETERMINED` lists those ruled out and those
+//! unknown. Rules see measurements as [`Digest`]s, and what a method measured for one of them as
+//! [`Checks`]; [`time_series`] is the series of a long workload, [`changes`] are the workloads that
+//! separate causes.
+//!
+//! Adding a verdict touches its rule's file, `record::VerdictKind`, the list [`RULES`] and, if it
+//! needs a separate measurement, [`Checks`]. Each rule lists the rules that override it;
+//! `judge` itself knows only two: figures of memory, and the sides of a mix.
+
+#![forbid(unsafe_code)]
+
+mod cache_end;
+pub mod changes;
+mod contenders;
+mod content;
+mod cpu;
+mod depth;
+mod device_cache;
+mod digest;
+mod fallen;
+mod filesystem;
+mod flush;
+mod flush_cost;
+mod full;
+mod grid;
+mod group;
+mod heat;
+mod host;
+mod link;
+mod map_cache;
+mod media;
+mod misaligned;
+mod mix;
+mod mixed;
+mod nearby;
+mod others;
+mod power;
+mod ram;
+mod rule;
+mod speed;
+mod stall;
+mod steady;
+mod subject;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod throttle;
+pub mod time_series;
+mod trim;
+mod unsteady;
+mod untrimmed;
+mod wear;
+
+use record::{Verdict, VerdictKind};
+use rig::{TargetInfo, Unsteady};
+
+use rule::{Facts, Role, Rule};
+use subject::{Subject, listed};
+
+pub use cache_end::Sustained;
+pub use content::{CONTENTS, Contents, gains_from};
+pub use device_cache::WorkingSet;
+pub use digest::Digest;
+pub use flush::FlushTimes;
+pub use host::Neighbour;
+pub use map_cache::{MapSpan, held as map_held, misses as map_misses};
+pub use misaligned::Shift;
+pub use ram::PageCache;
+pub use rule::{Answer, Ruling};
+pub use speed::{CommandTimes, Legacy, PlaceRates};
+pub use steady::Steadiness;
+pub use throttle::HeatLoad;
+pub use trim::Trim;
+pub use unsteady::reads_differ;
+pub use untrimmed::ReachedState;
+pub use untrimmed::States;
+
+/// Results of `authentic`'s checks and of the whole-drive tests; `None` for checks that did not
+/// run.
+#[derive(Clone, Debug, Default)]
+pub struct Checks {
+    pub page_cache: Option<PageCache>,
+    pub flush: Option<FlushTimes>,
+    pub contents: Option<Contents>,
+    pub working_sets: Option<Vec<WorkingSet>>,
+    /// The smallest of them, at the other end of the region.
+    pub far_set: Option<WorkingSet>,
+    pub map: Option<Vec<MapSpan>>,
+    pub sustained: Option<Sustained>,
+    pub states: Option<States>,
+    pub trim: Option<Trim>,
+    pub shifts: Option<Vec<Shift>>,
+    pub heat_load: Option<HeatLoad>,
+    pub steadiness: Vec<Steadiness>,
+    /// Conclusions drawn by the method itself.
+    pub findings: Vec<Ruling>,
+    pub speed: Option<Legacy>,
+    pub places: Vec<PlaceRates>,
+    pub command: Vec<CommandTimes>,
+    /// Blocks that returned different bytes when they were read again.
+    pub unsteady: Unsteady,
+    /// Other drives measured on this port.
+    pub neighbours: Vec<Neighbour>,
+}
+
+impl Checks {
+    /// Stores the progress of rounds, replacing an earlier entry of the same name.
+    pub fn put_steadiness(&mut self, new: Steadiness) {
+        self.steadiness.retain(|s| s.name != new.name);
+        self.steadiness.push(new);
+    }
+}
+
+/// The rules, in the order of their conclusions.
+static RULES: [&Rule; 35] = [
+    &ram::RULE,
+    &cache_end::RULE,
+    &untrimmed::UNTRIMMED,
+    &untrimmed::RESTORED,
+    &trim::RULE,
+    &steady::RULE,
+    &throttle::RULE,
+    &misaligned::RULE,
+    &speed::LEGACY,
+    &speed::PLACES,
+    &speed::PER_COMMAND,
+    &flush::RULE,
+    &content::RULE,
+    &device_cache::RULE,
+    &map_cache::RULE,
+    &fallen::RULE,
+    &group::QUOTA,
+    &group::IO,
+    &stall::RULE,
+    &others::RULE,
+    &link::RULE,
+    &host::RULE,
+    &depth::RULE,
+    &cpu::RULE,
+    &heat::RULE,
+    &flush_cost::RULE,
+    &nearby::RULE,
+    &contenders::RULE,
+    &wear::RULE,
+    &power::RULE,
+    &link::DOWNGRADED,
+    &full::RULE,
+    &mix::RULE,
+    &filesystem::RULE,
+    &media::RULE,
+];
+
+/// All conclusions from the measurements on this target: claims and checks first, then the causes.
+pub fn judge(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<Verdict> {
+    let facts = Facts { target, seen, checks };
+    // Without a timed workload, bounds on speed are not judged.
+    let untimed = seen.is_empty() && (checks.trim.is_some() || !checks.findings.is_empty());
+    let (mut applied, mut bounds) = (Vec::new(), Vec::new());
+    let mut rulings = checks.findings.clone();
+    let asked = |rule: &&&Rule| {
+        !untimed || rule.role == Role::Claim || (target.ram && std::ptr::eq(**rule, &ram::RULE))
+    };
+    for rule in RULES.iter().filter(asked) {
+        if rule.is_overridden(&applied) {
+            continue;
+        }
+        let mut found = (rule.judge)(&facts);
+        if rule.role == Role::Rest {
+            found = found.into_iter().filter_map(|r| r.of_the_rest(&rulings)).collect();
+        }
+        applied.extend(found.iter().any(Ruling::applies).then_some(*rule));
+        bounds.extend(found.iter().filter(|_| rule.role == Role::Bound).cloned());
+        rulings.extend(found.into_iter().filter(|ruling| rule.reports(ruling)));
+    }
+    let subjects = Subject::reported(seen);
+    mixed::follow(&subjects, &mut rulings);
+    mixed::follow_rested(seen, &mut rulings);
+    let open = unexplained(&subjects, &rulings);
+    // Figures served from memory have no bound in the drive.
+    let asked = !untimed && !rule::overridden(&[&ram::RULE], &applied);
+    let asked = asked && (seen.is_empty() || !open.is_empty());
+    let explained = rulings.iter().any(|r| r.applies() && !r.verdict.explains.is_empty());
+    let verdicts = rulings.into_iter().map(|ruling| ruling.verdict);
+    let open = if explained { &open[..] } else { &[] };
+    verdicts.chain(asked.then(|| undetermined(&bounds, open))).collect()
+}
+
+/// The conclusions of a method that draws its own. On a target in memory they are not about a
+/// drive, so RAM is added as the first.
+pub fn own(target: &TargetInfo, mut verdicts: Vec<Verdict>) -> Vec<Verdict> {
+    if target.ram && verdicts.iter().all(|verdict| verdict.kind != VerdictKind::Ram) {
+        verdicts.insert(0, ram::ram(target, &[], None).verdict);
+    }
+    verdicts
+}
+
+/// The metrics of reported workloads that none of these verdicts explains.
+pub fn open_metrics<'a>(seen: &'a [Digest], verdicts: &[Verdict]) -> Vec<&'a str> {
+    let metrics = Subject::reported(seen).into_iter().flat_map(|subject| subject.metrics());
+    let explained = |metric: &str| verdicts.iter().any(|verdict| verdict.explains(metric));
+    metrics.map(String::as_str).filter(|metric| !explained(metric)).collect()
+}
+
+/// The workloads whose speed no cause explains.
+fn unexplained<'s, 'a>(subjects: &'s [Subject<'a>], rulings: &[Ruling]) -> Vec<&'s Subject<'a>> {
+    let explained = |subject: &&Subject<'_>| rulings.iter().any(|ruling| ruling.explains(subject));
+    subjects.iter().filter(|subject| !explained(subject)).collect()
+}
+
+/// The verdict if no bound was found, or none for some workloads. Lists the bounds ruled out and
+/// those unknown.
+fn undetermined(bounds: &[Ruling], of: &[&Subject<'_>]) -> Verdict {
+    let texts = |answer| {
+        let of = bounds.iter().filter(|ruling| ruling.answer == answer);
+        of.map(|ruling| ruling.verdict.text.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (no, unknown) = (texts(Answer::No), texts(Answer::Unknown));
+    let mut text = String::from("The drive itself seems to be the limit");
+    if !of.is_empty() {
+        text += &format!(" of {}", listed(of.iter().copied()));
+    }
+    text += &if no.is_empty() { ".".to_string() } else { format!(": {no}.") };
+    if !unknown.is_empty() {
+        text += &format!(" Unknown: {unknown}.");
+    }
+    let evidence = bounds.iter().flat_map(|ruling| ruling.verdict.evidence.clone());
+    Verdict::new(VerdictKind::Undetermined, text).with_evidence(evidence)
+}
+
+/// A share for display: `97%`, `0.4%`.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p.abs() < 1.0 && p != 0.0 => format!("{p:.1}%"),
+        p => format!("{p:.0}%"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Finding, FindingKind, Level};
+
+    use super::testing::{device, digest, target, with_link};
+    use super::*;
+
+    fn kinds(target: &TargetInfo, seen: &[Digest], checks: &Checks) -> Vec<VerdictKind> {
+        judge(target, seen, checks).into_iter().map(|verdict| verdict.kind).collect()
+    }
+
+    fn reads(bytes: u64) -> Digest {
+        let traffic = Some(device(bytes, 0));
+        Digest { bytes: [bytes, 0], ops: [bytes >> 12, 0], device: traffic, ..digest("a") }
+    }
+
+    #[test]
+    fn shares_below_one_percent_have_a_decimal() {
+        let shown = [0.97, 0.01, 0.004, -0.004, 0.0].map(percent);
+        assert_eq!(shown, ["97%", "1%", "0.4%", "-0.4%", "0%"]);
+    }
+
+    #[test]
+    fn figures_of_memory_say_nothing_about_link_cache_or_depth() {
+        let full = with_link(900e6);
+        assert!(
+            kinds(&full, &[reads(900_000_000)], &Checks::default()).contains(&VerdictKind::Link)
+        );
+        let memory = TargetInfo { ram: true, ..full };
+        let sets = Some(vec![WorkingSet::default(); 3]);
+        let checks = Checks { working_sets: sets, ..Checks::default() };
+        assert_eq!(kinds(&memory, &[reads(900_000_000)], &checks), [VerdictKind::Ram]);
+    }
+
+    #[test]
+    fn heat_under_a_lasting_load_overrides_heat_by_temperature() {
+        let finding = Finding::new(FindingKind::Throttled, Level::Warn, "");
+        let seen = [Digest { findings: vec![finding], ..reads(1 << 30) }];
+        let heat = |checks: &Checks| {
+            let found = kinds(&target(), &seen, checks);
+            found.into_iter().filter(|kind| *kind == VerdictKind::Heat).count()
+        };
+        assert_eq!(heat(&Checks::default()), 1);
+        let throttling = Checks { heat_load: Some(throttle::throttling()), ..Checks::default() };
+        assert_eq!(heat(&throttling), 1, "one of two rules with the same verdict");
+        let cool = Checks { heat_load: Some(HeatLoad::default()), ..Checks::default() };
+        assert_eq!(heat(&cool), 1, "a rule that does not apply overrides nothing");
+    }
+
+    #[test]
+    fn without_a_bound_the_causes_ruled_out_and_unknown_are_listed() {
+        let verdicts = judge(&target(), &[reads(1 << 30)], &Checks::default());
+        let last = verdicts.last().expect("undetermined");
+        assert_eq!(last.kind, VerdictKind::Undetermined);
+        let text = "The drive itself seems to be the limit: CPU at most 10% of a core. \
+                    Unknown: link speed, queue depth (too few operations at a depth above 1).";
+        assert_eq!(last.text, text);
+    }
+
+    #[test]
+    fn tests_that_time_nothing_have_no_bound() {
+        let checks = Checks { trim: Some(Trim::default()), ..Checks::default() };
+        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Undetermined]);
+        let own = Ruling::yes(VerdictKind::Mark, "scores");
+        let checks = Checks { findings: vec![own], ..Checks::default() };
+        assert_eq!(kinds(&target(), &[], &checks), [VerdictKind::Mark]);
+    }
+
+    #[test]
+    fn writes_alone_leave_the_question_of_memory_moot() {
+        let writes = Digest { bytes: [0, 1 << 30], device: None, ..digest("w") };
+        let found = judge(&target(), &[writes], &Checks::default());
+        assert!(found.iter().all(|verdict| !verdict.text.contains("reads")), "{found:?}");
+    }
+
+    /// Memory figures reveal nothing about a drive. Figures under a control group's limit reveal
+    /// nothing about its flash or commands.
+    #[test]
+    fn memory_and_limits_of_a_group_silence_the_rules_about_the_drive() {
+        let silent = |rule: &Rule, by: &'static Rule| rule.is_overridden(&[by]);
+        let of_drive = [
+            &device_cache::RULE,
+            &fallen::RULE,
+            &group::IO,
+            &stall::RULE,
+            &others::RULE,
+            &link::RULE,
+            &host::RULE,
+            &depth::RULE,
+            &flush_cost::RULE,
+            &nearby::RULE,
+            &contenders::RULE,
+            &wear::RULE,
+            &power::RULE,
+            &filesystem::RULE,
+            &media::RULE,
+        ];
+        of_drive.iter().for_each(|rule| assert!(silent(rule, &ram::RULE)));
+        let inside = [
+            &host::RULE,
+            &nearby::RULE,
+            &contenders::RULE,
+            &power::RULE,
+            &filesystem::RULE,
+            &media::RULE,
+        ];
+        for rule in inside {
+            assert!(silent(rule, &group::QUOTA) && silent(rule, &group::IO));
+        }
+        assert!(silent(&cpu::RULE, &group::QUOTA) && silent(&filesystem::RULE, &cpu::RULE));
+        assert!(silent(&media::RULE, &others::RULE) && silent(&fallen::RULE, &cache_end::RULE));
+        assert!(silent(&heat::RULE, &throttle::RULE));
+    }
+}

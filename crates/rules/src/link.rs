@@ -1,0 +1,217 @@
+//! LINK: is the link the limit, and does it run at the speed and width that the drive supports?
+
+use record::{Link, Unit, VerdictKind};
+use rig::{Bus, TargetInfo};
+use workload::units::throughput;
+
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// The link is the limit from this share of its payload ceiling: commands and responses take the
+/// rest.
+const BOUND_SHARE: f64 = 0.85;
+
+/// At depth 1, a random read or write is bound by the link from this share: most of its time.
+const ALONE_SHARE: f64 = 0.5;
+
+/// Reads from memory reveal nothing about a link.
+pub static RULE: Rule = Rule {
+    role: Role::Bound,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| link(facts.target, facts.seen),
+};
+
+pub static DOWNGRADED: Rule =
+    Rule { role: Role::Cause, overridden_by: &[], judge: |facts| vec![downgraded(facts.target)] };
+
+/// Judges the workloads that reach the link's ceiling, and the share that the others use. A
+/// workload counts by the median of its replicates, because a cache can speed up a single one.
+/// Writes count by their mean if that is less, because their rate falls for good at the end of a
+/// cache.
+pub fn link(target: &TargetInfo, seen: &[Digest]) -> Vec<Ruling> {
+    let ceiling = link_of(target).and_then(|l| l.ceiling_bytes_per_s).filter(|c| *c > 0.0);
+    let Some(ceiling) = ceiling else {
+        return vec![Ruling::unknown("link speed")];
+    };
+    let subjects = Subject::reported(seen);
+    let half_duplex = matches!(target.bus, Bus::Sata | Bus::Sd | Bus::Emmc);
+    let used = |subject: &Subject<'_>| {
+        let of = if half_duplex { Digest::both_ways } else { Digest::throughput };
+        let writes = subject.first().bytes[1] > 0;
+        let mean = if writes { subject.mean(of) } else { f64::INFINITY };
+        subject.median(of).min(mean)
+    };
+    let rates = subjects.iter().map(|subject| (subject, used(subject)));
+    let mut rates: Vec<_> = rates.filter(|(_, rate)| *rate > 0.0).collect();
+    rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if rates.is_empty() {
+        let why = match subjects.is_empty() {
+            true => "no workload bypassed the page cache",
+            false => "no workload moved data",
+        };
+        return vec![Ruling::unknown(format!("share of the link in use ({why})"))];
+    }
+    // At depth 1, a random block has the link to itself; sequential blocks overlap with flash.
+    let is_bound = |(subject, rate): &(&Subject<'_>, f64)| {
+        let (first, share) = (subject.first(), rate / ceiling);
+        let page = first.random && first.depth_nominal == Some(1);
+        share >= BOUND_SHARE || (page && share >= ALONE_SHARE)
+    };
+    let (limited, others): (Vec<_>, Vec<_>) = rates.iter().copied().partition(is_bound);
+    let with = |ruling: Ruling, rate: f64| {
+        let ruling = ruling.with("throughput", rate, Unit::BytesPerSecond);
+        ruling.with("ceiling of the link", ceiling, Unit::BytesPerSecond)
+    };
+    let yes = limited.first().map(|(_, rate)| {
+        let text = format!(
+            "The link is the limit of {}: up to {} of the {} that {} carries.",
+            listed(limited.iter().map(|(subject, _)| *subject)),
+            percent(rate / ceiling),
+            throughput(ceiling),
+            link_of(target).and_then(|l| l.now.as_deref()).unwrap_or("it"),
+        );
+        let ruling = Ruling::yes(VerdictKind::Link, text)
+            .next_test("the same drive on a faster port: these figures should rise");
+        let shares = limited.iter().map(|(subject, rate)| (*subject, rate / ceiling));
+        with(ruling.explaining_each(shares), *rate)
+    });
+    let no = others.first().map(|(_, rate)| {
+        let text = format!("link at most {} used", percent(rate / ceiling));
+        with(Ruling::no(VerdictKind::LinkFree, text), *rate)
+    });
+    yes.into_iter().chain(no).collect()
+}
+
+/// Whether the link runs slower or narrower than the drive supports.
+pub fn downgraded(target: &TargetInfo) -> Ruling {
+    match link_of(target) {
+        Some(Link { downgraded: Some(true), now, best, .. }) => {
+            let words = |link: &Option<String>| link.clone().unwrap_or("unknown".into());
+            let text = format!(
+                "The link runs at {}, but the drive supports {}: try another slot, port or cable.",
+                words(now),
+                words(best)
+            );
+            Ruling::yes(VerdictKind::LinkDowngraded, text)
+        }
+        Some(Link { downgraded: Some(false), .. }) => {
+            Ruling::no(VerdictKind::LinkFull, "The link is as fast as the drive allows.")
+        }
+        _ => Ruling::unknown("Whether the link could be faster is unknown."),
+    }
+}
+
+fn link_of(target: &TargetInfo) -> Option<&Link> {
+    target.target.drive.as_ref()?.link.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::super::testing::{digest, named, target, with_drive, with_link};
+    use super::*;
+    use record::Explained;
+
+    #[test]
+    fn near_the_ceiling_is_a_yes_far_below_a_no_without_a_ceiling_unknown() {
+        let seen =
+            [Digest { bytes: [850_000_000, 100_000_000], depth_nominal: Some(8), ..digest("seq") }];
+        let answers = |target: &TargetInfo, seen: &[Digest]| {
+            link(target, seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
+        };
+        assert_eq!(answers(&with_link(1e9), &seen), [Answer::Yes]);
+        assert_eq!(answers(&with_link(1.1e9), &seen), [Answer::No]);
+        assert_eq!(answers(&target(), &seen), [Answer::Unknown]);
+        assert_eq!(answers(&with_link(1e9), &[]), [Answer::Unknown]);
+        let text = |seen: &[Digest]| link(&with_link(1e9), seen)[0].verdict.text.clone();
+        assert!(text(&[]).contains("bypassed the page cache"), "{}", text(&[]));
+        let idle = [Digest { bytes: [0, 0], ..digest("seq") }];
+        assert!(text(&idle).contains("no workload moved data"), "{}", text(&idle));
+    }
+
+    #[test]
+    fn it_is_the_limit_of_the_workloads_that_reach_it_and_of_no_other() {
+        let run = |name: &str, bytes: u64| Digest { bytes: [bytes, 0], ..digest(name) };
+        // One fast replicate does not establish the limit; one slow replicate does not refute it.
+        let seen = [
+            run("seq", 900_000_000),
+            run("seq", 950_000_000),
+            run("seq", 300_000_000),
+            run("burst", 990_000_000),
+            run("burst", 200_000_000),
+            run("burst", 210_000_000),
+            run("rand", 70_000_000),
+            Digest { probe: true, ..run("check", 999_000_000) },
+        ];
+        let found = link(&with_link(1e9), &seen);
+        let [yes, no] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(yes.answer, Answer::Yes);
+        let explained = [Explained { metric: "seq".into(), share: Some(0.9) }];
+        assert_eq!(yes.verdict.explains, explained);
+        assert_eq!(no.verdict.text, "link at most 21% used");
+    }
+
+    #[test]
+    fn writes_that_leave_the_cache_half_way_are_not_limited_by_the_link() {
+        let run = |bytes| Digest { depth_nominal: Some(8), bytes, ..digest("seq") };
+        let answers = |rounds: [u64; 3], write: usize| {
+            let seen = rounds.map(|mb| {
+                let mut bytes = [0; 2];
+                bytes[write] = mb * 1_000_000;
+                run(bytes)
+            });
+            link(&with_link(1e9), &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
+        };
+        assert_eq!(answers([950, 940, 300], 1), [Answer::No]);
+        assert_eq!(answers([950, 940, 900], 1), [Answer::Yes]);
+        // A single slow round of reads was disturbed.
+        assert_eq!(answers([950, 940, 300], 0), [Answer::Yes]);
+    }
+
+    /// Reads at a rate in MB/s (powers of 1000) and a queue depth.
+    fn reads(random: bool, depth: u32, mb: u64) -> Digest {
+        let (name, block_bytes) =
+            (format!("{random}-q{depth}"), if random { 4096 } else { 1 << 20 });
+        let (bytes, depth_nominal) = ([mb * 1_000_000, 0], Some(depth));
+        named(&name, Digest { bytes, depth_nominal, random, block_bytes, ..digest("x") })
+    }
+
+    #[test]
+    fn one_at_a_time_it_is_the_limit_where_it_takes_most_of_the_time() {
+        let bound = |seen: &[Digest]| {
+            let all = link(&with_link(1e9), seen).into_iter().filter(Ruling::applies);
+            all.flat_map(|r| r.verdict.explains).map(|e| e.metric).collect::<Vec<_>>()
+        };
+        assert_eq!(bound(&[reads(true, 1, 510)]), ["true-q1"]);
+        assert!(bound(&[reads(true, 1, 490), reads(true, 8, 600)]).is_empty());
+        // With sequential reads, flash works in parallel.
+        assert_eq!(bound(&[reads(false, 1, 800), reads(false, 8, 900)]), ["false-q8"]);
+    }
+
+    #[test]
+    fn a_link_of_one_way_at_a_time_carries_the_sum() {
+        let seen = [Digest {
+            bytes: [500_000_000, 400_000_000],
+            depth_nominal: Some(8),
+            ..digest("mixed")
+        }];
+        let answers = |bus| {
+            let target = TargetInfo { bus, ..with_link(1e9) };
+            link(&target, &seen).iter().map(|ruling| ruling.answer).collect::<Vec<_>>()
+        };
+        assert_eq!((answers(Bus::Sata), answers(Bus::Nvme)), (vec![Answer::Yes], vec![Answer::No]));
+    }
+
+    #[test]
+    fn a_downgraded_link_is_reported() {
+        let answer = |flag| {
+            let link = Link { downgraded: flag, now: Some("x1".into()), ..Link::default() };
+            downgraded(&with_drive(|d| d.link = Some(link))).answer
+        };
+        assert_eq!(answer(Some(true)), Answer::Yes);
+        assert_eq!(answer(Some(false)), Answer::No);
+        assert_eq!(answer(None), Answer::Unknown);
+    }
+}

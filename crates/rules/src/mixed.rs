@@ -1,0 +1,160 @@
+//! The cause of a mix of reads and writes: the cause of the side that takes most of its time.
+//!
+//! If the times of both sides, measured alone at the same depth, add up to the time of the mix, the
+//! mix has the cause of the slower side. A read after a rest that takes no longer than other reads
+//! has their cause.
+
+use record::{Order, VerdictKind};
+use workload::{Mix, OpKind};
+
+use super::Ruling;
+use super::grid::Grid;
+use super::subject::Subject;
+use crate::Digest;
+
+/// Ratios of the sum of both times to the time of the mix that count as adding up. The times
+/// overlap in a drive that serves both sides at once.
+const ADDS_UP: std::ops::Range<f64> = 0.6..1.6;
+
+/// Share of the time from which a side limits the mix.
+const MOST: f64 = 0.5;
+
+/// Causes that act on a command whatever else runs. A link carries both directions at once, and
+/// limits of the machine are measured for the mix itself.
+const FOLLOWED: [VerdictKind; 9] = [
+    VerdictKind::MappingUnit,
+    VerdictKind::DeviceDepth,
+    VerdictKind::Usb,
+    VerdictKind::PerCommand,
+    VerdictKind::FlashBound,
+    VerdictKind::Controller,
+    VerdictKind::DeviceCache,
+    VerdictKind::OpenBlocks,
+    VerdictKind::HostCeiling,
+];
+
+/// Adds each mix that nothing explains to the verdict on its slower side.
+pub(super) fn follow(subjects: &[Subject<'_>], rulings: &mut [Ruling]) {
+    for mixed in subjects.iter().filter(|s| s.first().mix.read > 0 && s.first().mix.write > 0) {
+        if rulings.iter().any(|ruling| ruling.explains(mixed)) {
+            continue;
+        }
+        let Some(side) = slower_side(subjects, mixed) else { continue };
+        let cause = |r: &&mut Ruling| r.explains(side) && FOLLOWED.contains(&r.verdict.kind);
+        if let Some(ruling) = rulings.iter_mut().find(cause) {
+            *ruling = ruling.clone().explaining(mixed, None);
+        }
+    }
+}
+
+/// Maximum ratio of a read after a rest to other reads at which both count as equal.
+const USUAL: f64 = 1.5;
+
+/// Adds the read after a rest to the verdict on single reads, if it takes no longer than they do.
+pub(super) fn follow_rested(seen: &[Digest], rulings: &mut [Ruling]) {
+    let grid = Grid::of(seen);
+    let usual = grid.find(OpKind::Read, Order::Random, 1, 1);
+    let Some((rested, usual)) = grid.after_rest().zip(usual) else { return };
+    let ns = |subject: &Subject<'_>| subject.median(|run| run.read_ns[1]);
+    if ns(usual) <= 0.0 || ns(rested) > USUAL * ns(usual) {
+        return;
+    }
+    let cause = |r: &&mut Ruling| {
+        let kind = &r.verdict.kind;
+        r.explains(usual) && (FOLLOWED.contains(kind) || *kind == VerdictKind::Link)
+    };
+    if let Some(ruling) = rulings.iter_mut().find(cause) {
+        *ruling = ruling.clone().explaining(rested, None);
+    }
+}
+
+/// The side that takes most of the time of a mix; `None` if the sides do not explain it.
+fn slower_side<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    mixed: &Subject<'_>,
+) -> Option<&'s Subject<'a>> {
+    let of = mixed.first();
+    let alone = |kind: OpKind| {
+        subjects.iter().find(|s| {
+            let first = s.first();
+            let same = first.random == of.random && first.block_bytes == of.block_bytes;
+            let plain = record::MetricKey::parse(&first.name);
+            same && first.mix == Mix::from_kind(kind)
+                && first.depth_nominal == of.depth_nominal
+                && plain.as_cell().is_none_or(|cell| cell.words.is_empty())
+        })
+    };
+    let (reads, writes) = (alone(OpKind::Read)?, alone(OpKind::Write)?);
+    let total = mixed.sum(|run| (run.ops[0] + run.ops[1]) as f64).max(1.0);
+    let share = mixed.sum(|run| run.ops[0] as f64) / total;
+    let (read_s, write_s) = (share / reads.iops(), (1.0 - share) / writes.iops());
+    let sum = read_s + write_s;
+    if !ADDS_UP.contains(&(sum * mixed.iops())) {
+        return None;
+    }
+    Some(if read_s >= MOST * sum { reads } else { writes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{named, random};
+    use super::*;
+
+    #[test]
+    fn a_mix_follows_the_side_that_takes_its_time() {
+        let explained = |kind: VerdictKind, of: &str, mix: f64| {
+            let ops = [(mix * 7.0) as u64, (mix * 3.0) as u64];
+            let run = random(OpKind::Read, 1, 32, mix);
+            let mixed = Digest { mix: Mix::read_percent(70), ops, ..named("mixed-4KiB-q32", run) };
+            let seen =
+                [random(OpKind::Read, 1, 32, 100e3), random(OpKind::Write, 1, 32, 10e3), mixed];
+            let subjects = Subject::reported(&seen);
+            let side = subjects.iter().find(|s| s.name() == of).expect("measured");
+            let mut rulings = [Ruling::yes(kind, "").explaining(side, None)];
+            follow(&subjects, &mut rulings);
+            rulings[0].explains(&subjects[2])
+        };
+        // 7 us of reads and 30 us of writes give 27,000 operations per second.
+        assert!(explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 27e3));
+        assert!(!explained(VerdictKind::FlashBound, "rand-read-4KiB-q32", 27e3));
+        assert!(!explained(VerdictKind::FlashBound, "rand-write-4KiB-q32", 60e3), "no sum");
+        assert!(!explained(VerdictKind::Link, "rand-write-4KiB-q32", 27e3));
+    }
+
+    #[test]
+    fn a_read_after_a_rest_that_takes_no_longer_has_the_cause_of_others() {
+        let explained = |kind: VerdictKind, rested_ns: f64| {
+            let read = |name, ns: f64| {
+                named(name, Digest { read_ns: [ns; 2], ..random(OpKind::Read, 1, 1, 1e9 / ns) })
+            };
+            let rested = Digest { probe: true, ..read(crate::changes::AFTER_REST, rested_ns) };
+            let seen = [read("rand-read-4KiB-q1", 100e3), rested];
+            let subjects = Subject::reported(&seen);
+            let mut rulings = [Ruling::yes(kind, "").explaining(&subjects[0], None)];
+            follow_rested(&seen, &mut rulings);
+            rulings[0].verdict.explains(crate::changes::AFTER_REST)
+        };
+        assert!(explained(VerdictKind::FlashBound, 145e3));
+        assert!(!explained(VerdictKind::FlashBound, 155e3), "it woke");
+        assert!(explained(VerdictKind::Link, 100e3));
+        assert!(!explained(VerdictKind::Heat, 100e3), "it may have cooled");
+    }
+
+    #[test]
+    fn a_side_with_half_of_the_time_sets_the_pace() {
+        let slower = |writes: f64, mix: f64| {
+            let ops = [(mix * 5.0) as u64, (mix * 5.0) as u64];
+            let run = random(OpKind::Read, 1, 32, mix);
+            let mixed = Digest { mix: Mix::read_percent(50), ops, ..named("mixed-4KiB-q32", run) };
+            let reads = random(OpKind::Read, 1, 32, 10e3);
+            let seen = [reads, random(OpKind::Write, 1, 32, writes), mixed];
+            let subjects = Subject::reported(&seen);
+            slower_side(&subjects, &subjects[2]).map(|side| side.name().to_string())
+        };
+        assert_eq!(slower(10.5e3, 10e3).as_deref(), Some("rand-read-4KiB-q32"));
+        assert_eq!(slower(9.5e3, 10e3).as_deref(), Some("rand-write-4KiB-q32"));
+        // Both sides together take 100 us. That adds up for a mix of 62.5 us (1.6) to 167 us (0.6).
+        assert!(slower(10e3, 15.9e3).is_some() && slower(10e3, 16.1e3).is_none());
+        assert!(slower(10e3, 6.1e3).is_some() && slower(10e3, 5.9e3).is_none());
+    }
+}

@@ -1,0 +1,132 @@
+//! DEVICE CACHE and OPEN BLOCKS: are operations faster on a small area than on the whole region?
+//!
+//! If reads are faster there, a cache of data or mapping tables covers the small area. If only
+//! writes are, and much faster, the drive keeps a few blocks open at a time, as cards and sticks
+//! do, and copies a block whenever a write falls outside them. Neither shows if the whole region
+//! fits.
+
+use record::{Order, Unit, VerdictKind};
+use workload::OpKind::{Read, Write};
+use workload::units::binary;
+
+use super::Ruling;
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use crate::Digest;
+use crate::changes::{DEPTH, NEAR_BYTES};
+
+/// Minimum ratio at which a small area counts as faster; rounds differ by less.
+pub(super) const NEAR_GAIN: f64 = 1.25;
+
+/// Minimum cost of copying a block, as a multiple of a write to an open block. A guess: the lowest
+/// ratio seen on cards is 10.
+const COPY_MIN: f64 = 3.0;
+
+/// OPEN BLOCKS also applies at depth 1 if its rate is within this factor of the rate at high depth.
+const ALONE_FACTOR: f64 = 2.0;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| nearby(facts.seen).into_iter().collect(),
+};
+
+pub fn nearby(seen: &[Digest]) -> Option<Ruling> {
+    let grid = Grid::of(seen);
+    let gain = |kind| Some(grid.near(kind)? / grid.random(kind, 1, DEPTH)?);
+    let (reads, writes) = (gain(Read), gain(Write));
+    let deep = |kind| grid.find(kind, Order::Random, 1, DEPTH);
+    let (bytes, small) = (binary(NEAR_BYTES), binary(u64::from(grid.small()?)));
+    if let Some(gain) = reads.filter(|gain| *gain >= NEAR_GAIN) {
+        let text = format!(
+            "A cache of the drive (data or tables) holds {bytes}, but not the region: reads of \
+             {small} are {gain:.1} times as fast within {bytes}."
+        );
+        let ruling = Ruling::yes(VerdictKind::DeviceCache, text)
+            .explaining(deep(Read)?, Some(1.0 - 1.0 / gain))
+            .next_test("--size 64MiB, 256MiB, ...: the rate falls at the size of the cache")
+            .with("reads within little / all over", gain, Unit::Number);
+        return Some(match writes.filter(|gain| *gain >= NEAR_GAIN).zip(deep(Write)) {
+            Some((gain, writes)) => ruling.explaining(writes, Some(1.0 - 1.0 / gain)).with(
+                "writes within little / all over",
+                gain,
+                Unit::Number,
+            ),
+            None => ruling,
+        });
+    }
+    let clear = reads.is_some() && grid.writes_hold();
+    let gain = writes.filter(|gain| clear && *gain >= COPY_MIN)?;
+    let text = format!(
+        "Writes of {small} are {gain:.0} times as fast within {bytes}, but reads are not: the \
+         drive writes to a few blocks at a time, and a write outside them costs a copy."
+    );
+    let ruling = Ruling::yes(VerdictKind::OpenBlocks, text)
+        .explaining(deep(Write)?, Some(1.0 - 1.0 / gain))
+        .next_test("ssdyno io --rw write to 1, 2, 4, ... places in turn: the number of open blocks")
+        .with("writes within little / all over", gain, Unit::Number);
+    let rates = grid.random(Write, 1, 1).zip(grid.random(Write, 1, DEPTH));
+    let alike = rates.is_some_and(|(one, deep)| deep / one <= ALONE_FACTOR);
+    match grid.find(Write, Order::Random, 1, 1).filter(|_| alike) {
+        Some(alone) => Some(ruling.explaining(alone, None)),
+        None => Some(ruling),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{named, near, random};
+    use super::*;
+
+    fn found(reads: [f64; 2], writes: [f64; 2]) -> Option<(VerdictKind, Vec<String>)> {
+        let seen = [
+            random(Read, 1, DEPTH, reads[0]),
+            near(Read, reads[1]),
+            random(Write, 1, DEPTH, writes[0]),
+            near(Write, writes[1]),
+            random(Write, 1, 1, writes[0] / 1.9),
+        ];
+        let verdict = nearby(&seen)?.verdict;
+        Some((verdict.kind, verdict.explains.into_iter().map(|e| e.metric).collect()))
+    }
+
+    #[test]
+    fn faster_reads_of_little_are_a_cache_and_faster_writes_alone_open_blocks() {
+        let (read, write) = ("rand-read-4KiB-q32".to_string(), "rand-write-4KiB-q32".to_string());
+        let alone = "rand-write-4KiB-q1".to_string();
+        let cache = |explained| Some((VerdictKind::DeviceCache, explained));
+        assert_eq!(found([50e3, 63e3], [9e3, 9e3]), cache(vec![read.clone()]));
+        assert_eq!(found([50e3, 63e3], [9e3, 40e3]), cache(vec![read, write.clone()]));
+        let open = Some((VerdictKind::OpenBlocks, vec![write, alone]));
+        assert_eq!(found([2e3, 2.2e3], [9.0, 28.0]), open);
+        assert_eq!(found([2e3, 2.2e3], [9.0, 26.0]), None, "scatter");
+        assert_eq!(found([50e3, 62e3], [9e3, 9e3]), None);
+    }
+
+    #[test]
+    fn at_depth_1_open_blocks_hold_a_rate_near_the_deep_one() {
+        let explained = |alone: f64| {
+            let seen = [
+                random(Read, 1, DEPTH, 2e3),
+                near(Read, 2e3),
+                random(Write, 1, DEPTH, 9.0),
+                near(Write, 90.0),
+                random(Write, 1, 1, 9.0 / alone),
+            ];
+            nearby(&seen).map(|ruling| ruling.verdict.explains.len())
+        };
+        assert_eq!((explained(1.95), explained(2.1)), (Some(2), Some(1)));
+    }
+
+    #[test]
+    fn writes_that_changed_meanwhile_show_no_open_blocks() {
+        let seen = |again: f64| {
+            let name = "cause-write-again-4KiB-32";
+            let again = Digest { probe: true, ..named(name, random(Write, 1, DEPTH, again)) };
+            let reads = [random(Read, 1, DEPTH, 2e3), near(Read, 2e3)];
+            let writes = [random(Write, 1, DEPTH, 9.0), near(Write, 90.0), again];
+            nearby(&[reads.to_vec(), writes.to_vec()].concat()).is_some()
+        };
+        assert!(seen(9.0) && !seen(30.0));
+    }
+}

@@ -1,0 +1,117 @@
+//! SATURATED BY OTHERS: did other programs keep the drive busy?
+//!
+//! The rule applies if the drive transferred much more than this process requested and was busy all
+//! the time. Layers with transfers of their own are excluded: a RAID or a mapped device, a journal
+//! that writes with every flush, and readahead of the page cache.
+
+use record::{Unit, VerdictKind};
+use rig::TargetInfo;
+
+use super::rule::{Role, Rule};
+use super::subject::{Subject, listed};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Minimum share of all bytes at which other programs take a noticeable part of the drive.
+const SHARE_MIN: f64 = 0.2;
+
+/// Minimum share of the time with requests at which the drive had no capacity left.
+const BUSY_MIN: f64 = 0.9;
+
+/// Minimum bytes transferred; fewer can be metadata.
+const BYTES_MIN: u64 = 4 << 20;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| others(facts.target, facts.seen).into_iter().collect(),
+};
+
+pub fn others(target: &TargetInfo, seen: &[Digest]) -> Option<Ruling> {
+    let name = target.target.drive.as_ref().map_or("", |drive| drive.name.as_str());
+    if ["md", "dm-"].iter().any(|kind| name.starts_with(kind)) {
+        return None;
+    }
+    let subjects = Subject::reported(seen);
+    let shares = subjects.iter().filter_map(|subject| Some((subject, share(subject)?)));
+    let held: Vec<_> = shares.filter(|(_, share)| *share >= SHARE_MIN).collect();
+    let (_, worst) = held.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let text = format!(
+        "Other programs kept the drive busy: in {}, up to {} of the bytes transferred were theirs.",
+        listed(held.iter().map(|(subject, _)| *subject)),
+        percent(*worst)
+    );
+    let ruling = Ruling::yes(VerdictKind::SaturatedByOthers, text)
+        .next_test("the same when nothing else uses the drive: ssdyno doctor lists its users")
+        .with("share of other programs", *worst, Unit::Number);
+    Some(ruling.explaining_each(held))
+}
+
+/// Share of other programs in the bytes of the busy drive; `None` if that is inconclusive.
+fn share(subject: &Subject<'_>) -> Option<f64> {
+    let (mut ours, mut all, mut busy_s) = (0, 0, 0.0);
+    for run in subject.runs() {
+        let device = run.device?;
+        if !run.direct || run.flushes * 10 > run.ops[1] {
+            return None;
+        }
+        ours += run.bytes[0] + run.bytes[1];
+        all += device.read_bytes + device.written_bytes;
+        busy_s += device.busy * run.seconds;
+    }
+    let busy = busy_s >= BUSY_MIN * subject.seconds();
+    (busy && all >= BYTES_MIN).then(|| all.saturating_sub(ours) as f64 / all as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use rig::DeviceTraffic;
+
+    use super::super::testing::{device, digest, named, target, with_drive};
+    use super::*;
+
+    fn run(ours: u64, all: u64, busy: f64) -> Digest {
+        let device = Some(DeviceTraffic { busy, ..device(all, 0) });
+        named("a", Digest { bytes: [ours, 0], ops: [1000, 0], device, ..digest("x") })
+    }
+
+    #[test]
+    fn a_busy_drive_that_moves_more_than_was_asked_of_it_serves_others() {
+        let mib = 1 << 20;
+        let verdict = others(&target(), &[run(60 * mib, 100 * mib, 1.0)]).expect("busy").verdict;
+        assert!(verdict.text.contains("in a, up to 40% of the bytes"), "{}", verdict.text);
+        assert_eq!(verdict.explains[0].share, Some(0.4));
+        for none in [
+            run(81 * mib, 100 * mib, 1.0),
+            run(60 * mib, 100 * mib, 0.89),
+            run(mib, 3 * mib, 1.0),
+            Digest { device: None, ..run(60 * mib, 100 * mib, 1.0) },
+            Digest { direct: false, ..run(60 * mib, 100 * mib, 1.0) },
+            Digest { ops: [0, 1000], flushes: 1000, ..run(60 * mib, 100 * mib, 1.0) },
+        ] {
+            assert!(others(&target(), std::slice::from_ref(&none)).is_none(), "{none:?}");
+        }
+        let raid = with_drive(|drive| drive.name = "md0".into());
+        assert!(others(&raid, &[run(60 * mib, 100 * mib, 1.0)]).is_none());
+    }
+
+    #[test]
+    fn more_than_one_flush_in_ten_writes_is_inconclusive() {
+        let mib = 1 << 20;
+        let flushed = |flushes| Digest {
+            bytes: [0, 60 * mib],
+            ops: [0, 1000],
+            flushes,
+            ..run(0, 100 * mib, 1.0)
+        };
+        let found = |flushes| others(&target(), &[flushed(flushes)]).is_some();
+        assert_eq!([found(100), found(101)], [true, false]);
+    }
+
+    #[test]
+    fn a_fifth_of_four_mebibytes_is_enough() {
+        let mib = 1 << 20;
+        let found = |ours, all| others(&target(), &[run(ours, all, 1.0)]).is_some();
+        assert!(found(79 * mib, 100 * mib) && found(3 * mib, 4 * mib));
+    }
+}

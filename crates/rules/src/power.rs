@@ -1,0 +1,73 @@
+//! POWER STATE: does the first read after a rest wait for the drive to wake?
+//!
+//! A continuous load never shows this; interactive use and lightly loaded servers do. A drive that
+//! goes to sleep later than the short rest of the test is not detected.
+
+use record::{Unit, VerdictKind};
+use workload::OpKind::Read;
+use workload::units::latency;
+
+use super::Ruling;
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use crate::Digest;
+
+/// Minimum time of a read that wakes the drive, as a multiple of a usual read.
+const RATIO_MIN: f64 = 3.0;
+
+/// Time added to that, because caches of the processor and kernel also go cold, nanoseconds. A
+/// guess.
+const LONGER_NS_MIN: f64 = 200_000.0;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE, &super::group::QUOTA, &super::group::IO],
+    judge: |facts| power(facts.seen).into_iter().collect(),
+};
+
+pub fn power(seen: &[Digest]) -> Option<Ruling> {
+    let grid = Grid::of(seen);
+    let rested = grid.after_rest()?;
+    let usual_ns = grid.find(Read, record::Order::Random, 1, 1)?.median(|run| run.read_ns[0]);
+    let first_ns = rested.median(|run| run.read_ns[1]);
+    if usual_ns <= 0.0 || first_ns < RATIO_MIN * usual_ns + LONGER_NS_MIN {
+        return None;
+    }
+    let text = format!(
+        "The first read after a rest takes {}, others {}: the drive wakes from a power state.",
+        latency(first_ns),
+        latency(usual_ns)
+    );
+    Some(
+        Ruling::yes(VerdictKind::PowerState, text)
+            .explaining(rested, Some(1.0 - usual_ns / first_ns))
+            .next_test("the same with power saving of link and drive off (APST, ALPM)")
+            .with("first read after a rest", first_ns, Unit::Nanoseconds)
+            .with("usual read", usual_ns, Unit::Nanoseconds),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{named, random};
+    use super::*;
+    use crate::changes::AFTER_REST;
+
+    #[test]
+    fn a_first_read_that_takes_milliseconds_more_is_a_wake() {
+        let seen = |firsts: [f64; 3]| {
+            let usual = Digest { read_ns: [100e3; 2], ..random(Read, 1, 1, 10e3) };
+            let first = |ns| {
+                let run = Digest { read_ns: [ns; 2], probe: true, ..random(Read, 1, 1, 1e9 / ns) };
+                named(AFTER_REST, run)
+            };
+            [vec![usual], firsts.map(first).to_vec()].concat()
+        };
+        let verdict = power(&seen([5e6, 5.1e6, 4.9e6])).expect("a wake").verdict;
+        assert_eq!(verdict.kind, VerdictKind::PowerState);
+        assert!(verdict.explains(AFTER_REST));
+        assert!(power(&seen([499e3; 3])).is_none());
+        assert!(power(&seen([501e3; 3])).is_some());
+        assert!(power(&seen([5e6, 110e3, 110e3])).is_none(), "once is an accident");
+    }
+}

@@ -1,0 +1,58 @@
+//! STALL: did the drive complete nothing for part of the time?
+//!
+//! A closed loop hides a stall in one slow operation per slot: percentiles do not show it, and the
+//! mean rate is never the actual rate.
+
+use record::{Unit, VerdictKind};
+use workload::units::span;
+
+use super::rule::{Role, Rule};
+use super::subject::Subject;
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Minimum share of a workload's time; a stall of this length changes the rate by as much.
+const SHARE_MIN: f64 = 0.1;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| stall(facts.seen).into_iter().collect(),
+};
+
+pub fn stall(seen: &[Digest]) -> Option<Ruling> {
+    let subjects = Subject::reported(seen);
+    let share = |s: &Subject<'_>| s.sum(|run| run.stalled_s) / s.seconds().max(1e-9);
+    let stalled: Vec<_> = subjects.iter().filter(|s| share(s) >= SHARE_MIN).collect();
+    let worst = stalled.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
+    let text = format!(
+        "During {}, nothing completed for {} of {}: without such stalls they would be {} faster.",
+        worst.in_words(),
+        span(worst.sum(|run| run.stalled_s)),
+        span(worst.seconds()),
+        percent(1.0 / (1.0 - share(worst)).max(0.01) - 1.0)
+    );
+    let ruling = Ruling::yes(VerdictKind::Stall, text)
+        .next_test("the same again: the drive's background work and other programs vary")
+        .with(format!("share of the time, {}", worst.in_words()), share(worst), Unit::Number);
+    Some(ruling.explaining_each(stalled.iter().map(|s| (*s, share(s)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{digest, named};
+    use super::*;
+
+    #[test]
+    fn a_second_in_ten_is_a_stall_and_less_is_none() {
+        let run = |s| named("a", Digest { seconds: 10.0, stalled_s: s, ..digest("x") });
+        let verdict = stall(&[run(2.0), run(0.0)]).expect("a tenth of both").verdict;
+        assert_eq!(
+            verdict.text,
+            "During a, nothing completed for 2.0 s of 20 s: without such stalls they would be 11% \
+             faster."
+        );
+        assert_eq!(verdict.explains[0].share, Some(0.1));
+        assert!(stall(&[run(1.9), run(0.0)]).is_none() && stall(&[]).is_none());
+    }
+}

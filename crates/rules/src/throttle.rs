@@ -1,0 +1,242 @@
+//! HEAT under a sustained load: did the rate fall because the drive was hot?
+//!
+//! The rule requires three signs: the rate falls and stays low, the drive is then hotter than at
+//! the start, and the rate recovers after cooling. Without the third, any other effect of a
+//! sustained load is possible.
+
+use record::{Unit, VerdictKind};
+use workload::units::{span, throughput};
+
+use super::rule::{Role, Rule};
+use super::{Ruling, percent};
+use crate::time_series::TimeSeries;
+
+/// A rate below this share of the cold rate counts as a decrease.
+const SLOWER_BELOW: f64 = 0.85;
+
+/// A rate of at least this share of the cold rate counts as recovered.
+const RECOVERED_AT: f64 = 0.95;
+
+/// Minimum temperature rise since the start, kelvin.
+const WARMER_K: f64 = 5.0;
+
+/// One lap of a sustained load.
+#[derive(Clone, Copy, Debug)]
+struct Lap {
+    seconds: f64,
+    bytes: f64,
+    end_c: Option<f64>,
+    hottest: Option<f64>,
+    start_c: Option<f64>,
+}
+
+/// A sustained load, lap by lap.
+#[derive(Clone, Debug, Default)]
+pub struct HeatLoad {
+    laps: Vec<Lap>,
+    /// Whether the temperature stopped rising.
+    pub settled: bool,
+    /// Rate after cooling, bytes per second.
+    pub cooled: Option<f64>,
+}
+
+impl HeatLoad {
+    /// Adds one lap.
+    pub fn add(&mut self, series: &TimeSeries) {
+        self.laps.push(Lap {
+            seconds: series.seconds(),
+            bytes: series.bytes(),
+            start_c: series.first_celsius(),
+            end_c: series.last_celsius(),
+            hottest: series.hottest(),
+        });
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        self.laps.iter().map(|lap| lap.bytes / lap.seconds.max(1e-9)).collect()
+    }
+
+    /// Mean bytes per second over all laps.
+    pub fn average(&self) -> Option<f64> {
+        let (bytes, seconds) =
+            self.laps.iter().fold((0.0, 0.0), |s, l| (s.0 + l.bytes, s.1 + l.seconds));
+        (seconds > 0.0).then(|| bytes / seconds)
+    }
+
+    /// The rate of the first lap.
+    pub fn cold(&self) -> Option<f64> {
+        self.rates().first().copied()
+    }
+
+    /// The mean rate of the last three laps.
+    pub fn hot(&self) -> Option<f64> {
+        let rates = self.rates();
+        let last = &rates[rates.len().saturating_sub(3)..];
+        (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
+    }
+
+    /// Temperature at the start, degrees Celsius.
+    pub fn start_c(&self) -> Option<f64> {
+        self.laps.first()?.start_c
+    }
+
+    /// Temperature at the end, degrees Celsius.
+    pub fn end_c(&self) -> Option<f64> {
+        self.laps.last()?.end_c
+    }
+
+    /// Maximum temperature.
+    pub fn hottest(&self) -> Option<f64> {
+        self.laps.iter().filter_map(|lap| lap.hottest).reduce(f64::max)
+    }
+
+    /// Temperature rise per lap over the last `laps`, kelvin; `None` with fewer laps or without a
+    /// sensor.
+    pub fn slope(&self, laps: usize) -> Option<f64> {
+        let last = &self.laps[self.laps.len().checked_sub(laps)?..];
+        let celsius: Option<Vec<f64>> = last.iter().map(|lap| lap.end_c).collect();
+        Some(analysis::Slope::fit(&celsius?)?.excursion / (laps - 1) as f64)
+    }
+
+    /// Seconds of load until the rate fell for good.
+    pub fn throttled_after(&self) -> Option<f64> {
+        let cold = self.cold()?;
+        let rates = self.rates();
+        let last_fast = rates.iter().rposition(|r| *r >= SLOWER_BELOW * cold)?;
+        let slow = self.laps.len() - 1 - last_fast;
+        let seconds = self.laps[..=last_fast].iter().map(|lap| lap.seconds).sum();
+        (slow > 0).then_some(seconds)
+    }
+}
+
+pub static RULE: Rule = Rule {
+    role: Role::Claim,
+    overridden_by: &[],
+    judge: |facts| facts.checks.heat_load.as_ref().map(throttle).into_iter().collect(),
+};
+
+pub fn throttle(seen: &HeatLoad) -> Ruling {
+    let (Some(cold), Some(hot)) = (seen.cold(), seen.hot()) else {
+        return Ruling::unknown("The effect of heat is unknown: nothing was measured.");
+    };
+    let ruling = match (seen.throttled_after(), seen.start_c().zip(seen.hottest())) {
+        (None, Some((start, most))) => {
+            let yet = if seen.settled { "" } else { " without settling" };
+            let text = format!(
+                "Under a sustained load, the drive went from {start:.0} to {most:.0} C{yet}, and \
+                 did not slow down."
+            );
+            Ruling::no(VerdictKind::Cool, text)
+        }
+        (None, None) => {
+            Ruling::no(VerdictKind::NoSlowdown, "Under a sustained load, the drive kept its rate.")
+        }
+        (Some(_), None) => Ruling::unknown(
+            "Under a sustained load, the drive slowed down; without a temperature sensor, heat is \
+             a guess.",
+        ),
+        (Some(after), Some((start, most))) => slowed(seen, cold, after, start, most),
+    };
+    let ruling = ruling.with("rate of the first lap", cold, Unit::BytesPerSecond);
+    let ruling = ruling.with("rate of the last laps", hot, Unit::BytesPerSecond);
+    match seen.hottest() {
+        Some(c) => ruling.with("highest temperature", c, Unit::Celsius),
+        None => ruling,
+    }
+}
+
+fn slowed(seen: &HeatLoad, cold: f64, after: f64, start: f64, most: f64) -> Ruling {
+    let hot = seen.hot().unwrap_or(0.0);
+    let fell = format!(
+        "After {} of load, at {most:.0} C, the rate fell from {} to {}",
+        span(after),
+        throughput(cold),
+        throughput(hot)
+    );
+    let rise = most - start;
+    match seen.cooled.map(|rate| rate / cold) {
+        Some(_) if rise < WARMER_K => Ruling::unknown(format!(
+            "{fell}; the temperature rose by only {rise:.0} K: heat is unlikely to be the cause."
+        )),
+        Some(back) if back >= RECOVERED_AT => Ruling::yes(
+            VerdictKind::Heat,
+            format!(
+                "{fell}; after cooling, it was back at {}: the drive throttles.",
+                percent(back)
+            ),
+        ),
+        Some(back) => Ruling::unknown(format!(
+            "{fell}; after cooling, it was at {} of the first rate: heat alone is not the cause.",
+            percent(back)
+        )),
+        None => Ruling::unknown(format!("{fell}; only cooling shows whether heat was the cause.")),
+    }
+}
+
+/// A drive that throttles after two minutes, for the tests of rules.
+#[cfg(test)]
+pub(super) fn throttling() -> HeatLoad {
+    let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
+    tests::heat_load(&laps, Some(2.7e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answer;
+    use super::*;
+
+    pub(super) fn heat_load(laps: &[(f64, f64)], cooled: Option<f64>) -> HeatLoad {
+        let of = |&(rate, c): &(f64, f64)| Lap {
+            seconds: 60.0,
+            bytes: rate * 60.0,
+            start_c: Some(c),
+            end_c: Some(c),
+            hottest: Some(c),
+        };
+        HeatLoad { laps: laps.iter().map(of).collect(), settled: true, cooled }
+    }
+
+    #[test]
+    fn slow_when_hot_and_fast_when_cooled_is_heat() {
+        let laps = [(2.7e9, 40.0), (2.7e9, 70.0), (1.0e9, 80.0), (1.0e9, 80.0), (1.0e9, 80.0)];
+        let hot = heat_load(&laps, Some(2.7e9));
+        assert_eq!(hot.throttled_after(), Some(120.0));
+        let ruling = throttle(&hot);
+        assert_eq!(ruling.verdict.kind.name(), "HEAT");
+        assert!(
+            ruling
+                .verdict
+                .text
+                .starts_with("After 2:00 of load, at 80 C, the rate fell from 2700 MB/s to 1000")
+        );
+        assert_eq!(throttle(&heat_load(&laps, Some(1.0e9))).answer, Answer::Unknown);
+        assert_eq!(throttle(&heat_load(&laps, None)).answer, Answer::Unknown);
+        assert!(hot.slope(3).expect("three").abs() < 1e-9 && hot.slope(5).expect("five") > 5.0);
+    }
+
+    #[test]
+    fn a_drive_that_keeps_its_rate_is_cool_whatever_its_temperature() {
+        let cool = heat_load(&[(1e9, 30.0), (0.9e9, 38.0), (1e9, 39.0)], Some(1e9));
+        assert_eq!(
+            (throttle(&cool).answer, throttle(&cool).verdict.kind.name()),
+            (Answer::No, "COOL")
+        );
+        assert_eq!(throttle(&HeatLoad::default()).answer, Answer::Unknown);
+        let mut blind = heat_load(&[(1e9, 0.0), (0.5e9, 0.0)], None);
+        blind.laps.iter_mut().for_each(|l| (l.start_c, l.end_c, l.hottest) = (None, None, None));
+        assert_eq!((throttle(&blind).answer, blind.slope(2)), (Answer::Unknown, None));
+    }
+
+    #[test]
+    fn a_decrease_of_15_percent_a_rise_of_5_kelvins_and_recovery_are_required() {
+        let laps = |hot: f64, at: f64| [(1e9, 40.0), (hot, at), (hot, at), (hot, at)];
+        let answer = |hot, at, back| throttle(&heat_load(&laps(hot, at), Some(back))).answer;
+        let hot = Answer::Yes;
+        assert_eq!(answer(0.84e9, 80.0, 1e9), hot);
+        assert_ne!(answer(0.86e9, 80.0, 1e9), hot);
+        assert_eq!(answer(0.5e9, 45.5, 1e9), hot);
+        assert_ne!(answer(0.5e9, 44.5, 1e9), hot);
+        assert_eq!(answer(0.5e9, 80.0, 0.96e9), hot);
+        assert_ne!(answer(0.5e9, 80.0, 0.94e9), hot);
+    }
+}

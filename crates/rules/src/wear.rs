@@ -1,0 +1,97 @@
+//! WEAR: is the drive worn, and are its reads slower as a result?
+//!
+//! The rule applies to a drive that reports its life as used up, its spares as nearly gone, or
+//! media errors. It explains random reads at depth 1 if the drive retries reads, which raises their
+//! mean above their median. Retries of a drive that reports none of these stay unexplained.
+
+use record::{Health, Order, Unit, VerdictKind};
+use workload::OpKind::Read;
+
+use super::grid::Grid;
+use super::rule::{Role, Rule};
+use super::{Ruling, percent};
+use crate::Digest;
+
+/// Life used up, percent: the drive's own measure of the end of its rated life.
+const WORN_PERCENT: f64 = 100.0;
+
+/// Spare blocks nearly gone, percent: the usual critical level of NVMe drives.
+const SPARE_PERCENT: f64 = 10.0;
+
+/// The drive retries reads if their mean is above their median by this share.
+const REPEATS_MIN: f64 = 0.1;
+
+pub static RULE: Rule = Rule {
+    role: Role::Cause,
+    overridden_by: &[&super::ram::RULE],
+    judge: |facts| {
+        let health = facts.target.target.drive.as_ref().map(|drive| &drive.health);
+        health.and_then(|health| wear(health, facts.seen)).into_iter().collect()
+    },
+};
+
+pub fn wear(health: &Health, seen: &[Digest]) -> Option<Ruling> {
+    let worn = health.wear_percent.filter(|worn| *worn >= WORN_PERCENT);
+    let spare = health.spare_percent.filter(|spare| *spare < SPARE_PERCENT);
+    let errors = health.media_errors.filter(|errors| *errors > 0);
+    let signs = [
+        worn.map(|worn| format!("{worn:.0}% of its rated life is used")),
+        spare.map(|spare| format!("{spare:.0}% of its spare blocks are left")),
+        errors.map(|errors| format!("it counted {errors} media errors")),
+    ];
+    let signs: Vec<String> = signs.into_iter().flatten().collect();
+    if signs.is_empty() {
+        return None;
+    }
+    let grid = Grid::of(seen);
+    let repeats = grid.find(Read, Order::Random, 1, 1).and_then(|subject| {
+        let (median, mean) = (subject.median(|r| r.read_ns[0]), subject.median(|r| r.read_ns[1]));
+        let share = 1.0 - median / mean;
+        (median > 0.0 && mean >= (1.0 + REPEATS_MIN) * median).then_some((subject, share))
+    });
+    let mut text = format!("The drive is worn: {}.", signs.join(", "));
+    if let Some((_, share)) = repeats {
+        text += &format!(" Read retries take {} of the time of single reads.", percent(share));
+    }
+    let ruling = Ruling::yes(VerdictKind::Wear, text)
+        .next_test("ssdyno run -m zones: are some regions slower, or unreadable? Back it up first");
+    let ruling =
+        worn.into_iter().fold(ruling, |r, worn| r.with("life used, percent", worn, Unit::Number));
+    Some(match repeats {
+        Some((subject, share)) => ruling.explaining(subject, Some(share)),
+        None => ruling,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::random;
+    use super::*;
+
+    #[test]
+    fn a_worn_drive_is_reported_and_explains_reads_that_repeat() {
+        let reads = |mean: f64| [Digest { read_ns: [100e3, mean], ..random(Read, 1, 1, 9e3) }];
+        let worn = Health { wear_percent: Some(100.0), ..Health::default() };
+        let explained = |health: &Health, mean| {
+            wear(health, &reads(mean)).map(|r| (r.verdict.kind, r.verdict.explains.len()))
+        };
+        assert_eq!(explained(&worn, 130e3), Some((VerdictKind::Wear, 1)));
+        assert_eq!(explained(&worn, 109e3), Some((VerdictKind::Wear, 0)), "no read repeats");
+        let errors = Health { media_errors: Some(1), ..Health::default() };
+        assert_eq!(explained(&errors, 130e3), Some((VerdictKind::Wear, 1)));
+        let spare = |percent| Health { spare_percent: Some(percent), ..Health::default() };
+        assert!(
+            explained(&spare(9.0), 130e3).is_some() && explained(&spare(10.0), 130e3).is_none()
+        );
+        let used = Health { wear_percent: Some(99.0), media_errors: Some(0), ..Health::default() };
+        assert_eq!(explained(&used, 130e3), None);
+    }
+
+    #[test]
+    fn a_mean_a_tenth_above_the_median_shows_reads_that_repeat() {
+        let reads = |mean: f64| [Digest { read_ns: [100e3, mean], ..random(Read, 1, 1, 9e3) }];
+        let worn = Health { wear_percent: Some(100.0), ..Health::default() };
+        let found = |mean| wear(&worn, &reads(mean)).map(|r| r.verdict.explains.len());
+        assert_eq!((found(111e3), found(109e3)), (Some(1), Some(0)));
+    }
+}

@@ -1,0 +1,369 @@
+//! The planner: a rig that runs a method's script without touching anything and yields its plan.
+//!
+//! It records every step, keeps its own clock, and returns the worst case: operations as fast as
+//! link and pacing allow, and no steady state. Each step has a **maximum** of bytes written
+//! ([`rig::bound`]), which the run never exceeds, and an **expected** duration (`expect.rs`), which
+//! is an estimate. The data that would be lost is derived from the recorded operations (`loss.rs`).
+
+mod blocks;
+mod expect;
+mod loss;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use record::{Plan, Safety, Step, TargetKind};
+use rig::{
+    BlockDone, Blocks, CommandRun, Erase, Event, Exit, Job, KindStats, Measurement, Performance,
+    Preparation, Prepared, Released, Result, Rig, RigError, Stage, StopReason, TargetInfo, bound,
+};
+use workload::{Content, OpKind, Region, Workload};
+
+use loss::Touched;
+
+/// Bytes of canaries written by the rig before an erase.
+const CANARY_BYTES: u64 = 64 << 20;
+
+/// Expected duration of a discard, a trim or a format, seconds.
+const COMMAND_SECONDS: f64 = 1.0;
+
+/// Minimum clock advance per operation, nanoseconds.
+const TICK_NS: u64 = 1;
+
+/// A rig that records a plan and performs no I/O.
+pub struct Planner {
+    info: TargetInfo,
+    now_ns: u64,
+    steps: Vec<Step>,
+    /// Index of the current step.
+    current: usize,
+    touched: Touched,
+    /// Bytes of borrowed blocks that were overwritten through the block interface.
+    lent_bytes: u64,
+    /// Requests of the block interface not yet polled.
+    completed: Vec<BlockDone>,
+    /// Number of operations recorded, on which the time of planning depends.
+    pub operations: u64,
+    /// The plan for a RAM disc, which takes time but writes nothing to the drive.
+    reference: Option<Box<Planner>>,
+}
+
+impl Planner {
+    /// A planner for this target.
+    pub fn new(info: &TargetInfo) -> Planner {
+        // A virtual drive has no host that could provide a RAM disc.
+        let around = info.target.kind != TargetKind::Virtual;
+        Planner {
+            reference: around.then(|| Box::new(Planner::alone(info))),
+            ..Planner::alone(info)
+        }
+    }
+
+    fn alone(info: &TargetInfo) -> Planner {
+        Planner {
+            info: info.clone(),
+            now_ns: 0,
+            steps: Vec::new(),
+            current: 0,
+            touched: Touched::default(),
+            lent_bytes: 0,
+            completed: Vec::new(),
+            operations: 0,
+            reference: None,
+        }
+    }
+
+    /// The plan.
+    pub fn finish(mut self) -> Plan {
+        self.add_reference();
+        let safety = self.touched.safety(&self.info);
+        Plan {
+            safety,
+            seconds: self.steps.iter().map(|s| s.seconds).sum(),
+            write_bytes_max: self.written(),
+            region_bytes: self.touched.bytes(),
+            destroys: self.touched.destroys(&self.info),
+            steps: self.steps,
+            workloads: Vec::new(),
+            command: Vec::new(),
+        }
+    }
+
+    /// Maximum bytes written so far.
+    fn written(&self) -> u64 {
+        self.steps.iter().fold(0, |sum, s| sum.saturating_add(s.write_bytes_max))
+    }
+
+    /// A mark in the recorded steps, for [`Planner::limit`].
+    pub fn mark(&self) -> Vec<Step> {
+        self.steps.clone()
+    }
+
+    /// Applies a limit of the script to the time and bytes recorded since the mark. All of these
+    /// steps are scaled down alike.
+    pub fn limit(&mut self, mark: &[Step], seconds: f64, bytes: u64) {
+        let before = |i: usize| mark.get(i).map_or((0.0, 0), |s| (s.seconds, s.write_bytes_max));
+        let added = |steps: &[Step]| {
+            steps.iter().enumerate().fold((0.0, 0.0), |sum, (i, s)| {
+                let (time, written) = before(i);
+                (sum.0 + s.seconds - time, sum.1 + (s.write_bytes_max - written) as f64)
+            })
+        };
+        let (time, written) = added(&self.steps);
+        let [time, written] = [seconds / time, bytes as f64 / written]
+            .map(|share| if share < 1.0 { share } else { 1.0 });
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            let (time_before, written_before) = before(i);
+            step.seconds = time_before + (step.seconds - time_before) * time;
+            let more = (step.write_bytes_max - written_before) as f64 * written;
+            step.write_bytes_max = written_before + more as u64;
+        }
+    }
+
+    /// Records that of the `most` rounds since the mark a slow drive gets only `least`.
+    pub fn patient(&mut self, mark: &[Step], most: u32, least: u32) {
+        for (i, step) in self.steps.iter_mut().enumerate() {
+            let before = mark.get(i).map_or(0, |step| step.repeats);
+            let each = (step.repeats - before) / most.max(1);
+            if each > 0 && least < most {
+                step.repeats_least = Some(before + each * least);
+            }
+        }
+    }
+
+    /// Adds an operation to the current step: maximum bytes written, expected seconds, and minimum
+    /// duration.
+    fn add(&mut self, written: u64, seconds: f64, least_ns: u64) {
+        self.operations += 1;
+        if self.steps.is_empty() {
+            self.begin_step("prepare");
+        }
+        let step = &mut self.steps[self.current];
+        step.write_bytes_max = step.write_bytes_max.saturating_add(written);
+        step.seconds += seconds;
+        self.now_ns = self.now_ns.saturating_add(least_ns.max(TICK_NS));
+    }
+
+    fn begin_step(&mut self, name: &str) {
+        self.add_reference();
+        self.current = self.steps.iter().position(|s| s.name == name).unwrap_or_else(|| {
+            let name = name.to_string();
+            self.steps.push(Step {
+                name,
+                seconds: 0.0,
+                repeats: 0,
+                repeats_least: None,
+                write_bytes_max: 0,
+            });
+            self.steps.len() - 1
+        });
+        self.steps[self.current].repeats += 1;
+    }
+
+    /// Adds the time spent on the RAM disc to the current step.
+    fn add_reference(&mut self) {
+        let Some(reference) = &mut self.reference else { return };
+        let seconds: f64 = reference.steps.drain(..).map(|s| s.seconds).sum();
+        if let Some(step) = self.steps.get_mut(self.current) {
+            step.seconds += seconds;
+        }
+    }
+
+    fn least_ns(&self, bytes: u64) -> u64 {
+        (bytes as f64 / bound::ceiling(&self.info) * 1e9) as u64
+    }
+
+    fn fill(&mut self, region: Region) -> Prepared {
+        self.touched.write(region);
+        let least_ns = self.least_ns(region.bytes);
+        self.add(region.bytes, expect::fill(region.bytes, &self.info), least_ns);
+        Prepared { elapsed_ns: least_ns.max(TICK_NS), bytes: region.bytes, ..Prepared::default() }
+    }
+
+    /// Plans a discard or a release of a region.
+    fn give_back(&mut self, region: Region) -> Result<Prepared> {
+        if !self.info.discard && self.info.target.kind != TargetKind::Directory {
+            return Err(RigError::Unsupported("discard".into()));
+        }
+        self.touched.give_back(region);
+        self.add(0, COMMAND_SECONDS, TICK_NS);
+        let looked = Released { looked_bytes: region.bytes.max(1), ..Released::default() };
+        Ok(Prepared { elapsed_ns: TICK_NS, released: Some(looked), ..Prepared::default() })
+    }
+
+    fn erase(&mut self, region: Region, how: Erase) -> Prepared {
+        let canaries = region.bytes.min(CANARY_BYTES);
+        let zeroes = if how == Erase::Zero { region.bytes } else { 0 };
+        self.touched.erase(region);
+        let seconds = COMMAND_SECONDS + expect::fill(zeroes, &self.info);
+        self.add(canaries + zeroes, seconds, self.least_ns(zeroes));
+        Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
+    }
+
+    fn read_back(&mut self, bytes: u64) -> Prepared {
+        self.add(0, expect::read(bytes, &self.info), self.least_ns(bytes));
+        Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
+    }
+
+    fn format(&mut self, block_bytes: u32) -> Result<Prepared> {
+        if !self.info.formats.contains(&block_bytes) {
+            let text = format!("formatting to blocks of {block_bytes} bytes");
+            return Err(RigError::Unsupported(text));
+        }
+        self.info.logical_block_bytes = block_bytes;
+        self.touched.erase(Region::first(self.info.bytes));
+        self.add(0, COMMAND_SECONDS, TICK_NS);
+        Ok(Prepared { elapsed_ns: TICK_NS, ..Prepared::default() })
+    }
+}
+
+impl Rig for Planner {
+    fn target(&self) -> &TargetInfo {
+        &self.info
+    }
+
+    /// A workload with a time limit moves one block; a workload limited only by an amount moves
+    /// that amount.
+    fn measure(&mut self, workload: &Workload) -> Result<Measurement> {
+        workload.check()?;
+        self.touched.workload(workload);
+        let block = u64::from(workload.blocks.max());
+        let issued = bound::issued_max(workload, &self.info);
+        let least_ns = bound::least_ns(workload, &self.info);
+        let written = bound::written_max(workload, &self.info);
+        self.add(written, expect::workload(workload, &self.info), least_ns);
+        let moved = if workload.stop.time_ns.is_some() { block } else { issued.max(block) };
+        Ok(answer(workload, moved, least_ns))
+    }
+
+    /// Plans concurrent jobs one after another, which takes longest and writes the same bytes.
+    fn perform(&mut self, jobs: Vec<Job>, _stage: Stage<'_>) -> Result<Performance> {
+        let mut whole = Measurement::default();
+        for (number, job) in jobs.iter().enumerate() {
+            let planned = self.measure(&job.workload)?;
+            if number == 0 {
+                whole = planned;
+                continue;
+            }
+            whole.elapsed_ns += planned.elapsed_ns;
+            for (mine, more) in whole.kinds.iter_mut().zip(planned.kinds) {
+                if let Some(more) = more {
+                    mine.get_or_insert_with(KindStats::default).merge(&more);
+                }
+            }
+        }
+        Ok(Performance { jobs: Vec::new(), whole })
+    }
+
+    fn prepare(&mut self, preparation: Preparation) -> Result<Prepared> {
+        Ok(match preparation {
+            Preparation::Fill { region, .. } => self.fill(region),
+            Preparation::Borrow { region } => {
+                self.touched.borrow(region);
+                // The user's blocks are read twice.
+                let times = if self.info.allowed == Safety::Borrows { 2 } else { 1 };
+                self.read_back(times * region.bytes)
+            }
+            Preparation::Restore => {
+                let lent = std::mem::take(&mut self.lent_bytes);
+                self.add(lent, expect::fill(lent, &self.info), self.least_ns(lent));
+                self.read_back(self.touched.borrowed_bytes())
+            }
+            Preparation::Discard { region } | Preparation::Release { region } => {
+                self.give_back(region)?
+            }
+            Preparation::Erase { region, how } => self.erase(region, how),
+            Preparation::Format { block_bytes } => self.format(block_bytes)?,
+            Preparation::TrimFree => {
+                let system = self.info.target.filesystem.as_ref();
+                self.touched.trim_free(system.and_then(|fs| fs.free_bytes).unwrap_or(0));
+                self.add(0, COMMAND_SECONDS, TICK_NS);
+                Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
+            }
+            Preparation::Flush | Preparation::DropCaches | Preparation::Empty => {
+                Prepared { elapsed_ns: TICK_NS, ..Prepared::default() }
+            }
+        })
+    }
+
+    fn idle(&mut self, time: Duration) -> Result<()> {
+        let ns = time.as_nanos() as u64;
+        // A pause of one nanosecond only checks whether the run continues; it is not a rest.
+        if ns > TICK_NS {
+            self.add(0, time.as_secs_f64(), ns);
+        }
+        Ok(())
+    }
+
+    /// The duration of a program is unknown and planned as zero.
+    fn command(&mut self, words: &[String]) -> Result<CommandRun> {
+        if self.info.target.kind == TargetKind::Virtual {
+            let program = words.first().map_or("", String::as_str);
+            let text = format!("running '{program}': a virtual drive has no host to run it");
+            return Err(RigError::Unsupported(text));
+        }
+        self.touched.command();
+        self.add(0, 0.0, TICK_NS);
+        Ok(CommandRun {
+            elapsed_ns: TICK_NS,
+            sync_ns: 0,
+            user_ns: 0,
+            system_ns: 0,
+            memory_bytes_max: 0,
+            exit: Exit::Code(0),
+            device: None,
+            device_synced: None,
+        })
+    }
+
+    fn blocks(&mut self) -> Result<&mut dyn Blocks> {
+        Ok(self)
+    }
+
+    fn reference(&mut self) -> Option<&mut dyn Rig> {
+        self.reference.as_deref_mut().map(|planner| planner as &mut dyn Rig)
+    }
+
+    fn note(&mut self, event: Event) {
+        if let Event::Step { name, .. } = event {
+            self.begin_step(&name);
+        }
+    }
+
+    fn elapsed_ns(&mut self) -> u64 {
+        self.now_ns
+    }
+}
+
+/// A minimal measurement: one operation of every kind in the workload.
+fn answer(w: &Workload, moved: u64, elapsed_ns: u64) -> Measurement {
+    let elapsed_ns = elapsed_ns.max(TICK_NS);
+    let mut out = Measurement {
+        name: w.name.clone(),
+        elapsed_ns,
+        direct: true,
+        stop: if w.stop.time_ns.is_some() { StopReason::Time } else { StopReason::Amount },
+        ..Measurement::default()
+    };
+    let flushes = w.flush_at_end || w.flush_every.is_some();
+    for kind in OpKind::ALL {
+        let asked = w.mix.weight(kind) > 0 || (kind == OpKind::Flush && flushes);
+        if !asked {
+            continue;
+        }
+        let mut stats = KindStats { ops: 1, ..KindStats::default() };
+        stats.bytes = match kind {
+            OpKind::Read | OpKind::Write => moved,
+            OpKind::Flush | OpKind::Discard => 0,
+        };
+        stats.service.record(elapsed_ns);
+        out.kinds[kind as usize] = Some(stats);
+    }
+    out
+}
+
+/// Whether the workload writes back the original content.
+fn gives_back(w: &Workload) -> bool {
+    w.content == Content::Original && w.mix.discard == 0
+}

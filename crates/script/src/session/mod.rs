@@ -1,0 +1,430 @@
+//! A running method. Every measurement passes through the session, which keeps it with its findings
+//! and updates the conclusions.
+//!
+//! The same script runs on a rig and on a [`Planner`]. To keep both consistent, loops, limits and
+//! measured sizes also pass through the session; see `limits.rs`.
+
+mod access;
+mod cool;
+mod limits;
+mod play;
+mod steady;
+#[cfg(test)]
+mod tests;
+mod warm;
+
+use std::time::Duration;
+
+use record::{
+    Covers, Finding, FindingKind, Level, Metric, MetricKey, Plan, State, Statistic, TargetKind,
+    Unit, Verdict,
+};
+use rig::{
+    Event, Issue, Job, Measurement, Performance, Preparation, Prepared, Rig, RigError, Stage,
+    StopReason, TargetInfo,
+};
+use workload::units::binary;
+use workload::{Caching, Content, OpKind, Region, Workload};
+
+use crate::Planner;
+use crate::TestRegion;
+use crate::{MethodError, Outcome};
+use limits::Limit;
+pub use limits::{Budget, Bulk, Patience, Round};
+pub use play::Part;
+use rules::Digest;
+use rules::{Checks, Neighbour};
+
+/// Number of timed pieces in which a scratch file is filled, so that a slow card gets a smaller
+/// file.
+const FILL_PIECES: u64 = 64;
+
+/// Minimum fill regardless of the time, in bytes: small enough for a card that writes 1 MB/s.
+const FILL_MIN_BYTES: u64 = 32 << 20;
+
+/// The rig that a script runs on.
+pub enum Door<'a> {
+    Drive(&'a mut dyn Rig),
+    Plan(&'a mut Planner),
+}
+
+/// Called at a checkpoint with all results so far.
+type Hook<'a> = Box<dyn FnMut(&Outcome) + 'a>;
+
+/// A method running on a rig, or being planned.
+pub struct Session<'a> {
+    door: Door<'a>,
+    pub out: Outcome,
+    /// Results of the method's checks so far, for the rules.
+    pub checks: Checks,
+    /// Number of calls of `fill_region` so far; each writes different content.
+    pub fills: u32,
+    /// Time series of short workloads, one row each.
+    pub moments: Vec<record::Series>,
+    pub limits: Vec<Limit>,
+    digests: Vec<Digest>,
+    /// Conclusions set by the method instead of the rules.
+    own: Option<Vec<Verdict>>,
+    hook: Option<Hook<'a>>,
+    /// Computes the answer from the outcome; declared by the method.
+    pub answer: fn(&Outcome) -> Option<record::Answer>,
+}
+
+impl<'a> Session<'a> {
+    /// A session on a drive.
+    pub fn new(rig: &'a mut dyn Rig) -> Session<'a> {
+        Session::through(Door::Drive(rig), Outcome::default())
+    }
+
+    /// Plans a script on this target without touching it.
+    pub fn plan<E>(
+        info: &TargetInfo,
+        script: impl FnOnce(&mut Session<'_>) -> Result<(), E>,
+    ) -> Result<Plan, E> {
+        let mut planner = Planner::new(info);
+        let mut session = Session::planning(&mut planner);
+        script(&mut session)?;
+        let workloads = session.finish().workloads;
+        Ok(Plan { workloads, ..planner.finish() })
+    }
+
+    /// A session for planning. It touches nothing, and the planner records it.
+    pub fn planning(planner: &'a mut Planner) -> Session<'a> {
+        Session::through(Door::Plan(planner), Outcome::planned())
+    }
+
+    fn through(door: Door<'a>, out: Outcome) -> Session<'a> {
+        let mut session = Session {
+            door,
+            out,
+            checks: Checks::default(),
+            fills: 0,
+            moments: Vec::new(),
+            limits: Vec::new(),
+            digests: Vec::new(),
+            own: None,
+            hook: None,
+            answer: |_| None,
+        };
+        session.out.state_after = session.target().state;
+        session
+    }
+
+    /// The same session, with a hook called after each step.
+    #[must_use]
+    pub fn with_checkpoints(mut self, hook: impl FnMut(&Outcome) + 'a) -> Session<'a> {
+        self.hook = Some(Box::new(hook));
+        self
+    }
+
+    /// The same session, with the drives previously measured on this port.
+    #[must_use]
+    pub fn with_neighbours(mut self, neighbours: Vec<Neighbour>) -> Session<'a> {
+        self.checks.neighbours = neighbours;
+        self
+    }
+
+    /// Ends the session and returns its outcome.
+    pub fn finish(mut self) -> Outcome {
+        self.out.series.append(&mut self.moments);
+        self.note_unsteady();
+        self.checkpoint();
+        self.out
+    }
+
+    /// Runs part of the work with a separate outcome.
+    pub fn apart<E>(
+        &mut self,
+        work: impl FnOnce(&mut Session<'_>) -> Result<(), E>,
+    ) -> (Outcome, Result<(), E>) {
+        let mut part = match &mut self.door {
+            Door::Drive(rig) => Session::new(&mut **rig),
+            Door::Plan(planner) => Session::planning(planner),
+        };
+        part.limits = std::mem::take(&mut self.limits);
+        let result = work(&mut part);
+        let limits = std::mem::take(&mut part.limits);
+        let outcome = part.finish();
+        self.limits = limits;
+        (outcome, result)
+    }
+
+    /// The target.
+    pub fn target(&self) -> &TargetInfo {
+        match &self.door {
+            Door::Drive(rig) => rig.target(),
+            Door::Plan(planner) => planner.target(),
+        }
+    }
+
+    /// The results so far.
+    pub fn outcome(&self) -> &Outcome {
+        &self.out
+    }
+
+    /// The results so far, mutable.
+    pub fn outcome_mut(&mut self) -> &mut Outcome {
+        &mut self.out
+    }
+
+    /// Whether the script is only planned.
+    pub fn plans(&self) -> bool {
+        matches!(self.door, Door::Plan(_))
+    }
+
+    /// Begins a step with its name in the plan and its replicate number. Within a budget, which is
+    /// itself one step, it begins a part of that step.
+    pub fn step(&mut self, name: &str, replicate: u32) {
+        let event = match self.under_way() {
+            Some((step, done)) => Event::Part { step, done, name: name.to_string(), replicate },
+            None => Event::Step { name: name.to_string(), replicate, skipped: false },
+        };
+        self.rig().note(event);
+    }
+
+    /// Skips a step of the plan that does not apply to this drive.
+    pub fn skip(&mut self, name: &str) {
+        let event = Event::Step { name: name.to_string(), replicate: 0, skipped: true };
+        self.rig().note(event);
+    }
+
+    /// Prepares the drive, as a separate step.
+    pub fn prepare(&mut self, name: &str, p: Preparation) -> Result<Prepared, MethodError> {
+        self.step(name, 0);
+        self.apply(p)
+    }
+
+    /// Idles, as a separate step.
+    pub fn rest(&mut self, name: &str, seconds: f64) -> Result<(), MethodError> {
+        self.step(name, 0);
+        self.idle(Duration::from_secs_f64(seconds))
+    }
+
+    /// Runs a reported workload, and keeps its time series and all findings.
+    pub fn measure(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+        let measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
+        self.report(w, replicate, measurement)
+    }
+
+    fn report(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        mut measurement: Measurement,
+    ) -> Result<Measurement, MethodError> {
+        let series = std::mem::take(&mut measurement.series);
+        if !series.t_ns.is_empty() {
+            self.out.series.push(record::Series { replicate, ..series });
+        }
+        self.out.keep_doubts(&w.name, &measurement);
+        complete(self.rig(), measurement)
+    }
+
+    /// Runs a short workload for a rule. Rules allow for scatter, so only findings that invalidate
+    /// the workload are listed, and none if it measures caching on purpose. The returned
+    /// measurement has all findings.
+    pub fn probe(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+        Ok(self.probe_in(w, replicate, Stage::default())?.whole)
+    }
+
+    /// [`Session::probe`] with everything that the stage asks for. An observer of the stage also sees
+    /// every operation.
+    pub fn probe_in(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
+        let mut performance = self.attempt_in(w, replicate, stage)?;
+        performance.whole = complete(self.rig(), performance.whole)?;
+        Ok(performance)
+    }
+
+    /// [`Session::probe`] for a drive that may fail: the measurement may have stopped at errors or
+    /// been interrupted.
+    pub fn attempt(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+        Ok(self.attempt_in(w, replicate, Stage::default())?.whole)
+    }
+
+    fn attempt_in(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
+        let mut performance = self.execute(w, Some(replicate), stage)?;
+        let measurement = &mut performance.whole;
+        if let Some(digest) = self.digests.last_mut().filter(|digest| digest.name == w.name) {
+            digest.probe = true;
+        }
+        let listed = |f: &Finding| f.level == Level::Bad && w.caching == Caching::Bypass;
+        let all = measurement.findings.clone();
+        measurement.findings.retain(listed);
+        self.out.keep_doubts(&w.name, measurement);
+        measurement.findings = all;
+        Ok(performance)
+    }
+
+    /// Runs one replicate of a workload and returns its bytes per second.
+    pub fn rate(&mut self, w: &Workload, replicate: u32) -> Result<f64, MethodError> {
+        let m = self.probe(&TestRegion::replicate(w, replicate), replicate)?;
+        Ok(m.throughput(None).unwrap_or(0.0))
+    }
+
+    /// Publishes a metric, replacing the one with the same name.
+    pub fn put_metric(&mut self, metric: Metric) {
+        self.out.put_metric(metric);
+    }
+
+    /// Publishes a value that was measured once, if it is known.
+    pub fn put(&mut self, key: MetricKey, unit: Unit, value: Option<f64>) {
+        value.into_iter().for_each(|v| self.out.put_metric(Metric::single(key.clone(), unit, v)));
+    }
+
+    /// Publishes the rates of all replicates so far, bytes per second.
+    pub fn put_rates(&mut self, key: MetricKey, rates: &[f64]) {
+        self.out.put_metric(analysis::metric(key, Unit::BytesPerSecond, rates.to_vec()));
+    }
+
+    /// Publishes the ratio of rates measured in pairs, once there is a pair.
+    pub fn put_ratio(&mut self, subject: MetricKey, base: &[f64], rates: &[f64]) {
+        let n = base.len().min(rates.len());
+        let Some(c) = analysis::compare(&base[..n], &rates[..n]) else { return };
+        let metric = Metric::single(subject.with(Statistic::Ratio), Unit::Number, c.ratio);
+        let samples = base.iter().zip(rates).map(|(base, rate)| rate / base).collect();
+        let covers = c.low.map(|_| Covers::Mean);
+        self.out.put_metric(Metric { low: c.low, high: c.high, n: c.n, samples, covers, ..metric });
+    }
+
+    /// Runs a workload and keeps its digest for the rules, even if it is incomplete. With a
+    /// replicate number, it is a separate step of the plan. An observer of the stage also sees every
+    /// operation.
+    pub fn execute(
+        &mut self,
+        w: &Workload,
+        replicate: Option<u32>,
+        stage: Stage<'_>,
+    ) -> Result<Performance, MethodError> {
+        let limited = self.limited(w)?;
+        if let Some(replicate) = replicate {
+            self.step(&w.name, replicate);
+        }
+        self.out.issued(&limited);
+        self.mark_written(w.mix.changes_data() && w.content != Content::Original);
+        let issue = Issue { log: stage.intervals.is_some(), ..Issue::default() };
+        let performance =
+            self.rig().perform(vec![Job { issue, ..Job::from_workload(&limited) }], stage)?;
+        self.spend(&limited, &performance.whole);
+        // Workloads that use the page cache on purpose reveal nothing about the drive.
+        if w.caching == Caching::Bypass && !self.plans() {
+            self.digests.push(Digest::of(w, &performance.whole));
+        }
+        Ok(performance)
+    }
+
+    /// Runs a workload exactly as the user defined it.
+    pub fn issue(&mut self, w: &Workload) -> Result<Measurement, MethodError> {
+        self.out.issued(w);
+        Ok(self.rig().measure(w)?)
+    }
+
+    /// Marks the drive as used after writes, except to a scratch file: it reveals nothing about the
+    /// state of the drive around it.
+    fn mark_written(&mut self, writes: bool) {
+        if writes && self.target().target.kind != TargetKind::Directory {
+            self.out.state_after = State::Used;
+        }
+    }
+
+    /// Prepares the target for reads and returns the size of the region in bytes. Without write
+    /// permission, the region keeps its content and size.
+    pub fn begin(
+        &mut self,
+        test_region: &TestRegion,
+        fill_seconds: f64,
+    ) -> Result<u64, MethodError> {
+        if test_region.writes {
+            let most = if test_region.size_given { f64::INFINITY } else { fill_seconds };
+            return self.expected_within(most, |session| session.fill(test_region, fill_seconds));
+        }
+        let text = "no write access: writes, flushes and content were not measured";
+        self.out.note(Finding::new(FindingKind::ReadsOnly, Level::Note, text));
+        Ok(test_region.bytes)
+    }
+
+    /// Writes the region once, so that no unwritten block is read. If that takes longer than
+    /// `seconds` and the user gave no size, the part written so far becomes the region.
+    fn fill(&mut self, test_region: &TestRegion, seconds: f64) -> Result<u64, MethodError> {
+        self.step("fill", 0);
+        let large = u64::from(test_region.large);
+        let piece = (test_region.bytes / FILL_PIECES).max(large) / large * large;
+        let (mut filled, mut elapsed_ns) = (0, 0);
+        while filled < test_region.bytes {
+            let late = elapsed_ns as f64 / 1e9 > seconds && filled >= FILL_MIN_BYTES;
+            if late && !test_region.size_given {
+                self.out.note(cut_short(filled, test_region.bytes));
+                break;
+            }
+            let region = Region { start: filled, bytes: piece.min(test_region.bytes - filled) };
+            let seed = test_region.seed.wrapping_sub(1 + filled);
+            let fill = Preparation::Fill { region, content: Content::Random, seed };
+            self.mark_written(true);
+            elapsed_ns += self.apply(fill)?.elapsed_ns;
+            filled = region.end();
+            self.progress("fill", filled as f64 / test_region.bytes as f64);
+        }
+        Ok(filled)
+    }
+
+    /// Whether a metric of this operation kind is still unexplained. Always true while planning.
+    pub fn is_open(&self, kind: OpKind) -> bool {
+        let open = |metric: &&str| {
+            let key = MetricKey::parse(metric);
+            key.as_cell().is_some_and(|c| c.words.is_empty() && c.op == Some(kind))
+        };
+        self.plans() || rules::open_metrics(&self.digests, &self.out.verdicts).iter().any(open)
+    }
+
+    /// Sets the conclusions, overriding the rules.
+    pub fn conclude(&mut self, verdicts: Vec<Verdict>) {
+        self.own = Some(verdicts);
+    }
+
+    /// Ends a step: draws the conclusions and passes them to the hook. Does nothing while planning.
+    pub fn checkpoint(&mut self) {
+        if self.plans() {
+            return;
+        }
+        self.out.verdicts = match &self.own {
+            Some(own) => rules::own(self.target(), own.clone()),
+            None => rules::judge(self.target(), &self.digests, &self.checks),
+        };
+        if let Some(verdict) = rules::reads_differ(self.checks.unsteady) {
+            self.out.verdicts.insert(0, verdict);
+        }
+        self.out.answer = crate::draft::answer(&self.out, self.answer);
+        if let Some(hook) = &mut self.hook {
+            hook(&self.out);
+        }
+    }
+}
+
+/// Returns the measurement if it is complete: an interrupted one is not a sample. The next call to
+/// the rig reports whether the user or the drive's heat interrupted it.
+pub fn complete(rig: &mut dyn Rig, m: Measurement) -> Result<Measurement, MethodError> {
+    match m.stop {
+        StopReason::Interrupted => {
+            rig.idle(Duration::from_nanos(1))?;
+            Err(RigError::Interrupted.into())
+        }
+        StopReason::Errors => Err(MethodError::Errors { workload: m.name }),
+        StopReason::Time | StopReason::Amount | StopReason::TraceEnd => Ok(m),
+    }
+}
+
+fn cut_short(filled: u64, wanted: u64) -> Finding {
+    let (filled, wanted) = (binary(filled), binary(wanted));
+    let text = format!("only {filled} of {wanted} was filled in time; the run used that part");
+    let advice = format!("--size {} fills and uses all of it", wanted.replace(' ', ""));
+    Finding::new(FindingKind::RegionCut, Level::Note, text).advise(advice)
+}

@@ -1,0 +1,28 @@
+//! Blocks that return different bytes each time they are read: a fault of the drive, its reader or its
+//! cable, and the answer of any run that meets it.
+
+use record::{Finding, FindingKind, IoErrors, Level};
+use rig::Unsteady;
+
+use super::Session;
+
+impl Session<'_> {
+    /// Adds blocks that were read again in a step. If any returned different bytes, that is an error
+    /// of this step.
+    pub fn doubt_reads(&mut self, step: &str, seen: Unsteady) {
+        if !seen.is_seen() {
+            return;
+        }
+        self.checks.unsteady = self.checks.unsteady.and(seen);
+        self.out.add_errors(&IoErrors::new("verify", "unsteady", step, seen.blocks));
+    }
+
+    /// Lists the finding, with the sums of all steps.
+    pub(super) fn note_unsteady(&mut self) {
+        let seen = self.checks.unsteady;
+        if seen.is_seen() {
+            let finding = Finding::new(FindingKind::ReadsDiffer, Level::Bad, seen.to_string());
+            self.out.note(finding.advise("another reader, port or cable; copy your data first"));
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Preparation of a drive, with progress and a record of its state.
+
+use record::{Finding, FindingKind, Level, State};
+use rig::{Measurement, Preparation, RigError, Stage};
+use workload::{Content, Region, Workload};
+
+use super::Whole;
+use crate::MethodError;
+use crate::Session;
+use rules::time_series::{BINS, TimeSeries};
+
+impl Session<'_> {
+    /// Discards a region. Returns false, with a note in the record, if the drive does not support
+    /// discard; its state is then unchanged.
+    pub fn discard(
+        &mut self,
+        whole: &Whole,
+        name: &str,
+        region: Region,
+    ) -> Result<bool, MethodError> {
+        self.step(name, 0);
+        let result = match whole.discard {
+            true => self.apply(Preparation::Discard { region }),
+            false => Err(RigError::Unsupported("discard".into()).into()),
+        };
+        match result {
+            Ok(_) => {
+                let all = region == whole.everything;
+                self.out.state_after = if all { State::Fresh } else { State::Trimmed };
+                Ok(true)
+            }
+            Err(MethodError::Rig(RigError::Unsupported(_))) => {
+                let text = "the drive does not support discards: results named fresh are those of \
+                            the state in which the run found it";
+                self.note_once(Finding::new(FindingKind::NoDiscard, Level::Warn, text));
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a region once, sequentially, with content different from every earlier fill.
+    pub fn fill_region(
+        &mut self,
+        whole: &Whole,
+        name: &str,
+        region: Region,
+    ) -> Result<(), MethodError> {
+        self.step(name, 0);
+        self.fills += 1;
+        let seed = whole.test_region.seed.wrapping_sub(u64::from(self.fills));
+        self.out.state_after = State::Used;
+        self.apply(Preparation::Fill { region, content: Content::Random, seed })?;
+        if region == whole.test_region.region() {
+            self.out.state_after = State::Filled;
+        }
+        Ok(())
+    }
+
+    /// Runs a long workload and stores its time series, reduced to a drawable size, even if it is
+    /// cut short.
+    pub fn measure_over_time(
+        &mut self,
+        w: &Workload,
+        replicate: u32,
+    ) -> Result<TimeSeries, MethodError> {
+        let mut measurement = self.execute(w, Some(replicate), Stage::default())?.whole;
+        let series = TimeSeries::of(&measurement);
+        let start_ns = measurement.series.start_ns;
+        self.out.series.extend(series.series(&w.name, replicate, start_ns, BINS));
+        self.out.keep_doubts(&w.name, &measurement);
+        measurement.series = record::Series::default();
+        self.completed(measurement)?;
+        Ok(series)
+    }
+
+    /// Runs one of many short workloads. Only one row of its time series is stored, after all
+    /// others: a thousand rounds with all their intervals would make an unusably large record.
+    pub fn moment(&mut self, w: &Workload, replicate: u32) -> Result<Measurement, MethodError> {
+        let m = self.probe(w, replicate)?;
+        let row = TimeSeries::of(&m).series(&w.name, replicate, m.series.start_ns, 1);
+        self.moments.extend(row);
+        Ok(m)
+    }
+
+    pub fn note_once(&mut self, finding: Finding) {
+        if !self.out.warnings.iter().any(|w| w.kind == finding.kind) {
+            self.out.note(finding);
+        }
+    }
+}
