@@ -1,5 +1,7 @@
 //! Conditions of records: those that differ between two sides, and groups of runs that share one.
 
+use std::collections::BTreeSet;
+
 use record::{Run, State};
 use serde::Serialize;
 
@@ -55,31 +57,34 @@ fn conditions(run: &Run) -> Conditions {
 pub(crate) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     let [a, b] = [a, b].map(|side| side.iter().map(conditions).collect::<Vec<_>>());
     let Some(first) = a.first() else { return Vec::new() };
-    let value = |side: &[Conditions], i: usize| {
-        let mut values: Vec<String> = side.iter().filter_map(|c| c[i].1.clone()).collect();
-        values.sort();
-        values.dedup();
-        (!values.is_empty()).then(|| values.join(" | "))
-    };
-    let each = first.iter().enumerate().filter(|(_, (what, _))| !matches!(*what, TITLE | "host"));
-    let both = each.map(|(i, (what, _))| Difference { what, a: value(&a, i), b: value(&b, i) });
-    both.filter(|d| d.a != d.b).collect()
+    let names = first.iter().map(|(what, _)| *what).enumerate();
+    names
+        .filter(|(_, what)| !matches!(*what, TITLE | "host"))
+        .map(|(i, what)| Difference { what, a: values(&a, i), b: values(&b, i) })
+        .filter(|difference| difference.a != difference.b)
+        .collect()
+}
+
+/// The values of one condition on a side.
+fn values(side: &[Conditions], index: usize) -> Option<String> {
+    let values: BTreeSet<&str> = side.iter().filter_map(|c| c[index].1.as_deref()).collect();
+    (!values.is_empty()).then(|| values.into_iter().collect::<Vec<_>>().join(" | "))
 }
 
 /// Groups the runs by a condition, in the order of their first run. Each group comes with its
 /// value.
 pub fn group_by(runs: Vec<Run>, by: &str) -> Result<Vec<(String, Vec<Run>)>> {
-    let spelled = by.replace(['-', '_'], " ");
-    let known: Vec<_> =
+    let name = by.replace(['-', '_'], " ");
+    let names: Vec<_> =
         runs.first().map(|r| conditions(r).map(|(what, _)| what).to_vec()).unwrap_or_default();
-    let Some(place) = known.iter().position(|what| *what == spelled) else {
-        let known: Vec<String> = known.iter().map(|what| what.replace(' ', "-")).collect();
-        let known = known.join(", ");
-        return Err(LabError::usage(format!("no condition '{by}' to group by; known: {known}")));
+    let Some(index) = names.iter().position(|what| *what == name) else {
+        let names: Vec<_> = names.iter().map(|what| what.replace(' ', "-")).collect();
+        let names = names.join(", ");
+        return Err(LabError::usage(format!("no condition '{by}' to group by; known: {names}")));
     };
     let mut groups: Vec<(String, Vec<Run>)> = Vec::new();
     for run in runs {
-        let value = conditions(&run)[place].1.clone().unwrap_or_else(|| "unknown".into());
+        let value = conditions(&run)[index].1.clone().unwrap_or_else(|| "unknown".into());
         match groups.iter_mut().find(|(name, _)| *name == value) {
             Some((_, group)) => group.push(run),
             None => groups.push((value, vec![run])),

@@ -8,11 +8,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use analysis::{LOOKS, Look, look, pairs_for};
+use analysis::{LOOKS, Look, Outcome, look, pairs_for};
 use record::{MetricKey, Plan, Run};
 
-use super::quantity::quantities;
-use super::{Comparison, Found, Pair, Side, conditions, doubts, sentence};
+use super::{Comparison, Pair, Pairing, Side, conditions, doubts, quantity_named, sentence};
 use crate::Options;
 use crate::error::{LabError, Result};
 use crate::request::Request;
@@ -89,22 +88,23 @@ impl Live<'_> {
         let [a, b] = &self.requests;
         let (a, b) = (a.plan(&work)?, b.plan(&work)?);
         let hypervisor = crate::real::environment().hypervisor.is_some();
-        let assumed = [&a, &b].map(|planned| spread::assumed(planned.target(), hypervisor));
-        let assumed = assumed[0].max(assumed[1]);
-        let most = self.most(assumed)?;
-        Ok(Cost { plans: [a.plan, b.plan], pairs: [most.min(LOOKS[0] as u32), most] })
+        let [spread_a, spread_b] =
+            [&a, &b].map(|planned| spread::assumed(planned.target(), hypervisor));
+        let pairs_max = self.pairs_max(spread_a.max(spread_b))?;
+        let pairs = [pairs_max.min(LOOKS[0] as u32), pairs_max];
+        Ok(Cost { plans: [a.plan, b.plan], pairs })
     }
 
-    /// Maximum number of pairs.
-    fn most(&self, assumed: f64) -> Result<u32> {
-        let last = LOOKS[LOOKS.len() - 1] as u32;
-        let Some(detect) = self.detect else { return Ok(last) };
-        pairs_for(detect, assumed).ok_or_else(|| {
+    /// Maximum number of pairs, if runs vary by `spread`.
+    fn pairs_max(&self, spread: f64) -> Result<u32> {
+        let last_look = LOOKS[LOOKS.len() - 1] as u32;
+        let Some(detect) = self.detect else { return Ok(last_look) };
+        pairs_for(detect, spread).ok_or_else(|| {
             // Rounded: 0.07 * 100 is 7.000000000000001.
-            let percent = |share: f64| (share * 1e8).round() / 1e6;
-            let (detect, assumed) = (percent(detect), percent(assumed));
+            let [detect, spread] = [detect, spread].map(|share| (share * 1e8).round() / 1e6);
             LabError::usage(format!(
-                "{last} pairs cannot detect a difference of {detect}% if runs vary by {assumed}%"
+                "{last_look} pairs cannot detect a difference of {detect}% if runs vary by \
+                 {spread}%"
             ))
             .advise("a larger --detect, or none")
         })
@@ -113,39 +113,39 @@ impl Live<'_> {
     /// Measures in turns until the result is clear or the last look is reached.
     pub fn run(
         &self,
-        most: u32,
+        pairs_max: u32,
         interrupt: &Arc<AtomicBool>,
         audience: &mut dyn Audience,
     ) -> Result<Finished> {
         let mut sides = [Side::default(), Side::default()];
-        for pair in 0..most {
+        for pair in 0..pairs_max {
             let order = if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-            let mut both = [None, None];
+            let mut runs = [None, None];
             for side in order {
-                match self.one(side, pair, interrupt, audience) {
-                    Ok(run) => both[side] = Some(run),
+                match self.measure(side, pair, interrupt, audience) {
+                    Ok(run) => runs[side] = Some(run),
                     Err(failure) => return self.finish(sides, Ended::Stopped, Some(failure)),
                 }
                 if interrupt.load(Ordering::Relaxed) {
                     return self.finish(sides, Ended::Stopped, None);
                 }
             }
-            for (side, run) in sides.iter_mut().zip(both) {
+            for (side, run) in sides.iter_mut().zip(runs) {
                 side.runs.extend(run);
             }
             let pairs = pair as usize + 1;
-            let tested = self.tested(&sides);
-            if tested.looks.is_empty() {
+            let looks = self.look(&sides);
+            if looks.looks.is_empty() {
                 return self.finish(sides, Ended::Stopped, Some(self.untestable()));
             }
-            if LOOKS.contains(&pairs) && tested.is_decided() {
+            if LOOKS.contains(&pairs) && looks.is_decided() {
                 return self.finish(sides, Ended::Decided, None);
             }
         }
         self.finish(sides, Ended::Exhausted, None)
     }
 
-    fn one(
+    fn measure(
         &self,
         side: usize,
         pair: u32,
@@ -158,9 +158,9 @@ impl Live<'_> {
         // Every run on a virtual drive gets a new session, like a run on a real drive.
         let mut request = self.requests[side].clone();
         request.instrument.seed = seed;
-        let planned = request.plan(&work)?;
-        let watcher = audience.begins(side, pair, &planned);
-        let recorded = planned.begin(watcher, interrupt)?.run(interrupt);
+        let plan = request.plan(&work)?;
+        let watcher = audience.begins(side, pair, &plan);
+        let recorded = plan.begin(watcher, interrupt)?.run(interrupt);
         audience.ended();
         recorded.ended?;
         recorded.kept?;
@@ -177,22 +177,13 @@ impl Live<'_> {
         })
     }
 
-    fn tested(&self, sides: &[Side; 2]) -> Tested {
+    fn look(&self, sides: &[Side; 2]) -> Looks {
         let [a, b] = sides;
-        let Found { pairs, .. } = Found::of(a, b, self.metric);
+        let Pairing { pairs, .. } = Pairing::new(a, b, self.metric);
         let primary: Vec<usize> = (0..pairs.len()).filter(|place| pairs[*place].primary).collect();
-        let values = |place: &usize| {
-            let pair = &pairs[*place];
-            let b_name = pair.name_b.clone().unwrap_or_else(|| pair.name.clone());
-            let value = |run: &Run, name: &str| {
-                quantities(run).into_iter().find(|q| q.name == name).and_then(|q| q.value)
-            };
-            let runs = a.runs.iter().zip(&b.runs);
-            runs.filter_map(|(a, b)| value(a, &pair.name).zip(value(b, &b_name))).collect()
-        };
-        let family: Vec<Vec<(f64, f64)>> = primary.iter().map(values).collect();
+        let family: Vec<_> = primary.iter().map(|place| pairs[*place].values(a, b)).collect();
         let looks = look(&family);
-        Tested { pairs, looks: primary.into_iter().zip(looks).collect() }
+        Looks { pairs, looks: primary.into_iter().zip(looks).collect() }
     }
 
     fn finish(
@@ -201,17 +192,18 @@ impl Live<'_> {
         ended: Ended,
         failure: Option<LabError>,
     ) -> Result<Finished> {
-        let Tested { mut pairs, looks } = self.tested(&sides);
+        let Looks { mut pairs, looks } = self.look(&sides);
         // There is no claim before the first look or between looks.
-        let open = !LOOKS.contains(&sides[0].runs.len());
+        let is_open = !LOOKS.contains(&sides[0].runs.len());
         for (place, look) in looks {
-            pairs[place].see(look, open);
+            pairs[place].see(look, is_open);
         }
         let [a, b] = &sides;
         let comparison = Comparison {
-            sentence: match a.runs.is_empty() {
-                true => "No pair of runs was completed.".into(),
-                false => sentence::of(&pairs, &[], None, 'B'),
+            sentence: if a.runs.is_empty() {
+                "No pair of runs was completed.".into()
+            } else {
+                sentence::compose(&pairs, &[], None, 'B')
             },
             pairs,
             conditions_differ: conditions::differences(&a.runs, &b.runs),
@@ -224,17 +216,27 @@ impl Live<'_> {
 }
 
 /// The pairs of both sides, with the look at each primary metric.
-struct Tested {
+struct Looks {
     pairs: Vec<Pair>,
     looks: Vec<(usize, Option<Look>)>,
 }
 
-impl Tested {
+impl Looks {
     fn is_decided(&self) -> bool {
-        let decided = |look: &Option<Look>| {
-            look.is_some_and(|look| look.outcome != analysis::Outcome::Inconclusive)
-        };
-        !self.looks.is_empty() && self.looks.iter().all(|(_, look)| decided(look))
+        let mut outcomes = self.looks.iter().map(|(_, look)| look.map(|look| look.outcome));
+        !self.looks.is_empty()
+            && outcomes.all(|outcome| outcome.is_some_and(|o| o != Outcome::Inconclusive))
+    }
+}
+
+impl Pair {
+    /// Its values in runs that were measured one after the other.
+    fn values(&self, a: &Side, b: &Side) -> Vec<(f64, f64)> {
+        let name_b = self.name_b.as_ref().unwrap_or(&self.name);
+        let runs = a.runs.iter().zip(&b.runs);
+        let pairs =
+            runs.filter_map(|(a, b)| quantity_named(a, &self.name).zip(quantity_named(b, name_b)));
+        pairs.filter_map(|(a, b)| a.value.zip(b.value)).collect()
     }
 }
 
@@ -314,7 +316,7 @@ mod tests {
     #[test]
     fn percentages_in_messages_are_rounded() {
         let live = Live { detect: Some(0.07), ..cards(None, Path::new("none")) };
-        let error = live.most(0.15).expect_err("too small").to_string();
+        let error = live.pairs_max(0.15).expect_err("too small").to_string();
         assert!(error.ends_with("a difference of 7% if runs vary by 15%"), "{error}");
     }
 }

@@ -21,18 +21,19 @@ pub struct Remarks {
 impl Comparison {
     /// The conclusion, with `b` as the letter of the second side.
     pub fn sentence_about(&self, b: char) -> String {
-        sentence::of(&self.pairs, &self.odd, self.like_for_like.as_deref(), b)
+        sentence::compose(&self.pairs, &self.odd, self.like_for_like.as_deref(), b)
     }
 
     /// The remarks, with `b` as the letter of the second side.
     pub fn remarks(&self, b: char) -> Remarks {
-        let known = |d: &&Difference| d.a.is_some() && d.b.is_some();
-        let (differ, unknown): (Vec<&Difference>, Vec<&Difference>) =
-            self.conditions_differ.iter().partition(known);
-        let shown = |side: &Option<String>| side.clone().unwrap_or_default();
-        let line = |d: &&Difference| format!("{}: {} | {}", d.what, shown(&d.a), shown(&d.b));
-        let mut warnings: Vec<String> = differ.iter().map(line).collect();
-        if differ.len() > 1 {
+        let (mut warnings, mut unknown) = (Vec::new(), Vec::new());
+        for Difference { what, a, b } in &self.conditions_differ {
+            match (a, b) {
+                (Some(a), Some(b)) => warnings.push(format!("{what}: {a} | {b}")),
+                _ => unknown.push(*what),
+            }
+        }
+        if warnings.len() > 1 {
             let text = "more than one condition differs: the cause of a difference cannot be named";
             warnings.push(text.into());
         }
@@ -40,10 +41,9 @@ impl Comparison {
             let side = if doubt.side == "B" { b.to_string() } else { doubt.side.to_string() };
             warnings.push(format!("{side}: {}", doubt.text));
         }
-        let unknown: Vec<&str> = unknown.iter().map(|d| d.what).collect();
         let notes = match unknown.as_slice() {
             [] => Vec::new(),
-            some => vec![format!("known for only one of them: {}", some.join(", "))],
+            names => vec![format!("known for only one of them: {}", names.join(", "))],
         };
         Remarks { warnings, notes }
     }
@@ -55,36 +55,33 @@ pub(super) fn is_laid_out(run: &Run) -> bool {
 
 /// Finds runs that laid out their file when others found an existing one.
 pub(super) fn odd(a: &Side, b: &Side) -> Vec<Odd> {
-    let all = || a.runs.iter().chain(&b.runs);
-    if all().all(is_laid_out) {
+    let (laid_out, others): (Vec<&Run>, Vec<&Run>) =
+        a.runs.iter().chain(&b.runs).partition(|run| is_laid_out(run));
+    if others.is_empty() {
         return Vec::new();
     }
-    let named = |run: &Run| Odd { run: name(run), why: "it laid out its file first".into() };
-    all().filter(|run| is_laid_out(run)).map(named).collect()
+    let odd = laid_out.into_iter().map(name);
+    odd.map(|run| Odd { run, why: "it laid out its file first".into() }).collect()
 }
 
 /// Collects the warnings of both sides.
 pub(super) fn doubts(a: &Side, b: &Side) -> Vec<Doubt> {
-    let warnings = |side: &Side| {
-        let all = side.runs.iter().flat_map(|run| &run.warnings);
-        let known: BTreeSet<_> = all
-            .filter(|w| w.level >= Level::Warn)
-            .map(|w| (w.kind.name().to_string(), w.text.clone()))
-            .collect();
-        known
-    };
-    let (ours, theirs) = (warnings(a), warnings(b));
-    let side = |w| match (ours.contains(w), theirs.contains(w)) {
-        (true, true) => "both",
-        (true, false) => "A",
-        _ => "B",
-    };
-    let each = ours.union(&theirs);
-    let never = |e: std::convert::Infallible| match e {};
-    each.map(|w| Doubt {
-        side: side(w),
-        kind: w.0.parse().unwrap_or_else(never),
-        text: w.1.clone(),
-    })
-    .collect()
+    let (doubts_a, doubts_b) = (warnings(a), warnings(b));
+    let doubts = doubts_a.union(&doubts_b).map(|warning| {
+        let side = match (doubts_a.contains(warning), doubts_b.contains(warning)) {
+            (true, true) => "both",
+            (true, false) => "A",
+            _ => "B",
+        };
+        let (name, text) = warning;
+        Doubt { side, kind: name.parse().unwrap_or_else(|e| match e {}), text: text.clone() }
+    });
+    doubts.collect()
+}
+
+/// The names and texts of a side's warnings.
+fn warnings(side: &Side) -> BTreeSet<(String, String)> {
+    let warnings = side.runs.iter().flat_map(|run| &run.warnings);
+    let warnings = warnings.filter(|w| w.level >= Level::Warn);
+    warnings.map(|w| (w.kind.name().to_string(), w.text.clone())).collect()
 }
