@@ -134,9 +134,10 @@ impl Guard {
         if !node.name.starts_with("nvme") || node.partition().is_some() {
             return Err(incapable("needs a whole NVMe drive"));
         }
-        match held.may_destroy() {
-            true => Ok((held, node)),
-            false => Err(incapable("needs a drive opened with --destroy")),
+        if held.may_destroy() {
+            Ok((held, node))
+        } else {
+            Err(incapable("needs a drive opened with --destroy"))
         }
     }
 }

@@ -241,9 +241,10 @@ impl Held {
             Some(Resized::Another(what)) => return Err(changed(what)),
             None => {}
         }
-        let reasons = match self.allowed >= Safety::Borrows {
-            true => self.others.uses(Graph::read(&self.machine).contacts_of(&node)),
-            false => Vec::new(),
+        let reasons = if self.allowed >= Safety::Borrows {
+            self.others.uses(Graph::read(&self.machine).contacts_of(&node))
+        } else {
+            Vec::new()
         };
         if reasons.is_empty() { Ok(()) } else { Err(DriveError::InUse { path, reasons }) }
     }

@@ -153,9 +153,10 @@ impl Machine {
         let node =
             node.ok_or_else(|| DriveError::of("find", device, std::io::ErrorKind::NotFound))?;
         let disk = node.disk();
-        let below = match numbered_as(&disk.name, "loop") {
-            true => Stack { passed: vec![node.clone(), disk], ..Stack::default() },
-            false => Walk::new(self, &Mounts::of(self)).under_node(&node),
+        let below = if numbered_as(&disk.name, "loop") {
+            Stack { passed: vec![node.clone(), disk], ..Stack::default() }
+        } else {
+            Walk::new(self, &Mounts::of(self)).under_node(&node)
         };
         let shared = keeps.passed.iter().any(|a| below.passed.iter().any(|b| same(self, a, b)));
         let is_known = !keeps.passed.is_empty() || is_remote(&place.filesystem.kind);

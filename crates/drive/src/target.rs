@@ -6,8 +6,9 @@ use crate::pci;
 
 /// Makes all checks of an open; creates nothing and opens nothing for writing.
 pub fn plan_open(spec: &str, request: &OpenRequest) -> Result<Planned, DriveError> {
-    match spec.starts_with(pci::PREFIX) {
-        true => pci::plan_here(spec, request),
-        false => open::plan_here(spec, request),
+    if spec.starts_with(pci::PREFIX) {
+        pci::plan_here(spec, request)
+    } else {
+        open::plan_here(spec, request)
     }
 }

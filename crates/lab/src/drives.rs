@@ -26,8 +26,9 @@ pub struct VirtualDrive {
 
 /// Every preset, in alphabetical order.
 pub fn presets() -> Result<Vec<VirtualDrive>> {
-    let preset = |name| DriveSpec::preset(name).map_err(LabError::usage).map(VirtualDrive::from);
-    DriveSpec::presets().map(preset).collect()
+    DriveSpec::presets()
+        .map(|name| DriveSpec::preset(name).map_err(LabError::usage).map(VirtualDrive::from))
+        .collect()
 }
 
 /// A preset or a file, with optional `sim:` prefix and overrides, as a run uses it.

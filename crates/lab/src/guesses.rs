@@ -18,13 +18,12 @@ pub(crate) fn note(spec: &DriveSpec, answer: &Answer) -> Option<Finding> {
     let mut lines = spec.figures();
     lines.retain(|line| !line.key.starts_with("declared."));
     let guessed = lines.iter().filter(|line| line.from == "guessed").count();
-    let of_rank = |rank: usize| {
+    let [weak, fitted, stated] = [0, 1, 2].map(|rank| {
         let tiles =
             answer.tiles.iter().filter(|tile| self::rank(tile, answer, spec, &lines) == rank);
         let labels: Vec<String> = tiles.map(|tile| tile.label.to_lowercase()).collect();
         (!labels.is_empty()).then_some(labels)
-    };
-    let [weak, fitted, stated] = [0, 1, 2].map(of_rank);
+    });
     let count = match lines.len() {
         all if guessed == all => format!("All {all} parameters of this drive are guessed"),
         all => format!("{guessed} of the {all} parameters of this drive are guessed"),
@@ -53,9 +52,8 @@ fn rank(tile: &Tile, answer: &Answer, spec: &DriveSpec, lines: &[FigureLine]) ->
     }
     let cached = spec.slc.fixed.value.0 + spec.slc.dynamic.value.0 > 0;
     let program = if cached { "nand.slc_program_us" } else { "nand.program_us" };
-    let determines = |key: &str| match by_link {
-        true => key.starts_with("link.") && key.ends_with(".bus"),
-        false => key == program,
+    let determines = |key: &str| {
+        if by_link { key.starts_with("link.") && key.ends_with(".bus") } else { key == program }
     };
     let known = |line: &FigureLine| RANKS.iter().position(|rank| *rank == line.from);
     let ranks = lines.iter().filter(|line| determines(&line.key));

@@ -22,14 +22,15 @@ pub(crate) fn foresee(store: &Store, number: i64, run: &mut Run) {
     }
     let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref());
     let repeats = |other: &Run| spread::comparable(run, other);
-    let earlier =
+    let repeats =
         key.and_then(|key| store.earlier(&key, &run.method, number, RUNS_MAX, repeats).ok());
-    let earlier = earlier.unwrap_or_default();
+    let repeats = repeats.unwrap_or_default();
     let mut metrics = std::mem::take(&mut run.metrics);
     for metric in metrics.iter_mut().filter(|m| is_cell(m)) {
-        let others = earlier.iter().filter_map(|other| other.metric(&metric.name));
-        let runs: Vec<Session> =
-            std::iter::once(&*metric).chain(others).filter_map(session).collect();
+        let runs: Vec<Session> = std::iter::once(&*metric)
+            .chain(repeats.iter().filter_map(|other| other.metric(&metric.name)))
+            .filter_map(session)
+            .collect();
         if let Some(outlook) = outlook(&runs, assumed, ceiling(run, metric)) {
             put(metric, outlook);
         }
@@ -50,14 +51,15 @@ pub(crate) fn neighbours(store: &Store, number: i64, run: &Run) -> Vec<Neighbour
         return Vec::new();
     };
     let simulated = run.target.kind == TargetKind::Virtual;
-    let others = store.of_machine(machine, &run.method, number, RUNS_MAX, simulated);
-    let others = others.unwrap_or_default();
-    let same = others.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
-    same.filter_map(|other| {
-        let model = other.target.drive.as_ref()?.model.as_deref()?;
-        Some(Neighbour::of(model, &other.metrics))
-    })
-    .collect()
+    let runs = store.of_machine(machine, &run.method, number, RUNS_MAX, simulated);
+    let runs = runs.unwrap_or_default();
+    let neighbours = runs.iter().filter(|o| port(o) == Some(here) && o.protocol == run.protocol);
+    neighbours
+        .filter_map(|other| {
+            let model = other.target.drive.as_ref()?.model.as_deref()?;
+            Some(Neighbour::of(model, &other.metrics))
+        })
+        .collect()
 }
 
 fn port(run: &Run) -> Option<&str> {

@@ -53,11 +53,11 @@ impl Destination {
     }
 
     fn open(&mut self) -> Result<&mut Store> {
-        let opened = match self.store.take() {
+        let store = match self.store.take() {
             Some(store) => store,
             None => Store::open(self.path.as_deref())?,
         };
-        Ok(self.store.insert(opened))
+        Ok(self.store.insert(store))
     }
 
     fn sync(&mut self) -> Result<()> {
@@ -67,20 +67,23 @@ impl Destination {
 
 /// The format with this name.
 pub fn format(name: &str) -> Result<&'static Format> {
-    let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-    let unknown = || LabError::usage(format!("no format '{name}'; known: {}", known()));
-    import::format(name).ok_or_else(|| unknown().advise("ssdyno import --list"))
+    import::format(name).ok_or_else(|| {
+        let names = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        LabError::usage(format!("no format '{name}'; known: {names}"))
+            .advise("ssdyno import --list")
+    })
 }
 
 /// Checks that files can be imported; skips pipes.
 pub fn check(files: &[impl AsRef<Path>], only: Option<&Format>) -> Result<()> {
-    // A missing file and a directory are refused like an unreadable one.
-    let is_pipe = |path: &&Path| {
-        let kind = path.metadata().map(|meta| meta.file_type());
-        *path == Path::new("-") || kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
-    };
     let mut files = files.iter().map(AsRef::as_ref).filter(|path| !is_pipe(path));
     files.try_for_each(|path| pass(path, only, &mut |_| Ok(())))
+}
+
+/// A missing file and a directory are not: they are refused like an unreadable file.
+fn is_pipe(path: &Path) -> bool {
+    let kind = path.metadata().map(|meta| meta.file_type());
+    path == Path::new("-") || kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
 }
 
 /// Reads files (`-` is standard input) and passes every record to `each`, after entering it if
@@ -91,20 +94,20 @@ pub fn read(
     mut into: Option<Destination>,
     each: &mut dyn FnMut(Imported) -> Result<()>,
 ) -> Result<()> {
-    let done = files.iter().try_for_each(|path| {
+    let result = files.iter().try_for_each(|path| {
         let mut batch = Batch { into: into.as_mut(), waiting: Vec::new(), bytes: 0, count: 0 };
-        let done = pass(path.as_ref(), only, &mut |imported| batch.add(imported, each));
-        let last = batch.flush(each);
+        let result = pass(path.as_ref(), only, &mut |imported| batch.add(imported, each));
+        let flushed = batch.flush(each);
         let count = batch.count;
-        done.map_err(|e| match count {
+        result.map_err(|e| match count {
             0 => e,
             n => e.advise(format!(
                 "fix it and import again: the records before it ({n}) are already stored"
             )),
         })?;
-        last
+        flushed
     });
-    done.and(into.map_or(Ok(()), |mut into| into.sync()))
+    result.and(into.map_or(Ok(()), |mut into| into.sync()))
 }
 
 /// Records waiting for their transaction.
@@ -125,8 +128,8 @@ impl Batch<'_> {
         let Some(into) = &mut self.into else { return each(imported) };
         let store = into.open()?;
         // The same text has the same id, even if a later version reads more from it.
-        let known = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
-        if let Some(number) = known.flatten() {
+        let number = imported.line.is_none().then(|| store.find(&imported.document.run().id).ok());
+        if let Some(number) = number.flatten() {
             self.flush(each)?;
             let entered = Some(Entered { number, news: News::Known });
             return each(Imported { entered, ..imported });
@@ -147,8 +150,9 @@ impl Batch<'_> {
         let (waiting, _) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.bytes));
         let entered = into.open()?.import(waiting.iter().map(|imported| &imported.document))?;
         self.count += entered.len();
-        let all = waiting.into_iter().zip(entered);
-        all.map(|(imported, entered)| Imported { entered: Some(entered), ..imported })
+        let imports = waiting.into_iter().zip(entered);
+        imports
+            .map(|(imported, entered)| Imported { entered: Some(entered), ..imported })
             .try_for_each(each)
     }
 }
@@ -161,19 +165,20 @@ fn pass(
 ) -> Result<()> {
     let standard = path == Path::new("-");
     let file = if standard { "standard input".into() } else { path.display().to_string() };
-    let wrong = |why: String| LabError::usage(format!("{file}: {why}"));
-    let input: Box<dyn BufRead> = match standard {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(BufReader::new(File::open(path).map_err(|e| wrong(e.to_string()))?)),
+    let usage_error = |why: String| LabError::usage(format!("{file}: {why}"));
+    let input: Box<dyn BufRead> = if standard {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).map_err(|e| usage_error(e.to_string()))?))
     };
-    let own = only.is_none_or(|format| format.name == "ssdyno");
+    let takes_records = only.is_none_or(|format| format.name == "ssdyno");
     let mut found = false;
     let mut barren = None;
     for piece in Pieces::new(input, RECORD_BYTES_MAX) {
-        match piece.map_err(|e| wrong(e.to_string()))? {
-            Piece::Record { json, line } if own => {
+        match piece.map_err(|e| usage_error(e.to_string()))? {
+            Piece::Record { json, line } if takes_records => {
                 let document = Document::parse(&json)
-                    .map_err(|e| wrong(format!("line {line}: not an ssdyno record: {e}")))?;
+                    .map_err(|e| usage_error(format!("line {line}: not an ssdyno record: {e}")))?;
                 found = true;
                 let file = file.clone();
                 each((Imported { document, file, line: Some(line), entered: None }, json.len()))?;
@@ -182,14 +187,15 @@ fn pass(
             Piece::Text { bytes, line } => {
                 let text = import::decode(&bytes);
                 let runs = import::results(&text, line, only)
-                    .map_err(|e| wrong(e.to_string()).advise("ssdyno import --list"))?;
+                    .map_err(|e| usage_error(e.to_string()).advise("ssdyno import --list"))?;
                 if runs.is_empty() && barren.is_none() {
                     barren = Some((text, line));
                 }
                 for (i, mut run) in runs.into_iter().enumerate() {
                     found = true;
                     complete(&mut run, &file, &bytes, i);
-                    let document = Document::from_run(run).map_err(|e| wrong(e.to_string()))?;
+                    let document =
+                        Document::from_run(run).map_err(|e| usage_error(e.to_string()))?;
                     let file = file.clone();
                     each((Imported { document, file, line: None, entered: None }, 0))?;
                 }
@@ -200,8 +206,8 @@ fn pass(
         return Ok(());
     }
     let (text, line) = barren.unwrap_or_else(|| (String::new(), 1));
-    let why = import::nothing(&text, line, only);
-    Err(wrong(why.to_string()).advise("ssdyno import --list"))
+    let reason = import::nothing(&text, line, only);
+    Err(usage_error(reason.to_string()).advise("ssdyno import --list"))
 }
 
 /// Sets the id, the source and the time of another tool's result.
@@ -209,8 +215,8 @@ fn complete(run: &mut Run, file: &str, bytes: &[u8], index: usize) {
     if let Some(origin) = run.origin.as_mut().filter(|origin| origin.source.is_empty()) {
         origin.source = file.to_string();
     }
-    let known = run.origin.as_ref().is_some_and(|origin| origin.start_known);
-    let moment = run.started.parse::<Timestamp>().ok().filter(|_| known);
+    let start_known = run.origin.as_ref().is_some_and(|origin| origin.start_known);
+    let moment = run.started.parse::<Timestamp>().ok().filter(|_| start_known);
     if run.id.is_empty() {
         let content = [bytes, &(index as u64).to_le_bytes()].concat();
         let ms = moment.map_or(0, |moment| moment.as_millisecond());

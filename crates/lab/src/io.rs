@@ -147,7 +147,7 @@ impl Io {
             bytes: None,
         };
         let pattern = self.pattern()?;
-        let named = Workload::new("io", pattern, mix, self.blocks.max(), Region::first(0));
+        let defaults = Workload::new("io", pattern, mix, self.blocks.max(), Region::first(0));
         Ok(Workload {
             blocks: self.blocks.clone(),
             shift_bytes: self.shift,
@@ -162,7 +162,7 @@ impl Io {
             caching: if self.buffered { Caching::Buffered } else { Caching::Bypass },
             verify: self.verify,
             seed: self.seed,
-            ..named
+            ..defaults
         })
     }
 

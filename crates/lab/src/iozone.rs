@@ -40,14 +40,14 @@ pub fn instrument(command: &Command) -> Instrument {
 
 /// The target of a command line. `destroy` is the confirmation that allows overwriting it.
 pub fn target(command: &Command, destroy: Option<String>) -> Target {
-    let kept = command.keep.then(|| Path::new(command.file.as_deref().unwrap_or(DEFAULT_NAME)));
-    if let Some(file) = kept.filter(|file| file.is_file()) {
+    let path = command.keep.then(|| Path::new(command.file.as_deref().unwrap_or(DEFAULT_NAME)));
+    if let Some(file) = path.filter(|file| file.is_file()) {
         return Target { spec: file.display().to_string(), destroy, ..Target::default() };
     }
     let spec = place(command.file.as_deref());
     let directory = Path::new(&spec).is_dir();
     let size = directory.then(|| command.run.file_bytes_max().max(BYTES_MIN));
-    let keep = kept.filter(|_| directory).map(Path::to_path_buf);
+    let keep = path.filter(|_| directory).map(Path::to_path_buf);
     Target { spec, size, destroy, keep, ..Target::default() }
 }
 

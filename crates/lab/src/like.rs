@@ -30,8 +30,8 @@ pub(crate) fn sizes(directory: &Path) -> Result<Vec<(u64, u64)>> {
 /// Passes the size of every file below a directory to `see`, until it breaks off. Does not follow
 /// links, and skips directories that cannot be read, except the first.
 fn walk(directory: &Path, see: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<()> {
-    let mut open = vec![directory.to_path_buf()];
-    while let Some(next) = open.pop() {
+    let mut directories = vec![directory.to_path_buf()];
+    while let Some(next) = directories.pop() {
         let entries = match fs::read_dir(&next) {
             Ok(entries) => entries,
             Err(error) if next == directory => {
@@ -45,7 +45,7 @@ fn walk(directory: &Path, see: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result
             // The metadata of a link itself, not of its target.
             let Ok(seen) = entry.metadata() else { continue };
             if seen.is_dir() {
-                open.push(entry.path());
+                directories.push(entry.path());
             } else if seen.is_file() && see(seen.len()).is_break() {
                 return Ok(());
             }

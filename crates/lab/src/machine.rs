@@ -36,11 +36,13 @@ pub fn drives() -> Vec<BlockDevice> {
 
 /// The confirmations of drives that may be overwritten, each with the drive's name.
 pub fn confirmations() -> Vec<(String, String)> {
-    let confirmation = |device: BlockDevice| {
-        let name = device.drive.path.unwrap_or(device.drive.name);
-        Some((device.allowance.confirm?, name))
-    };
-    drives().into_iter().filter_map(confirmation).collect()
+    drives()
+        .into_iter()
+        .filter_map(|device| {
+            let name = device.drive.path.unwrap_or(device.drive.name);
+            Some((device.allowance.confirm?, name))
+        })
+        .collect()
 }
 
 /// A listed drive.
@@ -72,8 +74,8 @@ pub fn unbind(target: &str) -> Result<()> {
 
 /// The device with this name, or the drives that contain a path, through all layers between them.
 pub fn drives_under(path: &Path) -> Result<Vec<BlockDevice>> {
-    let named = path.canonicalize().ok().map(|path| path.display().to_string());
-    if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == named) {
+    let name = path.canonicalize().ok().map(|path| path.display().to_string());
+    if let Some(device) = drive::list().into_iter().find(|d| d.drive.path == name) {
         return Ok(vec![device]);
     }
     let location = drive::locate(path)?;

@@ -11,14 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use record::{
-    Answer, HistoryKey, Metric, OriginKind, Peer, Run, Stamp, Statistic, Target as Measured,
-    TargetKind,
+    Answer, HistoryKey, OriginKind, Peer, Run, Stamp, Statistic, Target as Measured, TargetKind,
 };
 use rig::Event;
 use script::{Outcome, Session};
 use store::Store;
 
-use crate::compare::{Quantity, differences, quantities};
+use crate::compare::{differences, quantities};
 use crate::drives::{self, PREFIX};
 use crate::published;
 use crate::request::{Request, Target};
@@ -49,7 +48,7 @@ const CHOSEN: [&str; 3] = ["io", "fio", "command"];
 const HOST: [&str; 2] = ["machine", "backend"];
 
 /// The peers of a run with a complete answer. `last` is its [`last`] run, if there is one.
-pub(crate) fn of(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec<Peer> {
+pub(crate) fn collect(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec<Peer> {
     let Some(answer) = &run.answer else { return Vec::new() };
     let mut peers = Vec::new();
     if let Some(last) = last {
@@ -70,11 +69,11 @@ pub(crate) fn of(run: &Run, last: Option<&Run>, model: Option<&Run>) -> Vec<Peer
 /// unless the user chose the workload.
 pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
     let key = HistoryKey::new(&run.target, run.environment.machine_id.as_deref())?;
-    let same = |other: &Run| other.protocol == run.protocol;
-    let mut earlier = store.earlier(&key, &run.method, number, RUNS_MAX, same).ok()?;
+    let earlier =
+        store.earlier(&key, &run.method, number, RUNS_MAX, |other| other.protocol == run.protocol);
+    let mut earlier = earlier.ok()?;
     // Figures of memory are no measure for those of the drive.
-    let of_drive = |other: &Run| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_));
-    earlier.retain(of_drive);
+    earlier.retain(|other| !matches!(Stamp::of_run(other), Stamp::NotTheDrive(_)));
     let repeat = earlier.iter().position(|other| spread::comparable(run, other));
     let latest = (!CHOSEN.contains(&run.method.as_str()) && !earlier.is_empty()).then_some(0);
     repeat.or(latest).map(|index| earlier.swap_remove(index))
@@ -83,18 +82,21 @@ pub(crate) fn last(store: &Store, number: i64, run: &Run) -> Option<Run> {
 /// The metrics of an answer's tiles in another run.
 fn same(answer: &Answer, run: &Run, other: &Run, whose: &str, conditions: &[&str]) -> Vec<Peer> {
     let differs = differing(run, other, conditions);
-    let peer = |tile: &record::Tile| {
-        let metric = other.metric(&tile.metric).filter(|metric| metric.unit == tile.unit)?;
-        Some(Peer {
-            metric: tile.metric.clone(),
-            whose: whose.to_string(),
-            unit: tile.unit,
-            value: metric.value?,
-            highest: None,
-            differs: differs.clone(),
+    answer
+        .tiles
+        .iter()
+        .filter_map(|tile| {
+            let metric = other.metric(&tile.metric).filter(|metric| metric.unit == tile.unit)?;
+            Some(Peer {
+                metric: tile.metric.clone(),
+                whose: whose.to_string(),
+                unit: tile.unit,
+                value: metric.value?,
+                highest: None,
+                differs: differs.clone(),
+            })
         })
-    };
-    answer.tiles.iter().filter_map(peer).collect()
+        .collect()
 }
 
 /// Published figures of the drive's model for the tiles of an answer.
@@ -113,15 +115,15 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
         let whose = sample_of(other, &samples);
         let differs = differing(run, other, &DECISIVE);
         for tile in &answer.tiles {
-            let same = |quantity: &Quantity| {
+            let is_known = peers.iter().any(|p| p.metric == tile.metric && p.whose == whose);
+            let quantity = quantities(other).into_iter().find(|quantity| {
                 quantity.unit == tile.unit
                     && published::names(other, &quantity.name).contains(&tile.metric)
-            };
-            let known = peers.iter().any(|p| p.metric == tile.metric && p.whose == whose);
-            let Some(theirs) = quantities(other).into_iter().find(same).filter(|_| !known) else {
+            });
+            let Some(quantity) = quantity.filter(|_| !is_known) else {
                 continue;
             };
-            let [lowest, highest] = theirs.range.map_or([theirs.value, None], |r| r.map(Some));
+            let [lowest, highest] = quantity.range.map_or([quantity.value, None], |r| r.map(Some));
             peers.extend(lowest.map(|value| Peer {
                 metric: tile.metric.clone(),
                 whose: whose.clone(),
@@ -137,8 +139,8 @@ fn publications(answer: &Answer, run: &Run) -> Vec<Peer> {
 
 /// Whether its rate is that of a camera (`stream --rate`) and not the drive's.
 fn is_paced(run: &Run) -> bool {
-    let needed = |metric: &Metric| metric.key().statistic == Some(Statistic::Buffer);
-    run.method == "stream" && run.metrics.iter().any(needed)
+    run.method == "stream"
+        && run.metrics.iter().any(|metric| metric.key().statistic == Some(Statistic::Buffer))
 }
 
 /// The source of a published record, with the firmware if the source has several samples of the
@@ -158,12 +160,13 @@ fn sample_of(run: &Run, samples: &[&Run]) -> String {
 
 /// The listed conditions that are known for both runs and differ.
 fn differing(run: &Run, other: &Run, conditions: &[&str]) -> Vec<String> {
-    let found = differences(std::slice::from_ref(run), std::slice::from_ref(other));
+    let conditions_differ = differences(std::slice::from_ref(run), std::slice::from_ref(other));
     // The figures of a virtual drive do not depend on the machine that simulates it.
     let simulated = [run, other].iter().any(|run| run.target.kind == TargetKind::Virtual);
-    let decides = |what| conditions.contains(&what) && !(simulated && HOST.contains(&what));
-    let known = found.into_iter().filter(|d| decides(d.what));
-    known.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
+    let decisive = conditions_differ
+        .into_iter()
+        .filter(|d| conditions.contains(&d.what) && !(simulated && HOST.contains(&d.what)));
+    decisive.filter_map(|d| Some(format!("{}: {} here, {} there", d.what, d.a?, d.b?))).collect()
 }
 
 /// Runs the same work on the virtual drive of the target's model, within a fraction of the run's
@@ -207,9 +210,9 @@ fn within<T>(
     let (late, user) = (Arc::clone(&interrupt), Arc::clone(user));
     let watch = thread::Builder::new().spawn(move || {
         let end = Instant::now() + limit;
-        let left = || end.saturating_duration_since(Instant::now());
-        while waiting.recv_timeout(left().min(LOOK_EVERY)) == Err(RecvTimeoutError::Timeout) {
-            if left().is_zero() || user.load(Ordering::Relaxed) {
+        let time_left = || end.saturating_duration_since(Instant::now());
+        while waiting.recv_timeout(time_left().min(LOOK_EVERY)) == Err(RecvTimeoutError::Timeout) {
+            if time_left().is_zero() || user.load(Ordering::Relaxed) {
                 late.store(true, Ordering::Relaxed);
                 return;
             }
@@ -266,7 +269,7 @@ fn capacity(word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Better, DriveIdentity, Tile, Unit};
+    use record::{Better, DriveIdentity, Metric, Tile, Unit};
     use rig::TargetInfo;
     use script::Options;
 

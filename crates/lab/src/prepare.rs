@@ -17,9 +17,10 @@ impl Target {
     /// The target for a preparation. In a directory, only the free space is trimmed.
     #[must_use]
     pub fn to_prepare(self) -> Target {
-        match Path::new(&self.spec).is_dir() {
-            true => Target { size: Some(SCRATCH_BYTES), ..self },
-            false => self,
+        if Path::new(&self.spec).is_dir() {
+            Target { size: Some(SCRATCH_BYTES), ..self }
+        } else {
+            self
         }
     }
 }

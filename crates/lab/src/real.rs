@@ -97,13 +97,13 @@ pub(crate) fn plan(target: &Target, fills: bool) -> Result<Planned> {
     if target.is_null() {
         return Ok(Planned { info: target.null(), destroys: None, file: None });
     }
-    let planned = drive::plan_open(&target.spec, &target.open_request(fills))?;
-    match planned.info.allowed {
+    let plan = drive::plan_open(&target.spec, &target.open_request(fills))?;
+    match plan.info.allowed {
         Safety::Borrows => target.place()?.check(Path::new(&target.spec))?,
         Safety::Destroys => admit_overwrite(&target.spec, target.journal.as_deref())?,
         _ => {}
     }
-    Ok(planned)
+    Ok(plan)
 }
 
 /// The directory for journals of borrowed blocks, if there is one.
@@ -121,17 +121,17 @@ pub(crate) fn open(
     fills: bool,
 ) -> Result<Machine> {
     let (target, interrupt, options) = (&request.target, Arc::clone(interrupt), options(request)?);
-    let asked = target.open_request(fills);
+    let open_request = target.open_request(fills);
     Ok(if target.spec == NULL {
         Machine::null(target.null(), options, interrupt, observer)
     } else if target.is_null() {
         Machine::null_nvme(target.null(), options, interrupt, observer)?
     } else if is_detached(&target.spec) {
-        let opened = drive::open_pci(&target.spec, &asked)?;
-        Machine::pci(opened, options, interrupt, observer)?
+        let drive = drive::open_pci(&target.spec, &open_request)?;
+        Machine::pci(drive, options, interrupt, observer)?
     } else {
-        let opened = drive::open_planned(&target.spec, &asked, planned)?;
-        Machine::new(opened, options, interrupt, observer)?
+        let drive = drive::open_planned(&target.spec, &open_request, planned)?;
+        Machine::new(drive, options, interrupt, observer)?
     })
 }
 
@@ -148,9 +148,10 @@ pub(crate) fn with_reference(machine: Machine, interrupt: &Arc<AtomicBool>) -> M
 /// Refuses to overwrite a device whose blocks are in a journal. Every command that overwrites one
 /// calls this first; `journal` is its directory for journals.
 pub(crate) fn admit_overwrite(device: &str, journal: Option<&Path>) -> Result<()> {
-    let keys = match device.starts_with(drive::pci::PREFIX) {
-        true => drive::pci::keys(device),
-        false => DriveKey::at(Path::new(device)).into_iter().collect(),
+    let keys = if device.starts_with(drive::pci::PREFIX) {
+        drive::pci::keys(device)
+    } else {
+        DriveKey::at(Path::new(device)).into_iter().collect()
     };
     // Only devices lend blocks. If no directory is known, their journals cannot be found: an error.
     keys.iter().try_for_each(|key| Ok(JournalDir::of_user(journal)?.check_overwrite(key, device)?))
@@ -167,13 +168,13 @@ fn options(request: &Request) -> Result<Options> {
 /// Creates a scratch file on a file system in memory, in the first directory with room.
 fn ram_disc(interrupt: &Arc<AtomicBool>) -> Option<Machine> {
     let places = RAM_DISCS.iter().flat_map(|place| RAM_DISC_BYTES.map(|size| (place, size)));
-    let opened = places.into_iter().find_map(|(place, size)| {
+    let scratch = places.into_iter().find_map(|(place, size)| {
         let request = OpenRequest { size: Some(size), ..OpenRequest::to(Safety::Scratch) };
-        let planned = drive::plan_open(place, &request).ok()?;
-        planned.info.ram.then(|| drive::open(place, &request).ok()).flatten()
+        let plan = drive::plan_open(place, &request).ok()?;
+        plan.info.ram.then(|| drive::open(place, &request).ok()).flatten()
     });
     let quiet = Box::new(|_: &Event| {});
-    Machine::new(opened?, Options::default(), Arc::clone(interrupt), quiet).ok()
+    Machine::new(scratch?, Options::default(), Arc::clone(interrupt), quiet).ok()
 }
 
 /// Files and devices that the jobs of fio name.

@@ -160,11 +160,11 @@ impl Recording {
 
     /// Handles a drive that answers no command: warns at first, and ends the run at the limit.
     fn no_answer(&mut self, workload: &str, silent_ns: u64, limit_ns: u64) {
-        let time = |ns: u64| units::span(ns as f64 / 1e9);
+        let in_words = |ns: u64| units::span(ns as f64 / 1e9);
         let spec = &self.run.target.spec;
-        let line = format!("no answer from {spec} for {} ({workload})", time(silent_ns));
+        let line = format!("no answer from {spec} for {} ({workload})", in_words(silent_ns));
         if silent_ns < limit_ns {
-            let line = format!("{line}; the run ends after {} of silence", time(limit_ns));
+            let line = format!("{line}; the run ends after {} of silence", in_words(limit_ns));
             self.notes.push(Finding::new(FindingKind::NoAnswer, Level::Warn, &line));
             self.watcher.warn(&line);
         } else {
@@ -194,14 +194,14 @@ impl Recording {
         if let Some(series) = self.keeper.series() {
             self.run.series = series;
         }
-        let kept = self.store_record();
+        let storing = self.store_record();
         let borrows = self.run.plan.as_ref().is_some_and(|plan| plan.safety == Safety::Borrows);
         let advice = if borrows {
             "ssdyno recover, once the drive answers: its blocks were borrowed"
         } else {
             "unplug it if this process does not exit: the kernel waits for it"
         };
-        self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), kept)
+        self.recorded(Err(LabError::new(ErrorKind::Io, why).advise(advice)), storing)
     }
 
     fn recorded(&self, ended: Result<()>, kept: Result<()>) -> Recorded {
@@ -248,8 +248,9 @@ impl Recording {
             plan.workloads.clone_from(&outcome.workloads);
         }
         self.run.warnings = bounded(self.notes.iter().chain(&outcome.warnings));
-        let provoked = |finding: &&mut Finding| self.provokes.contains(&finding.kind);
-        for finding in self.run.warnings.iter_mut().filter(provoked) {
+        for finding in
+            self.run.warnings.iter_mut().filter(|finding| self.provokes.contains(&finding.kind))
+        {
             finding.level = Level::Note;
             finding.text += " (this method looks for it)";
             finding.advice = None;
@@ -296,10 +297,10 @@ impl Recording {
         self.run.complete = ended.is_ok();
         self.run.cut_short = ended.as_ref().err().map(ToString::to_string);
         self.take(outcome);
-        let earlier = self.keeper.earlier(&self.run, ended.is_ok());
-        let last = earlier.and_then(|Earlier { metrics, answer, last }| {
+        let reply = self.keeper.earlier(&self.run, ended.is_ok());
+        let last_run = reply.and_then(|Earlier { metrics, answer, last: last_run }| {
             (self.run.metrics, self.run.answer) = (metrics, answer);
-            last
+            last_run
         });
         self.run.series.clone_from(&outcome.series);
         self.run.seconds = Some(self.began.elapsed().as_secs_f64());
@@ -309,20 +310,20 @@ impl Recording {
         if let Some(note) = self.guesses() {
             self.run.warnings.push(note);
         }
-        let peers = peers::of(&self.run, last.as_ref(), self.model.as_ref());
+        let peers = peers::collect(&self.run, last_run.as_ref(), self.model.as_ref());
         if let Some(answer) = &mut self.run.answer {
             answer.peers = peers;
         }
-        let kept = self.store_record();
-        self.recorded(ended, kept)
+        let storing = self.store_record();
+        self.recorded(ended, storing)
     }
 }
 
 /// Limits the findings of a record, so that a misbehaving drive cannot make it unusable.
 fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
     let mut findings = findings.cloned();
-    let mut kept: Vec<Finding> = findings.by_ref().take(MESSAGES_MAX).collect();
-    for finding in &mut kept {
+    let mut bounded: Vec<Finding> = findings.by_ref().take(MESSAGES_MAX).collect();
+    for finding in &mut bounded {
         if finding.text.len() > TEXT_MAX {
             finding.text.truncate(finding.text.floor_char_boundary(TEXT_MAX));
             finding.text.push_str(" ...");
@@ -332,10 +333,10 @@ fn bounded<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
         0 => {}
         more => {
             let text = format!("{more} more findings were omitted");
-            kept.push(Finding::new(FindingKind::LimitPassed, Level::Warn, text));
+            bounded.push(Finding::new(FindingKind::LimitPassed, Level::Warn, text));
         }
     }
-    kept
+    bounded
 }
 
 /// A recording shared by the observer and the session, which never use it at the same time.
@@ -364,12 +365,11 @@ impl Observer for Shared {
 /// interrupted command does not wait for a busy disk, which may be why the store does not answer.
 fn keep_as_file(run: &Run, is_interrupted: bool) -> Option<PathBuf> {
     let json = report::json(run, false).ok()?;
-    let write = |path: &PathBuf| {
-        if is_interrupted { emit::renew(path, &json) } else { emit::replace(path, &json) }
-    };
     let name = format!("ssdyno-{}.json", run.id);
     let mut paths = places(std::env::current_dir()).map(|dir| dir.join(&name));
-    paths.find(|path| write(path).is_ok())
+    paths.find(|path| {
+        if is_interrupted { emit::renew(path, &json) } else { emit::replace(path, &json) }.is_ok()
+    })
 }
 
 /// The directories for such a file. The working directory may be lost with the drive.

@@ -12,9 +12,7 @@ use std::path::PathBuf;
 pub use drive::pci::{Returned, left_detached};
 use drive::{DriveKey, OpenRequest};
 pub use file::JournalFile;
-use journal::{
-    BlockStorage, Comparison, ElsewhereLeft, Header, JournalDir, Kept, Leftover, Rereads, State,
-};
+use journal::{BlockStorage, Comparison, Header, JournalDir, Kept, Leftover, Rereads, State};
 use record::Safety;
 use rig::{Pass, Returning, Unsteady};
 use serde::Serialize;
@@ -95,48 +93,46 @@ impl Recovery {
 
     /// Returns drives that killed runs detached, unless this recovery is limited to one device.
     pub fn give_back(&self) -> Vec<Returned> {
-        let all = [&self.device, &self.discard, &self.owner].into_iter().all(Option::is_none);
-        if all { drive::pci::recover() } else { Vec::new() }
+        let limits = [&self.device, &self.discard, &self.owner];
+        if limits.into_iter().all(Option::is_none) { drive::pci::recover() } else { Vec::new() }
     }
 
     /// The drives of journals left by earlier runs, each once; empty if they cannot be listed.
     pub fn left(&self) -> Vec<String> {
-        let left =
+        let journals =
             JournalDir::of_user(self.journal.as_deref()).and_then(|place| place.unfinished());
-        let mut named: Vec<String> = left.unwrap_or_default().iter().map(in_words).collect();
+        let mut drives: Vec<String> = journals.unwrap_or_default().iter().map(in_words).collect();
         let mut seen = BTreeSet::new();
-        named.retain(|words| seen.insert(words.clone()));
-        named
+        drives.retain(|words| seen.insert(words.clone()));
+        drives
     }
 
     /// The journals left by other users, or with another home directory, each with its command.
     pub fn left_elsewhere(&self) -> Vec<(String, String)> {
         let place = JournalDir::of_user(self.journal.as_deref());
-        let left = place.map_or(Vec::new(), |place| place.left_elsewhere());
-        let words = |left: &ElsewhereLeft| {
-            let who = match left.user() {
-                Some(user) => format!("user {user}"),
-                None => "a run with another home directory".into(),
-            };
-            format!("{who} left {}", borrowed(&left.drive))
-        };
-        let mut named: Vec<(String, String)> =
-            left.iter().map(|left| (words(left), left.command())).collect();
+        let journals = place.map_or(Vec::new(), |place| place.left_elsewhere());
+        let commands = journals.iter().map(|left| {
+            let owner = left.user().map(|user| format!("user {user}"));
+            let owner = owner.unwrap_or_else(|| "a run with another home directory".into());
+            (format!("{owner} left {}", borrowed(&left.drive)), left.command())
+        });
+        let mut commands: Vec<(String, String)> = commands.collect();
         let mut seen = BTreeSet::new();
-        named.retain(|named| seen.insert(named.clone()));
-        named
+        commands.retain(|command| seen.insert(command.clone()));
+        commands
     }
 
     /// Processes the journals one by one; `watcher` gets each result immediately.
     pub fn run(&self, watcher: &mut impl RecoveryWatcher) -> Result<Vec<Recovered>> {
         let place = self.place()?;
         let mut results = Vec::new();
-        let left: Vec<_> = place.unfinished()?.into_iter().filter(|l| self.concerns(l)).collect();
-        if let Some(id) = self.discard.as_ref().filter(|_| left.is_empty()) {
+        let journals = place.unfinished()?.into_iter();
+        let journals: Vec<_> = journals.filter(|left| self.concerns(left)).collect();
+        if let Some(id) = self.discard.as_ref().filter(|_| journals.is_empty()) {
             let text = format!("no journal is named {id}");
             return Err(LabError::new(ErrorKind::Usage, text).advise("ssdyno recover"));
         }
-        for left in left {
+        for left in journals {
             let result = self.recover(&place, &left, watcher);
             watcher.recovered(&result);
             results.push(result);
@@ -146,11 +142,11 @@ impl Recovery {
 
     /// The command that continues with this directory.
     pub fn command(&self) -> String {
-        let quoted = |dir: &PathBuf| emit::shell_word(&dir.display().to_string()).into_owned();
-        let which = self.journal.as_ref().map(|dir| format!(" --journal {}", quoted(dir)));
-        let whose = self.owner.as_ref();
-        let whose = whose.map(|name| format!(" --journal-of {}", emit::shell_word(name)));
-        format!("ssdyno recover{}{}", whose.unwrap_or_default(), which.unwrap_or_default())
+        let directory = self.journal.as_ref().map(|dir| dir.display().to_string());
+        let directory = directory.map(|dir| format!(" --journal {}", emit::shell_word(&dir)));
+        let owner = self.owner.as_ref();
+        let owner = owner.map(|name| format!(" --journal-of {}", emit::shell_word(name)));
+        format!("ssdyno recover{}{}", owner.unwrap_or_default(), directory.unwrap_or_default())
     }
 
     fn concerns(&self, left: &Leftover) -> bool {
@@ -181,7 +177,7 @@ impl Recovery {
             advice: None,
             file: None,
         };
-        let done = match &left.state {
+        let outcome = match &left.state {
             _ if self.discard.is_some() => place
                 .discard(left)
                 .map_err(LabError::from)
@@ -215,8 +211,8 @@ impl Recovery {
                 self.compare((place, left), header, &mut result, watcher)
             }
         };
-        result.closed = done.is_ok();
-        (result.text, result.advice) = match done {
+        result.closed = outcome.is_ok();
+        (result.text, result.advice) = match outcome {
             Ok(text) => (text, None),
             Err(error) => (error.to_string(), error.advice().map(String::from)),
         };
@@ -232,66 +228,65 @@ impl Recovery {
         watcher: &mut impl RecoveryWatcher,
     ) -> Result<String> {
         let device = self.find(header)?;
-        let failed = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
-        let kept = self.open((place, left), header, result, watcher)?;
+        let io_error = |e| LabError::new(ErrorKind::Io, format!("{device}: {e}"));
+        let journal = self.open((place, left), header, result, watcher)?;
         // Exclusive, because a drive that is now mounted must not be written or even compared.
         let request = OpenRequest::to(Safety::Borrows);
-        let opened = drive::open(&device, &request)?;
-        let same = opened.guard.key().is_some_and(|key| key.is(&header.drive));
-        if !same {
+        let drive = drive::open(&device, &request)?;
+        if !drive.guard.key().is_some_and(|key| key.is(&header.drive)) {
             return Err(refused(format!("{device} is now another drive: nothing was touched")));
         }
         let mut compared = Returning::new(Pass::Compare, header.region.bytes);
-        let storage = BlockStorage::new(opened.file());
-        let comparison = kept.borrowed.compare(&storage, Rereads::UntilCertain, &mut |bytes| {
+        let storage = BlockStorage::new(drive.file());
+        let comparison = journal.borrowed.compare(&storage, Rereads::UntilCertain, &mut |bytes| {
             compared = compared.after(bytes);
             watcher.progress(&compared);
         });
-        let comparison = comparison.map_err(failed)?;
+        let comparison = comparison.map_err(io_error)?;
         let differing = comparison.to_restore();
-        result.blocks = kept.borrowed.blocks();
+        result.blocks = journal.borrowed.blocks();
         result.differing = comparison.differing.len();
         result.unsteady = comparison.unsteady.len();
         result.through_cache = !storage.is_direct();
         if differing.is_empty() {
-            place.close(kept)?;
+            place.close(journal)?;
             let doubt = doubt(result);
             return Ok(format!("every byte on {device} is unchanged{doubt}: closed"));
         }
-        let bus = opened.info.target.drive.as_ref().map(|drive| drive.bus.as_str());
+        let bus = drive.info.target.drive.as_ref().map(|drive| drive.bus.as_str());
         let identified = self.check_identity(
             header,
-            &kept,
+            &journal,
             &differing,
             (&device, bus == Some(SHARED_SERIAL_BUS)),
         );
         // Only writes on request may repair a block.
         if !self.replay || identified.is_err() {
-            check_readable(&comparison, &kept, &device)?;
+            check_readable(&comparison, &journal, &device)?;
         }
         identified?;
         if !self.replay {
-            return Err(self.not_unchanged(&comparison, &kept, &device));
+            return Err(self.not_unchanged(&comparison, &journal, &device));
         }
-        let found = difference(&kept, &differing, &device);
-        let damaged = kept.borrowed.damaged();
+        let differences = difference(&journal, &differing, &device);
+        let damaged = journal.borrowed.damaged();
         let (lost, whole): (Vec<usize>, Vec<usize>) =
             differing.iter().partition(|block| damaged.contains(block));
-        let mut restored = Returning::new(Pass::Restore, kept.borrowed.bytes_of(&whole));
-        let put_back = kept.borrowed.put_back(&storage, &whole, &mut |bytes| {
+        let mut restored = Returning::new(Pass::Restore, journal.borrowed.bytes_of(&whole));
+        let put_back = journal.borrowed.put_back(&storage, &whole, &mut |bytes| {
             restored = restored.after(bytes);
             watcher.progress(&restored);
         });
-        put_back.map_err(failed)?;
+        put_back.map_err(io_error)?;
         result.put_back = whole.len();
         if !lost.is_empty() {
-            let lost = lost.len();
+            let n = lost.len();
             let text =
-                format!("{found}; {lost} blocks could not be restored: the journal is damaged");
+                format!("{differences}; {n} blocks could not be restored: the journal is damaged");
             return Err(LabError::new(ErrorKind::Check, text));
         }
-        place.close(kept)?;
-        Ok(format!("{found}{}; they were restored and verified: closed", doubt(result)))
+        place.close(journal)?;
+        Ok(format!("{differences}{}; they were restored and verified: closed", doubt(result)))
     }
 
     /// Reads a journal again, as its owner's and with the header known so far.
@@ -302,16 +297,16 @@ impl Recovery {
         result: &mut Recovered,
         watcher: &mut impl RecoveryWatcher,
     ) -> Result<Kept> {
-        let kept = place.open(&left.path)?;
-        if kept.header != *header {
+        let journal = place.open(&left.path)?;
+        if journal.header != *header {
             return Err(refused("it was replaced while it was read: nothing was touched".into()));
         }
         if self.owner.is_some() {
-            let file = JournalFile::of_kept(&kept)?;
+            let file = JournalFile::of_kept(&journal)?;
             watcher.opened(&file);
             result.file = Some(file);
         }
-        Ok(kept)
+        Ok(journal)
     }
 
     /// The result of a comparison in which blocks did not have their original content.
@@ -322,8 +317,8 @@ impl Recovery {
             let advice = format!("another reader, port or cable, then {command}");
             return LabError::new(ErrorKind::Check, text).advise(advice);
         }
-        let found = difference(kept, differing, device);
-        let text = format!("{found}: the run damaged them, or they were written later");
+        let differences = difference(kept, differing, device);
+        let text = format!("{differences}: the run damaged them, or they were written later");
         let advice = format!("{command} --replay, if nothing has written to the drive since");
         LabError::new(ErrorKind::Check, text).advise(advice)
     }
@@ -335,8 +330,9 @@ impl Recovery {
 
     /// The device to use of those that match.
     fn choose(&self, found: &[String]) -> Result<String> {
-        let fits = |device: &&String| self.device.as_ref().is_none_or(|named| named == *device);
-        let fitting: Vec<&String> = found.iter().filter(fits).collect();
+        let named = self.device.as_ref();
+        let fitting: Vec<&String> =
+            found.iter().filter(|device| named.is_none_or(|named| named == *device)).collect();
         match (fitting.as_slice(), found) {
             ([one], _) => Ok((*one).clone()),
             (_, []) => {
@@ -366,14 +362,15 @@ impl Recovery {
         (device, shared): (&str, bool),
     ) -> Result<()> {
         let alike = 1.0 - differing.len() as f64 / kept.borrowed.blocks().max(1) as f64;
-        let named = self.device.is_some() && self.replay;
+        let is_confirmed = self.device.is_some() && self.replay;
         let is_unique = header.drive.is_unique() && !shared;
-        if is_unique || alike >= ALIKE || named {
+        if is_unique || alike >= ALIKE || is_confirmed {
             return Ok(());
         }
-        let name = match shared && header.drive.serial.is_some() {
-            true => format!("the serial number of {device} may be that of its reader or dock"),
-            false => format!("{device} has no serial number"),
+        let name = if shared && header.drive.serial.is_some() {
+            format!("the serial number of {device} may be that of its reader or dock")
+        } else {
+            format!("{device} has no serial number")
         };
         let text = format!(
             "{name}, and only {:.0}% of its blocks match the journal: it is another drive, it was \
@@ -400,8 +397,8 @@ fn unsteady(comparison: &Comparison, kept: &Kept) -> Unsteady {
 
 /// What weakens a comparison, as clauses of its result; empty if nothing does.
 fn doubt(result: &Recovered) -> String {
-    let seen = Unsteady { blocks: result.unsteady as u64, of: result.blocks as u64 };
-    let unsteady = if seen.is_seen() { format!(", but {seen}") } else { String::new() };
+    let rereads = Unsteady { blocks: result.unsteady as u64, of: result.blocks as u64 };
+    let unsteady = if rereads.is_seen() { format!(", but {rereads}") } else { String::new() };
     let cached = if result.through_cache { ", as read through the page cache" } else { "" };
     format!("{cached}{unsteady}")
 }

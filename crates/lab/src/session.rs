@@ -50,11 +50,11 @@ impl Request {
     /// Makes every check that is possible without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
-        let planned = self.target.plan(work.info.fills)?;
-        let mut plan = Session::plan(&planned.info, |session| work.run(session))?;
+        let target = self.target.plan(work.info.fills)?;
+        let mut plan = Session::plan(&target.info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
-        plan.destroys = plan.destroys.and(planned.destroys);
-        Ok(Planned { plan, request: self, work, info: planned.info, file: planned.file })
+        plan.destroys = plan.destroys.and(target.destroys);
+        Ok(Planned { plan, request: self, work, info: target.info, file: target.file })
     }
 }
 
@@ -90,8 +90,9 @@ impl<'a> Planned<'a> {
     /// than other work does.
     pub fn fills(&self) -> Option<(u64, &str)> {
         let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
-        let left = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
-        (left < real::kept_free(filesystem.bytes?)).then_some((left, &*filesystem.mount))
+        let free_bytes = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
+        (free_bytes < real::kept_free(filesystem.bytes?))
+            .then_some((free_bytes, &*filesystem.mount))
     }
 
     /// The directory for borrowed blocks, if the run borrows any.
@@ -130,8 +131,8 @@ impl Begun<'_> {
         let shared = Shared::new(recording);
         let mut outcome = Outcome::default();
         let observer = Box::new(shared.clone());
-        let opened = Stand::open(request, interrupt, observer, file, work.info.fills);
-        let ended = opened.and_then(|mut stand| {
+        let stand = Stand::open(request, interrupt, observer, file, work.info.fills);
+        let ended = stand.and_then(|mut stand| {
             describe(&shared, &mut stand)?;
             if work.info.wants_reference {
                 stand = stand.with_reference(interrupt);
@@ -139,11 +140,11 @@ impl Begun<'_> {
             stand.assume(shared.lock().recall());
             // Ageing a virtual drive is not part of the run.
             let began_ns = stand.rig().elapsed_ns();
-            let checkpoint = |outcome: &Outcome| shared.lock().checkpoint(outcome);
             let neighbours = shared.lock().neighbours();
-            let session = Session::new(stand.rig()).with_checkpoints(checkpoint);
+            let session = Session::new(stand.rig())
+                .with_checkpoints(|outcome: &Outcome| shared.lock().checkpoint(outcome));
             let mut session = session.with_neighbours(neighbours);
-            let ended = work.run(&mut session);
+            let result = work.run(&mut session);
             outcome = session.finish();
             if let Stand::Virtual(_) = stand {
                 let now_ns = stand.rig().elapsed_ns();
@@ -152,7 +153,7 @@ impl Begun<'_> {
             // An interrupted run has worn the drive, too.
             shared.lock().note_health(stand.health());
             // A run is not complete if the target was replaced during it.
-            ended.and_then(|()| stand.check_again())
+            result.and_then(|()| stand.check_again())
         });
         let spec = &request.target.spec;
         if real::stayed_away(spec) {

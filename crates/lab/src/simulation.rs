@@ -54,16 +54,17 @@ pub(crate) fn seconds(spec: &DriveSpec, spec_text: &str, plan: &Plan) -> Option<
         }
     }
     let mean = costs.values().sum::<f64>() / costs.len() as f64;
-    let of_step = |step: &record::Step| {
+    let seconds = plan.steps.iter().map(|step| {
         let workload = workloads.iter().find(|workload| workload.name == step.name);
-        match workload {
+        let cost = match workload {
             Some(workload) => costs.get(&kind(workload)).copied().unwrap_or(mean),
             // A budget, or a rest, during which nothing is simulated.
             None if step.write_bytes_max > 0 => mean,
             None => 0.0,
-        }
-    };
-    let seconds: f64 = plan.steps.iter().map(|step| step.seconds * of_step(step)).sum();
+        };
+        step.seconds * cost
+    });
+    let seconds: f64 = seconds.sum();
     (seconds.is_finite() && seconds > 0.0).then_some(seconds)
 }
 

@@ -50,18 +50,19 @@ fn varies(spec: &str) -> bool {
 
 /// Whether both ran the same way on one drive, so that they differ only by chance.
 pub(crate) fn comparable(run: &Run, other: &Run) -> bool {
-    let test = |run: &Run| {
+    let conditions = |run: &Run| {
         let (machine, target) = (&run.environment, &run.target);
         let system = target.filesystem.as_ref().map(|system| system.kind.clone());
         let (id, backend) = (machine.machine_id.clone(), machine.backend.clone());
         let way = (run.method.clone(), run.protocol, id, backend, target.direct);
         (way, target.kind, system, run.state_before, constraints(run))
     };
-    let size = |run: &Run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64());
-    let near = |a: f64, b: f64| a.max(b) <= SIZE_FACTOR * a.min(b);
-    let sized = size(run).zip(size(other)).is_none_or(|(a, b)| near(a, b));
+    let [size, size_other] =
+        [run, other].map(|run| workloads(run).find_map(|w| w["region"]["bytes"].as_f64()));
+    let sizes = size.zip(size_other);
+    let sized = sizes.is_none_or(|(a, b)| a.max(b) <= SIZE_FACTOR * a.min(b));
     let alike = workloads(run).map(fixed).eq(workloads(other).map(fixed));
-    test(run) == test(other) && sized && alike && steps(run).eq(steps(other))
+    conditions(run) == conditions(other) && sized && alike && steps(run).eq(steps(other))
 }
 
 /// The names of the steps of a run without workloads.
@@ -78,17 +79,16 @@ fn constraints(run: &Run) -> Vec<VerdictKind> {
 
 /// The workloads, without the checks and the search for causes, which depend on results.
 fn workloads(run: &Run) -> impl Iterator<Item = &Value> {
-    let planned = |workload: &&Value| {
+    run.plan.iter().flat_map(|plan| &plan.workloads).filter(|workload| {
         !methods::depends_on_results(workload["name"].as_str().unwrap_or_default())
-    };
-    run.plan.iter().flat_map(|plan| &plan.workloads).filter(planned)
+    })
 }
 
 /// The fields of a workload and of its stop condition, without the seed and sizes.
 fn fixed(workload: &Value) -> Vec<(&str, &Value)> {
-    let (own, end) = (fields(workload), fields(&workload["stop"]));
-    let own = own.filter(|(name, _)| !["seed", "region", "stop"].contains(name));
-    own.chain(end.filter(|(name, _)| !["bytes", "ops"].contains(name))).collect()
+    let (workload, end) = (fields(workload), fields(&workload["stop"]));
+    let workload = workload.filter(|(name, _)| !["seed", "region", "stop"].contains(name));
+    workload.chain(end.filter(|(name, _)| !["bytes", "ops"].contains(name))).collect()
 }
 
 /// The fields of an object; none for any other value.

@@ -24,8 +24,8 @@ impl Target {
 
     /// Refuses a backend on targets that support only the NVMe driver.
     pub(crate) fn admit_backend(&self, backend: Option<BackendKind>) -> Result<()> {
-        let own = self.spec == NULL_NVME || real::is_detached(&self.spec);
-        let Some(backend) = backend.filter(|_| own) else { return Ok(()) };
+        let needs_nvme_driver = self.spec == NULL_NVME || real::is_detached(&self.spec);
+        let Some(backend) = backend.filter(|_| needs_nvme_driver) else { return Ok(()) };
         let text = format!("{} does not support the backend {}", self.spec, backend.name());
         Err(LabError::usage(text).advise("the same without --backend"))
     }

@@ -40,14 +40,14 @@ pub(crate) fn named(name: &str) -> Result<DriveSpec> {
 /// The state in which a virtual drive begins: `sim:NAME?state=used`; fresh by default.
 pub(crate) fn initial_state(target: &str) -> State {
     let query = target.split_once('?').map_or("", |(_, query)| query);
-    let named = query.split('&').filter_map(|pair| pair.strip_prefix("state=")).next_back();
-    named.map_or(State::Fresh, State::named)
+    let state = query.split('&').filter_map(|pair| pair.strip_prefix("state=")).next_back();
+    state.map_or(State::Fresh, State::named)
 }
 
 /// Refuses a word that does not name a state in which a drive can begin.
 fn check_state(word: &str) -> Result<()> {
-    let known = [State::Fresh, State::Filled, State::Used, State::Trimmed];
-    if known.contains(&State::named(word)) {
+    let states = [State::Fresh, State::Filled, State::Used, State::Trimmed];
+    if states.contains(&State::named(word)) {
         return Ok(());
     }
     let text = format!("no state '{word}'; known: fresh, filled, used, trimmed");
@@ -64,8 +64,8 @@ fn parse(spec: &str) -> Result<DriveSpec> {
         DriveSpec::preset(name).map_err(|e| LabError::usage(e).advise("ssdyno drives"))
     };
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
-        let wrong = || LabError::usage(format!("{PREFIX}{spec}: '{pair}' is not key=value"));
-        pair.split_once('=').ok_or_else(wrong)
+        pair.split_once('=')
+            .ok_or_else(|| LabError::usage(format!("{PREFIX}{spec}: '{pair}' is not key=value")))
     });
     let mut pairs = pairs.collect::<Result<Vec<_>>>()?;
     let states = pairs.iter().filter(|(key, _)| *key == "state");

@@ -120,9 +120,9 @@ pub fn options(
     typed: &[(String, Vec<String>)],
     common: Options,
 ) -> Result<Options> {
-    let chosen: Vec<&MethodInfo> =
+    let methods: Vec<&MethodInfo> =
         chosen.iter().map(|name| methods::find(name)).collect::<std::result::Result<_, _>>()?;
-    opened(catalog::options(ALL, &chosen, typed, common)?)
+    opened(catalog::options(ALL, &methods, typed, common)?)
 }
 
 /// Replaces the names of the user's files, which methods cannot read, by their content.
@@ -146,12 +146,12 @@ const ICF_MAX: u64 = 1 << 20;
 fn icf(path: &Path) -> Result<IcfScript> {
     let advised =
         |text: String| LabError::usage(text).advise("a configuration that IOMeter saved (.icf)");
-    let failed = |why: String| advised(format!("--icf {}: {why}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    let file_error = |why: String| advised(format!("--icf {}: {why}", path.display()));
+    let size = std::fs::metadata(path).map_err(|error| file_error(error.to_string()))?;
     if !size.is_file() || size.len() > ICF_MAX {
-        return Err(failed("not a file, or larger than 1 MiB".into()));
+        return Err(file_error("not a file, or larger than 1 MiB".into()));
     }
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|error| file_error(error.to_string()))?;
     methods::parse_icf(&String::from_utf8_lossy(&bytes)).map_err(
         |IcfError { line, text, fault }| {
             advised(format!("{}:{line}: '{text}': {fault}", path.display()))

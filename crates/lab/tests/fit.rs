@@ -73,7 +73,7 @@ fn fitted_to(measured: &str, pairs: &[(&str, &str)], base: &str) {
     let target = format!("sim:{measured}?{}", query.join("&"));
     let store = place.path().join("s.sqlite");
     let runs = ["quick", "sustain"].map(|method| run(method, &target, &store));
-    let measurements = Measurements::of("fitted", &runs).expect("measurements");
+    let measurements = Measurements::from_runs("fitted", &runs).expect("measurements");
     let found = measurements.fit(Some(base)).expect("fitted");
     let undetermined: Vec<_> = found.undetermined.iter().map(|f| f.key.as_str()).collect();
     for key in ["heat.ambient_c", "nand.erase_us"] {

@@ -155,9 +155,10 @@ impl Claim {
             let [then, now] = [then, now.as_deref()].map(|driver| driver.unwrap_or("none"));
             return Err(changed(format!("its driver was {then}, now {now}")));
         }
-        match self.guard.as_ref().is_none_or(Guard::is_there) {
-            true => Ok(()),
-            false => Err(changed("its guard process has ended".into())),
+        if self.guard.as_ref().is_none_or(Guard::is_there) {
+            Ok(())
+        } else {
+            Err(changed("its guard process has ended".into()))
         }
     }
 }

@@ -67,9 +67,10 @@ pub fn open_pci(spec: &str, request: &OpenRequest) -> Result<PciOpened, DriveErr
     let (machine, notes, function) = here(spec)?;
     let Plan { info, destroys, function, note, nsid, take } =
         plan(&machine, &notes, spec, function, request)?;
-    let claim = match take {
-        true => Claim::take(&machine, notes, function, note, nsid)?,
-        false => Claim::of_kept(notes, function, note, nsid)?,
+    let claim = if take {
+        Claim::take(&machine, notes, function, note, nsid)?
+    } else {
+        Claim::of_kept(notes, function, note, nsid)?
     };
     Ok(PciOpened { info, destroys, claim })
 }
@@ -234,12 +235,11 @@ fn namespace(machine: &Machine, nsid: u32, node: &Node) -> Result<Namespace, Dri
     let missing = || DriveError::Gone { path: node.path() };
     let block_bytes = node.value("queue/logical_block_size").ok_or_else(missing)?;
     // Exclusive, so that a holder not visible in sysfs, such as ZFS, causes a refusal.
-    let contents = match machine.is_here() {
-        true => {
-            let file = open_node(std::path::Path::new(&node.path()), false, true)?;
-            content_of(node, &file, block_bytes)
-        }
-        false => "unknown contents".into(),
+    let contents = if machine.is_here() {
+        let file = open_node(std::path::Path::new(&node.path()), false, true)?;
+        content_of(node, &file, block_bytes)
+    } else {
+        "unknown contents".into()
     };
     Ok(Namespace {
         nsid,

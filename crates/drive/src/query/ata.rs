@@ -71,10 +71,8 @@ fn health(file: &File, identify: &Identify) -> io::Result<Health> {
     }
     let attributes = smart::attributes(&page(file, &smart_command())?);
     let by_attributes = smart::health(&attributes, &identify.model().unwrap_or_default());
-    let by_statistics = match identify.logs() {
-        true => statistics(file, identify.sectors().0),
-        false => Health::default(),
-    };
+    let by_statistics =
+        if identify.logs() { statistics(file, identify.sectors().0) } else { Health::default() };
     Ok(by_statistics.or(by_attributes))
 }
 

@@ -42,9 +42,10 @@ pub(crate) fn identify(machine: &Machine, disk: &Node, ram: bool) -> DriveIdenti
         }
         _ => return id,
     };
-    let file = match machine.is_here() {
-        true => File::open(disk.path()),
-        false => Err(io::ErrorKind::Unsupported.into()),
+    let file = if machine.is_here() {
+        File::open(disk.path())
+    } else {
+        Err(io::ErrorKind::Unsupported.into())
     };
     run(&mut Query { disk, file, id: &mut id });
     id

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use engine::Permissions;
+use fio::output;
 use fio::run::{self, Prepared, Ran};
-use fio::{Job, output};
 use record::{Health, Plan, Safety, Step, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
@@ -56,7 +56,7 @@ impl<'p> Request<'p> {
     /// Makes every check that is possible without touching the target, and plans the jobs.
     pub fn plan(self) -> Result<Planned<'p>> {
         let Request { jobs, permissions, store, command } = self;
-        let mut target = FioTarget::of(jobs, permissions)?;
+        let mut target = FioTarget::from_plan(jobs, permissions)?;
         let prepared = run::prepare(jobs, target.files())?;
         target.admit_overwrites()?;
         let info = target.info(&prepared);
@@ -124,20 +124,23 @@ fn plan(jobs: &fio::Plan, prepared: &Prepared<'_>, info: &TargetInfo) -> Plan {
         TargetKind::Directory => Safety::Scratch,
         _ => info.allowed,
     };
-    let step = |job: &Job| Step {
-        name: job.name.clone(),
-        seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
-        repeats: job.numjobs,
-        repeats_least: None,
-        write_bytes_max: prepared.job_write_bytes_max(job, info),
-    };
     Plan {
         safety,
         seconds: prepared.seconds(),
         write_bytes_max: prepared.write_bytes_max(info),
         region_bytes: info.bytes,
         destroys: prepared.destroys().map(String::from),
-        steps: jobs.jobs.iter().map(step).collect(),
+        steps: jobs
+            .jobs
+            .iter()
+            .map(|job| Step {
+                name: job.name.clone(),
+                seconds: job.schedule.runtime.map_or(0.0, |time| time.as_secs_f64()),
+                repeats: job.numjobs,
+                repeats_least: None,
+                write_bytes_max: prepared.job_write_bytes_max(job, info),
+            })
+            .collect(),
         workloads: Vec::new(),
         command: Vec::new(),
     }

@@ -32,17 +32,16 @@ const SESSION: u64 = 1;
 
 impl FioTarget {
     /// The target named by the plan's files.
-    pub(super) fn of(plan: &Plan, permissions: Permissions) -> Result<FioTarget> {
+    pub(super) fn from_plan(plan: &Plan, permissions: Permissions) -> Result<FioTarget> {
         let drive = plan.drive().map_err(RunError::from)?;
         let Some(name) = drive.filter(|name| !is_detached(name)) else {
             return Ok(FioTarget(Kind::Real(JobFiles::new(permissions)?)));
         };
-        let unknown = || {
+        let spec = virtual_drive::described(&name, SESSION).ok_or_else(|| {
             let text = format!("{name}: no driver for this kind of drive");
             LabError::usage(text)
                 .advise("sim:NAME, a virtual drive; pci:0000:01:00.0; or a file or device")
-        };
-        let spec = virtual_drive::described(&name, SESSION).ok_or_else(unknown)??;
+        })??;
         let (never, quiet) = (Arc::new(AtomicBool::new(false)), Box::new(|_: &Event| {}));
         let simulator = Simulator::new(spec.clone(), &name, never, quiet);
         Ok(FioTarget(Kind::Virtual(Box::new(simulator), Box::new(spec))))

@@ -20,12 +20,12 @@ pub fn text(spec: &DriveSpec) -> String {
     for figure in bare {
         text += &line(&figure.key, figure);
     }
-    let mut open = String::new();
+    let mut current = String::new();
     for figure in sectioned {
         let (section, key) = figure.key.rsplit_once('.').unwrap_or(("", &figure.key));
-        if section != open {
+        if section != current {
             let _ = writeln!(text, "\n{}", heading(section));
-            open = section.to_string();
+            current = section.to_string();
         }
         text += &line(key, figure);
     }

@@ -39,15 +39,15 @@ pub struct Fitted {
 impl Measurements {
     /// Extracts the measurements from the records of one drive. `name` is the name of the fitted
     /// drive.
-    pub fn of(name: &str, runs: &[Run]) -> Result<Measurements> {
+    pub fn from_runs(name: &str, runs: &[Run]) -> Result<Measurements> {
         let observed = observe::observe(name, runs);
-        let of = runs.first().map(|run| run.target.spec.clone()).unwrap_or_default();
-        let found = Measurements { observed, of };
-        if found.count() == 0 {
+        let drive = runs.first().map(|run| run.target.spec.clone()).unwrap_or_default();
+        let measurements = Measurements { observed, of: drive };
+        if measurements.count() == 0 {
             let error = LabError::usage("no measurement in these records can be fitted");
             return Err(error.advise("runs of quick, sustain, zones or states of one drive"));
         }
-        Ok(found)
+        Ok(measurements)
     }
 
     /// Number of measurements.
@@ -58,8 +58,10 @@ impl Measurements {
     /// Fits a description, starting from the virtual drive `base` or, without it, a plain NVMe
     /// drive. Can take minutes, because random writes on a full drive are simulated many times.
     pub fn fit(&self, base: Option<&str>) -> Result<Fitted> {
-        let plain = || DriveSpec { name: "a plain NVMe drive".into(), ..DriveSpec::default() };
-        let base = base.map_or_else(|| Ok(plain()), virtual_drive::named)?;
+        let base = base.map_or_else(
+            || Ok(DriveSpec { name: "a plain NVMe drive".into(), ..DriveSpec::default() }),
+            virtual_drive::named,
+        )?;
         let mut fitted = model::fit::fit(&self.observed, &base);
         fitted.spec.about = format!(
             "Fitted to records of {}; undetermined parameters are those of {}.",

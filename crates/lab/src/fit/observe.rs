@@ -42,50 +42,50 @@ pub(super) fn observe(name: &str, runs: &[Run]) -> Observed {
 
 /// The passes of `sustain`.
 fn pass(run: &Run) -> Option<Pass> {
-    let of = |pass: &str, statistic| {
+    let value = |pass: &str, statistic| {
         run.metric(&MetricKey::parse(pass).with(statistic).to_string())?.value
     };
-    let fresh = |statistic| of(SUSTAIN_FRESH, statistic);
     let workload = run.known_workloads().find(|w| w.name == SUSTAIN_FRESH)?;
     // A fall at the very end is due to a shortage of spare flash.
     let end = LAST_FALL * run.target.bytes? as f64;
-    let cache = fresh(Statistic::Cache)
+    let cache = value(SUSTAIN_FRESH, Statistic::Cache)
         .filter(|bytes| *bytes < end)
-        .zip(fresh(Statistic::Inside))
-        .zip(fresh(Statistic::After));
+        .zip(value(SUSTAIN_FRESH, Statistic::Inside))
+        .zip(value(SUSTAIN_FRESH, Statistic::After));
     Some(Pass {
         block: workload.blocks.max(),
         depth: workload.depth,
-        average: fresh(Statistic::Average)?,
+        average: value(SUSTAIN_FRESH, Statistic::Average)?,
         cache: cache.map(|((bytes, inside), after)| (bytes, inside, after)),
-        again: of(SUSTAIN_FULL, Statistic::Average),
+        again: value(SUSTAIN_FULL, Statistic::Average),
     })
 }
 
 fn cells(run: &Run) -> Vec<Cell> {
-    let cell = |workload: Workload| {
-        let alone = workload.mix.only().is_some() && workload.jobs == 1;
-        let before = before(run, &workload)?;
-        let rate = rate(run, &workload)?;
-        let usable = alone && workload.pacing == Pacing::Closed && rate > 0.0;
-        usable.then_some(Cell { workload, before, rate })
-    };
-    run.known_workloads().filter_map(cell).collect()
+    run.known_workloads()
+        .filter_map(|workload| {
+            let alone = workload.mix.only().is_some() && workload.jobs == 1;
+            let before = before(run, &workload)?;
+            let rate = rate(run, &workload)?;
+            let usable = alone && workload.pacing == Pacing::Closed && rate > 0.0;
+            usable.then_some(Cell { workload, before, rate })
+        })
+        .collect()
 }
 
 /// The state of the drive before a workload; `None` if unknown.
 fn before(run: &Run, workload: &Workload) -> Option<Before> {
     let key = MetricKey::from_workload(workload);
-    let apart = [Order::Sequential, Order::Random];
-    match () {
-        () if run.method == "io" && run.state_before == State::Fresh => {
-            // Reads of unwritten blocks never reach the flash: their rate is the link's.
-            (workload.mix == Mix::WRITE).then_some(Before::Fresh)
-        }
-        () if key.as_cell().is_some_and(|c| apart.contains(&c.order)) => laid_out(run, workload),
-        () if FULL.contains(&workload.name.as_str()) => Some(Before::Full),
-        () if workload.name == ReachedState::Fresh.name() => Some(Before::Fresh),
-        () => None,
+    let orders = [Order::Sequential, Order::Random];
+    if run.method == "io" && run.state_before == State::Fresh {
+        // Reads of unwritten blocks never reach the flash: their rate is the link's.
+        (workload.mix == Mix::WRITE).then_some(Before::Fresh)
+    } else if key.as_cell().is_some_and(|c| orders.contains(&c.order)) {
+        laid_out(run, workload)
+    } else if FULL.contains(&workload.name.as_str()) {
+        Some(Before::Full)
+    } else {
+        (workload.name == ReachedState::Fresh.name()).then_some(Before::Fresh)
     }
 }
 

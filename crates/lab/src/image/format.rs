@@ -83,19 +83,19 @@ impl Head {
 
     /// The offset of a block on the target, and its length.
     pub fn place(&self, block: u64) -> (u64, usize) {
-        let at = block * u64::from(self.block_bytes);
-        (at, u64::from(self.block_bytes).min(self.bytes - at) as usize)
+        let offset = block * u64::from(self.block_bytes);
+        (offset, u64::from(self.block_bytes).min(self.bytes - offset) as usize)
     }
 
     /// Encodes the header.
     pub fn to_bytes(self) -> [u8; HEADER] {
-        let mut out = [0; HEADER];
-        out[..16].copy_from_slice(&MAGIC);
-        out[16..20].copy_from_slice(&self.block_bytes.to_le_bytes());
-        out[24..32].copy_from_slice(&self.bytes.to_le_bytes());
-        let sum = xxh3_64(&out[..32]);
-        out[32..].copy_from_slice(&sum.to_le_bytes());
-        out
+        let mut header = [0; HEADER];
+        header[..16].copy_from_slice(&MAGIC);
+        header[16..20].copy_from_slice(&self.block_bytes.to_le_bytes());
+        header[24..32].copy_from_slice(&self.bytes.to_le_bytes());
+        let sum = xxh3_64(&header[..32]);
+        header[32..].copy_from_slice(&sum.to_le_bytes());
+        header
     }
 }
 
@@ -113,9 +113,10 @@ pub fn head(bytes: &[u8]) -> Result<Head, ImageError> {
         && block_bytes.is_power_of_two()
         && (1..=SOURCE_MAX).contains(&source)
         && source.is_multiple_of(512);
-    match possible && sum == xxh3_64(summed) {
-        true => Ok(Head { block_bytes, bytes: source }),
-        false => Err(ImageError::Header),
+    if possible && sum == xxh3_64(summed) {
+        Ok(Head { block_bytes, bytes: source })
+    } else {
+        Err(ImageError::Header)
     }
 }
 
@@ -176,9 +177,10 @@ impl Record {
                 Err(_) => return wrong("decompression failed"),
             },
         };
-        match content.len() == self.bytes && xxh3_64_with_seed(&content, block) == self.sum {
-            true => Ok(content),
-            false => wrong("wrong checksum"),
+        if content.len() == self.bytes && xxh3_64_with_seed(&content, block) == self.sum {
+            Ok(content)
+        } else {
+            wrong("wrong checksum")
         }
     }
 }
@@ -187,18 +189,20 @@ impl Record {
 pub fn stored(block: u64, content: &[u8]) -> Vec<u8> {
     let zeros = content.iter().all(|byte| *byte == 0);
     let deflated = if zeros { Vec::new() } else { compress_to_vec(content, LEVEL) };
-    let (kind, stored): (u32, &[u8]) = match () {
-        () if zeros => (3, &[]),
-        () if deflated.len() < content.len() => (1, &deflated),
-        () => (2, content),
+    let (kind, stored): (u32, &[u8]) = if zeros {
+        (3, &[])
+    } else if deflated.len() < content.len() {
+        (1, &deflated)
+    } else {
+        (2, content)
     };
-    let mut out = Vec::with_capacity(RECORD + stored.len());
-    out.extend(block.to_le_bytes());
-    out.extend(kind.to_le_bytes());
-    out.extend((stored.len() as u32).to_le_bytes());
-    out.extend(xxh3_64_with_seed(content, block).to_le_bytes());
-    out.extend(stored);
-    out
+    let mut record = Vec::with_capacity(RECORD + stored.len());
+    record.extend(block.to_le_bytes());
+    record.extend(kind.to_le_bytes());
+    record.extend((stored.len() as u32).to_le_bytes());
+    record.extend(xxh3_64_with_seed(content, block).to_le_bytes());
+    record.extend(stored);
+    record
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

@@ -38,15 +38,16 @@ pub fn make(
     goes_on: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Made> {
     let shown = source.display();
-    let failed = |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
-    let mut file = File::open(source).map_err(failed)?;
-    let kind = file.metadata().map_err(failed)?.file_type();
+    let io_error =
+        |error: std::io::Error| LabError::new(ErrorKind::Io, format!("{shown}: {error}"));
+    let mut file = File::open(source).map_err(io_error)?;
+    let kind = file.metadata().map_err(io_error)?.file_type();
     if !kind.is_file() && !real::is_block_device(kind) {
         let text = format!("{shown} is neither a file nor a block device");
         return Err(LabError::usage(text).advise("a file or a drive with the content to restore"));
     }
-    let bytes = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let bytes = file.seek(SeekFrom::End(0)).map_err(io_error)?;
+    file.seek(SeekFrom::Start(0)).map_err(io_error)?;
     if bytes == 0 || !bytes.is_multiple_of(SECTOR) {
         let text = match bytes {
             0 => format!("{shown} is empty"),
@@ -59,8 +60,8 @@ pub fn make(
         |e: std::io::Error| LabError::new(ErrorKind::Io, format!("{}: {e}", image.display()));
     // Not a pipe or a device: the image takes space.
     let is_file = image.symlink_metadata().map_or(true, |meta| meta.is_file());
-    let mut out = Replacement::renew(image, &MAGIC).map_err(unwritten)?;
-    out.write_all(&head.to_bytes()).map_err(unwritten)?;
+    let mut replacement = Replacement::renew(image, &MAGIC).map_err(unwritten)?;
+    replacement.write_all(&head.to_bytes()).map_err(unwritten)?;
     let mut image_bytes = head.to_bytes().len() as u64;
     for block in 0..head.blocks() {
         let (at, length) = head.place(block);
@@ -77,10 +78,10 @@ pub fn make(
             LabError::new(ErrorKind::Io, text)
         })?;
         let record = stored(block, &content);
-        out.write_all(&record).map_err(unwritten)?;
+        replacement.write_all(&record).map_err(unwritten)?;
         image_bytes += record.len() as u64;
     }
-    out.finish().map_err(unwritten)?;
+    replacement.finish().map_err(unwritten)?;
     Ok(Made { bytes, image_bytes, blocks: head.blocks() })
 }
 

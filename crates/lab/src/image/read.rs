@@ -31,14 +31,15 @@ impl ImageOnDisk {
     /// Opens an image and reads its header.
     pub fn open(path: &Path) -> Result<ImageOnDisk> {
         let advice = "an image as made by `ssdyno image make SOURCE IMAGE`";
-        let refused = |why: String| {
+        let usage_error = |why: String| {
             LabError::usage(format!("--image {}: {why}", path.display())).advise(advice)
         };
         let mut bytes = Vec::with_capacity(HEADER);
-        let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-        let taken = file.take(HEADER as u64).read_to_end(&mut bytes);
-        taken.map_err(|error| refused(error.to_string()))?;
-        let head = head(&bytes).map_err(|error| refused(error.to_string()))?;
+        let file = File::open(path).map_err(|error| usage_error(error.to_string()))?;
+        file.take(HEADER as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| usage_error(error.to_string()))?;
+        let head = head(&bytes).map_err(|error| usage_error(error.to_string()))?;
         Ok(ImageOnDisk { path: path.to_path_buf(), head })
     }
 }
@@ -87,11 +88,11 @@ impl Blocks {
         let work = Arc::new(Work::default());
         let (to_inflate, stored) = sync_channel(AHEAD);
         let (to_write, checked) = sync_channel(AHEAD);
-        let thread = || std::thread::Builder::new();
+        let builder = || std::thread::Builder::new();
         let reading = Reading { file, head, at: 0, work: Arc::clone(&work) };
-        thread().spawn(move || reading.run(&to_inflate))?;
+        builder().spawn(move || reading.run(&to_inflate))?;
         let inflating = Arc::clone(&work);
-        thread().spawn(move || inflate(head, &stored, &to_write, &inflating))?;
+        builder().spawn(move || inflate(head, &stored, &to_write, &inflating))?;
         Ok(Blocks { checked, work, begun: Instant::now() })
     }
 }
@@ -102,11 +103,11 @@ impl BlockSource for Blocks {
     }
 
     fn spent(&self) -> Spent {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Spent {
-            image_bytes: count(&self.work.image_bytes),
-            source_ns: count(&self.work.source_ns),
-            processor_ns: count(&self.work.processor_ns),
+            image_bytes: load(&self.work.image_bytes),
+            source_ns: load(&self.work.source_ns),
+            processor_ns: load(&self.work.processor_ns),
             elapsed_ns: self.begun.elapsed().as_nanos() as u64,
         }
     }
@@ -123,29 +124,30 @@ struct Reading {
 impl Reading {
     /// Reads records until the last one, a defect, or a closed channel.
     fn run(mut self, out: &SyncSender<Stored>) {
-        let begun = self.take(HEADER, 0).map(drop);
+        let header = self.take(HEADER, 0).map(drop);
         for block in 0..self.head.blocks() {
-            let one = begun.clone().and_then(|()| self.record(block));
-            let broken = one.is_err();
-            if out.send(one).is_err() || broken {
+            let record = header.clone().and_then(|()| self.record(block));
+            let is_broken = record.is_err();
+            if out.send(record).is_err() || is_broken {
                 return;
             }
         }
     }
 
     fn record(&mut self, block: u64) -> Stored {
-        let at = self.at;
+        let offset = self.at;
         let bytes = self.take(RECORD, block)?;
-        let record = record(&bytes, &self.head, block, at).map_err(|error| error.to_string())?;
+        let record =
+            record(&bytes, &self.head, block, offset).map_err(|error| error.to_string())?;
         let stored = self.take(record.stored as usize, block)?;
         Ok((block, record, stored))
     }
 
     fn take(&mut self, length: usize, block: u64) -> std::result::Result<Vec<u8>, String> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut bytes = vec![0; length];
         let result = self.file.read_exact(&mut bytes);
-        Work::add(&self.work.source_ns, begun);
+        Work::add(&self.work.source_ns, start);
         result.map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => {
                 let blocks = self.head.blocks();
@@ -161,15 +163,15 @@ impl Reading {
 
 /// The thread that inflates and checks blocks.
 fn inflate(head: Head, stored: &Receiver<Stored>, out: &SyncSender<Checked>, work: &Work) {
-    for one in stored {
-        let begun = Instant::now();
-        let checked = one.and_then(|(block, record, stored)| {
+    for record in stored {
+        let start = Instant::now();
+        let checked = record.and_then(|(block, record, stored)| {
             let bytes = record.content(&stored).map_err(|error| error.to_string())?;
             Ok(ImageBlock { offset: head.place(block).0, bytes })
         });
-        Work::add(&work.processor_ns, begun);
-        let broken = checked.is_err();
-        if out.send(checked).is_err() || broken {
+        Work::add(&work.processor_ns, start);
+        let is_broken = checked.is_err();
+        if out.send(checked).is_err() || is_broken {
             return;
         }
     }

@@ -41,8 +41,8 @@ impl Desk for StoreDesk {
             let store = Store::open_existing(store.as_deref().map(Path::new))?;
             return Ok(Reply::Records(records::find(&store, &wanted)?));
         }
-        let open = self.0.as_mut();
-        open.ok_or_else(|| LabError::new(ErrorKind::Io, "no run has begun"))?.answer(question)
+        let run = self.0.as_mut();
+        run.ok_or_else(|| LabError::new(ErrorKind::Io, "no run has begun"))?.answer(question)
     }
 }
 
@@ -84,8 +84,8 @@ impl OpenRun {
             |drive: &&DriveIdentity| target.kind == TargetKind::Device && drive.path == target.path;
         let drive = target.drive.as_ref().filter(is_whole)?;
         let key = HistoryKey::new(target, self.machine_id.as_deref())?;
-        let last = self.store.state_before(&key, self.number).ok()??;
-        (!last.was_written_since(drive)).then_some((last.state, last.as_of))
+        let state = self.store.state_before(&key, self.number).ok()??;
+        (!state.was_written_since(drive)).then_some((state.state, state.as_of))
     }
 }
 
@@ -97,8 +97,8 @@ pub fn serve() -> io::Result<()> {
         let _ = message::write(&mut stdout().lock(), &Spoken::Migrating(done, of));
     });
     let mut desk = StoreDesk::default();
-    let mut from = stdin().lock();
-    while let Some(question) = message::read(&mut from)? {
+    let mut input = stdin().lock();
+    while let Some(question) = message::read(&mut input)? {
         let reply = Spoken::Reply(desk.answer(question));
         message::write(&mut stdout().lock(), &reply)?;
     }

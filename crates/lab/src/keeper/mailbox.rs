@@ -94,8 +94,9 @@ impl Mailbox {
     /// Waits for the reply to the question.
     pub(super) fn reply(&self, timeout: Duration) -> Option<Result<Reply>> {
         let content = self.lock();
-        let waits = |content: &mut Content| content.reply.is_none();
-        let waited = self.changed.wait_timeout_while(content, timeout, waits);
+        let waited = self
+            .changed
+            .wait_timeout_while(content, timeout, |content: &mut Content| content.reply.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.reply.take()
     }
 

@@ -98,12 +98,12 @@ impl Keeper {
         is_virtual: bool,
     ) -> Result<Keeper> {
         let mailbox = Arc::new(Mailbox::default());
-        let spare = || Box::new(StoreDesk::default());
-        let started = WORD.get().map(|word| process::start(word, &mailbox, spare()));
+        let spare_desk = || Box::new(StoreDesk::default());
+        let process = WORD.get().map(|word| process::start(word, &mailbox, spare_desk()));
         // Without a process, a thread has to do.
-        let (desk, process): (Box<dyn Desk>, _) = match started {
+        let (desk, process): (Box<dyn Desk>, _) = match process {
             Some(Ok((desk, process))) => (desk, Some(process)),
-            Some(Err(_)) | None => (spare(), None),
+            Some(Err(_)) | None => (spare_desk(), None),
         };
         let carried = Arc::clone(&mailbox);
         let thread = thread::Builder::new().name("store".into());
@@ -194,7 +194,7 @@ impl Keeper {
 
     /// Waits for a reply, as long as the user and the store permit.
     fn ask(&self, question: Question, say: &mut dyn FnMut(&str)) -> Result<Reply> {
-        let asked = Instant::now();
+        let start = Instant::now();
         let (mut interrupted, mut has_said) = (None, false);
         let is_beginning = matches!(question, Question::Begin { .. });
         if !self.mailbox.ask(question) {
@@ -213,12 +213,12 @@ impl Keeper {
                 self.abandon();
                 return Err(LabError::new(ErrorKind::Interrupted, "interrupted"));
             }
-            let heard = self.mailbox.last_sign().map_or(asked, |sign| sign.max(asked));
+            let heard = self.mailbox.last_sign().map_or(start, |sign| sign.max(start));
             if is_over || heard.elapsed() >= SILENCE_MAX {
                 self.abandon();
-                return Err(self.silence(Some(asked.elapsed())));
+                return Err(self.silence(Some(start.elapsed())));
             }
-            if asked.elapsed() >= NOTICED && !has_said {
+            if start.elapsed() >= NOTICED && !has_said {
                 has_said = true;
                 say(&format!("waiting for the store {}", self.store.display()));
             }
@@ -252,8 +252,9 @@ impl Drop for Keeper {
         let Some(thread) = thread else { return };
         let limit = if self.is_interrupted() { INTERRUPTED_MAX / 2 } else { END_MAX };
         let end = Instant::now() + limit;
-        let is_open = |process: &Process| !process::has_ended(process);
-        while !thread.is_finished() || self.process.as_ref().is_some_and(is_open) {
+        while !thread.is_finished()
+            || self.process.as_ref().is_some_and(|process| !process::has_ended(process))
+        {
             if Instant::now() >= end {
                 self.process.iter().for_each(process::kill);
                 return;

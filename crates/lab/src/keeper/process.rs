@@ -59,19 +59,19 @@ impl ProcessDesk {
         let (to, from) = to.zip(from).ok_or(io::ErrorKind::BrokenPipe)?;
         let mailbox = Arc::clone(mailbox);
         let process = Arc::new(Mutex::new(child));
-        let from = BufReader::new(from);
-        Ok(ProcessDesk { mailbox, to, from, process, spare, has_not_started: false })
+        let replies = BufReader::new(from);
+        Ok(ProcessDesk { mailbox, to, from: replies, process, spare, has_not_started: false })
     }
 
     /// Whether it ended because its program could not be started. Its pipe is closed: it has ended
     /// or is about to, unless the kernel holds it.
     fn could_not_start(&self) -> bool {
-        let ended = || self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
+        let try_wait = || self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
         let end = Instant::now() + END_MAX;
-        while let (Ok(None), true) = (ended(), Instant::now() < end) {
+        while let (Ok(None), true) = (try_wait(), Instant::now() < end) {
             thread::sleep(END_STEP);
         }
-        matches!(ended(), Ok(Some(status)) if status.code() == Some(NOT_STARTED))
+        matches!(try_wait(), Ok(Some(status)) if status.code() == Some(NOT_STARTED))
     }
 
     fn ask(&mut self, question: &Question) -> io::Result<Result<Reply>> {
@@ -93,12 +93,12 @@ impl Desk for ProcessDesk {
         if self.has_not_started {
             return self.spare.answer(question);
         }
-        let answered = self.ask(&question);
-        if answered.is_err() && self.could_not_start() {
+        let reply = self.ask(&question);
+        if reply.is_err() && self.could_not_start() {
             self.has_not_started = true;
             return self.spare.answer(question);
         }
-        answered.unwrap_or_else(|error| {
+        reply.unwrap_or_else(|error| {
             let text = format!("the process that writes the store has ended: {error}");
             Err(LabError::new(ErrorKind::Io, text))
         })

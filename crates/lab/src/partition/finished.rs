@@ -34,35 +34,35 @@ pub(crate) fn finish(
     layout: &str,
     (bytes, sector): (u64, u32),
 ) -> Result<Vec<(&'static str, u64)>> {
-    let failed = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
-    let wrong = |text: &str| LabError::new(ErrorKind::Check, text);
+    let io_error = |e: io::Error| LabError::new(ErrorKind::Io, format!("partitioning: {e}"));
+    let check_error = |text: &str| LabError::new(ErrorKind::Check, text);
     let drive = OnBlocks(RefCell::new(session));
     let places = Layout::parse(layout)?.plan(bytes, sector)?;
     // The last partition was made first.
     let mut as_made = places.clone();
     as_made.rotate_right(1);
     let record = partitions::boot_record(&as_made, sector, SIGNATURE);
-    drive.write_all(0, &record).and_then(|()| drive.sync()).map_err(failed)?;
+    drive.write_all(0, &record).and_then(|()| drive.sync()).map_err(io_error)?;
     let mut block = vec![0; record.len()];
-    drive.read_exact(0, &mut block).map_err(failed)?;
+    drive.read_exact(0, &mut block).map_err(io_error)?;
     if partitions::bring_into_order(&mut block).is_some() {
-        drive.write_all(0, &block).and_then(|()| drive.sync()).map_err(failed)?;
+        drive.write_all(0, &block).and_then(|()| drive.sync()).map_err(io_error)?;
     }
     for place in &places {
-        if let Some(system) = FileSystem::of(place, sector, None).map_err(LabError::usage)? {
-            system.make(&drive, place, sector).map_err(failed)?;
+        if let Some(system) = FileSystem::choose(place, sector, None).map_err(LabError::usage)? {
+            system.make(&drive, place, sector).map_err(io_error)?;
         }
     }
-    drive.read_exact(0, &mut block).map_err(failed)?;
-    let table = Table::parse(&block, bytes).ok_or_else(|| wrong("the drive has no table"))?;
-    let read = table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind));
-    if !read.eq(places.iter().map(|p| (p.number, p.start, p.bytes, p.kind))) {
-        return Err(wrong("the table is not in the order of the drive"));
+    drive.read_exact(0, &mut block).map_err(io_error)?;
+    let table = Table::parse(&block, bytes).ok_or_else(|| check_error("the drive has no table"))?;
+    let entries = table.entries.iter().map(|e| (e.number, e.start, e.bytes, e.kind));
+    if !entries.eq(places.iter().map(|p| (p.number, p.start, p.bytes, p.kind))) {
+        return Err(check_error("the table is not in the order of the drive"));
     }
     let mut volumes = Vec::new();
     for place in &places {
-        if FileSystem::of(place, sector, None).is_ok_and(|system| system.is_some()) {
-            let bytes = format::read_back(&drive, place, sector).map_err(failed)?;
+        if FileSystem::choose(place, sector, None).is_ok_and(|system| system.is_some()) {
+            let bytes = format::read_back(&drive, place, sector).map_err(io_error)?;
             volumes.push((place.purpose, bytes));
         }
     }
@@ -81,11 +81,11 @@ impl Storage for OnBlocks<'_, '_> {
         let mut session = self.0.borrow_mut();
         let request = BlockRequest { tag: 0, way: BlockWay::Write, offset, bytes: bytes.into() };
         session.submit(request).map_err(io::Error::other)?;
-        let mut done = Vec::new();
-        while done.is_empty() {
-            session.poll(true, &mut done).map_err(io::Error::other)?;
+        let mut results = Vec::new();
+        while results.is_empty() {
+            session.poll(true, &mut results).map_err(io::Error::other)?;
         }
-        done.into_iter().try_for_each(|one| one.result)
+        results.into_iter().try_for_each(|result| result.result)
     }
 
     fn sync(&self) -> io::Result<()> {

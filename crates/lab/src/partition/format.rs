@@ -27,7 +27,7 @@ pub(super) enum FileSystem {
 impl FileSystem {
     /// The file system for a partition; `None` for purposes that are left to other tools. `unit` is
     /// FileCore's allocation unit; `None`: the smallest that every system can read.
-    pub(super) fn of(
+    pub(super) fn choose(
         place: &Planned,
         sector: u32,
         unit: Option<u32>,
@@ -42,8 +42,8 @@ impl FileSystem {
                 let disc = match unit {
                     Some(unit) => plan(unit).map_err(|why| match discs.next() {
                         Some(disc) => {
-                            let least = units::binary(u64::from(disc.unit_bytes));
-                            format!("{why}; the smallest unit here is {least}")
+                            let unit_min = units::binary(u64::from(disc.unit_bytes));
+                            format!("{why}; the smallest unit here is {unit_min}")
                         }
                         None => why.into(),
                     }),
@@ -61,8 +61,8 @@ impl FileSystem {
     fn fat(kind: Kind, place: &Planned, sector: u32) -> Result<FileSystem, String> {
         let cluster = cluster_bytes(kind, place.bytes, sector);
         let fits = Format::new(kind, cluster).fits(sector, place.bytes / u64::from(sector));
-        let refused = |why| format!("{} of {}: {why}", place.purpose, units::binary(place.bytes));
-        fits.map(|()| FileSystem::Fat(kind, cluster)).map_err(refused)
+        fits.map(|()| FileSystem::Fat(kind, cluster))
+            .map_err(|why| format!("{} of {}: {why}", place.purpose, units::binary(place.bytes)))
     }
 
     /// A description of the file system.
@@ -102,15 +102,15 @@ impl FileSystem {
 
 /// Reads a file system back; returns its capacity in bytes.
 pub(super) fn read_back(drive: &dyn Storage, place: &Planned, sector: u32) -> io::Result<u64> {
-    let damaged = || io::Error::other(format!("{}: no such file system", place.purpose));
+    let damage = || io::Error::other(format!("{}: no such file system", place.purpose));
     if place.purpose == "filecore" {
         let mut start = vec![0; START];
         drive.read_exact(place.start, &mut start)?;
         let disc = start.get(fat::BOOT_BLOCK_AT as usize..).and_then(Filecore::read);
-        return disc.map(|disc| disc.bytes).ok_or_else(damaged);
+        return disc.map(|disc| disc.bytes).ok_or_else(damage);
     }
     let mut part = Part { drive, start: place.start, bytes: place.bytes, sector };
-    let volume = fat::Volume::open(&mut part).map_err(|_| damaged())?;
+    let volume = fat::Volume::open(&mut part).map_err(|_| damage())?;
     let layout = volume.layout();
     Ok(u64::from(layout.clusters) * u64::from(layout.cluster_bytes))
 }
@@ -144,10 +144,11 @@ struct Part<'a> {
 impl Part<'_> {
     /// Byte offset on the drive, if the range is inside the partition.
     fn at(&self, sector: u64, bytes: usize) -> io::Result<u64> {
-        let at = sector * u64::from(self.sector);
-        match at + bytes as u64 <= self.bytes {
-            true => Ok(self.start + at),
-            false => Err(io::Error::other("beyond the end of the partition")),
+        let offset = sector * u64::from(self.sector);
+        if offset + bytes as u64 <= self.bytes {
+            Ok(self.start + offset)
+        } else {
+            Err(io::Error::other("beyond the end of the partition"))
         }
     }
 }
@@ -188,7 +189,7 @@ mod tests {
 
     fn systems(layout: &str, bytes: u64, sector: u32) -> Vec<Option<FileSystem>> {
         let places = Layout::parse(layout).expect("a layout").plan(bytes, sector).expect("it fits");
-        let of = |place| FileSystem::of(place, sector, None).expect("a file system");
+        let of = |place| FileSystem::choose(place, sector, None).expect("a file system");
         places.iter().map(of).collect()
     }
 
@@ -213,7 +214,7 @@ mod tests {
         for (purpose, bytes, sector, why) in cases {
             let (kind, start) = (PartitionType::Mbr(0x0c), 1 << 20);
             let place = Planned { number: 1, purpose, kind, start, bytes };
-            let refused = FileSystem::of(&place, sector, None).expect_err("it does not fit");
+            let refused = FileSystem::choose(&place, sector, None).expect_err("it does not fit");
             assert!(refused.starts_with(why), "{refused}");
         }
     }
@@ -222,11 +223,12 @@ mod tests {
     fn a_unit_with_too_many_identifiers_is_refused_with_the_smallest_that_works() {
         let places = Layout::parse("filecore").expect("a layout").plan(200 * GIB, 512);
         let place = &places.expect("it fits")[0];
-        let refused = FileSystem::of(place, 512, Some(1024)).expect_err("21 bits do not suffice");
+        let refused =
+            FileSystem::choose(place, 512, Some(1024)).expect_err("21 bits do not suffice");
         let (_, least) = refused.split_once("; the smallest unit here is ").expect("it is named");
         let least = units::parse_bytes(least).expect("a size") as u32;
-        assert!(FileSystem::of(place, 512, Some(least)).is_ok(), "{refused}");
-        assert!(FileSystem::of(place, 512, Some(least / 2)).is_err(), "{refused}");
+        assert!(FileSystem::choose(place, 512, Some(least)).is_ok(), "{refused}");
+        assert!(FileSystem::choose(place, 512, Some(least / 2)).is_err(), "{refused}");
     }
 
     #[test]
@@ -238,7 +240,7 @@ mod tests {
             let layout = Layout::parse("loader=600M,filecore=300M,exfat=600M,ext4").expect("words");
             let places = layout.plan(bytes, sector).expect("it fits");
             for place in &places {
-                if let Some(system) = FileSystem::of(place, sector, None).expect("it fits") {
+                if let Some(system) = FileSystem::choose(place, sector, None).expect("it fits") {
                     system.make(&drive, place, sector).expect("made");
                 }
             }

@@ -67,10 +67,10 @@ impl Disc {
     /// The old partition numbers in the order of the drive; `None` if they are already in that
     /// order. Refuses a drive without an MBR.
     pub fn order(&self) -> Result<Option<Vec<u32>>> {
-        let opened = self.open()?;
-        let order = opened.partition_order(self.sector_bytes);
+        let drive = self.open()?;
+        let order = drive.partition_order(self.sector_bytes);
         let order = order.map_err(|e| self.failed("read", &e))?;
-        if order.is_none() && self.table(&opened)?.kind == "gpt" {
+        if order.is_none() && self.table(&drive)?.kind == "gpt" {
             let text = format!("{} has a GPT: --renumber changes only an MBR", self.target);
             return Err(LabError::usage(text).advise(format!("sgdisk --sort {}", self.target)));
         }
@@ -81,11 +81,10 @@ impl Disc {
     /// warning if the kernel has not read the table yet.
     pub fn renumber(&self) -> Result<Option<String>> {
         self.check_writable()?;
-        let opened = drive::open(&self.target, &self.request)?;
-        opened.guard.check_again()?;
-        let done = opened.renumber_partitions(self.sector_bytes);
-        done.map_err(|e| self.failed("write", &e))?;
-        Ok(self.reread(opened))
+        let drive = drive::open(&self.target, &self.request)?;
+        drive.guard.check_again()?;
+        drive.renumber_partitions(self.sector_bytes).map_err(|e| self.failed("write", &e))?;
+        Ok(self.reread(drive))
     }
 
     fn failed(&self, action: &str, error: &std::io::Error) -> LabError {
@@ -121,33 +120,34 @@ impl Disc {
     /// allocation unit (LFAU) in bytes; `None`: the smallest that every system can read.
     pub fn file_systems(&self, places: &[Planned], unit: Option<u64>) -> Result<Vec<NewVolume>> {
         let unit = unit.map(|unit| u32::try_from(unit).unwrap_or(u32::MAX));
-        let of = |place: &Planned| {
-            let system = FileSystem::of(place, self.sector_bytes, unit);
-            system.map(NewVolume).map_err(|why| {
-                let other = if place.purpose == "filecore" { "--lfau" } else { "size" };
-                LabError::usage(why).advise(format!("another {other}"))
+        places
+            .iter()
+            .map(|place| {
+                let system = FileSystem::choose(place, self.sector_bytes, unit);
+                system.map(NewVolume).map_err(|why| {
+                    let option = if place.purpose == "filecore" { "--lfau" } else { "size" };
+                    LabError::usage(why).advise(format!("another {option}"))
+                })
             })
-        };
-        places.iter().map(of).collect()
+            .collect()
     }
 
     /// Writes a new table and the file systems, if any, one per partition. Returns a warning if the
     /// kernel has not read the table yet.
     pub fn write(&self, places: &[Planned], volumes: &[NewVolume]) -> Result<Option<String>> {
         self.check_writable()?;
-        let opened = drive::open(&self.target, &self.request)?;
-        opened.guard.check_again()?;
+        let drive = drive::open(&self.target, &self.request)?;
+        drive.guard.check_again()?;
         let size = (self.bytes, self.sector_bytes);
-        let done = opened.write_partitions(size, places, signature());
-        done.map_err(|e| self.failed("write", &e))?;
+        drive.write_partitions(size, places, signature()).map_err(|e| self.failed("write", &e))?;
         for (place, NewVolume(system)) in places.iter().zip(volumes) {
             let Some(system) = system else { continue };
-            system.make(opened.file(), place, self.sector_bytes).map_err(|error| {
+            system.make(drive.file(), place, self.sector_bytes).map_err(|error| {
                 let text = format!("cannot format partition {}: {error}", place.number);
                 LabError::new(ErrorKind::Io, text)
             })?;
         }
-        Ok(self.reread(opened))
+        Ok(self.reread(drive))
     }
 
     /// Makes the kernel read the new table. Returns a warning if it does not.

@@ -15,19 +15,19 @@ pub struct Answers(BTreeMap<String, String>);
 impl Answers {
     /// Parses `STEP = "answer"` for every question of the protocol; `file` is for errors.
     pub fn parse(file: &str, text: &str, protocol: &Protocol) -> Result<Answers> {
-        let found: BTreeMap<String, String> = toml::from_str(text).map_err(|error| {
+        let answers: BTreeMap<String, String> = toml::from_str(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));
-            let why = error.message().lines().next().unwrap_or_default().to_string();
-            LabError::usage(format!("{file}:{line}: {why}"))
+            let reason = error.message().lines().next().unwrap_or_default().to_string();
+            LabError::usage(format!("{file}:{line}: {reason}"))
         })?;
         let questions: Vec<&str> = protocol.questions().map(|(id, _)| id).collect();
-        if let Some(name) = found.keys().find(|name| !questions.contains(&name.as_str())) {
+        if let Some(name) = answers.keys().find(|name| !questions.contains(&name.as_str())) {
             let near = did_you_mean(name, questions.iter().copied());
             let text = format!("{file}: no question in step '{name}'{near}");
             return Err(LabError::usage(text));
         }
         for (id, ask) in protocol.questions() {
-            let answer = found.get(id);
+            let answer = answers.get(id);
             if answer.is_none()
                 || (ask.field.is_some() && answer.is_some_and(|a| a.trim().is_empty()))
             {
@@ -35,11 +35,11 @@ impl Answers {
                 return Err(LabError::usage(text).advise(format!("{id} = \"...\"")));
             }
         }
-        Ok(Answers(found))
+        Ok(Answers(answers))
     }
 
     /// The answer to a step's question.
-    pub fn of(&self, step: &str) -> &str {
+    pub fn answer(&self, step: &str) -> &str {
         self.0.get(step).map(String::as_str).unwrap_or_default()
     }
 }

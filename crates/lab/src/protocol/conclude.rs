@@ -51,16 +51,20 @@ pub fn conclude(protocol: &Protocol, store: Option<&Path>, began: &str) -> Resul
     };
     let mut sentences = Vec::new();
     for (in_a, in_b) in protocol.on_side(a).zip(protocol.on_side(b)) {
-        let side = |step: &str| {
-            let own = runs.iter().filter(|(part, _)| part.step == step);
-            Side { runs: own.map(|(_, run)| run.clone()).collect(), repeats: Vec::new() }
+        let side = |step: &str| Side {
+            runs: runs
+                .iter()
+                .filter(|(part, _)| part.step == step)
+                .map(|(_, run)| run.clone())
+                .collect(),
+            repeats: Vec::new(),
         };
         let sides = [side(in_a), side(in_b)];
         let methods = sides.each_ref().map(|side| side.runs.first().map(|run| run.method.as_str()));
         if methods[0].is_some() && methods[0] == methods[1] {
-            let found = compare::compare(&sides, None)?;
+            let comparisons = compare::compare(&sides, None)?;
             let pair = format!("A {in_a}, B {in_b}");
-            sentences.extend(found.into_iter().map(|c| format!("{pair}: {}", c.sentence)));
+            sentences.extend(comparisons.into_iter().map(|c| format!("{pair}: {}", c.sentence)));
         }
     }
     Ok(Conclusion { elapsed, sentences, confounders: confounders(a, b, &runs) })
@@ -82,18 +86,22 @@ fn elapsed(part: &PartOf, run: &Record) -> Elapsed {
 fn confounders(a: &str, b: &str, runs: &[(PartOf, Record)]) -> Vec<[String; 3]> {
     let fields: BTreeSet<&String> = runs.iter().flat_map(|(part, _)| part.fields.keys()).collect();
     let values = |side: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
-        let own = runs.iter().filter(|(part, _)| part.side.as_deref() == Some(side));
-        let values: BTreeSet<String> = own.filter_map(|(part, run)| of(part, run)).collect();
-        match values.is_empty() {
-            true => "unknown".to_string(),
-            false => values.into_iter().collect::<Vec<_>>().join(" | "),
+        let values: BTreeSet<String> = runs
+            .iter()
+            .filter(|(part, _)| part.side.as_deref() == Some(side))
+            .filter_map(|(part, run)| of(part, run))
+            .collect();
+        if values.is_empty() {
+            "unknown".to_string()
+        } else {
+            values.into_iter().collect::<Vec<_>>().join(" | ")
         }
     };
-    let mut found = Vec::new();
+    let mut confounders = Vec::new();
     let mut put = |name: &str, of: &dyn Fn(&PartOf, &Record) -> Option<String>| {
         let (a, b) = (values(a, of), values(b, of));
         if a != b {
-            found.push([name.to_string(), a, b]);
+            confounders.push([name.to_string(), a, b]);
         }
     };
     for field in fields {
@@ -101,5 +109,5 @@ fn confounders(a: &str, b: &str, runs: &[(PartOf, Record)]) -> Vec<[String; 3]> 
     }
     put("kernel", &|_, run| run.environment.kernel.clone());
     put("file system", &|_, run| run.target.filesystem.as_ref().map(|f| f.kind.clone()));
-    found
+    confounders
 }

@@ -124,16 +124,16 @@ pub fn protocol(file: &str) -> Result<Protocol> {
     if let Some((name, text)) = BUNDLED.iter().find(|(name, _)| *name == file) {
         return parse(&format!("protocols/{name}.toml"), text);
     }
-    let wrong = |why: String| {
+    let usage_error = |why: String| {
         let known = names().collect::<Vec<_>>().join(", ");
         LabError::usage(format!("{file}: {why}"))
             .advise(format!("a protocol file, or a bundled protocol: {known}"))
     };
-    let size = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    let size = std::fs::metadata(file).map_err(|error| usage_error(error.to_string()))?;
     if !size.is_file() || size.len() > FILE_MAX {
-        return Err(wrong("not a file, or larger than 1 MiB".into()));
+        return Err(usage_error("not a file, or larger than 1 MiB".into()));
     }
-    parse(file, &std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?)
+    parse(file, &std::fs::read_to_string(file).map_err(|error| usage_error(error.to_string()))?)
 }
 
 impl Protocol {

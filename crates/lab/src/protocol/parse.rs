@@ -80,21 +80,21 @@ pub(super) fn line_of(text: &str, at: usize) -> usize {
 /// Parses a protocol; `file` is its name in errors.
 pub fn parse(file: &str, text: &str) -> Result<Protocol> {
     let source = Source { file, text };
-    let written: Written = toml::from_str(text)
+    let protocol: Written = toml::from_str(text)
         .map_err(|error| source.wrong(error.span(), &explained(error.message())))?;
-    check_name(&source, &written.name, "a name")?;
-    if written.step.len() > STEPS_MAX {
+    check_name(&source, &protocol.name, "a name")?;
+    if protocol.step.len() > STEPS_MAX {
         return Err(source.wrong(None, &format!("more than {STEPS_MAX} steps")));
     }
-    let steps = written.step.iter().map(|step| step.read(&source)).collect::<Result<Vec<_>>>()?;
+    let steps = protocol.step.iter().map(|step| step.read(&source)).collect::<Result<Vec<_>>>()?;
     let mut ids = std::collections::BTreeSet::new();
-    if let Some(twice) = written.step.iter().find(|step| !ids.insert(step.id.get_ref())) {
+    if let Some(twice) = protocol.step.iter().find(|step| !ids.insert(step.id.get_ref())) {
         let message = format!("two steps are named '{}'", twice.id.get_ref());
         return Err(source.wrong(Some(twice.id.span()), &message));
     }
-    let sides = sides(&source, &written, &steps)?;
+    let sides = sides(&source, &protocol, &steps)?;
     let hash = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let Written { name, title, about, .. } = written;
+    let Written { name, title, about, .. } = protocol;
     let protocol =
         Protocol { name: name.into_inner(), title, about: about.trim().into(), hash, steps, sides };
     match protocol.measurements() {
@@ -105,22 +105,22 @@ pub fn parse(file: &str, text: &str) -> Result<Protocol> {
 
 /// The sides to compare: two of the steps' sides, or none.
 fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<String>> {
-    let known = steps.iter().filter_map(|step| match &step.action {
+    let names = steps.iter().filter_map(|step| match &step.action {
         Action::Measure(measure) => measure.side.as_deref(),
         Action::Ask(_) => None,
     });
-    let known: Vec<&str> = known.collect();
+    let names: Vec<&str> = names.collect();
     for side in &written.compare {
-        if !known.contains(&side.get_ref().as_str()) {
-            let near = did_you_mean(side.get_ref(), known.iter().copied());
+        if !names.contains(&side.get_ref().as_str()) {
+            let near = did_you_mean(side.get_ref(), names.iter().copied());
             let message = format!("no step has the side '{}'{near}", side.get_ref());
             return Err(source.wrong(Some(side.span()), &message));
         }
     }
-    let all: Vec<String> = written.compare.iter().map(|side| side.get_ref().clone()).collect();
-    match all.as_slice() {
-        [] => Ok(all),
-        [a, b] if a != b => Ok(all),
+    let compared: Vec<String> = written.compare.iter().map(|side| side.get_ref().clone()).collect();
+    match compared.as_slice() {
+        [] => Ok(compared),
+        [a, b] if a != b => Ok(compared),
         _ => {
             let message = "`compare` takes two different sides";
             Err(source.wrong(written.compare.first().map(Spanned::span), message))
@@ -131,27 +131,26 @@ fn sides(source: &Source<'_>, written: &Written, steps: &[Step]) -> Result<Vec<S
 impl WrittenStep {
     fn read(&self, source: &Source<'_>) -> Result<Step> {
         check_name(source, &self.id, "the name of a step")?;
-        let at = |span| Some(span);
         let action = match (&self.ask, &self.method, &self.io) {
             (Some(ask), None, None) => Action::Ask(self.question(source, ask)?),
             (None, Some(method), None) => {
                 let options = self.options(source, method)?;
                 let name = work::method(method.get_ref())
-                    .map_err(|e| source.wrong(at(method.span()), &e.to_string()))?
+                    .map_err(|e| source.wrong(Some(method.span()), &e.to_string()))?
                     .name;
                 Action::Measure(self.measure(source, Run::Method(name, options))?)
             }
             (None, None, Some(io)) => {
                 if let Some(options) = &self.options {
                     let message = "are for methods; `io` contains the options of a workload";
-                    return Err(source.wrong(at(options.span()), message));
+                    return Err(source.wrong(Some(options.span()), message));
                 }
                 Action::Measure(self.measure(source, Run::Io(io.get_ref().clone()))?)
             }
             _ => {
                 let message =
                     format!("step '{}' must have one of ask, method and io", self.id.get_ref());
-                return Err(source.wrong(at(self.id.span()), &message));
+                return Err(source.wrong(Some(self.id.span()), &message));
             }
         };
         Ok(Step { id: self.id.get_ref().clone(), action })
@@ -199,37 +198,38 @@ impl WrittenStep {
     /// Options of a method: the common ones `size`, `time` and `replicates`, and its own.
     fn options(&self, source: &Source<'_>, method: &Spanned<String>) -> Result<Options> {
         let Some(options) = &self.options else { return Ok(Options::default()) };
-        let wrong = |why: &str| source.wrong(Some(options.span()), why);
+        let error = |why: &str| source.wrong(Some(options.span()), why);
         let mut common = Options::default();
         let mut typed = Vec::new();
         for (name, value) in options.get_ref() {
-            let words = words(value).ok_or_else(|| wrong(&format!("{name}: not a value")))?;
-            let one = || words.first().map(String::as_str).unwrap_or_default();
-            let refused = |why: String| wrong(&format!("{name}: {why}"));
+            let words = words(value).ok_or_else(|| error(&format!("{name}: not a value")))?;
+            let word = words.first().map(String::as_str).unwrap_or_default();
+            let value_error = |why: String| error(&format!("{name}: {why}"));
             match name.as_str() {
-                "size" => common.size = Some(units::parse_bytes(one()).map_err(refused)?),
-                "time" => common.time = Some(units::parse_duration(one()).map_err(refused)?),
+                "size" => common.size = Some(units::parse_bytes(word).map_err(value_error)?),
+                "time" => common.time = Some(units::parse_duration(word).map_err(value_error)?),
                 "replicates" => {
-                    let count = one().parse().ok().filter(|n| (1..=1000).contains(n));
-                    let why = || refused("must be between 1 and 1000".into());
-                    common.replicates = Some(count.ok_or_else(why)?);
+                    let count = word.parse().ok().filter(|n| (1..=1000).contains(n));
+                    let range = "must be between 1 and 1000";
+                    common.replicates = Some(count.ok_or_else(|| value_error(range.into()))?);
                 }
                 _ if *value == Value::Boolean(false) => {}
                 _ => typed.push((name.clone(), words)),
             }
         }
-        let chosen = [method.get_ref().clone()];
-        work::options(&chosen, &typed, common).map_err(|error| {
-            let known = work::method(method.get_ref()).map(|info| info.options).unwrap_or_default();
-            let known = known.iter().map(|option| option.name());
-            let unknown = typed.iter().find(|(name, _)| !known.clone().any(|k| k == name));
+        let methods = [method.get_ref().clone()];
+        work::options(&methods, &typed, common).map_err(|e| {
+            let options =
+                work::method(method.get_ref()).map(|info| info.options).unwrap_or_default();
+            let names = options.iter().map(|option| option.name());
+            let unknown = typed.iter().find(|(name, _)| !names.clone().any(|k| k == name));
             match unknown {
                 Some((name, _)) => {
-                    let near = did_you_mean(name, known.chain(["size", "time", "replicates"]));
+                    let near = did_you_mean(name, names.chain(["size", "time", "replicates"]));
                     let method = method.get_ref();
-                    wrong(&format!("method {method} has no option '{name}'{near}"))
+                    error(&format!("method {method} has no option '{name}'{near}"))
                 }
-                None => wrong(&error.to_string()),
+                None => error(&e.to_string()),
             }
         })
     }
@@ -259,9 +259,10 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
         ["fill"] => Ok(Preparing::Fill),
         ["rest", time] => {
             let seconds = units::parse_duration(time)?.as_secs_f64();
-            match seconds <= REST_MAX_S {
-                true => Ok(Preparing::Rest(seconds)),
-                false => Err(format!("a rest of {time} is longer than a day")),
+            if seconds <= REST_MAX_S {
+                Ok(Preparing::Rest(seconds))
+            } else {
+                Err(format!("a rest of {time} is longer than a day"))
             }
         }
         ["cool", degrees] => {
@@ -272,14 +273,15 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
             })
         }
         _ => {
-            let first = words.first().copied().unwrap_or_default();
-            let near = did_you_mean(first, PREPARATIONS.into_iter());
-            Err(match near.is_empty() {
-                true => format!(
+            let word = words.first().copied().unwrap_or_default();
+            let near = did_you_mean(word, PREPARATIONS.into_iter());
+            Err(if near.is_empty() {
+                format!(
                     "no preparation '{text}'; there are fstrim, blkdiscard, fill, rest TIME and cool \
                      DEGREES"
-                ),
-                false => format!("no preparation '{text}'{near}"),
+                )
+            } else {
+                format!("no preparation '{text}'{near}")
             })
         }
     }
@@ -289,13 +291,14 @@ fn preparing(text: &str) -> std::result::Result<Preparing, String> {
 /// records.
 fn check_name(source: &Source<'_>, name: &Spanned<String>, what: &str) -> Result<()> {
     let text = name.get_ref();
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    match !text.is_empty() && text.len() <= 64 && text.chars().all(fits) {
-        true => Ok(()),
-        false => {
-            let message = format!("{what} has 1 to 64 letters, digits, dashes and dots");
-            Err(source.wrong(Some(name.span()), &message))
-        }
+    if !text.is_empty()
+        && text.len() <= 64
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    {
+        Ok(())
+    } else {
+        let message = format!("{what} has 1 to 64 letters, digits, dashes and dots");
+        Err(source.wrong(Some(name.span()), &message))
     }
 }
 

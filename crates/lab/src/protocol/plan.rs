@@ -35,8 +35,8 @@ impl<'p> Item<'p> {
 
     fn planned(&self, request: &Request, read_io: ReadIo<'_>) -> Result<PlannedItem<'p>> {
         let work = self.work(request, read_io)?;
-        let planned = request.plan(&work).map_err(|error| self.named(&error))?;
-        let (method, plan) = (planned.name().to_string(), Box::new(planned.plan));
+        let plan = request.plan(&work).map_err(|error| self.named(&error))?;
+        let (method, plan) = (plan.name().to_string(), Box::new(plan.plan));
         Ok(PlannedItem::Measure { item: *self, method, plan })
     }
 
@@ -50,21 +50,23 @@ impl<'p> Item<'p> {
 impl<'p> Progress<'p> {
     /// Plans all remaining items.
     pub fn plan(&self, request: &Request, read_io: ReadIo<'_>) -> Result<Vec<PlannedItem<'p>>> {
-        let planned = |next: &Next<'p>| match next {
-            Next::Ask(step, ask) => Ok(PlannedItem::Ask(step, ask)),
-            Next::Measure(item) => item.planned(request, read_io),
-        };
-        self.left().iter().map(planned).collect()
+        self.left()
+            .iter()
+            .map(|next| match next {
+                Next::Ask(step, ask) => Ok(PlannedItem::Ask(step, ask)),
+                Next::Measure(item) => item.planned(request, read_io),
+            })
+            .collect()
     }
 
     /// Refuses to begin if a remaining measurement is impossible on the target.
     pub fn check(&self, request: &Request, read_io: ReadIo<'_>) -> Result<()> {
-        let measured = self.left().iter().filter_map(|next| match next {
+        let items = self.left().iter().filter_map(|next| match next {
             Next::Measure(item) => Some(item),
             Next::Ask(..) => None,
         });
         // All repetitions have the same plan.
-        let mut ends = measured.filter(|i| i.repeat == 1 || i.repeat == i.measure.repeat);
+        let mut ends = items.filter(|i| i.repeat == 1 || i.repeat == i.measure.repeat);
         ends.try_for_each(|item| item.planned(request, read_io).map(drop))
     }
 

@@ -61,20 +61,22 @@ impl<'p> Progress<'p> {
         };
         let (began, fields) = (part.began.clone(), part.fields.clone());
         let mut progress = Progress { began, fields, ..Progress::begin(protocol) };
-        let complete = |item: &Item<'_>| {
+        let is_complete = |item: &Item<'_>| {
             runs.iter().any(|(part, run)| {
                 let same = part.step == item.step.id && part.repeat == item.repeat;
                 same && part.began == progress.began && run.complete
             })
         };
         // An interrupted measurement is repeated.
-        let is_done = |next: &Next<'p>| matches!(next, Next::Measure(item) if complete(item));
         let first_open = progress
             .items
             .iter()
-            .position(|next| matches!(next, Next::Measure(item) if !complete(item)));
-        let before = &progress.items[..first_open.unwrap_or(progress.items.len())];
-        progress.done = before.iter().rposition(is_done).map_or(0, |last| last + 1);
+            .position(|next| matches!(next, Next::Measure(item) if !is_complete(item)));
+        let items = &progress.items[..first_open.unwrap_or(progress.items.len())];
+        progress.done = items
+            .iter()
+            .rposition(|next| matches!(next, Next::Measure(item) if is_complete(item)))
+            .map_or(0, |last| last + 1);
         Ok(progress)
     }
 
@@ -126,14 +128,13 @@ impl<'p> Progress<'p> {
 }
 
 fn items(protocol: &Protocol) -> Vec<Next<'_>> {
-    let each = protocol.steps.iter().flat_map(|step| match &step.action {
+    let items = protocol.steps.iter().flat_map(|step| match &step.action {
         Action::Ask(ask) => vec![Next::Ask(&step.id, ask)],
-        Action::Measure(measure) => {
-            let item = |repeat| Next::Measure(Item { step, measure, repeat });
-            (1..=measure.repeat).map(item).collect()
-        }
+        Action::Measure(measure) => (1..=measure.repeat)
+            .map(|repeat| Next::Measure(Item { step, measure, repeat }))
+            .collect(),
     });
-    each.collect()
+    items.collect()
 }
 
 /// Records of a protocol in order of their start, from one execution or all.

@@ -67,13 +67,13 @@ impl ParsedFigure {
             Printed::Text(text) => text.trim(),
         };
         let words = [(">=", Meant::AtLeast), ("<=", Meant::AtMost), ("about", Meant::About)];
-        let named = words.into_iter().find_map(|(w, meant)| Some((text.strip_prefix(w)?, meant)));
-        let (rest, meant) = named.unwrap_or((text, Meant::Exactly));
+        let bound = words.into_iter().find_map(|(w, meant)| Some((text.strip_prefix(w)?, meant)));
+        let (rest, meant) = bound.unwrap_or((text, Meant::Exactly));
         let rest = rest.trim();
         let (amount, own) = rest.split_once(' ').map_or((rest, None), |(n, u)| (n, Some(u)));
         let (low, high) = amount.split_once('-').map_or((amount, None), |(l, h)| (l, Some(h)));
-        let high = high.map(str::parse).transpose().ok()?;
-        ParsedFigure::new(low.parse().ok()?, high, meant, own.or(unit)?)
+        let value_high = high.map(str::parse).transpose().ok()?;
+        ParsedFigure::new(low.parse().ok()?, value_high, meant, own.or(unit)?)
     }
 
     fn new(value: f64, to: Option<f64>, meant: Meant, unit: &str) -> Option<ParsedFigure> {
@@ -89,8 +89,8 @@ impl ParsedFigure {
 
     /// Its unit in records, and the conversion factor.
     pub fn scale(&self) -> (record::Unit, f64) {
-        let known = UNITS.into_iter().find(|(name, ..)| *name == self.unit);
-        known.map_or((record::Unit::Number, 1.0), |(_, unit, scale)| (unit, scale))
+        let unit = UNITS.into_iter().find(|(name, ..)| *name == self.unit);
+        unit.map_or((record::Unit::Number, 1.0), |(_, unit, scale)| (unit, scale))
     }
 }
 

@@ -108,8 +108,8 @@ pub fn find(id: &str) -> Result<Run> {
         || LabError::usage(format!("no published record '{id}'")).advise("ssdyno runs --published");
     DOCUMENTS.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
     let document = document(name)?;
-    let found = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
-    Ok(run(name, &document, found))
+    let entry = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
+    Ok(run(name, &document, entry))
 }
 
 /// A figure by its path, such as `003/m225-fresh/random-write`, and its source in the document.
@@ -120,21 +120,21 @@ pub(crate) fn figure(path: &str) -> std::result::Result<(ParsedFigure, String), 
     let (name, entry, figure) = (part()?, part()?, part()?);
     let document = document(name).map_err(|e| e.to_string())?;
     let entry = document.runs.iter().find(|e| e.id == entry).ok_or_else(unknown)?;
-    let found = read(&document, entry).into_iter().find(|(name, _)| name == figure);
+    let figure = read(&document, entry).into_iter().find(|(name, _)| name == figure);
     let place = entry.place.clone().or_else(|| document.common.place.clone());
-    Ok((found.ok_or_else(unknown)?.1, place.unwrap_or_default()))
+    Ok((figure.ok_or_else(unknown)?.1, place.unwrap_or_default()))
 }
 
 /// Names for the quantity of a published run's metric, its own name first.
 pub(crate) fn names(run: &Run, metric: &str) -> Vec<String> {
     let mut names = vec![metric.to_string()];
     let path = run.id.strip_prefix(PREFIX).and_then(|path| path.split_once('/'));
-    let found = path.and_then(|(name, entry)| Some((document(name).ok()?, entry)));
-    let Some((document, entry)) = found else { return names };
+    let document = path.and_then(|(name, entry)| Some((document(name).ok()?, entry)));
+    let Some((document, entry)) = document else { return names };
     let entry = document.runs.iter().find(|e| e.id == entry);
-    let own = entry.and_then(|e| e.same_as.get(metric));
+    let tile_names = entry.and_then(|e| e.same_as.get(metric));
     let column = document.columns.iter().find(|c| c.name == metric);
-    names.extend(own.cloned());
+    names.extend(tile_names.cloned());
     names.extend(column.iter().flat_map(|c| c.same_as.clone()));
     names
 }
@@ -146,20 +146,20 @@ pub fn is_published(run: &Run) -> bool {
 
 fn document(name: &str) -> Result<Document> {
     let text = DOCUMENTS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text);
-    let wrong = |e| LabError::usage(format!("published/figures/{name}.toml: {e}"));
-    toml::from_str(text).map_err(wrong)
+    let usage_error = |e| LabError::usage(format!("published/figures/{name}.toml: {e}"));
+    toml::from_str(text).map_err(usage_error)
 }
 
 /// The figures of an entry: columns first, in their order.
 fn read(document: &Document, entry: &Entry) -> Vec<(String, ParsedFigure)> {
     let column = |name: &str| document.columns.iter().position(|c| c.name == name);
-    let mut named: Vec<_> = entry.figures.iter().collect();
-    named.sort_by_key(|(name, _)| column(name).unwrap_or(usize::MAX));
-    let read = |(name, printed): (&String, &Printed)| {
+    let mut figures: Vec<_> = entry.figures.iter().collect();
+    figures.sort_by_key(|(name, _)| column(name).unwrap_or(usize::MAX));
+    let parse = |(name, printed): (&String, &Printed)| {
         let unit = column(name).map(|i| document.columns[i].unit.as_str());
         Some((name.clone(), ParsedFigure::read(printed, unit)?))
     };
-    named.into_iter().filter_map(read).collect()
+    figures.into_iter().filter_map(parse).collect()
 }
 
 fn run(name: &str, document: &Document, entry: &Entry) -> Run {
@@ -210,10 +210,10 @@ fn metrics(name: &str, figure: &ParsedFigure) -> Vec<Metric> {
 }
 
 fn notes(entry: &Entry, figures: &[(String, ParsedFigure)]) -> Vec<Finding> {
-    let about = figures.iter().filter(|(_, f)| f.meant == Meant::About);
-    let about =
-        about.map(|(name, f)| format!("{name} was printed as \"about {} {}\"", f.value, f.unit));
-    let texts = entry.notes.iter().cloned().chain(about);
+    let hedges = figures.iter().filter(|(_, f)| f.meant == Meant::About);
+    let hedges =
+        hedges.map(|(name, f)| format!("{name} was printed as \"about {} {}\"", f.value, f.unit));
+    let texts = entry.notes.iter().cloned().chain(hedges);
     let numbered = texts.enumerate();
     numbered
         .map(|(i, text)| {

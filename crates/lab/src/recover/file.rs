@@ -52,6 +52,7 @@ impl Recovery {
 }
 
 fn account(name: &str) -> Result<Account> {
-    let unknown = || LabError::usage(format!("no user is named '{name}'"));
-    Machine::here().account(name).ok_or_else(unknown)
+    Machine::here()
+        .account(name)
+        .ok_or_else(|| LabError::usage(format!("no user is named '{name}'")))
 }

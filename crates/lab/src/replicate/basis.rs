@@ -54,7 +54,7 @@ fn cites(line: &FigureLine, figure: &PublishedFigure) -> bool {
     }
     let (unit, scale) = figure.unit.name_and_scale();
     let words: Vec<&str> = line.source.split_whitespace().collect();
-    let high = figure.to.unwrap_or(figure.published);
+    let published_max = figure.to.unwrap_or(figure.published);
     words.windows(2).any(|pair| {
         let [amount, cited_unit] = pair else { return false };
         let cited_unit = cited_unit.trim_end_matches([',', ';', ':', ')']);
@@ -68,7 +68,7 @@ fn cites(line: &FigureLine, figure: &PublishedFigure) -> bool {
         let ends = low.parse::<f64>().ok().zip(top.parse::<f64>().ok());
         ends.is_some_and(|(low, top)| {
             let (low, top) = (low * factor, top * factor);
-            low <= high * (1.0 + SAME) && top >= figure.published * (1.0 - SAME)
+            low <= published_max * (1.0 + SAME) && top >= figure.published * (1.0 - SAME)
         })
     })
 }

@@ -61,8 +61,8 @@ fn published_at(path: &str) -> Result<Published, String> {
 impl StepFigure {
     /// The measured figure, in the record's unit.
     fn measured(&self, done: &[Done]) -> Option<f64> {
-        let done = done.iter().find(|done| done.step == self.step)?;
-        let mut metrics = done.recorded.run.metrics.iter();
+        let step = done.iter().find(|step| step.step == self.step)?;
+        let mut metrics = step.recorded.run.metrics.iter();
         metrics.find(|m| m.key().ends_with(&self.read))?.value
     }
 
@@ -77,8 +77,7 @@ impl StepFigure {
 
 /// The figures of the completed steps, in the record's units.
 pub(super) fn figures<'d>(figures: &'d [StepFigure], done: &[Done]) -> Vec<(&'d StepFigure, f64)> {
-    let found = |figure: &'d StepFigure| Some((figure, figure.measured(done)?));
-    figures.iter().filter_map(found).collect()
+    figures.iter().filter_map(|figure| Some((figure, figure.measured(done)?))).collect()
 }
 
 #[cfg(test)]

@@ -218,12 +218,12 @@ impl TryFrom<Written> for PublishedFigure {
     fn try_from(written: Written) -> std::result::Result<PublishedFigure, String> {
         let Written { what, experiment, read, over, tolerance, reason, basis, .. } = written;
         let (published, to, unit, bound, source) = match &written.of {
-            Some(path) => of(path, written.rounded)?,
+            Some(path) => figure_at(path, written.rounded)?,
             None => {
-                let missing = || format!("{what}: no published, unit or source, and no `of`");
-                let published = written.published.ok_or_else(missing)?;
-                let unit = written.unit.ok_or_else(missing)?;
-                let source = written.source.clone().ok_or_else(missing)?;
+                let incomplete = || format!("{what}: no published, unit or source, and no `of`");
+                let published = written.published.ok_or_else(incomplete)?;
+                let unit = written.unit.ok_or_else(incomplete)?;
+                let source = written.source.clone().ok_or_else(incomplete)?;
                 (published, written.to, unit, None, source)
             }
         };
@@ -250,7 +250,7 @@ impl TryFrom<Written> for PublishedFigure {
 type Found = (f64, Option<f64>, Unit, Option<Bound>, String);
 
 /// The figure at this path. A rounded one becomes a range of plus or minus half a unit.
-fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
+fn figure_at(path: &str, rounded: bool) -> std::result::Result<Found, String> {
     let (figure, place) = published::figure(path)?;
     let unit = Unit::ALL.into_iter().find(|unit| unit.name_and_scale().0 == figure.unit);
     let unit = unit.ok_or_else(|| format!("{path}: in {}", figure.unit))?;
@@ -259,9 +259,10 @@ fn of(path: &str, rounded: bool) -> std::result::Result<Found, String> {
         Meant::AtMost => Some(Bound::AtMost),
         Meant::Exactly | Meant::About => None,
     };
-    Ok(match rounded {
-        true => (figure.value - 0.5, Some(figure.value + 0.5), unit, bound, place),
-        false => (figure.value, figure.to, unit, bound, place),
+    Ok(if rounded {
+        (figure.value - 0.5, Some(figure.value + 0.5), unit, bound, place)
+    } else {
+        (figure.value, figure.to, unit, bound, place)
     })
 }
 
@@ -310,12 +311,11 @@ pub fn document(name: &str) -> Result<Document> {
         let text = std::fs::read_to_string(name);
         return parse(name, &text.map_err(|e| LabError::usage(format!("{name}: {e}")))?);
     }
-    let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
-    let unknown = || {
+    let document = DOCUMENTS.iter().find(|(known, _)| *known == name);
+    let (_, text) = document.ok_or_else(|| {
         let known = names().collect::<Vec<_>>().join(", ");
         LabError::usage(format!("no document '{name}'; known: {known}")).advise("ssdyno replicate")
-    };
-    let (_, text) = found.ok_or_else(unknown)?;
+    })?;
     parse(&format!("published/{name}.toml"), text)
 }
 

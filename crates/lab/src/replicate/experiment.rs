@@ -21,9 +21,10 @@ impl Experiment {
 
     /// The options of its method. Fails if the method does not declare an option.
     pub fn options(&self) -> Result<Options> {
-        let words = |word: &String| word.split_whitespace().map(str::to_string).collect();
-        let typed: Vec<_> =
-            self.options.iter().map(|(name, word)| (name.clone(), words(word))).collect();
+        let typed = self.options.iter().map(|(name, words)| {
+            (name.clone(), words.split_whitespace().map(str::to_string).collect())
+        });
+        let typed: Vec<_> = typed.collect();
         work::options(self.method.as_slice(), &typed, Options::default())
     }
 }
@@ -70,8 +71,8 @@ impl Steps<'_> {
             }
             Step::Discard { discard } => {
                 let region = Region::first(session.target().bytes);
-                let done = session.prepare(discard, Preparation::Discard { region })?;
-                let (name, ns) = (format!("{discard}.time"), done.elapsed_ns as f64);
+                let discarded = session.prepare(discard, Preparation::Discard { region })?;
+                let (name, ns) = (format!("{discard}.time"), discarded.elapsed_ns as f64);
                 session.put_metric(Metric::single(name, Unit::Nanoseconds, ns));
             }
             Step::Partition { name, partition } => {
@@ -80,11 +81,11 @@ impl Steps<'_> {
                 let region = Region::first(size.0);
                 let bytes = finished::written_max(size.0);
                 let bulk = [Bulk { way: BlockWay::Write, region, bytes }];
-                let finish = |session: &mut Session<'_>| {
-                    // An error of the partitioning passes through as a result.
+                // An error of the partitioning passes through as a result.
+                let volumes = session.transfer(name, &bulk, |session| {
                     Ok(finished::finish(session, partition, size))
-                };
-                let volumes = session.transfer(name, &bulk, finish)?.transpose()?;
+                })?;
+                let volumes = volumes.transpose()?;
                 for (purpose, bytes) in volumes.unwrap_or_default() {
                     let name = format!("{name}.{purpose}");
                     session.put_metric(Metric::single(name, Unit::Bytes, bytes as f64));
@@ -102,17 +103,17 @@ impl Steps<'_> {
 
     /// The workload of a step.
     fn workload(&self, name: &str, words: &str, info: &TargetInfo) -> Result<Workload> {
-        let wrong =
+        let usage_error =
             |e| LabError::usage(format!("experiment {}, step {name}: {e}", self.experiment.id));
-        let io = (self.read_io)(words).map_err(wrong)?;
+        let io = (self.read_io)(words).map_err(usage_error)?;
         Ok(Workload { name: name.to_string(), ..io.workload(info)? })
     }
 }
 
 /// Adds the outcome of a step, with the step's name as a prefix of its metrics.
 fn add(step: &str, part: Outcome, out: &mut Outcome) {
-    let named = |m: Metric| Metric { name: m.key().within(step).to_string(), ..m };
-    out.metrics.extend(part.metrics.into_iter().map(named));
+    let metrics = part.metrics.into_iter();
+    out.metrics.extend(metrics.map(|m| Metric { name: m.key().within(step).to_string(), ..m }));
     out.series.extend(part.series);
     out.latencies.extend(part.latencies);
     out.errors.extend(part.errors);

@@ -85,8 +85,8 @@ impl Headline {
 
 /// A printed figure of a row.
 fn figure(row: &str, column: &str) -> Result<ParsedFigure> {
-    let found = published::figure(&format!("{row}/{column}"));
-    found.map(|(figure, _)| figure).map_err(LabError::usage)
+    let figure = published::figure(&format!("{row}/{column}"));
+    figure.map(|(figure, _)| figure).map_err(LabError::usage)
 }
 
 #[cfg(test)]

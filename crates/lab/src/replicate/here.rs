@@ -57,7 +57,7 @@ pub struct Jobs {
 impl Jobs {
     /// The jobs of a command line, on a scratch file in the target or on the target itself. Creates
     /// the scratch file only if the jobs are to `run`.
-    pub fn of(words: &str, target: &Target, time: Option<Duration>, run: bool) -> Result<Jobs> {
+    pub fn parse(words: &str, target: &Target, time: Option<Duration>, run: bool) -> Result<Jobs> {
         let path = Path::new(&target.spec);
         let directory = path.is_dir();
         let scratch = if directory && run { Some(NamedScratch::create(path)?) } else { None };
@@ -67,15 +67,16 @@ impl Jobs {
             None => path.to_path_buf(),
         };
         let plan = plan(&fio_words(words, &file.to_string_lossy(), target.size, time))?;
-        let changes = |job: &fio::Job| job.access.rw.writes() || job.access.rw.trims();
-        let permitted = directory || target.destroy.is_some() || !plan.jobs.iter().any(changes);
+        let permitted = directory
+            || target.destroy.is_some()
+            || !plan.jobs.iter().any(|job| job.access.rw.writes() || job.access.rw.trims());
         Ok(Jobs { plan, permitted, _scratch: scratch })
     }
 }
 
 fn plan(words: &[String]) -> Result<Plan> {
-    let wrong = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
-    match fio::parse(words, &fio::Here).map_err(wrong)? {
+    let usage_error = |error: fio::FioError| LabError::usage(&error).advise_if(error.advice);
+    match fio::parse(words, &fio::Here).map_err(usage_error)? {
         FioRequest::Run(plan) => Ok(*plan),
         FioRequest::Answer(_) => Err(LabError::usage("an fio command line without jobs")),
     }
@@ -85,8 +86,10 @@ fn plan(words: &[String]) -> Result<Plan> {
 fn fio_words(words: &str, file: &str, size: Option<u64>, time: Option<Duration>) -> Vec<String> {
     let replaced = ["filename", "directory"].into_iter().chain(size.map(|_| "size"));
     let replaced: Vec<_> = replaced.map(|name| format!("--{name}=")).collect();
-    let kept = |word: &&str| !replaced.iter().any(|prefix| word.starts_with(prefix.as_str()));
-    let mut words: Vec<String> = words.split_whitespace().filter(kept).map(String::from).collect();
+    let words = words
+        .split_whitespace()
+        .filter(|word| !replaced.iter().any(|prefix| word.starts_with(prefix.as_str())));
+    let mut words: Vec<String> = words.map(String::from).collect();
     words.push(format!("--filename={}", file.replace(':', "\\:")));
     words.extend(size.map(|bytes| format!("--size={bytes}")));
     words.extend(time.map(|time| format!("--runtime={}ms", time.as_millis().max(1))));

@@ -9,14 +9,19 @@ use crate::keeper::{self, Wanted};
 
 /// The imported records, as completed experiments.
 pub fn imported(document: &Document, store: &Path) -> Result<Vec<Done>> {
-    let mut done = Vec::new();
+    let mut experiments = Vec::new();
     for import in &document.imports {
         let (target, title) = (import.target.clone(), import.run.clone());
         let runs = keeper::records(Some(store), Wanted::Newest { target, title })?;
-        let experiment = || import.id.clone();
-        done.extend(runs.into_iter().map(|run| Done { experiment: experiment(), run, page: None }));
+        let experiment = &import.id;
+        let runs = runs.into_iter();
+        experiments.extend(runs.map(|run| Done {
+            experiment: experiment.clone(),
+            run,
+            page: None,
+        }));
     }
-    Ok(done)
+    Ok(experiments)
 }
 
 #[cfg(test)]

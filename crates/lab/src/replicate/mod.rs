@@ -30,11 +30,13 @@ use crate::request::Target;
 impl Document {
     /// The experiments whose name contains `only`; the error lists the known names.
     pub fn chosen(&self, only: Option<&str>) -> Result<Vec<&Experiment>> {
-        let wanted = |e: &&Experiment| only.is_none_or(|only| e.id.contains(only));
-        let chosen: Vec<_> = self.experiments.iter().filter(wanted).collect();
-        match chosen.is_empty() {
-            true => Err(no_match(self.experiments.iter().map(|e| &e.id))),
-            false => Ok(chosen),
+        let experiments = self.experiments.iter();
+        let experiments: Vec<_> =
+            experiments.filter(|e| only.is_none_or(|only| e.id.contains(only))).collect();
+        if experiments.is_empty() {
+            Err(no_match(self.experiments.iter().map(|e| &e.id)))
+        } else {
+            Ok(experiments)
         }
     }
 
@@ -56,17 +58,19 @@ impl Document {
             let advice = format!("ssdyno replicate {name}, which uses virtual drives");
             return Err(LabError::usage(text).advise(advice));
         }
-        let wanted = |step: &&here::Step| only.is_none_or(|only| step.id.contains(only));
-        let steps: Vec<_> = self.here.iter().filter(wanted).collect();
-        match steps.is_empty() {
-            true => Err(no_match(self.here.iter().map(|step| &step.id))),
-            false => Ok(steps),
+        let steps = self.here.iter();
+        let steps: Vec<_> =
+            steps.filter(|step| only.is_none_or(|only| step.id.contains(only))).collect();
+        if steps.is_empty() {
+            Err(no_match(self.here.iter().map(|step| &step.id)))
+        } else {
+            Ok(steps)
         }
     }
 }
 
 /// The error for a name that matches nothing in a document.
 fn no_match<'a>(known: impl Iterator<Item = &'a String>) -> LabError {
-    let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
-    LabError::usage(format!("no experiment matches; known: {known}"))
+    let names = known.map(String::as_str).collect::<Vec<_>>().join(", ");
+    LabError::usage(format!("no experiment matches; known: {names}"))
 }

@@ -42,17 +42,17 @@ impl<'a> Beside<'a> {
 
     /// The same as JSON.
     pub fn json(&self) -> Value {
-        let run = |done: &Done| {
+        let runs = self.done.iter().map(|done| {
             let run = &done.recorded.run;
             json!({ "step": done.step, "run": run.number, "method": run.method })
-        };
+        });
         json!({
             "document": self.name,
             "title": self.document.title,
             "target": self.target,
             "figures": self.figures().map(|(f, here)| json_figure(f, here)).collect::<Vec<_>>(),
             "left_out": self.left_out,
-            "runs": self.done.iter().map(run).collect::<Vec<_>>(),
+            "runs": runs.collect::<Vec<_>>(),
         })
     }
 }
@@ -60,18 +60,19 @@ impl<'a> Beside<'a> {
 /// A figure for the report; `here` is in the record's unit.
 fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
     let (unit, scale) = figure.unit.name_and_scale();
-    let said = |value: f64| number(value / scale);
+    let scaled = |value: f64| number(value / scale);
     let published = |published: Published| shown::Published {
-        value: match published.low < published.high {
-            true => format!("{}-{}", said(published.low), said(published.high)),
-            false => said(published.low),
+        value: if published.low < published.high {
+            format!("{}-{}", scaled(published.low), scaled(published.high))
+        } else {
+            scaled(published.low)
         },
         off: off(here, &published),
         source: published.source,
     };
     BesideFigure {
         what: figure.title.clone(),
-        here: said(here),
+        here: scaled(here),
         unit,
         published: figure.published().into_iter().map(published).collect(),
     }
@@ -80,20 +81,20 @@ fn shown_figure(figure: &StepFigure, here: f64) -> BesideFigure {
 /// A figure as JSON.
 fn json_figure(figure: &StepFigure, here: f64) -> Value {
     let scale = figure.unit.name_and_scale().1;
-    let beside = |published: Published| {
+    let beside = figure.published().into_iter().map(|published| {
         json!({
             "published": published.low / scale,
             "published_to": (published.low < published.high).then_some(published.high / scale),
             "difference": difference(here, published.low, Some(published.high)),
             "of": published.source,
         })
-    };
+    });
     json!({
         "what": figure.title,
         "step": figure.step,
         "here": here / scale,
         "unit": figure.unit,
-        "beside": figure.published().into_iter().map(beside).collect::<Vec<_>>(),
+        "beside": beside.collect::<Vec<_>>(),
     })
 }
 

@@ -70,9 +70,9 @@ impl Question {
             Some((value.name.as_str(), read / scale))
         };
         let values = self.values.iter().map(value).collect::<Option<Vec<_>>>()?;
-        let first = values.first()?.1;
-        let off = values.iter().map(|(_, value)| (value / first - 1.0).abs());
-        let difference = off.fold(0.0, f64::max);
+        let reference = values.first()?.1;
+        let differences = values.iter().map(|(_, value)| (value / reference - 1.0).abs());
+        let difference = differences.fold(0.0, f64::max);
         let answer = if difference <= self.within { &self.same } else { &self.differs };
         let Question { ask, unit, limits, .. } = self;
         Some(Answered { ask, values, unit: *unit, difference, answer, limits })

@@ -51,15 +51,15 @@ pub fn compare<'a>(
     run_of: impl Fn(&str) -> Option<&'a Run>,
 ) -> Option<Compared> {
     let run = run_of(&figure.experiment)?;
-    let here = match &figure.over {
+    let measured = match &figure.over {
         None => read(&figure.read, run),
         Some(over) => {
-            let below = read(&over.read, run_of(&over.experiment)?);
-            read(&figure.read, run).zip(below).map(|(above, below)| above / below)
+            let divisor = read(&over.read, run_of(&over.experiment)?);
+            read(&figure.read, run).zip(divisor).map(|(above, divisor)| above / divisor)
         }
     };
-    let here = here.map(|value| value / figure.unit.name_and_scale().1);
-    let difference = here.map(|here| difference(here, figure.published, figure.to));
+    let measured = measured.map(|value| value / figure.unit.name_and_scale().1);
+    let difference = measured.map(|measured| difference(measured, figure.published, figure.to));
     let met = difference.is_some_and(|difference| match figure.bound {
         Some(Bound::AtLeast) => difference >= -figure.tolerance,
         Some(Bound::AtMost) => difference <= figure.tolerance,
@@ -71,7 +71,7 @@ pub fn compare<'a>(
         run: run.number,
         published: figure.published,
         published_to: figure.to,
-        here,
+        here: measured,
         unit: figure.unit,
         difference,
         tolerance: figure.tolerance,

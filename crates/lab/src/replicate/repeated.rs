@@ -5,7 +5,7 @@ use record::Run;
 use serde_json::{Map, Value, json};
 
 use super::document::{Basis, Document};
-use super::question::{Answered, Question};
+use super::question::Answered;
 use super::reading::{Compared, compare};
 use crate::error::Result;
 
@@ -31,8 +31,10 @@ impl<'a> Repeated<'a> {
     /// Compares the document's figures with those of its experiments. `name` is the document's
     /// name.
     pub fn new(name: &'a str, document: &'a Document, done: &'a [Done]) -> Repeated<'a> {
-        let run = |name: &str| run_of(done, name);
-        let figures = document.figures.iter().filter_map(|figure| compare(figure, run));
+        let figures = document
+            .figures
+            .iter()
+            .filter_map(|figure| compare(figure, |name: &str| run_of(done, name)));
         Repeated { name, document, done, figures: figures.collect() }
     }
 
@@ -51,17 +53,26 @@ impl<'a> Repeated<'a> {
 
     /// The document's open questions that the experiments answer.
     pub(super) fn answers(&self) -> Vec<Answered<'a>> {
-        let answer = |question: &'a Question| question.answer(|name| self.run_of(name));
-        self.document.questions.iter().filter_map(answer).collect()
+        self.document
+            .questions
+            .iter()
+            .filter_map(|question| question.answer(|name| self.run_of(name)))
+            .collect()
     }
 
     /// The questions that lack a record, each with the way to get it.
     pub(super) fn unanswered(&self) -> Vec<(&'a str, &'a str)> {
-        let open = |question: &'a Question| {
-            let how = question.unanswered.as_deref()?;
-            question.answer(|name| self.run_of(name)).is_none().then_some((&*question.ask, how))
-        };
-        self.document.questions.iter().filter_map(open).collect()
+        self.document
+            .questions
+            .iter()
+            .filter_map(|question| {
+                let advice = question.unanswered.as_deref()?;
+                question
+                    .answer(|name| self.run_of(name))
+                    .is_none()
+                    .then_some((&*question.ask, advice))
+            })
+            .collect()
     }
 
     /// The record of an experiment.
@@ -71,27 +82,29 @@ impl<'a> Repeated<'a> {
 
     /// The number of figures met, and the total, for each basis that occurs.
     fn by_basis(&self) -> impl Iterator<Item = (Basis, usize, usize)> + '_ {
-        let count = |basis| {
-            let own = self.figures.iter().filter(move |f| f.basis == basis);
-            (basis, own.clone().filter(|f| f.met).count(), own.count())
-        };
-        Basis::ALL.into_iter().map(count).filter(|(_, _, of)| *of > 0)
+        Basis::ALL
+            .into_iter()
+            .map(|basis| {
+                let figures = self.figures.iter().filter(move |f| f.basis == basis);
+                (basis, figures.clone().filter(|f| f.met).count(), figures.count())
+            })
+            .filter(|(_, _, of)| *of > 0)
     }
 
     /// The outcome as JSON.
     pub fn json(&self) -> Result<Value> {
-        let run = |d: &Done| {
-            json!({
-                "experiment": d.experiment,
-                "run": d.run.number,
-                "target": d.run.target.spec,
-                "page": d.page,
-            })
-        };
         let headline = match &self.document.headline {
             Some(headline) => json!({ "rows": headline.table()?, "hidden": headline.hidden()? }),
             None => Value::Null,
         };
+        let runs = self.done.iter().map(|done| {
+            json!({
+                "experiment": done.experiment,
+                "run": done.run.number,
+                "target": done.run.target.spec,
+                "page": done.page,
+            })
+        });
         Ok(json!({
             "document": self.name,
             "title": self.document.title,
@@ -109,7 +122,7 @@ impl<'a> Repeated<'a> {
                 .iter()
                 .map(|(ask, how)| json!({ "ask": ask, "how": how }))
                 .collect::<Vec<_>>(),
-            "runs": self.done.iter().map(run).collect::<Vec<_>>(),
+            "runs": runs.collect::<Vec<_>>(),
         }))
     }
 }

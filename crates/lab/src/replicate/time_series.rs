@@ -83,11 +83,12 @@ pub enum Take {
 pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
     match reading {
         Reading::Metric(name) => run.metric(name)?.value,
-        Reading::Elapsed { elapsed } => {
-            elapsed.iter().map(|name| Some(TimeSeries::of(run, name)?.time_at(1.0) * 1e9)).sum()
-        }
+        Reading::Elapsed { elapsed } => elapsed
+            .iter()
+            .map(|name| Some(TimeSeries::from_run(run, name)?.time_at(1.0) * 1e9))
+            .sum(),
         Reading::TimeSeries { series, take, phase, from, to } => {
-            let series = TimeSeries::of(run, series)?;
+            let series = TimeSeries::from_run(run, series)?;
             match take {
                 Take::PhaseBytes => series.phase(*phase).map(|(a, b)| (b - a) * series.bytes()),
                 Take::PhaseRate => series.phase(*phase).map(|(a, b)| series.rate(a, b)),
@@ -95,8 +96,8 @@ pub(super) fn read(reading: &Reading, run: &Run) -> Option<f64> {
             }
         }
         Reading::Ratio { ratio: [above, below], take, from, to } => {
-            let value = |name| take_from(&TimeSeries::of(run, name)?, *take, *from, *to);
-            Some(value(above)? / value(below)?)
+            let take_of = |name| take_from(&TimeSeries::from_run(run, name)?, *take, *from, *to);
+            Some(take_of(above)? / take_of(below)?)
         }
     }
 }
@@ -124,22 +125,22 @@ pub struct TimeSeries {
 
 impl TimeSeries {
     /// The first execution of a workload in a record.
-    pub fn of(run: &Run, workload: &str) -> Option<TimeSeries> {
+    pub fn from_run(run: &Run, workload: &str) -> Option<TimeSeries> {
         let series = run.series.iter().find(|series| series.name == workload)?;
-        TimeSeries::of_series(series)
+        TimeSeries::from_series(series)
     }
 
-    fn of_series(series: &Series) -> Option<TimeSeries> {
+    fn from_series(series: &Series) -> Option<TimeSeries> {
         let sides: Vec<&Column> =
             ["read", "write"].into_iter().filter_map(|side| series.column(side)).collect();
         let mut points = vec![(0.0, 0.0)];
         let (mut bytes, mut last) = (0.0, 0.0);
         for (i, t_ns) in series.t_ns.iter().enumerate() {
-            let now = *t_ns as f64 / 1e9;
+            let t_s = *t_ns as f64 / 1e9;
             let rate: f64 = sides.iter().filter_map(|side| side.values[i]).sum();
-            bytes += rate * (now - last);
-            last = now;
-            points.push((bytes, now));
+            bytes += rate * (t_s - last);
+            last = t_s;
+            points.push((bytes, t_s));
         }
         (bytes > 0.0).then_some(TimeSeries { points })
     }
@@ -151,11 +152,11 @@ impl TimeSeries {
 
     /// The time at which a fraction of its bytes was done, seconds.
     fn time_at(&self, share: f64) -> f64 {
-        let wanted = share * self.bytes();
-        let after = self.points.partition_point(|(bytes, _)| *bytes < wanted);
-        let after = after.clamp(1, self.points.len() - 1);
-        let ((b0, t0), (b1, t1)) = (self.points[after - 1], self.points[after]);
-        if b1 > b0 { t0 + (t1 - t0) * ((wanted - b0) / (b1 - b0)).min(1.0) } else { t1 }
+        let bytes = share * self.bytes();
+        let end = self.points.partition_point(|(done, _)| *done < bytes);
+        let end = end.clamp(1, self.points.len() - 1);
+        let ((b0, t0), (b1, t1)) = (self.points[end - 1], self.points[end]);
+        if b1 > b0 { t0 + (t1 - t0) * ((bytes - b0) / (b1 - b0)).min(1.0) } else { t1 }
     }
 
     /// The rate between two fractions of its bytes.
@@ -165,16 +166,16 @@ impl TimeSeries {
 
     /// The rates of `n` equal parts of the bytes between two fractions.
     pub fn parts(&self, n: usize, from: f64, to: f64) -> Vec<f64> {
-        let at = |i: usize| from + (to - from) * i as f64 / n as f64;
-        (0..n).map(|i| self.rate(at(i), at(i + 1))).collect()
+        let share = |i: usize| from + (to - from) * i as f64 / n as f64;
+        (0..n).map(|i| self.rate(share(i), share(i + 1))).collect()
     }
 
     /// The ends of a phase of constant rate, as fractions of the bytes. The first phase ends at the
     /// first fall of the rate.
     fn phase(&self, number: usize) -> Option<(f64, f64)> {
         let steps = analysis::steps(&self.parts(FINE_PARTS, 0.0, 1.0));
-        let first = steps.first_fall().unwrap_or(steps.changes.len());
-        let changes = steps.changes[first..].iter().map(|c| c.at as f64 / FINE_PARTS as f64);
+        let first_fall = steps.first_fall().unwrap_or(steps.changes.len());
+        let changes = steps.changes[first_fall..].iter().map(|c| c.at as f64 / FINE_PARTS as f64);
         let ends: Vec<f64> = [0.0].into_iter().chain(changes).chain([1.0]).collect();
         Some((*ends.get(number)?, *ends.get(number + 1)?))
     }
@@ -191,7 +192,7 @@ mod tests {
             let t_ns = (i as u64 + 1) * 1_000_000_000;
             series.push(t_ns, &[("write", record::Unit::BytesPerSecond, Some(*rate))]);
         }
-        TimeSeries::of_series(&series).expect("it has bytes")
+        TimeSeries::from_series(&series).expect("it has bytes")
     }
 
     #[test]

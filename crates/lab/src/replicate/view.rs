@@ -43,9 +43,10 @@ impl Repeated<'_> {
                 Sketch { title: title.clone(), lines: sketched_bars((bars, of), figures) }
             }
         });
-        let answer = |answered: Answered<'_>| [answered.ask.to_string(), in_words(&answered)];
-        let unanswered = |(ask, how): (&str, &str)| [ask.to_string(), how.to_string()];
-        let answers = self.answers().into_iter().map(answer);
+        let answers = self
+            .answers()
+            .into_iter()
+            .map(|answered| [answered.ask.to_string(), in_words(&answered)]);
         Ok(Replication {
             title: document.title.clone(),
             about: document.about.clone(),
@@ -57,7 +58,13 @@ impl Repeated<'_> {
             sketches: sketches.collect(),
             figures: figures.iter().map(figure).collect(),
             missed: missed(figures),
-            answers: answers.chain(self.unanswered().into_iter().map(unanswered)).collect(),
+            answers: answers
+                .chain(
+                    self.unanswered()
+                        .into_iter()
+                        .map(|(ask, how): (&str, &str)| [ask.to_string(), how.to_string()]),
+                )
+                .collect(),
             runs: done.iter().map(run_line).collect(),
         })
     }
@@ -65,12 +72,12 @@ impl Repeated<'_> {
     /// A workload's rate by fraction of its bytes, and the range of the rate.
     fn sketched(&self, name: &str) -> Option<(String, Drawing, String)> {
         let (experiment, workload) = name.split_once('/')?;
-        let rates = TimeSeries::of(self.run_of(experiment)?, workload)?;
+        let rates = TimeSeries::from_run(self.run_of(experiment)?, workload)?;
         let rates = rates.parts(SKETCH_COLUMNS, 0.0, 1.0);
         let low = rates.iter().copied().fold(f64::MAX, f64::min);
         let high = rates.iter().copied().fold(0.0, f64::max);
-        let mb = |rate: f64| number(rate / 1e6);
-        let values = format!("{} to {} MB/s", mb(low), mb(high));
+        let in_mb = |rate: f64| number(rate / 1e6);
+        let values = format!("{} to {} MB/s", in_mb(low), in_mb(high));
         Some((name.to_string(), Drawing::Values(rates), values))
     }
 
@@ -80,7 +87,7 @@ impl Repeated<'_> {
         let mut chart = Chart::lines(title, Axis::ShareOfBytes, Unit::BytesPerSecond);
         for name in names {
             let Some((experiment, workload)) = name.split_once('/') else { continue };
-            let rates = self.run_of(experiment).and_then(|run| TimeSeries::of(run, workload));
+            let rates = self.run_of(experiment).and_then(|run| TimeSeries::from_run(run, workload));
             let Some(rates) = rates else { continue };
             let mut series = Series::new(name.as_str(), 0, 0);
             for (percent, rate) in (1u64..).zip(rates.parts(PARTS, 0.0, 1.0)) {
@@ -90,13 +97,17 @@ impl Repeated<'_> {
             sources.series.push(series);
             chart = chart.source(name.as_str(), label(name, names));
         }
-        let of_line = |figure: &&PublishedFigure| match &figure.read {
-            Reading::TimeSeries { series, take: Take::Rate | Take::MeanOfParts, .. } => {
-                names.iter().any(|name| *name == format!("{}/{series}", figure.experiment))
-            }
-            _ => false,
-        };
-        let levels: Vec<&PublishedFigure> = self.document.figures.iter().filter(of_line).collect();
+        let levels: Vec<&PublishedFigure> = self
+            .document
+            .figures
+            .iter()
+            .filter(|figure| match &figure.read {
+                Reading::TimeSeries { series, take: Take::Rate | Take::MeanOfParts, .. } => {
+                    names.iter().any(|name| *name == format!("{}/{series}", figure.experiment))
+                }
+                _ => false,
+            })
+            .collect();
         let rates =
             levels.into_iter().filter(|figure| unit_of(figure.unit) == Unit::BytesPerSecond);
         for figure in rates.take(LEVELS_MAX) {
@@ -134,12 +145,13 @@ fn nothing() -> Run {
 }
 
 fn headline(headline: &headline::Headline) -> Result<Headline> {
-    let row = |row: headline::Row| {
-        [row.machine.to_string(), row.tool.to_string(), format!("{:.2}", row.value)]
-    };
     Ok(Headline {
         title: headline.title.clone(),
-        rows: headline.table()?.into_iter().map(row).collect(),
+        rows: headline
+            .table()?
+            .into_iter()
+            .map(|row| [row.machine.to_string(), row.tool.to_string(), format!("{:.2}", row.value)])
+            .collect(),
         hidden: headline.hidden()?,
     })
 }
@@ -185,9 +197,8 @@ fn allowed(tolerance: f64) -> String {
 /// Names of missed figures with the reason; those with the same reason form a group.
 fn missed(figures: &[Compared]) -> Vec<[String; 2]> {
     let reason = |f: &Compared| f.reason.clone().unwrap_or_else(|| UNEXPLAINED.to_string());
-    let first = |f: &Compared| figures.iter().position(|g| !g.met && reason(g) == reason(f));
     let mut missed: Vec<&Compared> = figures.iter().filter(|f| !f.met).collect();
-    missed.sort_by_cached_key(|f| first(f));
+    missed.sort_by_cached_key(|f| figures.iter().position(|g| !g.met && reason(g) == reason(f)));
     let groups = missed.chunk_by(|a, b| reason(a) == reason(b)).map(|group| {
         let names: Vec<_> = group.iter().map(|f| f.what.as_str()).collect();
         [names.join("; "), reason(group[0])]
@@ -205,9 +216,9 @@ fn in_words(answered: &Answered<'_>) -> String {
 
 /// The label of a line: its workload, preceded by its experiment if the chart shows several.
 fn label(name: &str, all: &[String]) -> String {
-    let parts = |name: &'_ str| name.split_once('/').map(|(a, b)| (a.to_string(), b.to_string()));
-    let Some((experiment, workload)) = parts(name) else { return name.to_string() };
-    let alone = all.iter().filter_map(|other| parts(other)).all(|other| other.0 == experiment);
+    let split = |name: &'_ str| name.split_once('/').map(|(a, b)| (a.to_string(), b.to_string()));
+    let Some((experiment, workload)) = split(name) else { return name.to_string() };
+    let alone = all.iter().filter_map(|other| split(other)).all(|other| other.0 == experiment);
     let workload = workload.replace('-', " ");
     if alone { workload } else { format!("{experiment}, {workload}") }
 }
@@ -219,10 +230,10 @@ fn bars_of(
     figures: &[Compared],
     sources: &mut Run,
 ) -> Chart {
-    let shown = || figures.iter().filter_map(|figure| Some((bar(figure, begin, end)?, figure)));
-    let unit = shown().next().map_or(Unit::Number, |(_, figure)| unit_of(figure.unit));
+    let pairs = || figures.iter().filter_map(|figure| Some((bar(figure, begin, end)?, figure)));
+    let unit = pairs().next().map_or(Unit::Number, |(_, figure)| unit_of(figure.unit));
     let mut chart = Chart::bars(title, unit);
-    for (name, figure) in shown() {
+    for (name, figure) in pairs() {
         let scale = figure.unit.name_and_scale().1;
         let mut add = |who: &str, value: f64, high: Option<f64>| {
             let key = format!("{} {who}", figure.what);
@@ -234,8 +245,8 @@ fn bars_of(
         let published = add("published", figure.published, figure.published_to);
         chart = chart.grouped(&name, published, "published");
         if let Some(here) = figure.here {
-            let here = add("here", here, None);
-            chart = chart.grouped(&name, here, "here");
+            let bar = add("here", here, None);
+            chart = chart.grouped(&name, bar, "here");
         }
     }
     chart
@@ -252,14 +263,15 @@ fn sketched_bars(
     (begin, end): (&str, &str),
     figures: &[Compared],
 ) -> Vec<(String, Drawing, String)> {
-    let shown = figures.iter().filter_map(|f| Some((bar(f, begin, end)?, f.here?, f.unit)));
-    let shown: Vec<_> = shown.collect();
-    let most = shown.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
-    let bar = |(name, value, unit): (String, f64, PublishedUnit)| {
-        let said = format!("{} {}", number(value), unit.name_and_scale().0);
-        (name, Drawing::Bar(value / most), said)
-    };
-    shown.into_iter().map(bar).collect()
+    let bars = figures.iter().filter_map(|f| Some((bar(f, begin, end)?, f.here?, f.unit)));
+    let bars: Vec<_> = bars.collect();
+    let value_max = bars.iter().map(|(_, value, _)| *value).fold(f64::MIN_POSITIVE, f64::max);
+    bars.into_iter()
+        .map(|(name, value, unit): (String, f64, PublishedUnit)| {
+            let text = format!("{} {}", number(value), unit.name_and_scale().0);
+            (name, Drawing::Bar(value / value_max), text)
+        })
+        .collect()
 }
 
 /// The record unit to which a published unit is converted.
@@ -277,11 +289,12 @@ fn unit_of(unit: PublishedUnit) -> Unit {
 /// At most four significant digits and three decimals, but all digits before the point; without
 /// trailing zeros.
 pub(super) fn number(value: f64) -> String {
-    let whole = libm::log10(value.abs().max(1.0)) as usize + 1;
-    let text = format!("{value:.*}", 4usize.saturating_sub(whole).min(3));
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+    let digits = libm::log10(value.abs().max(1.0)) as usize + 1;
+    let text = format!("{value:.*}", 4usize.saturating_sub(digits).min(3));
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
     }
 }
 

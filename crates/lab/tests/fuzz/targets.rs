@@ -78,7 +78,7 @@ fn answers(input: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(input);
     let protocol = protocol::parse("x.toml", PROTOCOLS[0]).expect("a bundled protocol");
     match protocol::Answers::parse("x.toml", &text, &protocol) {
-        Ok(answers) => 1 + answers.of("memory-a").len().min(5) as u64,
+        Ok(answers) => 1 + answers.answer("memory-a").len().min(5) as u64,
         Err(error) => outcome(&error.to_string()),
     }
 }

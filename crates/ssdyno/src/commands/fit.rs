@@ -22,7 +22,7 @@ pub fn run(args: &FitArgs) -> Result {
     let store = Store::open_existing(args.store.store.as_deref())?;
     let runs = args.runs.iter().map(|text| Ok(store.load(store.find(text)?)?));
     let runs: Vec<_> = runs.collect::<Result<_>>()?;
-    let measurements = Measurements::of(&args.name, &runs)?;
+    let measurements = Measurements::from_runs(&args.name, &runs)?;
     if !args.json {
         screen::say(&format!(
             "fitting to {} measurements; random writes on a full drive take longest",

@@ -168,7 +168,7 @@ impl Runner<'_> {
     /// The answer to a question, from the file or from the terminal.
     fn ask(&self, progress: &Progress<'_>, id: &str, ask: &Ask) -> Result<String> {
         if let Some(answers) = &self.answers {
-            return Ok(answers.of(id).to_string());
+            return Ok(answers.answer(id).to_string());
         }
         let (number, of) = progress.place();
         loop {

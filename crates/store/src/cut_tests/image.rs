@@ -105,9 +105,10 @@ impl Image {
             Op::SyncNames(directory) => {
                 let all = std::mem::take(&mut self.waiting);
                 for naming in all {
-                    match naming.directory() == Some(directory) {
-                        true => self.name(naming),
-                        false => self.waiting.push(naming),
+                    if naming.directory() == Some(directory) {
+                        self.name(naming)
+                    } else {
+                        self.waiting.push(naming)
                     }
                 }
             }

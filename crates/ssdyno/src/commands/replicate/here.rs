@@ -107,7 +107,7 @@ impl Runner<'_> {
 
     fn fio(&self, words: &str) -> Result<Outcome> {
         let here = &self.args.here;
-        let jobs = here::Jobs::of(words, &self.request.target, here.time, !here.dry_run)?;
+        let jobs = here::Jobs::parse(words, &self.request.target, here.time, !here.dry_run)?;
         if !jobs.permitted {
             return Ok(Outcome::LeftOut("it writes, and the target may only be read"));
         }
