@@ -6,8 +6,8 @@
 //! caller's [`Watcher`], and failures are a [`LabError`].
 //!
 //! A run: [`Request::plan`] checks the request and the [`Work`], [`Planned::begin`] enters the run
-//! into the store, [`Begun::run`] measures, and [`Recorded`] contains the result. fio jobs take the
-//! same steps ([`fio::Request`]).
+//! into the store, [`Begun::run`] measures, and [`Recorded`] contains the result. fio jobs are
+//! planned by [`fio::Request`], the rest is the same.
 
 #![forbid(unsafe_code)]
 

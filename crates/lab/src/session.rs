@@ -3,7 +3,7 @@
 //! The steps are separate so that the caller can show a plan and stop, or announce the run's number
 //! before the first byte moves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -31,42 +31,64 @@ const CALIBRATION_OPS: u64 = 20_000;
 pub struct Planned<'a> {
     /// The steps of the run and their cost.
     pub plan: Plan,
-    request: &'a Request,
-    work: &'a Work<'a>,
-    info: TargetInfo,
-    /// The target's file, if the target is one.
-    file: Option<FileIdentity>,
+    pub(crate) info: TargetInfo,
+    pub(crate) test: Test<'a>,
+    /// The store of records; `None`: the user's own.
+    pub(crate) store: Option<&'a Path>,
+    /// Whether the work may fill the file system.
+    pub(crate) fills: bool,
+    /// The directory for borrowed blocks, if the run borrows any.
+    pub(crate) journals: Option<PathBuf>,
+    pub(crate) measure: Measure<'a>,
 }
+
+/// Opens the target and runs the work. Everything measured before an error is in the outcome.
+type Measure<'a> = Box<dyn FnOnce(&Shared, &Arc<AtomicBool>) -> (Outcome, Result<()>) + 'a>;
 
 /// A run that has a number in the store but has not moved a byte.
 pub struct Begun<'a> {
-    request: &'a Request,
-    work: &'a Work<'a>,
     recording: Recording,
-    file: Option<FileIdentity>,
+    measure: Measure<'a>,
 }
 
 impl Request {
     /// Makes every check that is possible without touching the target, and plans the work.
     pub fn plan<'a>(&'a self, work: &'a Work<'a>) -> Result<Planned<'a>> {
         self.target.admit_backend(self.instrument.backend)?;
-        let target = self.target.plan(work.info.fills)?;
-        let mut plan = Session::plan(&target.info, |session| work.run(session))?;
+        let real::Planned { info, destroys, file } = self.target.plan(work.info.fills)?;
+        let mut plan = Session::plan(&info, |session| work.run(session))?;
         plan.command.clone_from(&self.command);
-        plan.destroys = plan.destroys.and(target.destroys);
-        Ok(Planned { plan, request: self, work, info: target.info, file: target.file })
+        plan.destroys = plan.destroys.and(destroys);
+        let borrows = plan.safety == Safety::Borrows && self.target.borrow;
+        Ok(Planned {
+            plan,
+            info,
+            test: Test {
+                method: work.info.name,
+                protocol: work.protocol(),
+                seed: Some(self.instrument.seed),
+                provokes: work.info.provokes,
+                part_of: self.part_of.clone(),
+            },
+            store: self.store.as_deref(),
+            fills: work.info.fills,
+            journals: borrows.then(|| real::journals(&self.target)).flatten(),
+            measure: Box::new(move |shared, interrupt| {
+                measure(self, work, file, shared, interrupt)
+            }),
+        })
     }
 }
 
 impl<'a> Planned<'a> {
     /// The name of the work in the record.
     pub fn name(&self) -> &str {
-        self.work.info.name
+        self.test.method
     }
 
     /// The target as the user named it.
     pub fn spec(&self) -> &str {
-        &self.request.target.spec
+        &self.info.target.spec
     }
 
     /// Wear and errors reported by the drive before the run.
@@ -77,7 +99,7 @@ impl<'a> Planned<'a> {
     /// Estimated wall-clock seconds for simulating a virtual drive on this machine, from samples;
     /// `None` for other targets, or if the time is too short to matter.
     pub fn seconds_here(&self) -> Option<f64> {
-        let spec = virtual_drive::described(self.spec(), self.request.instrument.seed)?.ok()?;
+        let spec = virtual_drive::described(self.spec(), self.test.seed?)?.ok()?;
         simulation::seconds(&spec, self.spec(), &self.plan)
     }
 
@@ -89,16 +111,15 @@ impl<'a> Planned<'a> {
     /// Bytes that stay free on the file system, and its mount point, if the work may leave less
     /// than other work does.
     pub fn fills(&self) -> Option<(u64, &str)> {
-        let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.work.info.fills)?;
+        let filesystem = self.info.target.filesystem.as_ref().filter(|_| self.fills)?;
         let free_bytes = filesystem.free_bytes?.saturating_sub(self.plan.region_bytes);
         (free_bytes < real::kept_free(filesystem.bytes?))
             .then_some((free_bytes, &*filesystem.mount))
     }
 
     /// The directory for borrowed blocks, if the run borrows any.
-    pub fn borrows_into(&self) -> Option<PathBuf> {
-        let borrows = self.plan.safety == Safety::Borrows && self.request.target.borrow;
-        borrows.then(|| real::journals(&self.request.target))?
+    pub fn borrows_into(&self) -> Option<&Path> {
+        self.journals.as_deref()
     }
 
     /// Enters the run into the store. An interrupt ends the wait for a store that another process
@@ -108,14 +129,9 @@ impl<'a> Planned<'a> {
         watcher: Box<dyn Watcher>,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Begun<'a>> {
-        let Planned { plan, request, work, info, file } = self;
-        let store = request.store.as_deref();
-        let seed = Some(request.instrument.seed);
-        let (method, protocol) = (work.info.name, work.protocol());
-        let (provokes, part_of) = (work.info.provokes, request.part_of.clone());
-        let test = Test { method, protocol, seed, provokes, part_of };
+        let Planned { plan, info, test, store, measure, .. } = self;
         let recording = Recording::begin(store, test, &info, plan, watcher, interrupt)?;
-        Ok(Begun { request, work, recording, file })
+        Ok(Begun { recording, measure })
     }
 }
 
@@ -127,46 +143,57 @@ impl Begun<'_> {
 
     /// Opens the target and runs the work. A record is made whatever happens.
     pub fn run(self, interrupt: &Arc<AtomicBool>) -> Recorded {
-        let Begun { request, work, recording, file } = self;
-        let shared = Shared::new(recording);
-        let mut outcome = Outcome::default();
-        let observer = Box::new(shared.clone());
-        let stand = Stand::open(request, interrupt, observer, file, work.info.fills);
-        let ended = stand.and_then(|mut stand| {
-            describe(&shared, &mut stand)?;
-            if work.info.wants_reference {
-                stand = stand.with_reference(interrupt);
-            }
-            stand.assume(shared.lock().recall());
-            // Ageing a virtual drive is not part of the run.
-            let began_ns = stand.rig().elapsed_ns();
-            let neighbours = shared.lock().neighbours();
-            let session = Session::new(stand.rig())
-                .with_checkpoints(|outcome: &Outcome| shared.lock().checkpoint(outcome));
-            let mut session = session.with_neighbours(neighbours);
-            let result = work.run(&mut session);
-            outcome = session.finish();
-            if let Stand::Virtual(_) = stand {
-                let now_ns = stand.rig().elapsed_ns();
-                shared.lock().note_simulated(now_ns.saturating_sub(began_ns));
-            }
-            // An interrupted run has worn the drive, too.
-            shared.lock().note_health(stand.health());
-            // A run is not complete if the target was replaced during it.
-            result.and_then(|()| stand.check_again())
-        });
-        let spec = &request.target.spec;
-        if real::stayed_away(spec) {
-            let line = format!("{spec} was not returned to the kernel: ssdyno recover");
-            shared.lock().warn(&line);
-        }
-        if ended.is_ok() {
-            let (target, took) = shared.lock().so_far();
-            let model = peers::simulate(request, work, &target, took, interrupt);
-            shared.lock().note_model(model);
-        }
+        let shared = Shared::new(self.recording);
+        let (outcome, ended) = (self.measure)(&shared, interrupt);
         shared.lock().finish(&outcome, ended)
     }
+}
+
+/// Opens the target of a request and runs work on it.
+fn measure(
+    request: &Request,
+    work: &Work<'_>,
+    file: Option<FileIdentity>,
+    shared: &Shared,
+    interrupt: &Arc<AtomicBool>,
+) -> (Outcome, Result<()>) {
+    let mut outcome = Outcome::default();
+    let observer = Box::new(shared.clone());
+    let stand = Stand::open(request, interrupt, observer, file, work.info.fills);
+    let ended = stand.and_then(|mut stand| {
+        describe(shared, &mut stand)?;
+        if work.info.wants_reference {
+            stand = stand.with_reference(interrupt);
+        }
+        stand.assume(shared.lock().recall());
+        // Ageing a virtual drive is not part of the run.
+        let began_ns = stand.rig().elapsed_ns();
+        let neighbours = shared.lock().neighbours();
+        let session = Session::new(stand.rig())
+            .with_checkpoints(|outcome: &Outcome| shared.lock().checkpoint(outcome));
+        let mut session = session.with_neighbours(neighbours);
+        let result = work.run(&mut session);
+        outcome = session.finish();
+        if let Stand::Virtual(_) = stand {
+            let now_ns = stand.rig().elapsed_ns();
+            shared.lock().note_simulated(now_ns.saturating_sub(began_ns));
+        }
+        // An interrupted run has worn the drive, too.
+        shared.lock().note_health(stand.health());
+        // A run is not complete if the target was replaced during it.
+        result.and_then(|()| stand.check_again())
+    });
+    let spec = &request.target.spec;
+    if real::stayed_away(spec) {
+        let line = format!("{spec} was not returned to the kernel: ssdyno recover");
+        shared.lock().warn(&line);
+    }
+    if ended.is_ok() {
+        let (target, took) = shared.lock().so_far();
+        let model = peers::simulate(request, work, &target, took, interrupt);
+        shared.lock().note_model(model);
+    }
+    (outcome, ended)
 }
 
 /// Records the opened target, the engine, and the instrument's own cost.

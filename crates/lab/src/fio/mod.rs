@@ -1,25 +1,23 @@
-//! Runs fio jobs: checks them against their target, plans them, enters them into the store and runs
-//! them on a rig.
+//! Runs fio jobs: checks them against their target and plans them.
 //!
-//! The steps are those of any other run (`session.rs`). The crate `fio` has the job language, the
+//! The result is a [`Planned`] run like any other, with the same steps (`session.rs`). The crate `fio` has the job language, the
 //! runner and the output. It names files to a rig and knows neither drives nor the store.
 
 mod target;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 pub use engine::Permissions;
 use fio::output;
 use fio::run::{self, Prepared, Ran};
-use record::{Health, Plan, Safety, Step, TargetKind};
+use record::{Plan, Safety, Step, TargetKind};
 use rig::TargetInfo;
 use script::Outcome;
 
 use crate::error::{ErrorKind, LabError, Result};
-use crate::recording::{Recording, Shared, Test};
-use crate::watcher::{Recorded, Watcher};
+use crate::recording::Test;
+use crate::session::Planned;
 use target::FioTarget;
 
 /// Jobs to run, with the user's permissions, and the store for the record.
@@ -35,86 +33,39 @@ pub struct Request<'p> {
     pub command: Vec<String>,
 }
 
-/// Jobs that are permitted on their target. Nothing has been touched yet.
-pub struct Planned<'p> {
-    /// The jobs and their cost.
-    pub plan: Plan,
-    store: Option<PathBuf>,
-    target: FioTarget,
-    info: TargetInfo,
-    prepared: Prepared<'p>,
-}
-
-/// Jobs that have a number in the store but have not moved a byte.
-pub struct Begun<'p> {
-    target: FioTarget,
-    prepared: Prepared<'p>,
-    recording: Recording,
-}
-
 impl<'p> Request<'p> {
     /// Makes every check that is possible without touching the target, and plans the jobs.
-    pub fn plan(self) -> Result<Planned<'p>> {
-        let Request { jobs, permissions, store, command } = self;
-        let mut target = FioTarget::from_plan(jobs, permissions)?;
-        let prepared = run::prepare(jobs, target.files())?;
+    /// `laying_out` is called before a file is laid out, with its size in bytes; `results` gets the
+    /// results of the jobs, unless an error ends the run.
+    pub fn plan<'a>(
+        &'a self,
+        laying_out: &'a mut dyn FnMut(&Path, u64),
+        results: &'a mut Option<Ran<'p>>,
+    ) -> Result<Planned<'a>> {
+        let mut target = FioTarget::from_plan(self.jobs, self.permissions.clone())?;
+        let prepared = run::prepare(self.jobs, target.files())?;
         target.admit_overwrites()?;
         let info = target.info(&prepared);
-        let plan = Plan { command, ..plan(jobs, &prepared, &info) };
-        Ok(Planned { plan, store, target, info, prepared })
-    }
-}
-
-impl<'p> Planned<'p> {
-    /// The target as the user named it.
-    pub fn target(&self) -> &str {
-        &self.info.target.spec
-    }
-
-    /// Wear and errors reported by the drive before the run.
-    pub fn health(&self) -> Option<&Health> {
-        self.info.target.drive.as_ref().map(|drive| &drive.health)
-    }
-
-    /// Enters the run into the store. An interrupt ends the wait for a store that another process
-    /// has locked.
-    pub fn begin(
-        self,
-        watcher: Box<dyn Watcher>,
-        interrupt: &Arc<AtomicBool>,
-    ) -> Result<Begun<'p>> {
-        let Planned { plan, store, target, info, prepared } = self;
-        let test = Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None };
-        let recording = Recording::begin(store.as_deref(), test, &info, plan, watcher, interrupt)?;
-        Ok(Begun { target, prepared, recording })
-    }
-}
-
-impl<'p> Begun<'p> {
-    /// Opens the target and runs the jobs. Calls `laying_out` before a file is laid out, with its
-    /// size in bytes. A record is made whatever happens; the results of the jobs are returned
-    /// unless an error ended the run.
-    pub fn run(
-        self,
-        interrupt: &Arc<AtomicBool>,
-        laying_out: &mut dyn FnMut(&Path, u64),
-    ) -> (Result<Ran<'p>>, Recorded) {
-        let Begun { target, prepared, recording } = self;
-        let shared = Shared::new(recording);
-        let observer = Box::new(shared.clone());
-        let mut setting = run::Setting { interrupt, laying_out };
-        let ran = target
-            .open(&prepared, Arc::clone(interrupt), observer)
-            .and_then(|mut rig| Ok(prepared.run(rig.as_mut(), &mut setting)?));
-        let (outcome, ended) = match &ran {
-            Ok(ran) if ran.interrupted => {
-                (outcome(ran), Err(LabError::new(ErrorKind::Interrupted, "interrupted")))
-            }
-            Ok(ran) => (outcome(ran), Ok(())),
-            Err(error) => (Outcome::default(), Err(error.clone())),
-        };
-        let recorded = shared.lock().finish(&outcome, ended);
-        (ran, recorded)
+        Ok(Planned {
+            plan: Plan { command: self.command.clone(), ..plan(self.jobs, &prepared, &info) },
+            info,
+            test: Test { method: "fio", protocol: None, seed: None, provokes: &[], part_of: None },
+            store: self.store.as_deref(),
+            fills: false,
+            journals: None,
+            measure: Box::new(move |shared, interrupt| {
+                let mut setting = run::Setting { interrupt, laying_out };
+                let ran = target
+                    .open(&prepared, Arc::clone(interrupt), Box::new(shared.clone()))
+                    .and_then(|mut rig| Ok(prepared.run(rig.as_mut(), &mut setting)?));
+                let ran = match ran {
+                    Ok(ran) => results.insert(ran),
+                    Err(error) => return (Outcome::default(), Err(error)),
+                };
+                let interrupted = LabError::new(ErrorKind::Interrupted, "interrupted");
+                (outcome(ran), if ran.interrupted { Err(interrupted) } else { Ok(()) })
+            }),
+        })
     }
 }
 

@@ -5,20 +5,18 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use fio::run::Ran;
 use fio::{self, Eta, Format, Plan, Request, output};
-use lab::Recorded;
-use lab::fio::{Permissions, Planned};
+use lab::fio::Permissions;
+use lab::{Planned, Recorded};
 use workload::units;
 
-use super::words;
+use super::{session, words};
 use crate::cli::{self, FioArgs, OutputArgs};
 use crate::failure::{Failure, IO, Result, USAGE};
 use crate::interrupt::INTERRUPTED;
 use crate::live::Live;
-use crate::relay::Relay;
 use crate::{interrupt, present, screen};
 
 /// The effect of jobs on a directory, as shown in a plan.
@@ -41,37 +39,34 @@ runs the jobs on a virtual drive.
 
 /// Runs a fio command line.
 pub fn run(args: &FioArgs) -> Result {
-    let (own, words) = Own::split(&args.words)?;
-    let help = words.is_empty() || words.iter().any(|w| w == "--help" || w == "-h");
-    let words = if help { vec!["--help".to_string()] } else { words };
-    let request = fio::parse(&words, &fio::Here).map_err(usage)?;
-    match request {
-        Request::Answer(text) => {
-            let own = if help { OWN_HELP } else { "" };
-            present::done(&format!("{text}{own}"))
-        }
+    let (own, words) = OwnOptions::split(&args.words)?;
+    let is_help = words.is_empty() || words.iter().any(|word| word == "--help" || word == "-h");
+    let words = if is_help { vec!["--help".to_string()] } else { words };
+    match fio::parse(&words, &fio::Here).map_err(usage)? {
+        Request::Answer(text) if is_help => present::done(&format!("{text}{OWN_HELP}")),
+        Request::Answer(text) => present::done(&text),
         Request::Run(plan) => execute(&own, &plan),
     }
 }
 
 /// ssdyno's own options on the command line.
 #[derive(Debug, Default, PartialEq)]
-struct Own {
+struct OwnOptions {
     permissions: Permissions,
     store: Option<PathBuf>,
     dry_run: bool,
 }
 
-impl Own {
-    fn split(words: &[String]) -> Result<(Own, Vec<String>)> {
-        let mut own = Own::default();
-        let may = &mut own.permissions;
+impl OwnOptions {
+    fn split(words: &[String]) -> Result<(OwnOptions, Vec<String>)> {
+        let mut own = OwnOptions::default();
+        let permissions = &mut own.permissions;
         let rest = words::split(words, |word| {
             match word.name {
-                "--destroy" => may.destroy.push(word.value()?),
+                "--destroy" => permissions.destroy.push(word.value()?),
                 "--store" => own.store = Some(word.value()?.into()),
-                "--overwrite-files" => may.overwrite_files = true,
-                "--no-iommu" => may.no_iommu = true,
+                "--overwrite-files" => permissions.overwrite_files = true,
+                "--no-iommu" => permissions.no_iommu = true,
                 "--dry-run" => own.dry_run = true,
                 // Stdout is always fio's own.
                 "--as-is" => {}
@@ -87,35 +82,43 @@ pub fn usage(error: fio::FioError) -> Failure {
     Failure::new(USAGE, &error).advise_if(error.advice)
 }
 
-fn execute(own: &Own, plan: &Plan) -> Result {
+fn execute(own: &OwnOptions, plan: &Plan) -> Result {
     for note in &plan.notes {
         screen::say(&format!("ssdyno: {}: {}", note.place, note.text));
     }
-    let planned = lab::fio::Request {
+    let request = lab::fio::Request {
         jobs: plan,
         permissions: own.permissions.clone(),
         store: own.store.clone(),
         command: cli::typed(),
     };
-    let planned = planned.plan()?;
+    let is_announced = is_stdout_for_people(plan);
+    let mut announce = |path: &Path, bytes| {
+        if is_announced {
+            announce_layout(path, bytes);
+        }
+    };
+    let mut results = None;
+    let planned = request.plan(&mut announce, &mut results)?;
     if own.dry_run {
         show_plan(&planned)?;
         return Ok(ExitCode::SUCCESS);
     }
     check_outputs(plan)?;
-    if speaks(plan) {
+    if is_announced {
         present::print(&output::announce(plan))?;
     }
-    let how = How { seen: &seen(plan), lines: plan.globals.eta_newline, speaks: speaks(plan) };
-    let (ran, recorded) = record(planned, &how)?;
-    if let Ok(ran) = &ran {
-        for path in &ran.unremoved {
-            let path = path.to_string_lossy();
-            screen::say(&format!("ssdyno: {} could not be removed", emit::plain(&path)));
-        }
-        write_results(plan, ran, recorded.run.number)?;
+    let recorded = record(planned, plan, &progress_output(plan))?;
+    let Some(ran) = results else {
+        recorded.ended?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    for path in &ran.unremoved {
+        let path = path.to_string_lossy();
+        screen::say(&format!("ssdyno: {} could not be removed", emit::plain(&path)));
     }
-    let code = code(&ran?);
+    write_results(plan, &ran, recorded.run.number)?;
+    let code = exit_code(&ran);
     if code != INTERRUPTED {
         recorded.kept.map_err(Failure::reported)?;
     }
@@ -124,56 +127,33 @@ fn execute(own: &Own, plan: &Plan) -> Result {
 
 /// Prints the jobs of a plan and their cost.
 pub fn show_plan(planned: &Planned<'_>) -> Result<()> {
-    let (target, style) = (planned.target(), screen::style());
     let (plan, health) = (&planned.plan, planned.health());
-    let announcement = present::announce("fio", target, plan, health, None);
-    present::print(&present::plan(&announcement, plan, SCRATCH, health, &style))
+    let announcement = present::announce("fio", planned.spec(), plan, health, None);
+    session::print_plan(planned, &announcement, SCRATCH)
 }
 
-/// How to show the progress of a run.
-pub struct How<'a> {
-    /// The progress line.
-    pub seen: &'a OutputArgs,
-    /// Interval between new progress lines.
-    pub lines: Option<Duration>,
-    /// Whether stdout announces files being laid out.
-    pub speaks: bool,
+/// Carries out the plan of jobs and returns its record.
+pub fn record(planned: Planned<'_>, jobs: &Plan, output: &OutputArgs) -> Result<Recorded> {
+    let lines = jobs.globals.eta_newline.filter(|_| !output.quiet);
+    let live = Live::new(&planned.plan, planned.spec(), output).with_lines(lines);
+    session::carry_out(planned, live, |_| {})
 }
 
-/// Runs a plan and returns its results and its record. A record that is not in the store is
-/// reported.
-pub fn record<'p>(planned: Planned<'p>, how: &How<'_>) -> Result<(lab::Result<Ran<'p>>, Recorded)> {
-    let lines = how.lines.filter(|_| !how.seen.quiet);
-    let live = Live::new(&planned.plan, planned.target(), how.seen).with_lines(lines);
-    let bar = live.bar();
-    let interrupted = interrupt::Run::begin();
-    let interrupt = interrupted.flag();
-    let done = planned.begin(Relay::start(live, interrupt), interrupt)?.run(
-        interrupt,
-        &mut |path, bytes| {
-            if how.speaks {
-                let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
-                let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
-                // A closed stdout is noticed when the results are printed.
-                let _ = present::print(&line);
-            }
-        },
-    );
-    present::report_unkept(&done.1);
-    {
-        let _limit = interrupt::Limit::begin();
-        bar.finish_and_clear();
-    }
-    Ok(done)
+/// Announces a file that is about to be laid out.
+fn announce_layout(path: &Path, bytes: u64) {
+    let (path, size) = (path.to_string_lossy(), units::binary_tight(bytes));
+    let line = format!("Laying out IO file ({} / {size})\n", emit::plain(&path));
+    // A closed stdout is noticed when the results are printed.
+    let _ = present::print(&line);
 }
 
 /// Whether stdout is for people, so that progress and lay-outs are announced.
-fn speaks(plan: &Plan) -> bool {
+fn is_stdout_for_people(plan: &Plan) -> bool {
     plan.globals.output.is_none() && plan.globals.formats.contains(&Format::Normal)
 }
 
 /// The progress line to show during the run, depending on `--eta`.
-fn seen(plan: &Plan) -> OutputArgs {
+fn progress_output(plan: &Plan) -> OutputArgs {
     let quiet = match plan.globals.eta {
         Eta::Never => true,
         Eta::Always => false,
@@ -182,11 +162,13 @@ fn seen(plan: &Plan) -> OutputArgs {
     OutputArgs { quiet, ..OutputArgs::default() }
 }
 
-fn code(ran: &Ran<'_>) -> u8 {
-    match ran.jobs.iter().any(|job| job.error() != 0) {
-        _ if ran.interrupted => INTERRUPTED,
-        true => IO,
-        false => 0,
+fn exit_code(ran: &Ran<'_>) -> u8 {
+    if ran.interrupted {
+        INTERRUPTED
+    } else if ran.jobs.iter().any(|job| job.error() != 0) {
+        IO
+    } else {
+        0
     }
 }
 
@@ -208,7 +190,7 @@ fn aux_directory(plan: &Plan) -> &Path {
 /// Writes the results in every requested form to the requested place, and remarks to stderr.
 fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> {
     let globals = &plan.globals;
-    let (mut text, mut ours) = (String::new(), String::new());
+    let (mut text, mut remarks) = (String::new(), String::new());
     if globals.output.is_some() && globals.formats.contains(&Format::Normal) {
         text += &output::announce(plan);
     }
@@ -216,9 +198,9 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         match format {
             Format::Normal => {
                 text += &output::normal(ran);
-                ours = output::remarks(ran);
+                remarks = output::remarks(ran);
                 if let Some(number) = number {
-                    ours += &format!("\nKept as run {number}: ssdyno show {number}\n");
+                    remarks += &format!("\nKept as run {number}: ssdyno show {number}\n");
                 }
             }
             Format::Terse => text += &output::terse(ran, globals.terse_version),
@@ -234,9 +216,9 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
     let directory = aux_directory(plan);
     output::write_logs(ran, directory)
         .map_err(|e| Failure::new(IO, format!("the logs cannot be written: {e}")))?;
-    for path in output::write_dumps(ran, directory)
-        .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be saved: {e}")))?
-    {
+    let dumps = output::write_dumps(ran, directory)
+        .map_err(|e| Failure::new(IO, format!("wrong blocks cannot be saved: {e}")))?;
+    for path in dumps {
         let path = path.to_string_lossy();
         screen::say(&format!("ssdyno: block that failed verification: {}", emit::plain(&path)));
     }
@@ -246,11 +228,11 @@ fn write_results(plan: &Plan, ran: &Ran<'_>, number: Option<i64>) -> Result<()> 
         Some(path) => emit::replace(Path::new(path), emit::screen(&text).as_bytes())
             .map_err(|e| Failure::new(IO, format!("{path} cannot be written: {e}")))?,
     }
-    if ours.is_empty() {
+    if remarks.is_empty() {
         // The remarks name them; other formats go to programs.
         output::failures(ran).for_each(|failure| screen::say(&format!("ssdyno: {failure}")));
     } else {
-        screen::say(ours.trim_end());
+        screen::say(remarks.trim_end());
     }
     Ok(())
 }
@@ -262,7 +244,7 @@ mod tests {
     #[test]
     fn own_options_are_removed() {
         let words = ["--name=a", "--destroy=S1", "--store", "f.db", "--size=1m", "--dry-run"];
-        let (own, rest) = Own::split(&words.map(String::from)).expect("understood");
+        let (own, rest) = OwnOptions::split(&words.map(String::from)).expect("understood");
         assert_eq!(rest, ["--name=a", "--size=1m"]);
         assert_eq!(own.permissions.destroy, ["S1"]);
         assert_eq!(own.store.as_deref(), Some(Path::new("f.db")));

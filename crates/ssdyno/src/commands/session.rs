@@ -25,41 +25,45 @@ pub fn run(target: &str, args: &MeasureArgs, work: &Work<'_>) -> Result {
 /// Shows the plan and cost of a run.
 pub fn show_plan(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<()> {
     let planned = request.plan(work)?;
-    present::print(&match output.is_json() {
-        true => present::json(&planned.plan)?,
-        false => {
-            let announcement = announcement(request, &planned);
-            present::plan(
-                &announcement,
-                &planned.plan,
-                present::SCRATCH,
-                planned.health(),
-                &screen::style(),
-            )
-        }
-    })
+    if output.is_json() {
+        return present::print(&present::json(&planned.plan)?);
+    }
+    print_plan(&planned, &announcement(request, &planned), present::SCRATCH)
+}
+
+/// Prints a plan in full. `scratch` is its effect on a directory.
+pub fn print_plan(planned: &Planned<'_>, announcement: &str, scratch: &str) -> Result<()> {
+    let (plan, health) = (&planned.plan, planned.health());
+    present::print(&present::plan(announcement, plan, scratch, health, &screen::style()))
 }
 
 /// Runs work on a target and returns its record. A record that is not in the store is reported.
 pub fn record(request: &Request, output: &OutputArgs, work: &Work<'_>) -> Result<Recorded> {
     let planned = request.plan(work)?;
     output.html.as_deref().map_or(Ok(()), present::check_page)?;
+    let live = Live::new(&planned.plan, planned.spec(), output);
+    let announcement = announcement(request, &planned);
+    carry_out(planned, live, |number| {
+        if !output.quiet {
+            recover::mention(request.target.journal.as_deref());
+            screen::say(&format!("run {number}   {announcement}"));
+        }
+    })
+}
+
+/// Carries out a plan, shown by `live`, and returns its record. Calls `announce` with the number of
+/// the run before the first byte. A record that is not in the store is reported.
+pub fn carry_out(planned: Planned<'_>, live: Live, announce: impl FnOnce(i64)) -> Result<Recorded> {
     let interrupted = interrupt::Run::begin();
     let interrupt = interrupted.flag();
-    let live = Live::new(&planned.plan, planned.spec(), output).with_interrupt(interrupt);
+    let live = live.with_interrupt(interrupt);
     let bar = live.bar();
-    let announcement = announcement(request, &planned);
     let begun = planned.begin(Relay::start(live, interrupt), interrupt)?;
-    if !output.quiet {
-        recover::mention(request.target.journal.as_deref());
-        screen::say(&format!("run {}   {announcement}", begun.number()));
-    }
+    announce(begun.number());
     let recorded = begun.run(interrupt);
     present::report_unkept(&recorded);
-    {
-        let _limit = interrupt::Limit::begin();
-        bar.finish_and_clear();
-    }
+    let _limit = interrupt::Limit::begin();
+    bar.finish_and_clear();
     Ok(recorded)
 }
 

@@ -3,6 +3,7 @@
 //! An fio command line that writes is skipped if the target may only be read; methods skip their
 //! own writes. Figures are shown side by side; none passes or fails.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use lab::fio::Permissions;
@@ -121,14 +122,13 @@ impl Runner<'_> {
             store: self.request.store.clone(),
             command: self.request.command.clone(),
         };
-        let planned = request.plan()?;
+        let (mut laying_out, mut results) = (|_: &Path, _| {}, None);
+        let planned = request.plan(&mut laying_out, &mut results)?;
         if here.dry_run {
             fio_command::show_plan(&planned)?;
             return Ok(Outcome::Planned);
         }
-        let how =
-            fio_command::How { seen: &self.seen, lines: plan.globals.eta_newline, speaks: false };
-        let (_, recorded) = fio_command::record(planned, &how)?;
+        let recorded = fio_command::record(planned, plan, &self.seen)?;
         Ok(Outcome::Ran(Box::new(recorded)))
     }
 }
