@@ -63,9 +63,10 @@ impl Cell {
         }
         let mark = style.either("…", "..");
         let kept = width.saturating_sub(mark.chars().count());
-        match self.tail {
-            true => mark.chars().chain(self.text.chars().skip(whole - kept)).collect(),
-            false => self.text.chars().take(kept).chain(mark.chars()).collect(),
+        if self.tail {
+            mark.chars().chain(self.text.chars().skip(whole - kept)).collect()
+        } else {
+            self.text.chars().take(kept).chain(mark.chars()).collect()
         }
     }
 }
@@ -194,9 +195,8 @@ impl Table {
     }
 
     fn row_width(&self, row: &[Cell], widths: &[usize]) -> usize {
-        let width = |(cell, bound): (&Cell, &usize)| match cell.free {
-            true => cell.width() + self.gap,
-            false => bound + self.gap,
+        let width = |(cell, bound): (&Cell, &usize)| {
+            if cell.free { cell.width() + self.gap } else { bound + self.gap }
         };
         row.iter().zip(widths).map(width).sum::<usize>().saturating_sub(self.gap)
     }

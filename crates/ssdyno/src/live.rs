@@ -39,10 +39,8 @@ fn bar_style(template: &str) -> Result<ProgressStyle, TemplateError> {
 
 /// A bar on stderr; nothing is drawn unless that is a terminal.
 fn bar(length: Option<u64>, template: &str, hidden: bool) -> ProgressBar {
-    let drawn = match hidden {
-        true => ProgressDrawTarget::hidden(),
-        false => ProgressDrawTarget::stderr_with_hz(8),
-    };
+    let drawn =
+        if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
     let bar = ProgressBar::with_draw_target(length, drawn);
     if let Ok(style) = bar_style(template) {
         bar.set_style(style);

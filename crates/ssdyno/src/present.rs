@@ -29,9 +29,10 @@ pub fn done(text: &str) -> Result {
 /// Prints records as JSON lines: with control characters escaped on a terminal, byte for byte to a
 /// file or a pipe.
 pub fn print_records(text: &str) -> Result<()> {
-    match io::stdout().is_terminal() {
-        true => print_bytes(emit::json(text).as_bytes()),
-        false => print_bytes(text.as_bytes()),
+    if io::stdout().is_terminal() {
+        print_bytes(emit::json(text).as_bytes())
+    } else {
+        print_bytes(text.as_bytes())
     }
 }
 
@@ -185,12 +186,11 @@ pub fn announce(
 ) -> String {
     let mut line = format!("{method} on {}   ", emit::plain(target));
     if plan.seconds > 0.0 {
-        line += &match target.starts_with(drives::PREFIX) {
-            true => {
-                let here = here.map(|s| format!("about {} here, ", units::duration(s)));
-                format!("{} simulated, {}", units::duration(plan.seconds), here.unwrap_or_default())
-            }
-            false => format!("about {}, ", units::span(plan.seconds)),
+        line += &if target.starts_with(drives::PREFIX) {
+            let here = here.map(|s| format!("about {} here, ", units::duration(s)));
+            format!("{} simulated, {}", units::duration(plan.seconds), here.unwrap_or_default())
+        } else {
+            format!("about {}, ", units::span(plan.seconds))
         };
     }
     line += &match plan.write_bytes_max {

@@ -123,10 +123,7 @@ fn row(run: &mut Run, line: &str, major: u32, section: &Section) -> Option<()> {
     let iops = iops.filter(|iops| *iops > 0.0);
     let from_rate = shape.block_bytes.map(|block| rate / block as f64);
     let side = Side { bytes_per_s: Some(rate), iops: iops.or(from_rate), ..Side::default() };
-    let direction = match section.mixed {
-        true => "both",
-        false => direction?,
-    };
+    let direction = if section.mixed { "both" } else { direction? };
     let name = put_side(run, &shape, direction, &side);
     if let Some(us) = number_after(values, "<") {
         let key = MetricKey::parse(&name).with(Statistic::Mean);

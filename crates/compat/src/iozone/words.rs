@@ -49,10 +49,8 @@ pub fn parse(words: &[String]) -> Result<Request> {
                 continue;
             }
             let joined = letters.as_str();
-            let value = match joined.is_empty() {
-                false => Some(joined),
-                true => rest.next().map(String::as_str),
-            };
+            let value =
+                if joined.is_empty() { rest.next().map(String::as_str) } else { Some(joined) };
             let value =
                 value.ok_or_else(|| IozoneError::new(format!("-{letter} needs a value")))?;
             draft.value(letter, value)?;

@@ -123,8 +123,9 @@ pub(super) fn numbers(text: &str, end: u32, what: &str) -> Parsed<Vec<u32>> {
         }
         found.extend(low..=high);
     }
-    match found.is_empty() {
-        true => Err(format!("does not contain {what}")),
-        false => Ok(found.into_iter().collect()),
+    if found.is_empty() {
+        Err(format!("does not contain {what}"))
+    } else {
+        Ok(found.into_iter().collect())
     }
 }

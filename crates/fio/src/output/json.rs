@@ -261,10 +261,7 @@ fn time(time: Duration) -> String {
 
 /// A name in a list separated by colons. That of a drive is taken whole.
 fn file_name(name: &str) -> Cow<'_, str> {
-    match is_drive(name) {
-        true => name.into(),
-        false => name.replace(':', "\\:").into(),
-    }
+    if is_drive(name) { name.into() } else { name.replace(':', "\\:").into() }
 }
 
 /// A size in fio's notation: `4k`, `1m`.

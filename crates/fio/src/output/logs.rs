@@ -72,9 +72,10 @@ pub fn log_paths(plan: &Plan, directory: &Path) -> Vec<PathBuf> {
 }
 
 fn file_name(job: &Job, name: &str, prefix: &str, number: u64) -> String {
-    match job.logs.shared_file {
-        true => format!("{prefix}_{name}.log"),
-        false => format!("{prefix}_{name}.{number}.log"),
+    if job.logs.shared_file {
+        format!("{prefix}_{name}.log")
+    } else {
+        format!("{prefix}_{name}.{number}.log")
     }
 }
 
@@ -107,15 +108,17 @@ fn write_log(run: &JobRun<'_>, value: Value, out: &mut impl Write) -> io::Result
         if logs.offset {
             write!(out, ", {offset}")?;
         }
-        match logs.priority {
-            true => writeln!(out, ", 0x{priority:04x}")?,
-            false => writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?,
+        if logs.priority {
+            writeln!(out, ", 0x{priority:04x}")?
+        } else {
+            writeln!(out, ", {}", u8::from(priority >> 13 == REAL_TIME))?
         }
         Ok(())
     };
-    match logs.average.is_zero() {
-        true => each(run, value, write),
-        false => averages(run, value).into_iter().try_for_each(write),
+    if logs.average.is_zero() {
+        each(run, value, write)
+    } else {
+        averages(run, value).into_iter().try_for_each(write)
     }
 }
 

@@ -3,10 +3,8 @@
 /// A number in at most `digits` characters: divided by 1000 or 1024 until it fits, with as many
 /// decimals as possible, followed by prefix and unit.
 pub(super) fn short(number: f64, digits: usize, binary: bool, unit: &str) -> String {
-    let prefixes = match binary {
-        true => ["", "Ki", "Mi", "Gi", "Ti", "Pi"],
-        false => ["", "k", "M", "G", "T", "P"],
-    };
+    let prefixes =
+        if binary { ["", "Ki", "Mi", "Gi", "Ti", "Pi"] } else { ["", "k", "M", "G", "T", "P"] };
     let thousand = if binary { 1024 } else { 1000 };
     let (mut whole, mut rest, mut step) = (number.max(0.0) as u64, None, 0);
     while whole.to_string().len() > digits && step + 1 < prefixes.len() {
@@ -49,9 +47,10 @@ pub(super) fn decimal_rate(bytes_per_s: f64, bits: bool) -> String {
 }
 
 fn in_units(bytes_per_s: f64, binary: bool, bits: bool) -> String {
-    match bits {
-        true => short(bytes_per_s * 8.0, 4, binary, "bit/s"),
-        false => short(bytes_per_s, 4, binary, "B/s"),
+    if bits {
+        short(bytes_per_s * 8.0, 4, binary, "bit/s")
+    } else {
+        short(bytes_per_s, 4, binary, "B/s")
     }
 }
 

@@ -97,9 +97,10 @@ impl JobClone<'_> {
             only_verifies: matches!(job.access.rw, Rw::Read | Rw::RandRead)
                 && job.verify.kind != VerifyKind::None,
             // fio never flushes between a trim and its write.
-            flush_every: match job.access.rw.writes() && !job.access.rw.trims() {
-                true => [job.syncing.fsync, job.syncing.fdatasync],
-                false => [0; 2],
+            flush_every: if job.access.rw.writes() && !job.access.rw.trims() {
+                [job.syncing.fsync, job.syncing.fdatasync]
+            } else {
+                [0; 2]
             },
             verify_only: job.verify.only,
             rates: super::rates::both(job),

@@ -93,9 +93,10 @@ impl PlanFiles {
                 return Err(RunError::usage(text, "a larger size, or a smaller bs"));
             }
             let region = Region { start, bytes };
-            let file_end = match device {
-                true => there.unwrap_or(0),
-                false => there.unwrap_or(0).max(planned).max(region.end()),
+            let file_end = if device {
+                there.unwrap_or(0)
+            } else {
+                there.unwrap_or(0).max(planned).max(region.end())
             };
             plan.end = plan.end.max(region.end());
             plan.used_bytes = plan.used_bytes.saturating_add(bytes);

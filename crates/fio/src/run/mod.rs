@@ -90,9 +90,10 @@ pub fn prepare<'p>(plan: &'p Plan, door: &mut dyn Files) -> Result<Prepared<'p>,
     let real = !drive.as_deref().is_some_and(is_virtual);
     for job in &plan.jobs {
         refuse::unsupported(job)?;
-        match real {
-            true => numa::processors(job).map(drop)?,
-            false => refuse::on_virtual_drive(job)?,
+        if real {
+            numa::processors(job).map(drop)?
+        } else {
+            refuse::on_virtual_drive(job)?
         }
         if drive.is_some() {
             refuse::mapped(job)?;

@@ -55,9 +55,10 @@ pub(super) fn half_rated(job: &Job) -> bool {
 /// The pacing of a job's operations.
 pub(super) fn pacing(job: &Job) -> Pacing {
     // A throttle enforces the rate of a single direction.
-    match half_rated(job) {
-        true => Pacing::Closed,
-        false => schedule(job, rates(job).each().into_iter().flatten().sum()),
+    if half_rated(job) {
+        Pacing::Closed
+    } else {
+        schedule(job, rates(job).each().into_iter().flatten().sum())
     }
 }
 

@@ -15,9 +15,10 @@ pub(super) fn unsupported(job: &Job) -> Result<(), RunError> {
 
 /// Refuses a job that a virtual drive cannot run.
 pub(super) fn on_virtual_drive(job: &Job) -> Result<(), RunError> {
-    match job.verifies() {
-        true => on_drive(job, "verify on a virtual drive: it keeps no data to check"),
-        false => Ok(()),
+    if job.verifies() {
+        on_drive(job, "verify on a virtual drive: it keeps no data to check")
+    } else {
+        Ok(())
     }
 }
 

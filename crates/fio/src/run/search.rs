@@ -81,10 +81,10 @@ impl Search {
             return Some(Ruling::GoOn);
         }
         let kept = (self.seen - self.failed) as f64 * 100.0 / self.seen as f64;
-        match kept >= self.percentile {
-            true => Some(self.deeper(now_ns)),
-            // At depth 1 the search continues: the drive may recover.
-            false => Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn)),
+        if kept >= self.percentile {
+            Some(self.deeper(now_ns))
+        } else {
+            Some(self.shallower(now_ns).unwrap_or(Ruling::GoOn))
         }
     }
 
@@ -111,9 +111,10 @@ impl Search {
                 (self.high, self.stable) = (self.high + 1, 0);
             }
         }
-        let next = match self.high == self.depth_max {
-            true => before.saturating_mul(2),
-            false => (before + self.high) / 2,
+        let next = if self.high == self.depth_max {
+            before.saturating_mul(2)
+        } else {
+            (before + self.high) / 2
         };
         self.depth = next.min(self.depth_max);
         self.new_window(now_ns);

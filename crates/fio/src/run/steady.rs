@@ -73,15 +73,12 @@ impl SteadySeen {
         };
         let values: Vec<f64> = self.windows.iter().map(|w| looked_at(w) as f64).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let found = match self.asked.slope {
-            true => {
-                self.slope = slope(&values);
-                self.slope
-            }
-            false => {
-                self.deviation = values.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
-                self.deviation
-            }
+        let found = if self.asked.slope {
+            self.slope = slope(&values);
+            self.slope
+        } else {
+            self.deviation = values.iter().map(|v| (v - mean).abs()).fold(0.0, f64::max);
+            self.deviation
         };
         let (limit, criterion) = match self.asked.limit {
             Threshold::Percent(limit) => (limit, 100.0 * found / mean),

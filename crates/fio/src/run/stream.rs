@@ -93,9 +93,10 @@ impl Outline {
         if self.only_verifies {
             return self.job_limit();
         }
-        let size = match rw.writes() && rw.random() && self.access.norandommap && self.by_bytes {
-            true => self.pass_bytes.max(self.limit_bytes),
-            false => self.pass_bytes,
+        let size = if rw.writes() && rw.random() && self.access.norandommap && self.by_bytes {
+            self.pass_bytes.max(self.limit_bytes)
+        } else {
+            self.pass_bytes
         };
         let pairs = matches!(rw, Rw::TrimWrite | Rw::RandTrimWrite);
         if pairs { size.saturating_add(self.job_limit()) } else { size }

@@ -146,13 +146,12 @@ impl Walk {
                 }
                 let offset = self.start + place;
                 let room = self.span.end().saturating_sub(offset);
-                let bytes = match is_pair {
-                    true => self.trimmed,
-                    false => {
-                        let by_order = if marks { WRITE } else { READ };
-                        let sizes = if access.bs_by_order { by_order } else { kind };
-                        draw_size(access, sizes, room, rng)?
-                    }
+                let bytes = if is_pair {
+                    self.trimmed
+                } else {
+                    let by_order = if marks { WRITE } else { READ };
+                    let sizes = if access.bs_by_order { by_order } else { kind };
+                    draw_size(access, sizes, room, rng)?
                 };
                 (
                     offset,

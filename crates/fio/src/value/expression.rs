@@ -28,9 +28,10 @@ pub(crate) fn evaluate(text: &str, unit: Unit) -> Parsed<u64> {
     if !reader.rest.trim_start().is_empty() {
         return Err(reader.wrong());
     }
-    let value = match unit == Unit::Seconds && !reader.suffixed {
-        true => value.times(Term::whole(1_000_000)).ok_or_else(|| reader.large())?,
-        false => value,
+    let value = if unit == Unit::Seconds && !reader.suffixed {
+        value.times(Term::whole(1_000_000)).ok_or_else(|| reader.large())?
+    } else {
+        value
     };
     match value {
         Term { whole: Some(whole), .. } => u64::try_from(whole).ok(),
@@ -199,9 +200,10 @@ impl Reader<'_> {
         let fits = |c: char| c.is_digit(radix) || (radix == 10 && c == '.');
         let end = text.find(|c| !fits(c)).unwrap_or(text.len());
         let (digits, rest) = text.split_at(end);
-        let term = match digits.contains('.') {
-            true => digits.parse().ok().and_then(Term::real),
-            false => i64::from_str_radix(digits, radix).ok().map(Term::whole),
+        let term = if digits.contains('.') {
+            digits.parse().ok().and_then(Term::real)
+        } else {
+            i64::from_str_radix(digits, radix).ok().map(Term::whole)
         };
         let term = term.ok_or_else(|| self.wrong())?;
         self.rest = rest;

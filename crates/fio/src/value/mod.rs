@@ -118,9 +118,10 @@ impl<'a> Value<'a> {
     /// A whole number from `low` to `high`, with fio's suffixes.
     pub fn count(&self, low: u64, high: u64) -> Parsed<u64> {
         let number = self.bytes()?;
-        match (low..=high).contains(&number) {
-            true => Ok(number),
-            false => Err(format!("{number} is not within {low} to {high}")),
+        if (low..=high).contains(&number) {
+            Ok(number)
+        } else {
+            Err(format!("{number} is not within {low} to {high}"))
         }
     }
 
@@ -132,9 +133,10 @@ impl<'a> Value<'a> {
     /// A whole number without suffix that may be negative.
     pub fn signed(&self, low: i64, high: i64) -> Parsed<i64> {
         let number = integer(self.text()?)?;
-        match (low..=high).contains(&number) {
-            true => Ok(number),
-            false => Err(format!("{number} is not within {low} to {high}")),
+        if (low..=high).contains(&number) {
+            Ok(number)
+        } else {
+            Err(format!("{number} is not within {low} to {high}"))
         }
     }
 

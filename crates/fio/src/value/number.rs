@@ -92,9 +92,10 @@ pub(crate) fn time(text: &str, unit: Duration) -> Parsed<Duration> {
     let nanos = u128::from(number) * one.as_nanos();
     // A hundred years: more is a typing error, and the limit keeps sums of times below 64 bits.
     let most = 100 * 365 * 86_400 * 1_000_000_000u128;
-    match nanos > most {
-        true => Err(format!("'{text}' is more than a hundred years")),
-        false => Ok(Duration::from_nanos(nanos as u64)),
+    if nanos > most {
+        Err(format!("'{text}' is more than a hundred years"))
+    } else {
+        Ok(Duration::from_nanos(nanos as u64))
     }
 }
 

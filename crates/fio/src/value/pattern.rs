@@ -40,10 +40,7 @@ pub(crate) fn pattern(value: &Value) -> Parsed<Motif> {
             return Err(format!("is longer than {LONGEST} bytes"));
         }
     }
-    match motif.bytes.is_empty() {
-        true => Err("is empty".into()),
-        false => Ok(motif),
-    }
+    if motif.bytes.is_empty() { Err("is empty".into()) } else { Ok(motif) }
 }
 
 fn wrong(rest: &str) -> String {

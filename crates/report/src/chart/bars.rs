@@ -50,12 +50,11 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let levels = chart.bands.iter().filter_map(|band| Some(band.y?[1]));
     let most = bars.iter().map(most).chain(levels).fold(0.0, f64::max);
     let scale = Scale::from_zero(most);
-    let key = match grouped {
-        true => {
-            let class = |i: usize| class_of(&names[i], i);
-            (0..names.len()).map(|i| (class(i), names[i].clone())).collect()
-        }
-        false => Vec::new(),
+    let key = if grouped {
+        let class = |i: usize| class_of(&names[i], i);
+        (0..names.len()).map(|i| (class(i), names[i].clone())).collect()
+    } else {
+        Vec::new()
     };
     let said = bars.iter().map(|bar| {
         let name = [bar.group.as_str(), bar.label.as_str()].into_iter().filter(|n| !n.is_empty());
@@ -101,9 +100,10 @@ fn form(chart: &Chart, bars: &[Bar], scale: &Scale, grouped: bool, narrow: bool)
         canvas.text("label", [at(value), 8.0], Anchor::Middle, label);
     }
     for (y, name) in headings {
-        match narrow {
-            true => canvas.text("name", [0.0, y], Anchor::Start, &name),
-            false => canvas.text("name", [left - 12.0, y], Anchor::End, &name),
+        if narrow {
+            canvas.text("name", [0.0, y], Anchor::Start, &name)
+        } else {
+            canvas.text("name", [left - 12.0, y], Anchor::End, &name)
         }
     }
     for (bar, y) in bars.iter().zip(places) {

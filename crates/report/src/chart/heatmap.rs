@@ -69,9 +69,10 @@ fn form(chart: &Chart, map: &Map, narrow: bool) -> Canvas {
     let (least, most) = values().fold((f64::MAX, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
     let (divisor, unit) = unit_of_axis(chart.y, most.max(f64::MIN_POSITIVE) / 20.0);
     for &(row, column, value) in &map.cells {
-        let share = match most > least && value > 0.0 {
-            true => libm::log(value / least) / libm::log(most / least),
-            false => 0.0,
+        let share = if most > least && value > 0.0 {
+            libm::log(value / least) / libm::log(most / least)
+        } else {
+            0.0
         };
         let at = [left + column as f64 * each, TOP + row as f64 * ROW];
         canvas.cell(share, at, [each - 2.0, ROW - 2.0]);

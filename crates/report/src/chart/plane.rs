@@ -122,10 +122,8 @@ impl Plane {
                     let above = if y - TOP > 30.0 { y - 9.0 } else { y + 12.0 };
                     let wide = width(&band.label);
                     let fits = wide <= right - left;
-                    let (x, anchor) = match fits {
-                        true => (right - 4.0, Anchor::End),
-                        false => (left + 4.0, Anchor::Start),
-                    };
+                    let (x, anchor) =
+                        if fits { (right - 4.0, Anchor::End) } else { (left + 4.0, Anchor::Start) };
                     let end = if fits { x } else { x + wide };
                     // The labels of adjacent levels are side by side.
                     let free = |end: f64| {

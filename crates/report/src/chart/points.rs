@@ -42,13 +42,15 @@ pub(super) fn draw(chart: &Chart, run: &Run) -> Option<Drawn> {
     let mut values: Vec<f64> = all().map(|p| p.1.value).collect();
     values.sort_unstable_by(f64::total_cmp);
     let (least, most) = (values[values.len() / 10], *values.last()?);
-    let y = match most > LOG_FROM * least && low > 0.0 {
-        true => Scale::log(low, high),
-        false => Scale::from_zero(high),
+    let y = if most > LOG_FROM * least && low > 0.0 {
+        Scale::log(low, high)
+    } else {
+        Scale::from_zero(high)
     };
-    let x = match first > 0.0 && (base(&chart.x) == Base::Two || last > LOG_FROM * first) {
-        true => Scale::log(first, last),
-        false => Scale::from_zero(last),
+    let x = if first > 0.0 && (base(&chart.x) == Base::Two || last > LOG_FROM * first) {
+        Scale::log(first, last)
+    } else {
+        Scale::from_zero(last)
     };
     let key = groups.iter().map(|g| (g.class.clone(), g.name.clone())).collect();
     let said = |group: &Group| {

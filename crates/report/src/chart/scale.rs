@@ -33,17 +33,19 @@ impl Scale {
 
     /// The position of a value on the axis, 0 to 1.
     pub(super) fn share(&self, value: f64) -> f64 {
-        match self.log {
-            true => libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low),
-            false => (value - self.low) / (self.high - self.low),
+        if self.log {
+            libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low)
+        } else {
+            (value - self.low) / (self.high - self.low)
         }
     }
 
     /// The value at a position.
     pub(super) fn value(&self, share: f64) -> f64 {
-        match self.log {
-            true => self.low * libm::pow(self.high / self.low, share),
-            false => self.low + share * (self.high - self.low),
+        if self.log {
+            self.low * libm::pow(self.high / self.low, share)
+        } else {
+            self.low + share * (self.high - self.low)
         }
     }
 

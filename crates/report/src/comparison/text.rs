@@ -13,9 +13,10 @@ pub fn text(comparison: &Comparison, style: &Style) -> String {
     let columns = style.width.min(TEXT_COLUMNS);
     let mut text = String::new();
     for side in &comparison.sides {
-        let lines = match side.heading.chars().count() + 3 > columns {
-            true => wrap(&side.heading, columns.saturating_sub(3)),
-            false => vec![side.heading.clone()],
+        let lines = if side.heading.chars().count() + 3 > columns {
+            wrap(&side.heading, columns.saturating_sub(3))
+        } else {
+            vec![side.heading.clone()]
         };
         text += &format!("{}  {}\n", side.letter, lines.join("\n   "));
     }

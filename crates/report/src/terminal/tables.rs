@@ -107,10 +107,8 @@ fn rate_cells(row: &Row<'_>, rate: Option<&Metric>, style: &Style, roomy: bool) 
     let shown = |value: Option<f64>| value.map(amount).unwrap_or_default();
     let megabytes = row.bytes_per_s(rate).map(|b| b / 1e6);
     let first = if rate.value.is_some() { shown(megabytes) } else { quantity::UNKNOWN.into() };
-    let interval = match roomy {
-        true => quantity::interval(rate),
-        false => quantity::interval_percent(rate, style),
-    };
+    let interval =
+        if roomy { quantity::interval(rate) } else { quantity::interval_percent(rate, style) };
     let iops = Cell::new(Ink::Strong, shown(row.iops(rate)));
     [Cell::new(Ink::Strong, first), iops, Cell::dim(interval)]
 }

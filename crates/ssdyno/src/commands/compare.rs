@@ -31,14 +31,15 @@ pub fn run(args: &CompareArgs) -> Result {
     }
     let (titles, sides) = sides(args)?;
     let found = compare::compare(&sides, args.metric.as_deref())?;
-    match args.json {
-        true => present::print(&present::json(&as_json(&sides, &found, "confounded")?)?)?,
-        false => show(args, &view(args, &titles, &sides, &found, CONFOUNDED))?,
+    if args.json {
+        present::print(&present::json(&as_json(&sides, &found, "confounded")?)?)?
+    } else {
+        show(args, &view(args, &titles, &sides, &found, CONFOUNDED))?
     }
-    match found.iter().all(|comparison| comparison.pairs.is_empty()) {
-        // Nothing was compared: the wrong runs were named.
-        true => Ok(ExitCode::from(USAGE)),
-        false => Ok(ExitCode::SUCCESS),
+    if found.iter().all(|comparison| comparison.pairs.is_empty()) {
+        Ok(ExitCode::from(USAGE))
+    } else {
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -161,9 +162,10 @@ fn show(args: &CompareArgs, view: &View) -> Result<()> {
         let page = comparison::html(view, version);
         emit::renew(path, page).map_err(|e| Failure::cannot_write(path, &e))?;
     }
-    match args.markdown {
-        true => present::print(&comparison::markdown(view)),
-        false => present::print(&comparison::text(view, &screen::uncut())),
+    if args.markdown {
+        present::print(&comparison::markdown(view))
+    } else {
+        present::print(&comparison::text(view, &screen::uncut()))
     }
 }
 

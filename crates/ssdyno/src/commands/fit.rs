@@ -38,9 +38,10 @@ pub fn run(args: &FitArgs) -> Result {
         });
         written.map_err(|e| Failure::cannot_write(path, &e))?;
     }
-    present::done(&match args.json {
-        true => as_json(&fitted)?,
-        false => shown(&fitted, args, &screen::style()),
+    present::done(&if args.json {
+        as_json(&fitted)?
+    } else {
+        shown(&fitted, args, &screen::style())
     })
 }
 

@@ -22,14 +22,15 @@ pub fn run(args: &ImageArgs) -> Result {
     drop((limit, interrupt));
     bar.finish_and_clear();
     let made = made?;
-    present::done(&match args.json {
-        true => present::json(&made)?,
-        false => format!(
+    present::done(&if args.json {
+        present::json(&made)?
+    } else {
+        format!(
             "{}: {} as {}, {} blocks\n",
             args.image.display(),
             decimal(made.bytes),
             decimal(made.image_bytes),
             made.blocks
-        ),
+        )
     })
 }

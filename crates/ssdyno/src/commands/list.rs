@@ -24,12 +24,11 @@ pub fn run(args: &ListArgs) -> Result {
     if args.json {
         return present::done(&present::json(&drives)?);
     }
-    let text = match args.verbose || args.path.is_some() {
-        true => {
-            let style = screen::style();
-            drives.iter().map(|drive| entry(drive, &style)).collect::<Vec<_>>().join("\n")
-        }
-        false => lines(&drives).render(&screen::uncut()),
+    let text = if args.verbose || args.path.is_some() {
+        let style = screen::style();
+        drives.iter().map(|drive| entry(drive, &style)).collect::<Vec<_>>().join("\n")
+    } else {
+        lines(&drives).render(&screen::uncut())
     };
     recover::mention(None);
     present::done(if drives.is_empty() { "no block devices found\n" } else { &text })

@@ -41,9 +41,8 @@ fn table(methods: &[&MethodInfo]) -> String {
         "borrows: blocks are overwritten and restored   destroys: content is lost",
         "ssdyno methods NAME shows one in full.",
     ];
-    let legend = legend.map(|line| match line.len() > style.columns() {
-        true => line.replace("   ", "\n"),
-        false => line.to_string(),
+    let legend = legend.map(|line| {
+        if line.len() > style.columns() { line.replace("   ", "\n") } else { line.to_string() }
     });
     format!("{}\n{}\n", table.render(&style), legend.join("\n"))
 }

@@ -33,15 +33,10 @@ pub fn run(args: &PartitionArgs) -> Result {
         return if args.renumber { renumber(args, &disc) } else { show(args, &disc) };
     };
     let places = disc.lay_out(&layout)?;
-    let volumes = match args.format {
-        true => disc.file_systems(&places, args.lfau)?,
-        false => Vec::new(),
-    };
+    let volumes = if args.format { disc.file_systems(&places, args.lfau)? } else { Vec::new() };
     if args.dry_run {
-        let text = match args.json {
-            true => present::json(&places)?,
-            false => plan_words(&disc, &places, &volumes),
-        };
+        let text =
+            if args.json { present::json(&places)? } else { plan_words(&disc, &places, &volumes) };
         return present::done(&text);
     }
     disc.check_writable()?;
@@ -75,13 +70,12 @@ fn renumber(args: &PartitionArgs, disc: &Disc) -> Result {
 fn show(args: &PartitionArgs, disc: &Disc) -> Result {
     let table = disc.read()?;
     let oddities = table.oddities();
-    let text = match args.json {
-        true => {
-            let Disc { target, bytes, sector_bytes, .. } = disc;
-            let (bytes, sector_bytes) = (*bytes, *sector_bytes);
-            present::json(&Shown { target, bytes, sector_bytes, table: &table, oddities })?
-        }
-        false => words(disc, &table, &screen::style()),
+    let text = if args.json {
+        let Disc { target, bytes, sector_bytes, .. } = disc;
+        let (bytes, sector_bytes) = (*bytes, *sector_bytes);
+        present::json(&Shown { target, bytes, sector_bytes, table: &table, oddities })?
+    } else {
+        words(disc, &table, &screen::style())
     };
     present::done(&text)
 }

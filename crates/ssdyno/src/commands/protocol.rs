@@ -88,25 +88,24 @@ impl Runner<'_> {
         let seconds = plans().fold(0.0, |sum, plan| sum + plan.seconds);
         let bytes: u64 = plans().map(|plan| plan.write_bytes_max).sum();
         let target = &self.request.target.spec;
-        let text = match self.args.measure.output.is_json() {
-            true => present::json(&json!({
+        let text = if self.args.measure.output.is_json() {
+            present::json(&json!({
                 "protocol": self.protocol.name,
                 "hash": self.protocol.hash,
                 "target": target,
                 "seconds": seconds,
                 "write_bytes_max": bytes,
                 "steps": items.iter().map(PlannedItem::json).collect::<Vec<_>>(),
-            }))?,
-            false => {
-                let (style, written) = (screen::style(), workload::units::binary(bytes));
-                let title = style.paint(Ink::Strong, &self.protocol.title);
-                let time = workload::units::span(seconds);
-                let table = steps(&items, progress.place(), &style);
-                format!(
-                    "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
-                    self.protocol.name
-                )
-            }
+            }))?
+        } else {
+            let (style, written) = (screen::style(), workload::units::binary(bytes));
+            let title = style.paint(Ink::Strong, &self.protocol.title);
+            let time = workload::units::span(seconds);
+            let table = steps(&items, progress.place(), &style);
+            format!(
+                "{title}\n{} on {target}: about {time}, at most {written} written\n\n{table}",
+                self.protocol.name
+            )
         };
         present::done(&text)
     }
@@ -146,13 +145,14 @@ impl Runner<'_> {
         }
         let store = self.request.store.as_deref();
         let conclusion = protocol::conclude(self.protocol, store, progress.began())?;
-        present::done(&match output.is_json() {
-            true => present::json(&json!({
+        present::done(&if output.is_json() {
+            present::json(&json!({
                 "protocol": self.protocol.name,
                 "hash": self.protocol.hash,
                 "conclusion": conclusion,
-            }))?,
-            false => concluded(self.protocol, &conclusion),
+            }))?
+        } else {
+            concluded(self.protocol, &conclusion)
         })
     }
 

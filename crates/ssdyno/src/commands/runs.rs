@@ -71,10 +71,7 @@ fn list_published(args: &RunsArgs) -> Result {
         wanted.as_ref().is_none_or(drive) && args.method.as_ref().is_none_or(|m| *m == run.method)
     });
     runs.truncate(args.limit.map_or(usize::MAX, |n| n as usize));
-    let text = match args.json {
-        true => present::json(&runs)?,
-        false => published_table(&runs),
-    };
+    let text = if args.json { present::json(&runs)? } else { published_table(&runs) };
     present::done(&text)
 }
 
@@ -169,10 +166,7 @@ pub fn export(args: &ExportArgs) -> Result {
             true => report::csv(document.run()),
             false => document.text().map_err(|e| Failure::new(IO, e))? + "\n",
         };
-        match args.csv {
-            true => present::print(&text)?,
-            false => present::print_records(&text)?,
-        }
+        if args.csv { present::print(&text)? } else { present::print_records(&text)? }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -216,9 +210,10 @@ fn runs_table(runs: &[RunSummary]) -> String {
             _ => (Ink::Warn, answer.map_or("cut short".into(), |a| after_all(&a))),
         };
         // A conflict is more important than any result.
-        let (ink, result) = match run.conflict {
-            true => (Ink::Bad, format!("CONFLICT: another record has its id; {result}")),
-            false => (ink, result),
+        let (ink, result) = if run.conflict {
+            (Ink::Bad, format!("CONFLICT: another record has its id; {result}"))
+        } else {
+            (ink, result)
         };
         rows.push(Row {
             cells: vec![
@@ -311,9 +306,10 @@ fn minute(started: &str) -> String {
 
 /// The answer of a run that ended early, marked as such.
 fn after_all(answer: &str) -> String {
-    match answer.starts_with("Cut short") || answer.starts_with("Failed") {
-        true => answer.to_string(),
-        false => format!("cut short: {answer}"),
+    if answer.starts_with("Cut short") || answer.starts_with("Failed") {
+        answer.to_string()
+    } else {
+        format!("cut short: {answer}")
     }
 }
 

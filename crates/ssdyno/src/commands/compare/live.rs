@@ -73,9 +73,10 @@ fn announcement(cost: &Cost, targets: [&String; 2]) -> String {
         [true, true] => units::duration(seconds * f64::from(pairs)),
         _ => units::span((seconds * f64::from(pairs)).round()),
     };
-    let (pairs, time) = match least < most {
-        true => (format!("{least} to {most}"), format!("{} to {}", span(least), span(most))),
-        false => (most.to_string(), span(most)),
+    let (pairs, time) = if least < most {
+        (format!("{least} to {most}"), format!("{} to {}", span(least), span(most)))
+    } else {
+        (most.to_string(), span(most))
     };
     let simulated = if simulated == [true, true] { " simulated" } else { "" };
     let writes = cost.plans.iter().map(|plan| plan.write_bytes_max).max().unwrap_or(0);

@@ -54,9 +54,10 @@ fn conclude(name: &str, document: &Document, runner: &Runner<'_>, results: Resul
     let (done, left_out, ended) = results;
     let target = &runner.request.target.spec;
     let beside = Beside { name, document, target, done: &done, left_out: &left_out };
-    let text = match runner.args.json {
-        true => present::json(&beside.json())?,
-        false => report::replication::beside(&beside.view(), &screen::style()),
+    let text = if runner.args.json {
+        present::json(&beside.json())?
+    } else {
+        report::replication::beside(&beside.view(), &screen::style())
     };
     present::print(&text)?;
     ended?;

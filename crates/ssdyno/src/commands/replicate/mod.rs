@@ -32,9 +32,10 @@ pub fn run(args: &ReplicateArgs) -> Result {
     let done = experiments(&document, args)?;
     let repeated = Repeated::new(name, &document, &done);
     let view = repeated.view()?;
-    let text = match args.json {
-        true => present::json(&repeated.json()?)?,
-        false => replication::text(&view, &screen::uncut()),
+    let text = if args.json {
+        present::json(&repeated.json()?)?
+    } else {
+        replication::text(&view, &screen::uncut())
     };
     present::print(&text)?;
     if let Some(path) = &args.html {
